@@ -1,0 +1,81 @@
+// Finds where each reply of an upstream ends, without keeping any of it: RESP2 and RESP3, at any cut.
+//
+// Called by: the upstream connection, for each read; each piece goes on to the client the reply is for:
+//
+//     while (!input.empty()) { piece = framer.next(input); ...; input.remove_prefix(piece.bytes); }
+//
+// Every byte is taken as it comes: a piece ends before the input does only where its reply ends (or is malformed).
+// A push ('>') at top level is a reply of its own that answers no command. Attributes ('|') belong to the value behind
+// them. The framer is transparent: what a value says (+OK or +KO, :1 or :x) is not its business.
+//
+// Threads: one. Errors: `malformed`, for good: the stream cannot be followed any more. The offending byte is the first
+//   one behind the piece. Refused are unknown types, bad lengths, and payloads not followed by CRLF: to go on after
+//   any of them would be to give one client another's reply.
+// Limits: nesting is unlimited for counted aggregates (a counter, no stack); kStreamedDepthMax for streamed ones
+//   ("*?"), which Redis 7 does not send. At most 2^62 elements outstanding. 88 bytes.
+// Source: https://github.com/redis/redis-specifications/blob/master/protocol/RESP3.md
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cuckooguard::resp {
+
+class ReplyFramer {
+ public:
+  static constexpr std::size_t kStreamedDepthMax = 4;
+
+  struct Piece {
+    std::size_t bytes = 0;   // at the front of the input, part of the current reply
+    bool begins = false;     // the reply begins with this piece
+    bool ends = false;       // the reply is complete with this piece
+    bool malformed = false;  // what follows the piece is no RESP
+  };
+
+  Piece next(std::string_view input);
+
+  // First byte of the value of the current, or just ended, reply: '+', '-', ':', '$', '*', '_', '%', '~', '>' ...;
+  // '\0' until it has come (attributes come before it).
+  char type() const { return type_; }
+
+  // Whether that value is a null: "$-1", "*-1" or "_". Known when the reply has ended.
+  bool is_null() const { return is_null_; }
+
+  // Whether the bytes seen so far end where a reply ends.
+  bool at_reply_boundary() const { return state_ == State::between; }
+
+ private:
+  enum class State : std::uint8_t {
+    between,     // the next byte begins a reply
+    item,        // the next byte begins a value inside a reply
+    length,      // in the digits of a length
+    length_lf,   // at the LF behind a length
+    line,        // in a line
+    payload,     // in the bytes of a string
+    payload_cr,  // at the CR behind them
+    payload_lf,
+    malformed,
+  };
+
+  Piece piece_until(const char* begin, const char* at, bool begins);
+  const char* step(const char* at, const char* end);
+  const char* take_counted(const char* at, const char* end);
+  const char* begin_item(const char* at);
+  const char* take_length(const char* at, const char* end);
+  const char* take_line(const char* at, const char* end);
+  const char* take_payload(const char* at, const char* end);
+  void length_is_known();
+  void add_elements(std::uint64_t count);
+  void item_is_complete();
+
+  State state_ = State::between;
+  char type_ = '\0';
+  bool is_null_ = false;
+  char item_ = '\0';          // type of the value being read
+  std::uint64_t needed_ = 0;  // values outstanding at this level
+  std::uint64_t length_ = 0;  // of the value being read: the number so far, then the payload bytes to come
+};
+
+}  // namespace cuckooguard::resp

@@ -1,0 +1,100 @@
+// Finds where each command of a client ends and what its arguments are: RESP arrays and inline commands, as
+// Redis 7.0.15 reads them, down to its limits and error texts. No I/O, no copy, no allocation on the usual path.
+//
+// Called by: the client session, which loops over next() until `incomplete`:
+//
+//     *3 $3 SET $5 key:1 $2 v1 | *2 $3 GET ...      `input` begins at the first byte not yet consumed
+//     `------- consumed ------'
+//
+// A command of up to kWholeCommandBytesMax comes whole (`command`). A larger one comes in chunks (`chunk`) and is never
+// held whole by anybody: the caller forwards each chunk's bytes as they are. A chunk is either
+//   - a run of whole arguments of up to kWholeArgumentBytesMax each, all of them in `arguments`, or
+//   - raw bytes of one larger argument (`$len` line first), with `arguments` empty;
+// so each small argument is a view in exactly one chunk, wherever the input was cut. The command's name is in the first
+// chunk (a "name" above kWholeArgumentBytesMax is raw like any other argument; no command is called so).
+//
+// Threads: one. Lifetimes: see Arguments.
+// Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by Redis; asking again
+//   with the same input gives the same answer.
+// Limits: the caller keeps at most kWholeCommandBytesMax + kLineBytesMax unconsumed bytes while it is told `incomplete`.
+//   Fed byte by byte, the work stays linear in the bytes: what has been scanned is not read again until the end.
+// Source: Redis 7.0.15 networking.c (processInlineBuffer, processMultibulkBuffer), util.c (string2ll), sds.c
+//   (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending commands to a Redis server").
+//   Differs: lines above kLineBytesMax are refused always, by Redis only if they do not arrive in one read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "resp/arguments.h"
+
+namespace cuckooguard::resp {
+
+inline constexpr std::size_t kWholeCommandBytesMax = 64 * 1024;
+inline constexpr std::size_t kWholeArgumentBytesMax = 16 * 1024;
+// Redis's PROTO_INLINE_MAX_SIZE: what may come before the end of an inline command, or of a `*` or `$` line.
+inline constexpr std::size_t kLineBytesMax = 64 * 1024;
+// Redis's proto-max-bulk-len, its default.
+inline constexpr std::int64_t kArgumentBytesMax = 512LL * 1024 * 1024;
+// Redis's limits for who has not authenticated where a password is asked.
+inline constexpr std::int64_t kUnauthenticatedArgumentsMax = 10;
+inline constexpr std::int64_t kUnauthenticatedArgumentBytesMax = 16384;
+
+enum class ScanOutcome : std::uint8_t {
+  incomplete,      // nothing consumed: call again with the same bytes and more behind them
+  command,         // input[0, consumed) is one whole command, `arguments` holds all its arguments
+  nothing,         // bytes without meaning that get no reply (empty line, `*0`, `*-10`): forward them
+  chunk,           // a part of a command above kWholeCommandBytesMax
+  protocol_error,  // nothing consumed; `error` says what
+};
+
+struct Scan {
+  ScanOutcome outcome = ScanOutcome::incomplete;
+  bool begins = false;  // first chunk of its command (a `command` begins and ends)
+  bool ends = false;    // last chunk of its command
+  std::size_t consumed = 0;
+  std::uint64_t first_argument = 0;  // index in the command of arguments[0], or of the raw argument
+  std::uint64_t argument_total = 0;  // how many arguments the command has
+  // Redis's line without "-" and CRLF: "ERR Protocol error: invalid bulk length". Valid as long as `arguments`.
+  std::string_view error;
+};
+
+class RequestScanner {
+ public:
+  // `authenticated` = false: Redis asks for a password and this client has not given it yet.
+  explicit RequestScanner(bool authenticated = true) : authenticated_(authenticated) {}
+  void set_authenticated(bool authenticated) { authenticated_ = authenticated; }
+
+  Scan next(std::string_view input, Arguments& arguments);
+
+  // Whether the consumed bytes end where a command ends: no chunk is outstanding.
+  bool at_command_boundary() const { return !streaming_; }
+
+ private:
+  enum class Step : std::uint8_t { done, need_more, stop, malformed };
+
+  bool in_array() const { return total_ != 0; }
+  Scan scan_inline(std::string_view input, Arguments& arguments);
+  Step read_array_line(std::string_view input, Arguments& arguments);
+  Step run(std::string_view input, Arguments& arguments);
+  Step read_argument_line(std::string_view input, std::uint32_t& length, Arguments& arguments);
+  Step read_length_line(std::string_view line_and_more, std::int64_t& value, std::size_t& bytes);
+  Scan take_command(std::string_view input, Arguments& arguments);
+  Scan take_chunk(std::string_view input, Arguments& arguments);
+  Scan take_raw(std::string_view input, Arguments& arguments);
+
+  // Of the input's front: bytes scanned so far, which end between two arguments.
+  std::size_t offset_ = 0;
+  // Of the line that begins at offset_: bytes known not to end it.
+  std::size_t searched_ = 0;
+  std::uint32_t total_ = 0;          // arguments of the array being scanned; 0 between commands
+  std::uint32_t scanned_ = 0;        // arguments in [0, offset_) and in the chunks before
+  std::uint32_t consumed_ = 0;       // arguments in the chunks before
+  std::uint32_t raw_remaining_ = 0;  // bytes to pass of a large argument, CRLF included
+  bool streaming_ = false;           // a first chunk has been given
+  bool authenticated_;
+};
+static_assert(sizeof(RequestScanner) <= 64, "one per client");
+
+}  // namespace cuckooguard::resp
