@@ -1,0 +1,102 @@
+// Sources: where a namespace's rows come from. Each loads a consistent snapshot into a filter,
+// publishes it, and keeps proving that nothing has changed since; from the moment it sees a change
+// until the next publish, everything passes.
+//
+//   make_source() ── checks ──▶ Source ── start() ──▶ one thread:  load ─▶ publish ─▶ poll, poll,
+//   poll … ─▶ load …
+//                                                       every poll without a change: fresh_until =
+//                                                       t + max_lag
+//
+// must: a row committed more than max_lag ago is never answered absent. fresh_until moves only by
+// proof: t is read
+//       before the poll that shows no change since the snapshot in force.
+//       (tests/source/sqlite_source_test.cpp)
+// who: main makes one source per entry of `sources:` and owns them; nothing else talks to a source.
+// threads: start(), stop() and the destructor from the owner's thread. The observer is called on
+// the source's thread.
+//          The source's thread is the one writer of its targets' live filters.
+// lifetimes: keyspace, settings, live filters and observer must outlive the source.
+// errors: what the operator can mend before the start is a Refusal. Later nothing is fatal: the
+// namespaces pass
+//         (fail open), their state says why, and the source tries again with jittered, growing
+//         pauses.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "filter/live_filter.h"
+#include "keyspace/keyspace.h"
+
+namespace cuckooguard::source {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Clock = std::function<TimePoint()>;  // any thread; io::now_since_boot in the product
+
+// One namespace that this source feeds. `ns` is its number in `keyspace` and in Config::namespaces.
+struct Target {
+  const keyspace::Keyspace& keyspace;
+  std::uint32_t ns;
+  const config::Namespace& settings;
+  filter::LiveFilter& live;
+};
+
+// How far a load is. At most one per namespace and kProgressEvery, and one when its last row is in.
+struct Progress {
+  std::string_view ns;
+  std::uint64_t rows = 0;
+  std::uint64_t rows_expected = 0;  // 0: not known
+  double rows_per_second = 0;
+  double fraction = 0;  // of the work, 0 to 1; by rows, or by bytes where the rows are not known
+  std::chrono::nanoseconds elapsed{0};
+  std::optional<std::chrono::nanoseconds> remaining;  // nullopt: too early to tell
+  bool complete = false;
+};
+
+inline constexpr std::chrono::milliseconds kProgressEvery{100};
+
+class Observer {
+ public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer() = default;
+
+  virtual void on_progress(const Progress& progress) = 0;
+  // Only when the state or the reason has changed. `why` is for people, and empty for `ready`.
+  virtual void on_state(std::string_view ns, filter::State state, std::string_view why) = 0;
+};
+
+class Source {
+ public:
+  Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+  virtual ~Source() = default;  // stops and joins
+
+  virtual void start() = 0;  // at once; the loading is done on the source's thread
+  // Ends the thread, also in the middle of a load, and makes the namespaces pass. May be called
+  // twice.
+  virtual void stop() = 0;
+};
+
+// Why a source cannot start, and what to do about it, in one sentence or two.
+struct Refusal {
+  std::string ns;  // empty: the source as a whole
+  std::string what;
+};
+
+// Opens what `settings` names, checks that every target can be read from it, and refuses with all
+// reasons at once. Reads no rows. `settings` is copied.
+std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
+    const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock);
+
+}  // namespace cuckooguard::source
