@@ -1,0 +1,117 @@
+// What the guard knows of one client connection: db, RESP version, user, and whether that knowledge
+// is certain.
+//
+// Redis alone decides what a command changes; the guard learns it from the reply. Until that reply
+// has come the state is not settled and nothing is answered locally, so a wrong guess is
+// impossible:
+//
+//   client:  SELECT 1      GET a           <- settled again after "+OK"
+//            sent()        forwarded         replied(change, '+')
+//
+// MULTI is a change too: it is settled by the reply of EXEC or DISCARD. SELECT, AUTH or HELLO sent
+// where the client may be inside MULTI takes effect at EXEC, or never: if Redis accepts it, nothing
+// is answered until RESET.
+//
+// Called by: the session (sent, replied), Guard (the questions). Threads: its worker's. Errors:
+// none. Limits: 96 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
+// changes in flight. Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c
+// helloCommand and resetCommand), asked by hand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "resp/version.h"
+
+namespace cuckooguard::guard {
+
+struct Command;
+class Permissions;
+
+enum class ChangeKind : std::uint8_t {
+  select,     // `db`
+  auth,       // `user`
+  hello,      // `version`, and `user` if it `authenticates`
+  multi,      //
+  end_multi,  // EXEC, DISCARD: also the end of WATCH
+  watch,      //
+  unwatch,    //
+  reset,      // back to how the connection began
+  queued,     // SELECT, AUTH or HELLO that may have been sent inside MULTI
+  unclear,    // AUTH or HELLO of a form that Redis should refuse: what it leaves behind depends on
+              // Redis's release
+};
+
+// What a command changes once Redis has said yes.
+struct StateChange {
+  ChangeKind kind = ChangeKind::unclear;
+  resp::Version version = resp::Version::resp2;
+  bool authenticates = false;
+  int db = 0;
+  std::string user;
+};
+
+class ClientState {
+ public:
+  // No namespace has this db: SELECT of something that is no number, should Redis ever accept it.
+  static constexpr int kNoDb = -1;
+
+  // The command has been forwarded: until its reply nothing is answered locally. In the order of
+  // the commands.
+  void sent(const StateChange& change);
+  // Redis has replied; `reply_type` is the first byte of the reply ('-' and '!' mean refused). In
+  // the same order.
+  void replied(const StateChange& change, char reply_type);
+
+  // For the rest of the connection: everything is relayed unread.
+  void become_transparent() { transparent_ = true; }
+  bool is_transparent() const { return transparent_; }
+
+  // db(), version() and the user are what Redis holds for the next command, and it would run that
+  // command at once: no change in flight, not inside MULTI, not after WATCH, nothing uncertain.
+  bool is_settled() const { return unsettled_ == 0 && changes_in_flight_ == 0; }
+  // Inside MULTI as far as replies tell, or a MULTI is in flight.
+  bool may_be_in_multi() const { return (unsettled_ & kInMulti) != 0 || multis_in_flight_ != 0; }
+
+  resp::Version version() const { return version_; }
+  int db() const { return db_; }
+
+  // Whether Redis is known to run any command on any key for this client's user. Asks `permissions`
+  // only after they or the user have changed; one load and one comparison otherwise.
+  bool is_unrestricted(const Permissions& permissions);
+
+  // The streamed command (Guard::stream) whose chunks are passing; null between them.
+  const Command* streamed() const { return streamed_; }
+  void set_streamed(const Command* command) { streamed_ = command; }
+
+ private:
+  // Bits of unsettled_.
+  static constexpr std::uint8_t kInMulti = 1;
+  static constexpr std::uint8_t kWatching = 2;
+  static constexpr std::uint8_t kUncertain = 4;  // until RESET
+
+  // Of the connection's user. `initial` is Redis's default user, who may still have to give a
+  // password.
+  enum class Standing : std::uint8_t { initial, authenticated, unknown };
+
+  void accepted(const StateChange& change);
+  void refused(const StateChange& change);
+  void set_user(const std::string& name);
+  void begin_again();
+
+  const Command* streamed_ = nullptr;
+  std::uint64_t permissions_version_ =
+      0;  // of the permissions that `unrestricted_` was read from; 0: read it again
+  std::uint32_t changes_in_flight_ = 0;
+  std::uint32_t multis_in_flight_ = 0;
+  int db_ = 0;
+  resp::Version version_ = resp::Version::resp2;
+  Standing standing_ = Standing::initial;
+  std::uint8_t unsettled_ = 0;
+  bool transparent_ = false;
+  bool unrestricted_ = false;
+  std::string user_;  // meaningful if authenticated
+};
+static_assert(sizeof(ClientState) <= 64 + sizeof(std::string), "one per client");
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,56 @@
+// What a worker's guard counts. Written by that worker, read by anybody (metrics add the workers
+// up).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace cuckooguard::guard {
+
+// What the guard finds out about one key, in the order of the checks: only the last two mean that
+// the key has no row.
+enum class Verdict : std::uint8_t {
+  unguarded,  // no namespace's key
+  bypassed,   // the namespace's mode is bypass
+  other_db,   // the client has selected another db than the namespace's
+  not_fresh,  // no filter yet, or too long without proof that it is up to date
+  fresh_id,   // just above the largest id seen: its event may be on its way
+  may_exist,  // the filter cannot rule it out
+  overlaid,   // written through the guard a moment ago
+  observed,   // absent, but the namespace's mode is observe
+  absent,     // absent, and to be answered
+};
+inline constexpr std::size_t kVerdicts = 9;
+
+class Counter {
+ public:
+  // One writer: no locked instruction.
+  void add(std::uint64_t amount = 1) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+// Keys of GET, MGET and EXISTS by verdict. Never under `unguarded`: such a key has no namespace.
+struct NamespaceCounters {
+  std::array<Counter, kVerdicts> keys;
+  Counter learned;  // keys of writes that went into the overlay
+
+  Counter& of(Verdict verdict) { return keys[static_cast<std::size_t>(verdict)]; }
+  const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }
+};
+
+struct GuardCounters {
+  Counter unguarded_keys;
+  // GET, MGET and EXISTS that were forwarded without a look at their keys, and why.
+  Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
+  Counter not_allowed_reads;  // user not known to be unrestricted, or not authenticated
+  Counter no_room_reads;      // the session could not have held the answer
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,138 @@
+// Decides what becomes of each command: answered here because its keys cannot exist, or forwarded
+// to Redis.
+//
+// must: a command is answered only if all of this holds; else, and always when in doubt, it is
+// forwarded as it is.
+//   - it is GET (one key), MGET or EXISTS, and its key, or each key taken out of it, is absent:
+//     guarded by a namespace whose mode is enforce and whose db the client has selected; the
+//     namespace's filter is published and fresh at `now`; the id is not just above the largest
+//     seen; the filter says absent; the key was not written through the guard a moment ago
+//     (overlay)
+//   - the client is settled (guard/client_state.h) and its user known to be unrestricted
+//   (guard/permissions.h)
+//   - `may_answer` (tests/guard/guard_conditions_test.cpp)
+// Each key of a write enters its namespace's overlay before decide() returns, so that the next
+// command sees it; except where the value written is the absent reply's own bytes.
+//
+// Called by: the session, for each command it has scanned. Between Epochs::Reader enter() and
+// leave(). Threads: one Guard per worker. What it is built from is shared by all workers and
+// outlives it. Lifetimes: all views in a Decision point into the Guard, its parts or the arguments;
+// valid until its next call. Errors: none. Limits: keys above resp::kWholeArgumentBytesMax are
+// never guarded. Scratch grows to the largest command.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "filter/live_filter.h"
+#include "guard/absent_reply.h"
+#include "guard/client_state.h"
+#include "guard/command_table.h"
+#include "guard/counters.h"
+#include "guard/overlay.h"
+#include "guard/permissions.h"
+#include "keyspace/keyspace.h"
+#include "resp/request_scanner.h"
+
+namespace cuckooguard::guard {
+
+struct GuardedNamespace {
+  config::Mode mode = config::Mode::observe;
+  int db = 0;
+  AbsentReply absent_reply{config::AbsentReply{}};
+  const filter::LiveFilter* filter = nullptr;
+  Overlay* overlay = nullptr;
+};
+
+enum class Action : std::uint8_t {
+  forward,  // send the command's own bytes, relay its one reply
+  answer,   // `reply` holds the bytes, nothing is sent
+  rewrite,  // send `request` instead, relay its one reply (EXISTS)
+  merge,  // send `request`; its array reply is merged with `elements` (MGET). An error replaces the
+          // whole reply
+  transparent,  // send the bytes; from here on everything on this connection is relayed unread,
+                // both ways
+};
+
+struct Decision {
+  Action action = Action::forward;
+  std::string_view reply;
+  std::string_view request;
+  // merge: for each element of the client's MGET the bytes of an absent one, or nullopt: the next
+  // element of Redis's.
+  std::span<const std::optional<std::string_view>> elements;
+  // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
+  // ClientState::replied.
+  const StateChange* change = nullptr;
+};
+
+class Guard {
+ public:
+  struct Parts {
+    const keyspace::Keyspace& keyspace;
+    std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
+    const Permissions& permissions;
+  };
+
+  explicit Guard(const Parts& parts);
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  ~Guard();
+
+  // One whole command, its name first. may_answer = false: the session has no room to hold a local
+  // reply. An action `transparent` has already been told to `client`.
+  Decision decide(std::span<const std::string_view> arguments,
+                  ClientState& client,
+                  TimePoint now,
+                  bool may_answer);
+
+  // One chunk of a command too large to be held whole: forward, or transparent if the command
+  // changes the connection.
+  Decision stream(const resp::Scan& chunk,
+                  std::span<const std::string_view> arguments,
+                  ClientState& client,
+                  TimePoint now);
+
+  // Any thread.
+  const GuardCounters& counters() const { return counters_; }
+  const NamespaceCounters& counters(std::uint32_t ns) const { return namespace_counters_[ns]; }
+
+ private:
+  struct KeyVerdict {
+    Verdict verdict = Verdict::unguarded;
+    std::uint32_t ns = 0;
+  };
+  using Arguments = std::span<const std::string_view>;
+
+  bool may_look_up(ClientState& client, bool may_answer);
+  KeyVerdict judge(std::string_view key, int db, TimePoint now);
+  Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now);
+
+  Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_change(const Command& command, Arguments arguments, const ClientState& client);
+
+  void learn(const Command& command, Arguments arguments, TimePoint now);
+  void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
+
+  Parts parts_;
+  GuardCounters counters_;
+  std::unique_ptr<NamespaceCounters[]> namespace_counters_;
+
+  keyspace::IdentityBuffer identity_;
+  StateChange change_;
+  std::string reply_;
+  std::string request_;
+  std::vector<std::string_view> passing_;  // command name and keys of `request_`
+  std::vector<std::optional<std::string_view>> elements_;
+};
+
+}  // namespace cuckooguard::guard

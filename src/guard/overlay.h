@@ -1,0 +1,78 @@
+// The overlay of one namespace: identities that must pass although the filter has not heard of
+// them, each for `ttl`.
+//
+// Keys that are written through the guard are here before the database's change has come round:
+// code that inserts a row and fills (or deletes) its key must then find it. A bounded set of hashes
+// that expire by themselves:
+//
+//   set = 64 bytes, one cache line:  [entry][entry][entry][entry][entry][entry][entry][entry]
+//   entry = 64 bits:                 | tag: 32 bits of the hash | tick when it expires: 32 bits |
+//   0 = free
+//
+// must: holds(i, t) for every i added at most `ttl` before t. (tests/guard/overlay_test.cpp)
+// aims: !holds(i, t) for others; two identities share set and tag with probability 2^-32 per entry.
+// full: an entry in a set without room becomes a wildcard that holds every identity of that set
+// until all it stands for
+//       has expired. So a full overlay passes: with `max_keys` keys 2 % of the look-ups, with four
+//       times as many all.
+// Called by: Guard. Threads: any number, all calls; no locks. An entry is one atomic word and is
+// only ever replaced by
+//   one that holds at least what it held, by compare-and-swap; a reader sees one or the other.
+// Errors: std::bad_alloc and std::invalid_argument (no keys) from the constructor.
+// Limits: 16 bytes per key of max_keys, of which memory is taken page by page as they are first
+// used. Ticks of 2^28 ns
+//   (268 ms): an entry may live one tick longer than asked; 36 years after boot they end and
+//   entries stay for good.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+#include "filter/key_hash.h"
+
+namespace cuckooguard::guard {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+class Overlay {
+ public:
+  struct Limits {
+    std::uint64_t max_keys;
+    std::chrono::nanoseconds ttl;
+  };
+
+  Overlay(Limits limits, const filter::HashSecret& secret);
+  Overlay(const Overlay&) = delete;
+  Overlay& operator=(const Overlay&) = delete;
+  ~Overlay() = default;
+
+  void add(std::string_view identity, TimePoint now) noexcept;
+  bool holds(std::string_view identity, TimePoint now) const noexcept;
+
+  // Entries that became wildcards, since construction: how often there was no room. Any thread.
+  std::uint64_t overflows() const noexcept { return overflows_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::size_t kSetEntries = 8;
+  struct Free {
+    void operator()(std::uint64_t* memory) const noexcept { std::free(memory); }
+  };
+
+  std::uint64_t* set_of(std::uint64_t hash) const noexcept;
+  bool try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t tick) noexcept;
+
+  filter::KeyHash hash_;
+  std::chrono::nanoseconds ttl_;
+  std::uint64_t set_count_;
+  std::unique_ptr<std::uint64_t[], Free> memory_;
+  std::uint64_t* entries_;  // memory_, from its first cache line on; words are used atomically
+  std::atomic<std::uint32_t> last_expiry_{
+      0};  // no entry lives longer: an overlay out of use costs one load
+  std::atomic<std::uint64_t> overflows_{0};
+};
+
+}  // namespace cuckooguard::guard
