@@ -1,0 +1,208 @@
+#include "io/asio_loop.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "io/socket_transport.h"
+
+namespace cuckooguard::io {
+namespace {
+
+namespace asio = boost::asio;
+
+// Events taken per epoll_wait; a batch may take several rounds of it.
+constexpr std::size_t kEventsPerRound = 256;
+// Rounds per batch: bounds how long the first client's answer waits for the last client's read.
+constexpr int kRoundsPerBatch = 4;
+
+int make_epoll() {
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0) {
+    throw std::system_error(errno, std::system_category(), "epoll_create1");
+  }
+  return epoll;
+}
+
+SocketAddress unix_address(const std::string& path) {
+  SocketAddress address;
+  sockaddr_un target{};
+  target.sun_family = AF_UNIX;
+  // The configuration has refused longer paths.
+  std::memcpy(target.sun_path, path.data(), std::min(path.size(), sizeof target.sun_path - 1));
+  std::memcpy(&address.storage, &target, sizeof target);
+  address.length = sizeof target;
+  return address;
+}
+
+SocketAddress tcp_address(const asio::ip::tcp::endpoint& endpoint) {
+  SocketAddress address;
+  std::memcpy(&address.storage, endpoint.data(), endpoint.size());
+  address.length = static_cast<socklen_t>(endpoint.size());
+  return address;
+}
+
+}  // namespace
+
+class AsioLoop::AsioTimer final : public Timer {
+ public:
+  AsioTimer(AsioLoop& loop, std::chrono::milliseconds delay, std::function<void()> call)
+      : timer_(loop.io_, delay) {
+    timer_.async_wait([&loop, work = std::move(call)](const boost::system::error_code& error) {
+      if (!error) {
+        loop.as_batch(work);
+      }
+    });
+  }
+
+ private:
+  asio::steady_timer timer_;
+};
+
+AsioLoop::AsioLoop(BatchHooks hooks)
+    : hooks_(std::move(hooks)),
+      now_(now_since_boot()),
+      read_buffer_(new char[kReadBufferBytes]),
+      io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
+      epoll_(io_, make_epoll()),
+      resolver_(io_) {
+  await_batch();
+}
+
+AsioLoop::~AsioLoop() = default;
+
+std::unique_ptr<Transport> AsioLoop::connect(const config::Address& address, Watcher& watcher) {
+  auto transport = std::make_unique<SocketTransport>(epoll_.native_handle(), -1);
+  transport->bind(watcher);
+  std::weak_ptr<SocketTransport*> waiting = transport->weak_self();
+  boost::system::error_code not_numeric;
+  if (address.is_unix()) {
+    connect_later(std::move(waiting), {unix_address(address.unix_path)});
+  } else if (const auto ip = asio::ip::make_address(address.host, not_numeric); !not_numeric) {
+    connect_later(std::move(waiting), {tcp_address({ip, address.port})});
+  } else {
+    resolve(address, std::move(waiting));
+  }
+  return transport;
+}
+
+void AsioLoop::connect_later(std::weak_ptr<SocketTransport*> waiting,
+                             std::vector<SocketAddress> addresses) {
+  post([waiting = std::move(waiting), addresses = std::move(addresses)] {
+    if (const auto transport = waiting.lock()) {
+      (*transport)->connect(addresses);
+    }
+  });
+}
+
+void AsioLoop::resolve(const config::Address& address, std::weak_ptr<SocketTransport*> waiting) {
+  resolver_.async_resolve(
+      address.host,
+      std::to_string(address.port),
+      [this, waiting = std::move(waiting)](const boost::system::error_code&,
+                                           const asio::ip::tcp::resolver::results_type& found) {
+        std::vector<SocketAddress>
+            addresses;  // stays empty if the name is unknown: that fails below
+        for (const auto& entry : found) {
+          addresses.push_back(tcp_address(entry.endpoint()));
+        }
+        connect_later(waiting, std::move(addresses));
+      });
+}
+
+void AsioLoop::flush_at_batch_end(Flushable& flushable, FlushOrder order) {
+  (order == FlushOrder::upstream_first ? upstream_flushes_ : client_flushes_).push_back(&flushable);
+}
+
+void AsioLoop::bury(std::unique_ptr<Mortal> mortal) {
+  graveyard_.push_back(std::move(mortal));
+}
+
+std::unique_ptr<Timer> AsioLoop::after(std::chrono::milliseconds delay,
+                                       std::function<void()> call) {
+  return std::make_unique<AsioTimer>(*this, delay, std::move(call));
+}
+
+std::unique_ptr<Transport> AsioLoop::adopt(int socket) {
+  if (prepare_socket(socket)) {
+    ::close(socket);
+    return nullptr;
+  }
+  return std::make_unique<SocketTransport>(epoll_.native_handle(), socket);
+}
+
+void AsioLoop::post(std::function<void()> call) {
+  asio::post(io_, [this, work = std::move(call)] { as_batch(work); });
+}
+
+void AsioLoop::run() {
+  io_.run();
+}
+
+void AsioLoop::stop() {
+  io_.stop();
+}
+
+void AsioLoop::await_batch() {
+  epoll_.async_wait(asio::posix::stream_descriptor::wait_read,
+                    [this](const boost::system::error_code& error) {
+                      if (!error) {
+                        run_batch();
+                        await_batch();
+                      }
+                    });
+}
+
+void AsioLoop::run_batch() {
+  as_batch([this] {
+    std::array<epoll_event, kEventsPerRound> events;
+    for (int round = 0; round < kRoundsPerBatch; ++round) {
+      const int count =
+          ::epoll_wait(epoll_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
+      for (int i = 0; i < count; ++i) {
+        const epoll_event& event = events[static_cast<std::size_t>(i)];
+        static_cast<SocketTransport*>(event.data.ptr)->deliver(event.events);
+      }
+      if (count < static_cast<int>(events.size())) {
+        return;
+      }
+    }
+  });
+}
+
+void AsioLoop::as_batch(const std::function<void()>& work) {
+  now_ = now_since_boot();
+  if (hooks_.begin) {
+    hooks_.begin();
+  }
+  work();
+  end_batch();
+  if (hooks_.end) {
+    hooks_.end();
+  }
+}
+
+void AsioLoop::end_batch() {
+  // By index: a flush that closes its session may queue another one.
+  for (std::size_t i = 0; i < upstream_flushes_.size(); ++i) {
+    upstream_flushes_[i]->flush();
+  }
+  upstream_flushes_.clear();
+  for (std::size_t i = 0; i < client_flushes_.size(); ++i) {
+    client_flushes_[i]->flush();
+  }
+  client_flushes_.clear();
+  graveyard_.clear();
+}
+
+}  // namespace cuckooguard::io

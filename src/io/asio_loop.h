@@ -1,0 +1,79 @@
+// The Loop of the product: an Asio io_context whose one busy descriptor is an epoll set of our own.
+//
+// All sockets of the worker sit in that level-triggered set; the set's own descriptor is wrapped in
+// a posix::stream_descriptor, so Asio wakes us once per batch. Against plain Asio reads this saves
+// an epoll_ctl or an EAGAIN read per command, needs no buffer per connection, and has an explicit
+// end of the batch, where everything queued is flushed at once (measured: notes on proxy I/O,
+// "nest"). Names, timers and hand-overs are ordinary Asio.
+//
+// Threads: run() and everything Loop offers belong to one thread; post() and stop() may be called
+// from any.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "io/loop.h"
+
+namespace cuckooguard::io {
+
+class SocketTransport;
+struct SocketAddress;
+
+// Called around every batch, for example to tell the filters' epochs that this worker reads now.
+struct BatchHooks {
+  std::function<void()> begin;
+  std::function<void()> end;
+};
+
+class AsioLoop final : public Loop {
+ public:
+  explicit AsioLoop(BatchHooks hooks);
+  ~AsioLoop() override;
+
+  TimePoint now() const override { return now_; }
+  std::unique_ptr<Transport> connect(const config::Address& address, Watcher& watcher) override;
+  void flush_at_batch_end(Flushable& flushable, FlushOrder order) override;
+  void bury(std::unique_ptr<Mortal> mortal) override;
+  std::unique_ptr<Timer> after(std::chrono::milliseconds delay,
+                               std::function<void()> call) override;
+  std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
+  ChunkPool& chunks() override { return chunks_; }
+
+  // A socket that is already connected; taken over, also on failure (then null).
+  std::unique_ptr<Transport> adopt(int socket);
+
+  // `call` runs as a batch of its own on the loop's thread.
+  void post(std::function<void()> call);
+
+  void run();
+  void stop();
+
+ private:
+  void await_batch();
+  void run_batch();
+  void as_batch(const std::function<void()>& work);
+  void end_batch();
+  void connect_later(std::weak_ptr<SocketTransport*> waiting, std::vector<SocketAddress> addresses);
+  void resolve(const config::Address& address, std::weak_ptr<SocketTransport*> waiting);
+
+  class AsioTimer;
+
+  BatchHooks hooks_;
+  TimePoint now_;
+  ChunkPool chunks_;
+  std::unique_ptr<char[]> read_buffer_;
+  boost::asio::io_context io_;
+  boost::asio::posix::stream_descriptor epoll_;
+  boost::asio::ip::tcp::resolver resolver_;
+  std::vector<Flushable*> upstream_flushes_;
+  std::vector<Flushable*> client_flushes_;
+  std::vector<std::unique_ptr<Mortal>> graveyard_;
+};
+
+}  // namespace cuckooguard::io

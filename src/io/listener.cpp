@@ -1,0 +1,96 @@
+#include "io/listener.h"
+
+#include <utility>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace cuckooguard::io {
+namespace {
+
+namespace asio = boost::asio;
+
+asio::generic::stream_protocol::endpoint endpoint_of(asio::io_context& io,
+                                                     const config::Address& address) {
+  if (address.is_unix()) {
+    return {asio::local::stream_protocol::endpoint(address.unix_path)};
+  }
+  asio::ip::tcp::resolver resolver(io);
+  const auto found = resolver.resolve(
+      address.host, std::to_string(address.port), asio::ip::tcp::resolver::passive);
+  return {found.begin()->endpoint()};
+}
+
+// A socket file that a crash has left behind is in the way; one that somebody answers on is not
+// ours to remove.
+void remove_stale_socket(asio::io_context& io, const std::string& path) {
+  asio::local::stream_protocol::socket probe(io);
+  boost::system::error_code error;
+  probe.connect(asio::local::stream_protocol::endpoint(path), error);
+  if (error == asio::error::connection_refused) {
+    ::unlink(path.c_str());
+  }
+}
+
+}  // namespace
+
+Listener::Listener(asio::io_context& io, const config::Address& address, Calls calls)
+    : acceptor_(io), pause_(io), calls_(std::move(calls)), unix_path_(address.unix_path) {
+  if (address.is_unix()) {
+    remove_stale_socket(io, unix_path_);
+  }
+  const auto endpoint = endpoint_of(io, address);
+  acceptor_.open(endpoint.protocol());
+  if (!address.is_unix()) {
+    acceptor_.set_option(asio::socket_base::reuse_address(true));
+  }
+  acceptor_.bind(endpoint);
+  acceptor_.listen();
+  accept_next();
+}
+
+Listener::~Listener() {
+  close();
+}
+
+void Listener::close() {
+  if (!acceptor_.is_open()) {
+    return;
+  }
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+  pause_.cancel();
+  if (!unix_path_.empty()) {
+    ::unlink(unix_path_.c_str());
+  }
+}
+
+std::uint16_t Listener::port() const {
+  asio::ip::tcp::endpoint local;
+  const auto bound = acceptor_.local_endpoint();
+  std::memcpy(local.data(), bound.data(), std::min(bound.size(), local.capacity()));
+  return local.port();
+}
+
+void Listener::accept_next() {
+  acceptor_.async_accept(
+      [this](const boost::system::error_code& error, asio::basic_stream_socket<Protocol> socket) {
+        if (!error) {
+          calls_.on_accept(socket.release());
+          accept_next();
+        } else if (acceptor_.is_open()) {
+          calls_.on_failure(error);
+          pause_.expires_after(kPauseAfterFailure);
+          pause_.async_wait([this](const boost::system::error_code& cancelled) {
+            if (!cancelled) {
+              accept_next();
+            }
+          });
+        }
+      });
+}
+
+}  // namespace cuckooguard::io

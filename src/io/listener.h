@@ -1,0 +1,52 @@
+// Accepts connections and hands their sockets on.
+//
+// Threads: belongs to the io_context it is given (the main thread's).
+// Errors: opening throws std::system_error (start-up). When an accept fails for want of descriptors
+// or memory it pauses for kPauseAfterFailure instead of spinning, and tells on_failure once per
+// pause; the waiting clients stay in the backlog.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <system_error>
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "config/config.h"
+
+namespace cuckooguard::io {
+
+class Listener {
+ public:
+  static constexpr std::chrono::milliseconds kPauseAfterFailure{100};
+
+  struct Calls {
+    std::function<void(int socket)> on_accept;  // takes the socket over
+    std::function<void(std::error_code)> on_failure;
+  };
+
+  Listener(boost::asio::io_context& io, const config::Address& address, Calls calls);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  void close();
+  // The port that the kernel gave where the address says 0.
+  std::uint16_t port() const;
+
+ private:
+  void accept_next();
+
+  using Protocol = boost::asio::generic::stream_protocol;
+  boost::asio::basic_socket_acceptor<Protocol> acceptor_;
+  boost::asio::steady_timer pause_;
+  Calls calls_;
+  std::string unix_path_;  // to be unlinked at the end
+};
+
+}  // namespace cuckooguard::io

@@ -1,0 +1,87 @@
+// A worker's event loop as sessions see it: readiness, one flush per batch, timers, time.
+//
+// This is the seam between the product and the world. AsioLoop serves it with real sockets; the
+// simulation serves it with pipes, faults and a virtual clock from one seed, and runs the same
+// sessions (tests/simulation).
+//
+// A batch: the loop wakes up, tells every ready watcher, then flushes: all upstream ends first, so
+// that Redis gets to work, then all client ends; then it destroys what was buried. (notes: one
+// gathered write per batch instead of one per command is what makes a proxied GET cheaper for Redis
+// than a direct one.) Threads: all calls from the loop's own thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "config/config.h"
+#include "io/clock.h"
+#include "io/output_queue.h"
+#include "io/transport.h"
+
+namespace cuckooguard::io {
+
+// Something with queued output that wants it written once per batch.
+class Flushable {
+ public:
+  virtual void flush() = 0;
+
+ protected:
+  ~Flushable() = default;
+};
+
+enum class FlushOrder : std::uint8_t { upstream_first, client_last };
+
+// Whatever must outlive the batch it ended in.
+class Mortal {
+ public:
+  virtual ~Mortal() = default;
+  Mortal() = default;
+  Mortal(const Mortal&) = delete;
+  Mortal& operator=(const Mortal&) = delete;
+};
+
+// Destroying it cancels the call.
+class Timer {
+ public:
+  virtual ~Timer() = default;
+  Timer() = default;
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+};
+
+class Loop {
+ public:
+  virtual ~Loop() = default;
+  Loop() = default;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Read once per batch, so that a batch is decided at one time.
+  virtual TimePoint now() const = 0;
+
+  // A transport that is still connecting (names are resolved anew each time) and already bound to
+  // `watcher`, which hears `writable` once it is up, or `hung_up` if it cannot be; never from
+  // within this call.
+  virtual std::unique_ptr<Transport> connect(const config::Address& address, Watcher& watcher) = 0;
+
+  // `flushable` is flushed once at the end of this batch, however often it asks. It must be alive
+  // then.
+  virtual void flush_at_batch_end(Flushable& flushable, FlushOrder order) = 0;
+
+  // Destroyed after the batch.
+  virtual void bury(std::unique_ptr<Mortal> mortal) = 0;
+
+  virtual std::unique_ptr<Timer> after(std::chrono::milliseconds delay,
+                                       std::function<void()> call) = 0;
+
+  // The worker's one read buffer: bytes in it are gone with the next read of anybody.
+  // kReadBufferBytes long.
+  virtual std::span<char> read_buffer() = 0;
+  static constexpr std::size_t kReadBufferBytes = std::size_t{192} * 1024;
+
+  virtual ChunkPool& chunks() = 0;
+};
+
+}  // namespace cuckooguard::io

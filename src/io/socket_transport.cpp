@@ -1,0 +1,206 @@
+#include "io/socket_transport.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace cuckooguard::io {
+namespace {
+
+std::error_code from_errno() {
+  return {errno, std::system_category()};
+}
+
+std::uint32_t events_of(Interest interest) {
+  switch (interest) {
+    case Interest::read:
+      return EPOLLIN;
+    case Interest::write:
+      return EPOLLOUT;
+    case Interest::both:
+      return EPOLLIN | EPOLLOUT;
+    case Interest::none:
+      break;
+  }
+  // Errors and hang-ups are always reported; edge-triggered they are reported once instead of for
+  // ever.
+  return EPOLLET;
+}
+
+Transfer failed_transfer() {
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+    return {Status::would_block, 0};
+  }
+  return {Status::failed, 0};
+}
+
+}  // namespace
+
+std::error_code prepare_socket(int socket) {
+  const int flags = ::fcntl(socket, F_GETFL);
+  if (flags < 0 || ::fcntl(socket, F_SETFL, flags | O_NONBLOCK) < 0 ||
+      ::fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) {
+    return from_errno();
+  }
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket refuses: fine
+  return {};
+}
+
+SocketTransport::SocketTransport(int epoll, int socket)
+    : epoll_(epoll), socket_(socket), state_(socket < 0 ? State::resolving : State::up) {}
+
+SocketTransport::~SocketTransport() {
+  SocketTransport::close();
+}
+
+void SocketTransport::watch(Interest interest) {
+  if (interest == interest_ && in_epoll_) {
+    return;
+  }
+  interest_ = interest;
+  if (state_ == State::up) {
+    enter_epoll(events_of(interest));
+  }
+}
+
+Transfer SocketTransport::read(std::span<char> into) {
+  if (state_ != State::up) {
+    return {Status::would_block, 0};
+  }
+  const ssize_t got = ::recv(socket_, into.data(), into.size(), 0);
+  if (got > 0) {
+    return {Status::ok, static_cast<std::size_t>(got)};
+  }
+  return got == 0 ? Transfer{Status::closed, 0} : failed_transfer();
+}
+
+Transfer SocketTransport::write(std::span<const std::string_view> pieces) {
+  if (state_ != State::up) {
+    return {Status::would_block, 0};
+  }
+  std::array<iovec, kPiecesMax> vectors;
+  const std::size_t count = std::min(pieces.size(), vectors.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    // iovec serves reads too and so has no const; sendmsg does not write through it.
+    vectors[i] = {const_cast<char*>(pieces[i].data()), pieces[i].size()};
+  }
+  msghdr message{};
+  message.msg_iov = vectors.data();
+  message.msg_iovlen = count;
+  const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
+  return sent >= 0 ? Transfer{Status::ok, static_cast<std::size_t>(sent)} : failed_transfer();
+}
+
+void SocketTransport::finish_writing() {
+  if (state_ == State::up) {
+    ::shutdown(socket_, SHUT_WR);
+  }
+}
+
+std::weak_ptr<SocketTransport*> SocketTransport::weak_self() {
+  if (!self_) {
+    self_ = std::make_shared<SocketTransport*>(this);
+  }
+  return self_;
+}
+
+void SocketTransport::close() {
+  self_.reset();
+  state_ = State::closed;
+  if (socket_ >= 0) {
+    ::close(socket_);  // leaves the epoll set with it
+    socket_ = -1;
+    in_epoll_ = false;
+  }
+}
+
+void SocketTransport::connect(std::vector<SocketAddress> addresses) {
+  untried_ = std::move(addresses);
+  std::reverse(untried_.begin(), untried_.end());
+  if (state_ == State::resolving && !try_next_address()) {
+    deliver_failure();
+  }
+}
+
+bool SocketTransport::try_next_address() {
+  while (!untried_.empty()) {
+    const SocketAddress address = untried_.back();
+    untried_.pop_back();
+    leave_epoll();
+    if (socket_ >= 0) {
+      ::close(socket_);
+    }
+    socket_ = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (socket_ < 0) {
+      last_error_ = from_errno();
+      continue;
+    }
+    prepare_socket(socket_);
+    const auto* const target = reinterpret_cast<const sockaddr*>(&address.storage);
+    if (::connect(socket_, target, address.length) == 0 || errno == EINPROGRESS) {
+      state_ = State::connecting;
+      enter_epoll(EPOLLOUT);
+      return true;
+    }
+    last_error_ = from_errno();
+  }
+  return false;
+}
+
+void SocketTransport::on_connect_result() {
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &length);
+  if (error == 0) {
+    state_ = State::up;
+    enter_epoll(events_of(interest_));
+    watcher_->on_ready({.writable = true});
+    return;
+  }
+  last_error_ = {error, std::system_category()};
+  if (!try_next_address()) {
+    deliver_failure();
+  }
+}
+
+void SocketTransport::deliver(std::uint32_t events) {
+  if (state_ == State::connecting) {
+    on_connect_result();
+  } else if (state_ == State::up) {
+    watcher_->on_ready({.readable = (events & EPOLLIN) != 0,
+                        .writable = (events & EPOLLOUT) != 0,
+                        .hung_up = (events & (EPOLLHUP | EPOLLERR)) != 0});
+  }
+}
+
+void SocketTransport::deliver_failure() {
+  if (state_ != State::closed) {
+    watcher_->on_ready({.hung_up = true});
+  }
+}
+
+void SocketTransport::enter_epoll(std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = this;
+  ::epoll_ctl(epoll_, in_epoll_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, socket_, &event);
+  in_epoll_ = true;
+}
+
+void SocketTransport::leave_epoll() {
+  if (in_epoll_) {
+    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, socket_, nullptr);
+    in_epoll_ = false;
+  }
+}
+
+}  // namespace cuckooguard::io

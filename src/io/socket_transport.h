@@ -1,0 +1,78 @@
+// A socket in an AsioLoop's epoll set. TCP sockets get TCP_NODELAY: what is written is already a
+// whole batch.
+//
+// States: resolving -> connecting -> up -> closed. An accepted socket starts as `up`.
+// Errors: a failed attempt goes on with the next address of the name; when there is none left, the
+// watcher hears `hung_up` and last_error() tells why.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include <sys/socket.h>
+
+#include "io/transport.h"
+
+namespace cuckooguard::io {
+
+// An address as the kernel takes it, TCP or unix.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+};
+
+class SocketTransport final : public Transport {
+ public:
+  // `epoll` is the loop's set; it must outlive the transport. Takes `socket` over; -1 while there
+  // is none yet.
+  SocketTransport(int epoll, int socket);
+  ~SocketTransport() override;
+
+  void bind(Watcher& watcher) override { watcher_ = &watcher; }
+  void watch(Interest interest) override;
+  Transfer read(std::span<char> into) override;
+  Transfer write(std::span<const std::string_view> pieces) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_open() const override { return state_ != State::closed; }
+
+  // Tries the addresses in order until one connection is up. An empty list fails at once (in the
+  // next batch).
+  void connect(std::vector<SocketAddress> addresses);
+
+  // From the loop: epoll reported `events` for this transport.
+  void deliver(std::uint32_t events);
+  // From the loop: tells the watcher that no connection could be made.
+  void deliver_failure();
+
+  // For work that ends later and must not keep the transport alive, nor outlive it: expires on
+  // close().
+  std::weak_ptr<SocketTransport*> weak_self();
+
+  std::error_code last_error() const { return last_error_; }
+
+ private:
+  enum class State : std::uint8_t { resolving, connecting, up, closed };
+
+  bool try_next_address();
+  void on_connect_result();
+  void enter_epoll(std::uint32_t events);
+  void leave_epoll();
+
+  int epoll_;
+  int socket_;
+  State state_;
+  bool in_epoll_ = false;
+  Interest interest_ = Interest::none;
+  Watcher* watcher_ = nullptr;
+  std::vector<SocketAddress> untried_;  // the next one last
+  std::error_code last_error_;
+  std::shared_ptr<SocketTransport*> self_;
+};
+
+// Non-blocking, close-on-exec; TCP_NODELAY where it applies. Takes `socket` over only on success.
+std::error_code prepare_socket(int socket);
+
+}  // namespace cuckooguard::io

@@ -1,0 +1,68 @@
+// One end of a non-blocking byte stream: a socket in the product, a pipe with faults in the
+// simulation.
+//
+// Who calls: proxy sessions and upstream connections, from their worker's thread only.
+// Lifetime: a transport may be destroyed only between batches (hand its owner to Loop::bury()),
+// since the loop may still hold its readiness in the batch at hand; close() is immediate and may be
+// called at any time. Errors: values. After `closed` or `failed` from read() there is nothing more
+// to read; write() may still work after a read's `closed` (the peer has only said that it will send
+// no more).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace cuckooguard::io {
+
+enum class Interest : std::uint8_t { none = 0, read = 1, write = 2, both = 3 };
+
+struct Readiness {
+  bool readable = false;
+  bool writable = false;
+  bool hung_up = false;  // both directions are dead; unread bytes may still be waiting
+};
+
+enum class Status : std::uint8_t { ok, would_block, closed, failed };
+
+struct Transfer {
+  Status status = Status::ok;
+  std::size_t bytes = 0;
+};
+
+class Watcher {
+ public:
+  virtual void on_ready(Readiness readiness) = 0;
+
+ protected:
+  ~Watcher() = default;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  // Whom to tell of readiness; must outlive the transport. Called once, before anything else.
+  virtual void bind(Watcher& watcher) = 0;
+
+  // What to be told of, level-triggered. Costs a system call only when it changes. With `none`, the
+  // end of both directions is still reported, once.
+  virtual void watch(Interest interest) = 0;
+
+  virtual Transfer read(std::span<char> into) = 0;
+  // At most kPiecesMax pieces are looked at.
+  virtual Transfer write(std::span<const std::string_view> pieces) = 0;
+  static constexpr std::size_t kPiecesMax = 64;
+
+  // Tells the peer that nothing more will be sent; reading goes on.
+  virtual void finish_writing() = 0;
+
+  virtual void close() = 0;
+  virtual bool is_open() const = 0;
+};
+
+}  // namespace cuckooguard::io

@@ -1,0 +1,41 @@
+#include "proxy/clients.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace cuckooguard::proxy {
+namespace {
+
+constexpr std::array<std::string_view, 1> kTooManyClients{"-ERR max number of clients reached\r\n"};
+
+}  // namespace
+
+Clients::~Clients() {
+  worker_.total.open -= sessions_.size();
+}
+
+void Clients::admit(std::unique_ptr<io::Transport> client) {
+  if (++worker_.total.open > worker_.settings.limits.max_clients) {
+    --worker_.total.open;
+    client->write(kTooManyClients);  // an empty socket buffer takes 36 bytes
+    client->close();
+    return;
+  }
+  ++count_;
+  auto session = std::make_unique<Session>(
+      Session::Worker{worker_.loop, worker_.guard, arguments_, worker_.settings, *this},
+      std::move(client));
+  Session* const key = session.get();
+  sessions_.emplace(key, std::move(session));
+}
+
+void Clients::on_session_end(Session& session) {
+  const auto found = sessions_.find(&session);
+  worker_.loop.bury(std::move(found->second));
+  sessions_.erase(found);
+  --worker_.total.open;
+  --count_;
+}
+
+}  // namespace cuckooguard::proxy

@@ -1,0 +1,49 @@
+// The sessions of one worker.
+//
+// Threads: its worker's; count() from any. Limits: max_clients over all workers (one shared
+// ClientCount); above it a client gets Redis's own text and is closed.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+
+#include "config/config.h"
+#include "proxy/session.h"
+
+namespace cuckooguard::proxy {
+
+// Of the process.
+struct ClientCount {
+  std::atomic<std::size_t> open{0};
+};
+
+class Clients final : Session::Ends {
+ public:
+  struct Worker {
+    io::Loop& loop;
+    guard::Guard& guard;
+    const Session::Settings& settings;
+    ClientCount& total;
+  };
+
+  explicit Clients(Worker worker) : worker_(worker) {}
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
+  ~Clients();
+
+  void admit(std::unique_ptr<io::Transport> client);
+  // For the choice of the least loaded worker.
+  std::size_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  void on_session_end(Session& session) override;
+
+  Worker worker_;
+  resp::Arguments arguments_;
+  std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
+  std::atomic<std::size_t> count_{0};
+};
+
+}  // namespace cuckooguard::proxy

@@ -1,0 +1,218 @@
+#include "proxy/reply_order.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "resp/reply_writer.h"
+
+namespace cuckooguard::proxy {
+namespace {
+
+// "*<count>\r\n": a count of arguments that fitted 64 KiB has at most five digits.
+constexpr std::size_t kMergeHeaderBytesMax = 16;
+constexpr std::size_t kConsumedKept = 64;
+
+// Gives the consumed front of a FIFO back: all of it at once when it has run empty, so that no
+// burst's memory stays, else when it is the larger half, so that a pipeline that never pauses does
+// not grow it.
+template <typename Fifo>
+void forget_consumed(Fifo& fifo, std::size_t& head) {
+  if (head == fifo.size()) {
+    Fifo().swap(fifo);
+    head = 0;
+  } else if (head >= kConsumedKept && head * 2 >= fifo.size()) {
+    fifo.erase(fifo.begin(), fifo.begin() + static_cast<std::ptrdiff_t>(head));
+    head = 0;
+  }
+}
+
+}  // namespace
+
+void ReplyOrder::expect_reply() {
+  if (is_drained()) {
+    ++leading_replies_;
+  } else {
+    add_relay();
+  }
+}
+
+void ReplyOrder::add_relay() {
+  if (!is_drained() && entries_.back().kind == Kind::relay) {
+    ++entries_.back().amount;
+  } else {
+    entries_.push_back({Kind::relay, 1});
+  }
+}
+
+void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
+  changes_.push_back(change);
+  entries_.push_back({Kind::observe, 1});
+}
+
+void ReplyOrder::answer(std::string_view bytes) {
+  if (leading_replies_ == 0 && is_drained() && !within_reply_) {
+    output_->append(bytes);
+  } else {
+    add_local(bytes);
+  }
+}
+
+void ReplyOrder::add_local(std::string_view bytes) {
+  local_.append(bytes);
+  const auto size = static_cast<std::uint32_t>(bytes.size());
+  if (!is_drained() && entries_.back().kind == Kind::local) {
+    entries_.back().amount += size;
+  } else {
+    entries_.push_back({Kind::local, size});
+  }
+}
+
+void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements) {
+  const auto from_redis = std::ranges::count(elements, std::nullopt);
+  const std::size_t merge = entries_.size();
+  entries_.push_back({Kind::merge,
+                      static_cast<std::uint32_t>(elements.size()),
+                      static_cast<std::uint32_t>(from_redis)});
+  for (const auto& element : elements) {
+    if (element) {
+      add_local(*element);
+    } else {
+      add_relay();
+    }
+  }
+  entries_[merge].parts = static_cast<std::uint32_t>(entries_.size() - merge - 1);
+  // What comes later must not join the last part: an error in place of the array drops the parts
+  // alone.
+  entries_.push_back({Kind::relay, 0});
+}
+
+void ReplyOrder::expect_anything() {
+  entries_.push_back({Kind::anything, 0});
+}
+
+bool ReplyOrder::relay(std::string_view bytes) {
+  bool well_formed = true;
+  while (well_formed) {
+    emit_ready();
+    if (bytes.empty()) {
+      return true;
+    }
+    if (leading_replies_ == 0 && !is_drained() && !within_reply_) {
+      if (entries_[head_].kind == Kind::anything) {
+        output_->append(bytes);
+        return true;
+      }
+      if (entries_[head_].kind == Kind::merge) {
+        bytes.remove_prefix(relay_merge_header(bytes, well_formed));
+        continue;
+      }
+    }
+    const resp::ReplyFramer::Piece piece = framer_.next(bytes);
+    output_->append(bytes.substr(0, piece.bytes));
+    bytes.remove_prefix(piece.bytes);
+    within_reply_ = !piece.ends;
+    well_formed = !piece.malformed;
+    if (piece.ends) {
+      on_reply_end(framer_.type());
+    }
+  }
+  return false;
+}
+
+void ReplyOrder::on_reply_end(char type) {
+  if (type == '>') {
+    return;  // a push is nobody's reply
+  }
+  if (leading_replies_ > 0) {
+    --leading_replies_;
+    return;
+  }
+  if (is_drained()) {
+    return;  // Redis speaks unasked: "-ERR max number of clients reached", a time-out's farewell
+  }
+  Entry& entry = entries_[head_];
+  if (entry.kind == Kind::observe) {
+    state_->replied(changes_[change_head_], type);
+    ++change_head_;
+    forget_consumed(changes_, change_head_);
+    pop();
+  } else if (--entry.amount == 0) {
+    pop();
+  }
+}
+
+// Our own answers leave as soon as nothing of Redis's is before them.
+void ReplyOrder::emit_ready() {
+  while (leading_replies_ == 0 && !is_drained() && !within_reply_) {
+    const Entry& entry = entries_[head_];
+    if (entry.kind == Kind::local) {
+      output_->append(std::string_view(local_).substr(local_head_, entry.amount));
+      local_head_ += entry.amount;
+      forget_consumed(local_, local_head_);
+    } else if (entry.kind != Kind::relay || entry.amount > 0) {
+      return;
+    }
+    pop();
+  }
+}
+
+void ReplyOrder::pop() {
+  ++head_;
+  forget_consumed(entries_, head_);
+}
+
+std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_formed) {
+  if (merge_header_.empty() && bytes.front() != '*') {
+    if (bytes.front() == '>') {  // a push comes between replies, so before this one
+      const resp::ReplyFramer::Piece piece = framer_.next(bytes);
+      output_->append(bytes.substr(0, piece.bytes));
+      within_reply_ = !piece.ends;
+      well_formed = !piece.malformed;
+      return piece.bytes;
+    }
+    drop_merge_parts();
+    return 0;
+  }
+  const std::size_t line_end = bytes.find('\n');
+  const std::size_t taken = line_end == std::string_view::npos ? bytes.size() : line_end + 1;
+  well_formed = merge_header_.size() + taken <= kMergeHeaderBytesMax;
+  if (well_formed) {
+    merge_header_.append(bytes.substr(0, taken));
+    if (line_end != std::string_view::npos) {
+      well_formed = begin_merge();
+      merge_header_.clear();
+    }
+  }
+  return taken;
+}
+
+bool ReplyOrder::begin_merge() {
+  const Entry& entry = entries_[head_];
+  std::uint32_t count = 0;
+  const char* const digits = merge_header_.data() + 1;
+  const char* const end = merge_header_.data() + merge_header_.size();
+  const auto [stop, error] = std::from_chars(digits, end, count);
+  if (error != std::errc{} || std::string_view(stop, end) != "\r\n" || count != entry.from_redis) {
+    return false;
+  }
+  std::string header;
+  resp::append_array_header(header, entry.amount);
+  output_->append(header);
+  pop();
+  return true;
+}
+
+// An error came instead of the array: it alone is the reply.
+void ReplyOrder::drop_merge_parts() {
+  const std::size_t last_part = head_ + entries_[head_].parts;
+  for (std::size_t i = head_ + 1; i <= last_part; ++i) {
+    if (entries_[i].kind == Kind::local) {
+      local_head_ += entries_[i].amount;
+    }
+  }
+  forget_consumed(local_, local_head_);
+  entries_[last_part] = {Kind::relay, 1};
+  head_ = last_part;
+}
+
+}  // namespace cuckooguard::proxy

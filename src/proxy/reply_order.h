@@ -1,0 +1,87 @@
+// In which order a client's replies leave: Redis's and our own, in the order of its commands.
+//
+// A FIFO of runs. "The next n replies of Redis, then these bytes of ours, then ..." With one
+// upstream per client nothing more is needed: Redis answers in order, so a reply belongs to
+// whatever stands at the head. Replies are never buffered here: pieces are handed on as they come.
+//
+//   client:  GET a   GET absent   GET b   MGET c absent d
+//   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
+//
+// Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
+// was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
+// local bytes grow with answers and observed replies only; the session stops answering at its
+// limits (proxy/session.h). Runs of plain relayed replies are a number.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "guard/client_state.h"
+#include "io/output_queue.h"
+#include "resp/reply_framer.h"
+
+namespace cuckooguard::proxy {
+
+class ReplyOrder {
+ public:
+  // `output` and `state` outlive this. `state` hears the outcome of every observed reply, in order.
+  ReplyOrder(io::OutputQueue& output, guard::ClientState& state)
+      : output_(&output), state_(&state) {}
+
+  // One reply of Redis is to be relayed.
+  void expect_reply();
+  // The same, and `state` must hear its first byte.
+  void expect_observed_reply(const guard::StateChange& change);
+  // `bytes` is the whole reply: it leaves at once if nothing is before it.
+  void answer(std::string_view bytes);
+  // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
+  // else the bytes are the element. Any other reply (an error) is relayed in its place.
+  void expect_merged_reply(std::span<const std::optional<std::string_view>> elements);
+  // From here on Redis's bytes are relayed unread, for good.
+  void expect_anything();
+
+  [[nodiscard]] bool relay(std::string_view bytes);
+
+  // Redis still owes something.
+  bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
+  std::size_t entries() const { return entries_.size() - head_; }
+
+ private:
+  enum class Kind : std::uint8_t { relay, observe, local, merge, anything };
+  struct Entry {
+    Kind kind;
+    std::uint32_t amount;  // relay: replies; local: bytes; merge: elements of the client's reply
+    std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
+    std::uint32_t parts = 0;       // merge: entries that follow and belong to it
+  };
+
+  bool is_drained() const { return head_ == entries_.size(); }
+  void add_relay();
+  void add_local(std::string_view bytes);
+  void pop();
+  void emit_ready();
+  void on_reply_end(char type);
+  std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
+  bool begin_merge();
+  void drop_merge_parts();
+
+  io::OutputQueue* output_;
+  guard::ClientState* state_;
+  resp::ReplyFramer framer_;
+  bool within_reply_ = false;
+  std::uint64_t leading_replies_ =
+      0;  // to be relayed before entries_; the common case needs no entry at all
+  std::vector<Entry> entries_;
+  std::size_t head_ = 0;
+  std::string local_;  // the bytes of all `local` entries, in order
+  std::size_t local_head_ = 0;
+  std::vector<guard::StateChange> changes_;  // of all `observe` entries, in order
+  std::size_t change_head_ = 0;
+  std::string merge_header_;  // the header line of a merged reply, while it is incomplete
+};
+
+}  // namespace cuckooguard::proxy

@@ -1,0 +1,262 @@
+#include "proxy/session.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace cuckooguard::proxy {
+
+Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
+    : worker_(worker),
+      client_(std::move(client)),
+      output_(worker.loop.chunks()),
+      order_(output_, state_),
+      upstream_(worker.loop, worker.settings.upstream, *this) {
+  client_->bind(*this);
+  update_watch();
+}
+
+void Session::end() {
+  if (!ended_) {
+    ended_ = true;
+    client_->close();
+    upstream_.close();
+    worker_.ends.on_session_end(*this);
+  }
+}
+
+void Session::on_ready(io::Readiness readiness) {
+  if (readiness.writable) {
+    output_blocked_ = false;
+    flush();
+  }
+  if (readiness.readable) {
+    read_client();
+  } else if (readiness.hung_up) {
+    end();
+  }
+}
+
+void Session::read_client() {
+  if (ended_ || ending_ || client_finished_ || upstream_over_limit_) {
+    return;
+  }
+  const std::span<char> buffer = worker_.loop.read_buffer();
+  // The scanner leaves at most one command of 64 KiB; the buffer is three times that.
+  const std::size_t kept = unscanned_.size();
+  std::memcpy(buffer.data(), unscanned_.data(), kept);
+  const io::Transfer transfer = client_->read(buffer.subspan(kept));
+  switch (transfer.status) {
+    case io::Status::ok:
+      take({buffer.data(), kept + transfer.bytes});
+      update_watch();
+      return;
+    case io::Status::would_block:
+      return;
+    case io::Status::closed:
+      on_client_finished();
+      return;
+    case io::Status::failed:
+      end();
+      return;
+  }
+}
+
+// The client sends no more. Redis hears so after the last command, and decides which replies are
+// still sent.
+void Session::on_client_finished() {
+  client_finished_ = true;
+  update_watch();
+  if (is_upstream_lost()) {
+    end_when_written();
+  } else {
+    upstream_.finish_sending();
+  }
+}
+
+void Session::take(std::string_view input) {
+  std::size_t consumed = 0;
+  while (!ending_ && !ended_ && !input.empty() && take_one(input, consumed)) {
+    input.remove_prefix(consumed);
+  }
+  if (input.empty()) {
+    std::string().swap(unscanned_);
+  } else {
+    unscanned_.assign(input);
+  }
+}
+
+// False if what is left is an incomplete command.
+bool Session::take_one(std::string_view input, std::size_t& consumed) {
+  if (state_.is_transparent()) {
+    consumed = input.size();
+    forward(input);
+    return true;
+  }
+  const resp::Scan scan = scanner_.next(input, worker_.arguments);
+  consumed = scan.consumed;
+  const std::string_view raw = input.substr(0, scan.consumed);
+  switch (scan.outcome) {
+    case resp::ScanOutcome::incomplete:
+      return false;
+    case resp::ScanOutcome::command:
+      take_command(raw);
+      return true;
+    case resp::ScanOutcome::chunk:
+      take_chunk(scan, raw);
+      return true;
+    case resp::ScanOutcome::nothing:
+      forward(raw);
+      return true;
+    case resp::ScanOutcome::protocol_error:
+      // Redis itself says what is wrong, in its own words, and closes.
+      become_transparent();
+      consumed = 0;
+      return true;
+  }
+  return false;
+}
+
+void Session::take_command(std::string_view raw) {
+  const guard::Decision decision =
+      worker_.guard.decide(worker_.arguments.views(), state_, worker_.loop.now(), may_answer());
+  switch (decision.action) {
+    case guard::Action::answer:
+      order_.answer(decision.reply);
+      queue_flush();
+      return;
+    case guard::Action::rewrite:
+      order_.expect_reply();
+      forward(decision.request);
+      return;
+    case guard::Action::merge:
+      order_.expect_merged_reply(decision.elements);
+      forward(decision.request);
+      return;
+    case guard::Action::transparent:
+      become_transparent();
+      forward(raw);
+      return;
+    case guard::Action::forward:
+      break;
+  }
+  if (decision.change == nullptr) {
+    order_.expect_reply();
+  } else if (order_.entries() < worker_.settings.limits.inflight_per_client) {
+    order_.expect_observed_reply(*decision.change);
+    state_.sent(*decision.change);
+  } else {
+    become_transparent();
+  }
+  forward(raw);
+}
+
+void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
+  const guard::Decision decision =
+      worker_.guard.stream(scan, worker_.arguments.views(), state_, worker_.loop.now());
+  if (decision.action == guard::Action::transparent) {
+    become_transparent();
+  } else if (scan.begins) {
+    order_.expect_reply();
+  }
+  forward(raw);
+}
+
+void Session::become_transparent() {
+  if (!state_.is_transparent()) {
+    state_.become_transparent();
+    order_.expect_anything();
+  }
+}
+
+void Session::forward(std::string_view raw) {
+  if (is_upstream_lost()) {
+    end_when_written();
+    return;
+  }
+  forwarded_ = true;
+  upstream_.send(raw);
+}
+
+bool Session::may_answer() const {
+  return !output_over_limit_ && output_.size() < worker_.settings.limits.client_output_soft &&
+         order_.entries() < worker_.settings.limits.inflight_per_client;
+}
+
+void Session::on_upstream_bytes(std::string_view bytes) {
+  if (!order_.relay(bytes)) {
+    end();  // not RESP: what follows belongs to nobody
+    return;
+  }
+  queue_flush();
+  update_watch();
+}
+
+void Session::on_upstream_lost() {
+  // A Redis that could not be reached at all may be down: absent keys are still answered, the first
+  // command that needs it ends the session. A connection that was up and is closed ends it at once,
+  // as Redis's own close would.
+  if (upstream_was_up_ || forwarded_ || client_finished_) {
+    end_when_written();
+  }
+}
+
+void Session::end_when_written() {
+  ending_ = true;
+  if (output_.is_empty()) {
+    end();
+  } else {
+    queue_flush();
+    update_watch();
+  }
+}
+
+void Session::queue_flush() {
+  if (!flush_queued_ && !output_blocked_ && !output_.is_empty()) {
+    flush_queued_ = true;
+    worker_.loop.flush_at_batch_end(*this, io::FlushOrder::client_last);
+  }
+}
+
+void Session::flush() {
+  flush_queued_ = false;
+  if (ended_) {
+    return;
+  }
+  std::array<std::string_view, io::Transport::kPiecesMax> pieces;
+  while (!output_.is_empty()) {
+    const io::Transfer transfer = client_->write(output_.front(pieces));
+    if (transfer.status == io::Status::would_block) {
+      output_blocked_ = true;
+      break;
+    }
+    if (transfer.status != io::Status::ok) {
+      end();
+      return;
+    }
+    output_.consume(transfer.bytes);
+  }
+  if (ending_ && output_.is_empty()) {
+    end();
+    return;
+  }
+  update_watch();
+}
+
+void Session::update_watch() {
+  if (ended_) {
+    return;
+  }
+  const auto crosses = [](bool over, std::size_t size, std::size_t max) {
+    return over ? size > max / 2 : size > max;
+  };
+  output_over_limit_ =
+      crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
+  upstream_over_limit_ = crosses(upstream_over_limit_, upstream_.unsent(), kUpstreamQueueBytesMax);
+  upstream_.set_reading(!output_over_limit_);
+  const bool reads = !client_finished_ && !upstream_over_limit_ && !ending_;
+  client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)
+                       : (output_blocked_ ? io::Interest::write : io::Interest::none));
+}
+
+}  // namespace cuckooguard::proxy

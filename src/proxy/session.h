@@ -1,0 +1,113 @@
+// One client and its own connection to Redis (`upstream.mode: pinned`).
+//
+//   client ──read──▶ scan ──▶ guard.decide ──forward──▶ upstream queue ──flush──▶ Redis
+//     ▲                            └─answer─┐                                       │
+//     └──flush── client queue ◀── ReplyOrder ◀──────────────relay──────────read─────┘
+//
+// Threads: its worker's. Lifetime: owned by Clients; ends by Ends::on_session_end() and is
+// destroyed after the batch. Errors: none leave it. Whatever cannot go on ends the session, as a
+// Redis that closes the connection would.
+//
+// Limits, and what happens there:
+//   queued to Redis    > kUpstreamQueueBytesMax   the client is not read until half of it is
+//   written queued to client   > client_output_soft       Redis is not read, and nothing is
+//   answered here (Redis, which does not
+//                                                 bound this either, keeps the replies), until half
+//                                                 of it is written
+//   replies in order   > inflight_per_client      nothing is answered here; a command whose reply
+//   would have to be
+//                                                 observed makes the connection transparent instead
+//   a command          > 64 KiB                   streamed, never held (resp/request_scanner.h)
+// So the client is never made to wait for reading its own replies: a client that writes a long
+// pipeline before it reads works here as it does with Redis.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "guard/client_state.h"
+#include "guard/guard.h"
+#include "io/loop.h"
+#include "proxy/reply_order.h"
+#include "resp/request_scanner.h"
+#include "upstream/connection.h"
+
+namespace cuckooguard::proxy {
+
+class Session final : public io::Mortal, io::Watcher, io::Flushable, upstream::Connection::Owner {
+ public:
+  static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
+
+  struct Settings {
+    config::Upstream upstream;
+    config::Limits limits;
+  };
+
+  class Ends {
+   public:
+    virtual void on_session_end(Session& session) = 0;
+
+   protected:
+    ~Ends() = default;
+  };
+
+  // All of it is the worker's and outlives the session.
+  struct Worker {
+    io::Loop& loop;
+    guard::Guard& guard;
+    resp::Arguments& arguments;  // scratch
+    const Settings& settings;
+    Ends& ends;
+  };
+
+  Session(Worker worker, std::unique_ptr<io::Transport> client);
+
+  // From outside, for example at shutdown. Harmless when repeated.
+  void end();
+
+ private:
+  void on_ready(io::Readiness readiness) override;
+  void flush() override;
+  void on_upstream_up() override { upstream_was_up_ = true; }
+  void on_upstream_bytes(std::string_view bytes) override;
+  void on_upstream_progress() override { update_watch(); }
+  void on_upstream_lost() override;
+
+  void read_client();
+  void on_client_finished();
+  void take(std::string_view input);
+  bool take_one(std::string_view input, std::size_t& consumed);
+  void take_command(std::string_view raw);
+  void take_chunk(const resp::Scan& scan, std::string_view raw);
+  void forward(std::string_view raw);
+  void become_transparent();
+
+  bool may_answer() const;
+  bool is_upstream_lost() const { return upstream_.state() == upstream::Connection::State::lost; }
+  void queue_flush();
+  void update_watch();
+  void end_when_written();
+
+  Worker worker_;
+  std::unique_ptr<io::Transport> client_;
+  io::OutputQueue output_;
+  guard::ClientState state_;
+  ReplyOrder order_;
+  resp::RequestScanner scanner_;
+  std::string unscanned_;         // an incomplete command, between reads
+  bool client_finished_ = false;  // the client sends no more, but may still read
+  bool output_blocked_ = false;
+  bool output_over_limit_ = false;
+  bool upstream_over_limit_ = false;
+  bool flush_queued_ = false;
+  bool upstream_was_up_ = false;
+  bool forwarded_ = false;  // anything at all
+  bool ending_ = false;     // what is queued is still written, nothing else happens
+  bool ended_ = false;
+  upstream::Connection upstream_;  // last: its callbacks need all of the above
+};
+
+}  // namespace cuckooguard::proxy

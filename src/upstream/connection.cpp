@@ -1,0 +1,124 @@
+#include "upstream/connection.h"
+
+#include <array>
+
+namespace cuckooguard::upstream {
+
+Connection::Connection(io::Loop& loop, const config::Upstream& settings, Owner& owner)
+    : loop_(loop),
+      owner_(owner),
+      transport_(loop.connect(settings.address, *this)),
+      connect_deadline_(loop.after(settings.connect_timeout, [this] { lose(); })),
+      output_(loop.chunks()) {}
+
+void Connection::send(std::string_view bytes) {
+  output_.append(bytes);
+  if (state_ == State::up && !flush_queued_ && !write_blocked_) {
+    flush_queued_ = true;
+    loop_.flush_at_batch_end(*this, io::FlushOrder::upstream_first);
+  }
+}
+
+void Connection::set_reading(bool reading) {
+  reading_ = reading;
+  update_watch();
+}
+
+void Connection::finish_sending() {
+  finishing_ = true;
+  if (state_ == State::up && output_.is_empty()) {
+    transport_->finish_writing();
+  }
+}
+
+void Connection::close() {
+  state_ = State::lost;
+  connect_deadline_.reset();
+  output_.clear();
+  transport_->close();
+}
+
+void Connection::on_ready(io::Readiness readiness) {
+  if (state_ == State::connecting) {
+    if (readiness.hung_up) {
+      lose();
+      return;
+    }
+    state_ = State::up;
+    connect_deadline_.reset();
+    update_watch();
+    owner_.on_upstream_up();
+    flush();
+    return;
+  }
+  if (readiness.writable && state_ == State::up) {
+    write_blocked_ = false;
+    flush();
+  }
+  if ((readiness.readable || readiness.hung_up) && reading_ && state_ == State::up) {
+    read_once();
+  }
+}
+
+void Connection::read_once() {
+  const std::span<char> buffer = loop_.read_buffer();
+  const io::Transfer transfer = transport_->read(buffer);
+  switch (transfer.status) {
+    case io::Status::ok:
+      owner_.on_upstream_bytes({buffer.data(), transfer.bytes});
+      return;
+    case io::Status::would_block:
+      return;
+    case io::Status::closed:
+    case io::Status::failed:
+      lose();
+      return;
+  }
+}
+
+void Connection::flush() {
+  flush_queued_ = false;
+  if (state_ != State::up) {
+    return;
+  }
+  std::array<std::string_view, io::Transport::kPiecesMax> pieces;
+  bool progress = false;
+  while (!output_.is_empty()) {
+    const io::Transfer transfer = transport_->write(output_.front(pieces));
+    if (transfer.status == io::Status::would_block) {
+      break;
+    }
+    if (transfer.status != io::Status::ok) {
+      // What Redis sent before it closed may still be waiting: reading ends this connection,
+      // writing does not.
+      output_.clear();
+      break;
+    }
+    output_.consume(transfer.bytes);
+    progress = true;
+  }
+  write_blocked_ = !output_.is_empty();
+  update_watch();
+  if (finishing_ && output_.is_empty()) {
+    transport_->finish_writing();
+  }
+  if (progress) {
+    owner_.on_upstream_progress();
+  }
+}
+
+void Connection::lose() {
+  close();
+  owner_.on_upstream_lost();
+}
+
+void Connection::update_watch() {
+  if (state_ == State::up) {
+    const auto read = reading_ ? io::Interest::read : io::Interest::none;
+    const auto write = write_blocked_ ? io::Interest::write : io::Interest::none;
+    transport_->watch(
+        static_cast<io::Interest>(static_cast<unsigned>(read) | static_cast<unsigned>(write)));
+  }
+}
+
+}  // namespace cuckooguard::upstream

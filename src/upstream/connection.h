@@ -1,0 +1,75 @@
+// One connection to Redis: bytes out, flushed once per batch; bytes in, handed to the owner as they
+// come.
+//
+// It neither scans nor frames: what the bytes mean is its owner's business (proxy::Session in
+// `mode: pinned`). Threads: its worker's. Lifetime: destroyed only between batches
+// (io/transport.h); the owner outlives it. Errors: on_lost() says that no more bytes will come,
+// exactly once; never from within a call of the owner's. Limits: none of its own on what is queued:
+// the owner looks at unsent() and stops feeding it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "config/config.h"
+#include "io/loop.h"
+
+namespace cuckooguard::upstream {
+
+class Connection final : io::Watcher, io::Flushable {
+ public:
+  enum class State : std::uint8_t { connecting, up, lost };
+
+  class Owner {
+   public:
+    virtual void on_upstream_up() = 0;
+    // `bytes` are in the worker's read buffer: gone after this call.
+    virtual void on_upstream_bytes(std::string_view bytes) = 0;
+    // Queued output was written; unsent() is smaller than before.
+    virtual void on_upstream_progress() = 0;
+    virtual void on_upstream_lost() = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Connection(io::Loop& loop, const config::Upstream& settings, Owner& owner);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() = default;
+
+  // Queued until the end of the batch, and until the connection is up.
+  void send(std::string_view bytes);
+  std::size_t unsent() const { return output_.size(); }
+
+  // Whether to read at all: a client that does not read stops its upstream from being read.
+  void set_reading(bool reading);
+
+  // After what is queued, Redis is told that no more will come. send() is not allowed from here on.
+  void finish_sending();
+
+  void close();
+  State state() const { return state_; }
+
+ private:
+  void on_ready(io::Readiness readiness) override;
+  void flush() override;
+  void read_once();
+  void lose();
+  void update_watch();
+
+  io::Loop& loop_;
+  Owner& owner_;
+  std::unique_ptr<io::Transport> transport_;
+  std::unique_ptr<io::Timer> connect_deadline_;
+  io::OutputQueue output_;
+  State state_ = State::connecting;
+  bool reading_ = true;
+  bool write_blocked_ = false;
+  bool flush_queued_ = false;
+  bool finishing_ = false;
+};
+
+}  // namespace cuckooguard::upstream
