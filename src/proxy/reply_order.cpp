@@ -87,7 +87,9 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
 }
 
 void ReplyOrder::expect_anything() {
-  entries_.push_back({Kind::anything, 0});
+  if (is_drained() || entries_.back().kind != Kind::anything) {
+    entries_.push_back({Kind::anything, 0});
+  }
 }
 
 bool ReplyOrder::relay(std::string_view bytes) {

@@ -41,7 +41,7 @@ class ReplyOrder {
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
   // else the bytes are the element. Any other reply (an error) is relayed in its place.
   void expect_merged_reply(std::span<const std::optional<std::string_view>> elements);
-  // From here on Redis's bytes are relayed unread, for good.
+  // From here on Redis's bytes are relayed unread, for good. Harmless when repeated.
   void expect_anything();
 
   [[nodiscard]] bool relay(std::string_view bytes);

@@ -163,10 +163,8 @@ void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
 }
 
 void Session::become_transparent() {
-  if (!state_.is_transparent()) {
-    state_.become_transparent();
-    order_.expect_anything();
-  }
+  state_.become_transparent();
+  order_.expect_anything();
 }
 
 void Session::forward(std::string_view raw) {
