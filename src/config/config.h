@@ -1,0 +1,163 @@
+// What the operator can set, as plain structs. Every default of the product is stated here and nowhere else;
+// config/cuckooguard.yaml documents them, and a test compares the two.
+//
+// who: config_file.h fills it from YAML, main hands its parts to the rooms. threads: plain values.
+// units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "keyspace/key_template.h"
+#include "keyspace/keyspace.h"
+
+namespace cuckooguard::config {
+
+using std::chrono::milliseconds;
+
+struct Address {  // host:port or unix:/path
+  std::string host;
+  std::uint16_t port = 0;
+  std::string unix_path;
+
+  bool is_unix() const { return !unix_path.empty(); }
+  std::string text()
+      const;  // as it is written in the file: 127.0.0.1:6379, [::1]:6379, unix:/run/redis.sock
+  bool operator==(const Address&) const = default;
+};
+
+enum class UpstreamMode : std::uint8_t { pinned };
+
+struct Control {  // how the control connection logs in; all empty: without AUTH
+  std::string username;
+  std::string password;
+  std::string password_file;  // read again at every connect
+
+  bool operator==(const Control&) const = default;
+};
+
+struct Upstream {
+  Address address{.host = "127.0.0.1", .port = 6379};
+  UpstreamMode mode = UpstreamMode::pinned;
+  milliseconds connect_timeout{5000};
+  Control control;
+
+  bool operator==(const Upstream&) const = default;
+};
+
+inline constexpr milliseconds kDefaultMaxLag{1000};
+inline constexpr int kPollsPerMaxLag = 4;
+
+struct SqliteSource {
+  std::string path;
+  milliseconds poll_every =
+      kDefaultMaxLag / kPollsPerMaxLag;  // auto: a quarter of the source's max_lag
+
+  bool operator==(const SqliteSource&) const = default;
+};
+
+enum class FileFormat : std::uint8_t { lines, csv };
+
+struct FileSource {
+  std::string path;
+  FileFormat format = FileFormat::lines;
+
+  bool operator==(const FileSource&) const = default;
+};
+
+struct Source {
+  std::string name;
+  std::variant<SqliteSource, FileSource> kind;
+  milliseconds max_lag = kDefaultMaxLag;
+
+  bool operator==(const Source&) const = default;
+};
+
+struct SourceTable {
+  std::string from;                            // Source::name
+  std::string table;                           // empty for a file
+  std::map<std::string, std::string> columns;  // every identity placeholder -> its column
+
+  bool operator==(const SourceTable&) const = default;
+};
+
+enum class Mode : std::uint8_t { observe, enforce, bypass };
+
+struct AbsentReply {
+  bool nil = true;
+  std::string bytes;  // unless nil
+
+  bool operator==(const AbsentReply&) const = default;
+};
+
+struct FreshIds {
+  enum class Kind : std::uint8_t { automatic, window, off };
+  Kind kind = Kind::automatic;
+  std::uint64_t window = 0;  // ids above the largest seen that must pass, if kind is window
+
+  bool operator==(const FreshIds&) const = default;
+};
+
+struct Filter {
+  double false_positive_rate = 0.002;
+  std::optional<std::uint64_t> capacity;  // rows; nullopt: from the source's row count
+
+  bool operator==(const Filter&) const = default;
+};
+
+struct Overlay {
+  std::chrono::seconds ttl{60};
+  std::uint64_t max_keys = 1'000'000;
+
+  bool operator==(const Overlay&) const = default;
+};
+
+struct Namespace {
+  std::string name;
+  std::vector<keyspace::KeyTemplate> keys;
+  SourceTable source;
+  Mode mode = Mode::observe;
+  std::optional<AbsentReply> absent_reply;  // always there in enforce
+  int db = 0;
+  bool strict = false;
+  FreshIds fresh_ids;
+  Filter filter;
+  Overlay overlay;
+};
+
+struct Limits {
+  std::uint32_t max_clients = 10'000;
+  std::uint64_t client_output_soft = 1024 * 1024;
+  std::uint32_t inflight_per_client = 1024;
+
+  bool operator==(const Limits&) const = default;
+};
+
+enum class LogLevel : std::uint8_t { debug, info, warning, error };
+
+struct Log {
+  LogLevel level = LogLevel::info;
+
+  bool operator==(const Log&) const = default;
+};
+
+struct Config {
+  Address listen{.host = "127.0.0.1", .port = 6380};
+  Upstream upstream;
+  std::vector<Source> sources;
+  std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number
+  Limits limits;
+  Log log;
+  unsigned workers = 0;  // 0: auto
+  milliseconds drain_timeout{10'000};
+};
+
+// What keyspace::Keyspace::build asks for, in the order of Config::namespaces.
+std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& config);
+
+}  // namespace cuckooguard::config

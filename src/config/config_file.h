@@ -1,0 +1,37 @@
+// YAML -> Config, strictly: an unknown or duplicate key, a wrong type, a value without its unit, a missing or
+// contradicting setting is a Diagnostic with line and column, and all of them are reported at once, in the file's
+// order. Secrets and values taken from the environment are never part of a diagnostic.
+//
+// YAML's anchors, aliases and tags are refused: a configuration needs none, and an alias can grow without bound.
+//
+// who: main, before anything is bound. threads: free functions without state. errors: values; yaml-cpp's exceptions
+// end here. limits: kFileBytesMax, kNestingMax.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "config/diagnostic.h"
+
+namespace cuckooguard::config {
+
+// The value of an environment variable, or nullopt if it is not set.
+using EnvironmentLookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+EnvironmentLookup process_environment();
+
+std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
+                                                            std::string file_name,
+                                                            const EnvironmentLookup& environment);
+
+// The one function of this room that reads a file.
+std::expected<Config, std::vector<Diagnostic>> load_config(
+    const std::string& path, const EnvironmentLookup& environment = process_environment());
+
+}  // namespace cuckooguard::config

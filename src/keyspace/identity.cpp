@@ -1,0 +1,65 @@
+#include "keyspace/identity.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cuckooguard::keyspace {
+namespace {
+
+constexpr std::size_t kLengthBytes = 4;
+
+char fold(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+char* write_length(std::size_t length, char* out) noexcept {
+  for (std::size_t i = 0; i < kLengthBytes; ++i) {
+    *out++ = static_cast<char>((length >> (8 * i)) & 0xff);
+  }
+  return out;
+}
+
+char* write_value(std::string_view value, ValueType type, char* out) noexcept {
+  if (type == ValueType::text_ci) {
+    return std::ranges::transform(value, out, fold).out;
+  }
+  std::memcpy(out, value.data(), value.size());
+  return out + value.size();
+}
+
+}  // namespace
+
+std::size_t identity_bytes_max(std::span<const std::string_view> values) noexcept {
+  std::size_t bytes = 0;
+  for (const std::string_view value : values) {
+    bytes += kLengthBytes + value.size();
+  }
+  return bytes;
+}
+
+std::string_view write_identity(std::span<const std::string_view> values,
+                                std::span<const ValueType> types,
+                                std::span<char> room) noexcept {
+  if (values.size() == 1 && types[0] != ValueType::text_ci) {
+    return values[0];
+  }
+  char* out = room.data();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_last = i + 1 == values.size();
+    const std::string_view value =
+        types[i] == ValueType::text_ci ? without_trailing_spaces(values[i]) : values[i];
+    out = is_last ? out : write_length(value.size(), out);
+    out = write_value(value, types[i], out);
+  }
+  return {room.data(), static_cast<std::size_t>(out - room.data())};
+}
+
+bool is_printable_ascii(std::string_view text) noexcept {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::string_view without_trailing_spaces(std::string_view text) noexcept {
+  return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+}  // namespace cuckooguard::keyspace

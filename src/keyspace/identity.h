@@ -1,0 +1,27 @@
+// The bytes under which the filter knows a row: see keyspace.h for their layout. Keys and rows both come through
+// here, so that they cannot differ.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "keyspace/key_template.h"
+
+namespace cuckooguard::keyspace {
+
+// Bytes that write_identity needs at most.
+std::size_t identity_bytes_max(std::span<const std::string_view> values) noexcept;
+
+// Values and types in identity order, at least one. The result views `values` or `room`.
+std::string_view write_identity(std::span<const std::string_view> values,
+                                std::span<const ValueType> types,
+                                std::span<char> room) noexcept;
+
+bool is_printable_ascii(std::string_view text) noexcept;
+
+// Without the spaces at its end, which a PAD SPACE collation ignores.
+std::string_view without_trailing_spaces(std::string_view text) noexcept;
+
+}  // namespace cuckooguard::keyspace

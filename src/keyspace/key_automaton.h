@@ -1,0 +1,59 @@
+// A key template as a deterministic automaton over bytes: it accepts the keys that KeyTemplate::fit calls `whole` or
+// `uncertain`. Used to compare templates, never to match keys.
+//
+// A placeholder and the literal behind it are read together (Knuth-Morris-Pratt): a state holds how many bytes of the
+// literal have been seen. Bytes that turn out to belong to the value after all are checked against its type then.
+//
+// who: overlap.cpp. threads: const calls may run together. lifetimes: views the template.
+// source: [1] Knuth, Morris, Pratt, "Fast pattern matching in strings", SIAM J. Comput. 6 (1977), section 2.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "keyspace/key_template.h"
+
+namespace cuckooguard::keyspace {
+
+class KeyAutomaton {
+ public:
+  struct State {
+    std::uint16_t part =
+        0;  // 0: the literal prefix, n: the n-th placeholder and the literal behind it
+    std::uint16_t matched = 0;  // bytes of the part's literal seen
+    bool started = false;       // the value's first byte has been read: the literal may begin
+    bool negative = false;
+    std::uint8_t digits = 0;  // of the value, if it is an integer
+    std::int8_t compared =
+        0;  // those digits against the first digits of the type's limit: -1, 0, 1
+
+    auto operator<=>(const State&) const = default;
+  };
+
+  explicit KeyAutomaton(const KeyTemplate& key_template);
+
+  // The state behind the first `bytes` bytes of the literal prefix.
+  State within_prefix(std::size_t bytes) const;
+  // The next state, or nullopt if no key of the template goes on like this.
+  std::optional<State> step(State state, char byte) const;
+  // Whether the key may end here.
+  bool accepts(const State& state) const;
+
+ private:
+  struct Part {
+    std::string_view literal;
+    std::vector<std::uint16_t>
+        failure;  // [1]: longest proper prefix that is a suffix, per number of matched bytes
+    const Placeholder* placeholder = nullptr;
+  };
+
+  std::size_t next_matched(const Part& part, std::size_t matched, char byte) const;
+  bool is_last(const State& state) const { return state.part + 1U == parts_.size(); }
+
+  std::vector<Part> parts_;
+};
+
+}  // namespace cuckooguard::keyspace

@@ -1,0 +1,275 @@
+#include "keyspace/key_template.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "keyspace/canonical_integer.h"
+#include "keyspace/identity.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::keyspace {
+namespace {
+
+constexpr std::size_t kNotFound = std::string_view::npos;
+// Stands for a wildcard's value in a rendered key. A byte that no sane literal begins with.
+constexpr char kWildcardStandIn = '\x01';
+
+bool is_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && is_letter(name[0]) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+// Where the value that begins at `start` ends, the literal behind it included in the check; kNotFound if nowhere.
+// A value has at least one byte and no ':'.
+std::size_t middle_value_end(std::string_view key, std::size_t start, std::string_view literal) {
+  const std::size_t colon = key.find(':', start);
+  if (literal[0] == ':') {  // no ':' in the value, so it can only end at the first one
+    const bool ends_there =
+        colon != kNotFound && colon > start && key.compare(colon, literal.size(), literal) == 0;
+    return ends_there ? colon : kNotFound;
+  }
+  const std::size_t end = key.find(literal, start + 1);
+  return end != kNotFound && colon >= end ? end : kNotFound;
+}
+
+std::size_t last_value_end(std::string_view key, std::size_t start, const Placeholder& last) {
+  const std::string_view suffix = last.literal_after;
+  if (key.size() <= start + suffix.size() || !key.ends_with(suffix)) {
+    return kNotFound;
+  }
+  const std::size_t end = key.size() - suffix.size();
+  const bool has_colon = !last.rest && std::memchr(key.data() + start, ':', end - start) != nullptr;
+  return has_colon ? kNotFound : end;
+}
+
+// What a value of the right shape says about the key.
+TemplateFit judge(ValueType type, std::string_view value, std::optional<std::uint64_t>& number) {
+  switch (type) {
+    case ValueType::text:
+      return TemplateFit::whole;
+    case ValueType::text_ci:
+      return is_printable_ascii(value) ? TemplateFit::whole : TemplateFit::uncertain;
+    case ValueType::uint64:
+      number = canonical_uint64(value);
+      return number ? TemplateFit::whole : TemplateFit::not_an_integer;
+    case ValueType::int64: {
+      const std::optional<std::int64_t> integer = canonical_int64(value);
+      number = integer && *integer >= 0 ? std::optional(static_cast<std::uint64_t>(*integer))
+                                        : std::nullopt;
+      return integer ? TemplateFit::whole : TemplateFit::not_an_integer;
+    }
+  }
+  return TemplateFit::uncertain;
+}
+
+// A wildcard's values are not known from the rows, so nobody has checked that they do not hold the literal which
+// ends them: where the literal occurs a second time, the rest of the key may have been read wrongly.
+bool may_end_later(std::string_view key,
+                   std::size_t start,
+                   std::size_t end,
+                   std::string_view literal) {
+  if (literal[0] == ':') {
+    return false;
+  }
+  const std::size_t later = key.find(literal, end + 1);
+  return later != kNotFound && key.find(':', start) >= later;
+}
+
+}  // namespace
+
+// Reads a template's text from left to right.
+class TemplateParser {
+ public:
+  explicit TemplateParser(std::string_view text) : text_(text) {}
+
+  std::optional<TemplateError> parse() {
+    if (text_.size() > kTemplateBytesMax) {
+      return TemplateError{0, "is longer than " + std::to_string(kTemplateBytesMax) + " bytes"};
+    }
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      const bool doubled = at_ + 1 < text_.size() && text_[at_ + 1] == c;
+      std::optional<TemplateError> error;
+      if ((c == '{' || c == '}') && doubled) {
+        literal().push_back(c);
+        at_ += 2;
+      } else if (c == '{') {
+        error = parse_placeholder();
+      } else if (c == '}') {
+        error = TemplateError{at_, "has a '}' without its '{'; a literal brace is written '}}'"};
+      } else {
+        literal().push_back(c);
+        ++at_;
+      }
+      if (error) {
+        return error;
+      }
+    }
+    return check_whole();
+  }
+
+  std::string prefix;
+  std::vector<Placeholder> placeholders;
+
+ private:
+  std::string& literal() {
+    return placeholders.empty() ? prefix : placeholders.back().literal_after;
+  }
+
+  std::optional<TemplateError> parse_placeholder() {
+    const std::size_t begin = at_;
+    const std::size_t end = text_.find('}', begin);
+    if (end == kNotFound) {
+      return TemplateError{begin, "has a '{' without its '}'; a literal brace is written '{{'"};
+    }
+    Placeholder found;
+    if (auto error = read_inside(text_.substr(begin + 1, end - begin - 1), found)) {
+      error->offset += begin + 1;
+      return error;
+    }
+    if (auto error = check_neighbour(found)) {
+      return TemplateError{begin, *error};
+    }
+    placeholders.push_back(std::move(found));
+    offsets_.push_back(begin);
+    at_ = end + 1;
+    return std::nullopt;
+  }
+
+  static std::optional<TemplateError> read_inside(std::string_view inside, Placeholder& found) {
+    const std::size_t name_end = std::min(inside.find_first_of(":|"), inside.size());
+    found.name = inside.substr(0, name_end);
+    found.wildcard = found.name == "_";
+    if (!is_name(found.name)) {
+      return TemplateError{
+          0,
+          "has a placeholder " + quoted(found.name) +
+              ": a name is letters, digits and '_', and does not begin with a digit"};
+    }
+    std::string_view rest = inside.substr(name_end);
+    const bool ci = rest.ends_with("|ci");
+    rest.remove_suffix(ci ? 3 : 0);
+    found.rest = rest == ":rest";
+    if (rest == ":uint64") {
+      found.type = ValueType::uint64;
+    } else if (rest == ":int64") {
+      found.type = ValueType::int64;
+    } else if (!rest.empty() && !found.rest) {
+      return TemplateError{
+          name_end,
+          "has " + quoted(inside.substr(name_end)) +
+              " behind a placeholder's name: it can be :uint64, :int64, :rest or |ci"};
+    }
+    if (ci && found.type != ValueType::text) {
+      return TemplateError{name_end, "has |ci on an integer: only text has upper and lower case"};
+    }
+    if (ci) {
+      found.type = ValueType::text_ci;
+    }
+    if (found.wildcard && found.type != ValueType::text) {
+      return TemplateError{name_end, "has a type on {_}, whose value is not looked at"};
+    }
+    return std::nullopt;
+  }
+
+  // What must hold between a placeholder and the ones before it.
+  std::optional<std::string> check_neighbour(const Placeholder& found) const {
+    if (placeholders.size() == kPlaceholdersMax) {
+      return "has more than " + std::to_string(kPlaceholdersMax) + " placeholders";
+    }
+    if (placeholders.empty()) {
+      return std::nullopt;
+    }
+    const Placeholder& before = placeholders.back();
+    if (before.rest) {
+      return "has something behind {" + before.name + ":rest}, which reaches to the end of the key";
+    }
+    if (before.literal_after.empty()) {
+      return "has no literal between {" + before.name + "} and {" + found.name +
+             "}: nothing says where the first ends";
+    }
+    // Another spelling of a |ci value must end in the same place; only ':' is never part of a value.
+    if (before.type == ValueType::text_ci && before.literal_after[0] != ':') {
+      return "has {" + before.name + "|ci} before " + quoted(before.literal_after) +
+             ": only a ':' can follow |ci, unless it is last";
+    }
+    const auto has_its_name = [&](const Placeholder& other) { return other.name == found.name; };
+    if (!found.wildcard && std::ranges::any_of(placeholders, has_its_name)) {
+      return "names {" + found.name + "} twice";
+    }
+    return std::nullopt;
+  }
+
+  std::optional<TemplateError> check_whole() const {
+    if (std::ranges::all_of(placeholders, &Placeholder::wildcard)) {
+      return TemplateError{0, "has no placeholder that names a column, such as {id}"};
+    }
+    const Placeholder& last = placeholders.back();
+    if (last.rest && !last.literal_after.empty()) {
+      return TemplateError{
+          offsets_.back(),
+          "has something behind {" + last.name + ":rest}, which reaches to the end of the key"};
+    }
+    return std::nullopt;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::vector<std::size_t> offsets_;  // of the placeholders' braces
+};
+
+std::expected<KeyTemplate, TemplateError> KeyTemplate::parse(std::string_view text) {
+  TemplateParser parser(text);
+  if (auto error = parser.parse()) {
+    return std::unexpected(std::move(*error));
+  }
+  KeyTemplate result;
+  result.text_ = text;
+  result.literal_prefix_ = std::move(parser.prefix);
+  result.placeholders_ = std::move(parser.placeholders);
+  return result;
+}
+
+TemplateFit KeyTemplate::fit(std::string_view key, TemplateValues& values) const noexcept {
+  if (!key.starts_with(literal_prefix_)) {
+    return TemplateFit::none;
+  }
+  TemplateFit fit = TemplateFit::whole;
+  std::size_t start = literal_prefix_.size();
+  for (std::size_t i = 0; i < placeholders_.size(); ++i) {
+    const Placeholder& placeholder = placeholders_[i];
+    const std::string_view literal = placeholder.literal_after;
+    const bool is_last = i + 1 == placeholders_.size();
+    const std::size_t end =
+        is_last ? last_value_end(key, start, placeholder) : middle_value_end(key, start, literal);
+    if (end == kNotFound) {
+      return TemplateFit::none;
+    }
+    const std::string_view value = key.substr(start, end - start);
+    values.texts[i] = value;
+    fit = std::max(fit, judge(placeholder.type, value, values.number));
+    if (placeholder.wildcard && !is_last && may_end_later(key, start, end, literal)) {
+      fit = TemplateFit::uncertain;
+    }
+    start = end + literal.size();
+  }
+  return fit;
+}
+
+void KeyTemplate::render(std::span<const std::string_view> values, std::string& key) const {
+  key += literal_prefix_;
+  for (std::size_t i = 0; i < placeholders_.size(); ++i) {
+    if (placeholders_[i].wildcard) {
+      key += kWildcardStandIn;
+    } else {
+      key += values[i];
+    }
+    key += placeholders_[i].literal_after;
+  }
+}
+
+}  // namespace cuckooguard::keyspace

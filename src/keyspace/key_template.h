@@ -1,0 +1,89 @@
+// A key template such as `order:{tenant}:{order_id:uint64}`: which Redis keys belong to a namespace, and which
+// bytes of them are the values of its placeholders.
+//
+//   literal          any bytes; `{{` and `}}` are one literal brace (Redis hash tags: `user:{{{id}}}:cart`)
+//   {name}           one or more bytes without ':'
+//   {name:uint64}    the same, and the value must be a canonical integer (no sign, no leading zero, in range);
+//   {name:int64}     likewise with an optional '-'
+//   {name:rest}      one or more bytes to the end of the key, ':' included; only as the last placeholder
+//   {name|ci}        text that the database compares without case and trailing spaces (a `_ci` collation)
+//   {name:rest|ci}   both
+//   {_}  {_:rest}    matches in the same way, but is no part of the identity
+//
+// Parsing a key is deterministic and never backtracks: a middle placeholder ends at the first occurrence, after at
+// least one byte, of the literal behind it; the last literal is matched as the suffix. What one template cannot
+// decide for sure (see TemplateFit::uncertain) is said, so that the caller lets such a key pass.
+//
+// who: config parses templates, Keyspace matches them. threads: immutable, const calls may run together.
+// lifetimes: values found by fit() view the key. errors: values (TemplateError, TemplateFit).
+// limits: kTemplateBytesMax bytes, kPlaceholdersMax placeholders.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuckooguard::keyspace {
+
+inline constexpr std::size_t kTemplateBytesMax = 512;
+inline constexpr std::size_t kPlaceholdersMax = 8;
+
+enum class ValueType : std::uint8_t { text, text_ci, uint64, int64 };
+
+struct Placeholder {
+  std::string name;  // "_" for a wildcard
+  ValueType type = ValueType::text;
+  bool rest = false;      // to the end of the key, ':' included
+  bool wildcard = false;  // `{_}`: no part of the identity
+  std::string
+      literal_after;  // the literal between this placeholder and the next, or the suffix; may be empty at the end
+};
+
+struct TemplateError {
+  std::size_t offset;  // of the byte in the template's text
+  std::string what;
+};
+
+// How a key fits one template. Later enumerators outweigh earlier ones when several values are judged.
+enum class TemplateFit : std::uint8_t {
+  none,            // not a key of this template
+  whole,           // every value is what its type asks for
+  not_an_integer,  // the shape is right, but an integer is not canonical: `007`, `7abc`, out of range
+  uncertain,  // the shape is right, but equality is the database's to decide (|ci and not printable ASCII), or a
+  // wildcard could end in more than one place
+};
+
+struct TemplateValues {
+  std::array<std::string_view, kPlaceholdersMax> texts;  // one per placeholder, wildcards included
+  std::optional<std::uint64_t> number;  // of the last integer placeholder, unless it is negative
+};
+
+class KeyTemplate {
+ public:
+  static std::expected<KeyTemplate, TemplateError> parse(std::string_view text);
+
+  const std::string& text() const { return text_; }
+  std::string_view literal_prefix() const { return literal_prefix_; }
+  std::span<const Placeholder> placeholders() const { return placeholders_; }
+
+  TemplateFit fit(std::string_view key, TemplateValues& values) const noexcept;
+
+  // Appends the key that carries `values` (one per placeholder; those of wildcards are not read: a fixed byte stands
+  // for them). The result need not fit(): a value may hold a ':' or the literal that should end it.
+  void render(std::span<const std::string_view> values, std::string& key) const;
+
+ private:
+  KeyTemplate() = default;
+
+  std::string text_;
+  std::string literal_prefix_;
+  std::vector<Placeholder> placeholders_;
+};
+
+}  // namespace cuckooguard::keyspace

@@ -1,0 +1,230 @@
+#include "keyspace/keyspace.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "keyspace/canonical_integer.h"
+#include "keyspace/identity.h"
+#include "keyspace/keyspace_checks.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::keyspace {
+namespace {
+
+using Values = std::array<std::string_view, kPlaceholdersMax>;
+
+// What the templates of one prefix length said about a key.
+struct Findings {
+  bool whole = false;
+  std::uint32_t template_index = 0;  // if whole
+  bool not_sure = false;
+  bool impossible = false;
+  std::uint32_t impossible_ns = 0;
+};
+
+bool is_integer(ValueType type) {
+  return type == ValueType::uint64 || type == ValueType::int64;
+}
+
+std::string row_text(std::span<const std::string> columns,
+                     std::span<const std::string_view> values) {
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    text += (text.empty() ? "row " : ", ") + columns[i] + "=" + quoted(values[i]);
+  }
+  return text;
+}
+
+// Why a key that was rendered from a row, and is unguarded now, does not fit its own template.
+std::string misfit_text(TemplateFit fit) {
+  switch (fit) {
+    case TemplateFit::none:
+      return "a value is empty, has a ':', or has the literal that should end it";
+    case TemplateFit::not_an_integer:
+      return "a value is not a canonical integer of its type";
+    case TemplateFit::uncertain:
+      return "a value has the literal that ends a {_} before it";
+    case TemplateFit::whole:
+      return "another template with a longer prefix takes it, or it is too long";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::expected<Keyspace, std::vector<KeyspaceError>> Keyspace::build(
+    std::vector<NamespaceTemplates> namespaces) {
+  std::vector<KeyspaceError> errors = check_namespaces(namespaces);
+  if (!errors.empty()) {
+    return std::unexpected(std::move(errors));
+  }
+  Keyspace result;
+  for (NamespaceTemplates& from : namespaces) {
+    result.add_space(std::move(from));
+  }
+  result.index_ = TemplateIndex(result.templates_);
+  return result;
+}
+
+void Keyspace::add_space(NamespaceTemplates from) {
+  Space space;
+  space.name = std::move(from.name);
+  space.strict = from.strict;
+  space.templates_begin = static_cast<std::uint32_t>(templates_.size());
+  space.templates_count = static_cast<std::uint32_t>(from.templates.size());
+  for (const Placeholder& placeholder : from.templates[0].placeholders()) {
+    if (!placeholder.wildcard) {
+      space.columns.push_back(placeholder.name);
+      space.types.push_back(placeholder.type);
+    }
+  }
+  space.is_integer = space.types.size() == 1 && is_integer(space.types[0]);
+  for (KeyTemplate& key_template : from.templates) {
+    Route route{.ns = static_cast<std::uint32_t>(spaces_.size())};
+    const std::span<const Placeholder> placeholders = key_template.placeholders();
+    for (std::size_t column = 0; column < space.columns.size(); ++column) {
+      const auto at = std::ranges::find(placeholders, space.columns[column], &Placeholder::name);
+      route.placeholder_of[column] = static_cast<std::uint8_t>(at - placeholders.begin());
+    }
+    routes_.push_back(route);
+    templates_.push_back(std::move(key_template));
+  }
+  spaces_.push_back(std::move(space));
+}
+
+std::span<const KeyTemplate> Keyspace::templates(std::uint32_t ns) const {
+  const Space& space = spaces_.at(ns);
+  return std::span(templates_).subspan(space.templates_begin, space.templates_count);
+}
+
+Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noexcept {
+  if (key.size() > kKeyBytesMax) {
+    return {};
+  }
+  TemplateValues values;
+  Findings found;
+  const auto try_template = [&](std::uint32_t template_index) {
+    const Route& route = routes_[template_index];
+    switch (templates_[template_index].fit(key, values)) {
+      case TemplateFit::none:
+        break;
+      case TemplateFit::whole:
+        found.whole = true;
+        found.template_index = template_index;
+        break;
+      case TemplateFit::not_an_integer:
+        found.impossible_ns = route.ns;
+        (spaces_[route.ns].strict ? found.impossible : found.not_sure) = true;
+        break;
+      case TemplateFit::uncertain:
+        found.not_sure = true;
+        break;
+    }
+    return found
+        .whole;  // no other template with this prefix length can match: build() has made sure
+  };
+  const auto decided = [&] { return found.whole || found.not_sure || found.impossible; };
+  for (std::uint32_t node = index_.longest(key); node != TemplateIndex::kNone && !decided();
+       node = index_.shorter(node)) {
+    index_.visit_candidates(node, key, try_template);
+  }
+  if (!found.whole) {
+    const bool impossible = found.impossible && !found.not_sure;
+    return {.kind = impossible ? Lookup::Kind::impossible : Lookup::Kind::unguarded,
+            .ns = impossible ? found.impossible_ns : 0};
+  }
+  const Route& route = routes_[found.template_index];
+  const Space& space = spaces_[route.ns];
+  Values identity_values;
+  for (std::size_t column = 0; column < space.types.size(); ++column) {
+    identity_values[column] = values.texts[route.placeholder_of[column]];
+  }
+  return {.kind = Lookup::Kind::guarded,
+          .ns = route.ns,
+          .identity = write_identity(
+              {identity_values.data(), space.types.size()}, space.types, scratch.identity()),
+          .number = space.is_integer ? values.number : std::nullopt};
+}
+
+std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
+    std::uint32_t ns,
+    std::span<const std::optional<std::string_view>> values,
+    IdentityBuffer& scratch) const {
+  const Space& space = spaces_.at(ns);
+  if (values.size() != space.columns.size()) {
+    throw std::invalid_argument("identity_of_row: as many values as identity columns are needed");
+  }
+  Values room;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) {
+      return std::nullopt;
+    }
+    room[i] = *values[i];
+  }
+  const std::span<const std::string_view> row(room.data(), values.size());
+  scratch.row_identity.resize(identity_bytes_max(row));
+  RowIdentity result{write_identity(row, space.types, scratch.row_identity), std::nullopt};
+  for (std::uint32_t i = 0; i < space.templates_count; ++i) {
+    if (auto error = check_row(space, i, {row, result.identity}, scratch)) {
+      return std::unexpected(std::move(*error));
+    }
+  }
+  if (space.is_integer) {
+    result.number = canonical_uint64(row[0]);
+  }
+  return result;
+}
+
+// Whether the key that template `template_index` of the namespace makes of the row is read back as that row.
+std::optional<RowError> Keyspace::check_row(const Space& space,
+                                            std::uint32_t template_index,
+                                            const Row& row,
+                                            IdentityBuffer& scratch) const {
+  using Reason = RowError::Reason;
+  const KeyTemplate& key_template = templates_[space.templates_begin + template_index];
+  const Route& route = routes_[space.templates_begin + template_index];
+  const auto error = [&](Reason reason, const std::string& why) {
+    return RowError{reason,
+                    template_index,
+                    row_text(space.columns, row.values) + " has no key by template " +
+                        quoted(key_template.text()) + ": " + why};
+  };
+  Values by_placeholder;
+  for (std::size_t column = 0; column < row.values.size(); ++column) {
+    const std::string_view value = row.values[column];
+    by_placeholder[route.placeholder_of[column]] = value;
+    if (space.types[column] != ValueType::text_ci) {
+      continue;
+    }
+    if (!is_printable_ascii(value)) {
+      return error(Reason::not_printable,
+                   "under |ci only printable ASCII can be guarded, since the database may hold "
+                   "other text equal to it");
+    }
+    if (without_trailing_spaces(value).empty()) {
+      return error(Reason::blank,
+                   "under |ci trailing spaces do not count, and nothing else is there");
+    }
+  }
+  scratch.rendered_key.clear();
+  key_template.render(by_placeholder, scratch.rendered_key);
+  const Lookup back = match(scratch.rendered_key, scratch);
+  if (back.kind != Lookup::Kind::guarded) {
+    TemplateValues ignored;
+    return error(Reason::does_not_parse_back,
+                 misfit_text(key_template.fit(scratch.rendered_key, ignored)));
+  }
+  const Space& owner = spaces_[back.ns];
+  if (&owner != &space) {
+    return error(Reason::other_namespace,
+                 "that key belongs to namespace " + quoted(owner.name) +
+                     ", whose template has a longer prefix");
+  }
+  if (back.identity != row.identity) {
+    return error(Reason::other_identity, "that key carries other values");
+  }
+  return std::nullopt;
+}
+
+}  // namespace cuckooguard::keyspace
