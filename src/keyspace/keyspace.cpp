@@ -129,10 +129,13 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
        node = index_.shorter(node)) {
     index_.visit_candidates(node, key, try_template);
   }
+  Lookup result;
   if (!found.whole) {
-    const bool impossible = found.impossible && !found.not_sure;
-    return {.kind = impossible ? Lookup::Kind::impossible : Lookup::Kind::unguarded,
-            .ns = impossible ? found.impossible_ns : 0};
+    if (found.impossible && !found.not_sure) {
+      result.kind = Lookup::Kind::impossible;
+      result.ns = found.impossible_ns;
+    }
+    return result;
   }
   const Route& route = routes_[found.template_index];
   const Space& space = spaces_[route.ns];
@@ -140,11 +143,12 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
   for (std::size_t column = 0; column < space.types.size(); ++column) {
     identity_values[column] = values.texts[route.placeholder_of[column]];
   }
-  return {.kind = Lookup::Kind::guarded,
-          .ns = route.ns,
-          .identity = write_identity(
-              {identity_values.data(), space.types.size()}, space.types, scratch.identity()),
-          .number = space.is_integer ? values.number : std::nullopt};
+  result.kind = Lookup::Kind::guarded;
+  result.ns = route.ns;
+  result.identity =
+      write_identity({identity_values.data(), space.types.size()}, space.types, scratch.identity());
+  result.number = space.is_integer ? values.number : std::nullopt;
+  return result;
 }
 
 std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(

@@ -53,7 +53,7 @@ struct Lookup {
   };
   Kind kind = Kind::unguarded;
   std::uint32_t ns = 0;
-  std::string_view identity{};
+  std::string_view identity;
   std::optional<std::uint64_t>
       number;  // the identity, where it is one integer that is not negative
 };
