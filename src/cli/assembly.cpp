@@ -1,0 +1,220 @@
+#include "cli/assembly.h"
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/signal_set.hpp>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+namespace cuckooguard::cli {
+namespace {
+
+keyspace::Keyspace build_keyspace(const config::Config& config) {
+  auto built = keyspace::Keyspace::build(config::namespace_templates(config));
+  if (!built) {
+    throw std::logic_error("a checked configuration has no ambiguous templates");
+  }
+  return std::move(*built);
+}
+
+// cgroup v2: "<quota> <period>" or "max <period>", microseconds. In a container this is what there is of the cores.
+std::optional<double> cores_of_cgroup() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (file >> quota >> period && period > 0) {
+    return quota / period;
+  }
+  return std::nullopt;
+}
+
+// Two descriptors per client; the soft limit of a shell is often 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+guard::KnownUsers known_users(const std::vector<upstream::UserFacts>& users) {
+  guard::KnownUsers known;
+  for (const upstream::UserFacts& user : users) {
+    if (user.unrestricted) {
+      known.unrestricted.insert(user.name);
+    }
+    if (user.name == "default") {
+      known.default_needs_no_password = user.needs_no_password;
+    }
+  }
+  return known;
+}
+
+}  // namespace
+
+unsigned worker_count(unsigned configured) {
+  if (configured > 0) {
+    return configured;
+  }
+  const auto cores = static_cast<double>(std::thread::hardware_concurrency());
+  const double usable = std::min(cores, cores_of_cgroup().value_or(cores));
+  return std::max(1U, static_cast<unsigned>(usable / 2));
+}
+
+// What belongs to one worker; the thread ends before what it works with.
+struct Assembly::WorkerParts {
+  WorkerParts(Assembly& all, std::size_t index)
+      : reader(all.epochs_.reader(index)),
+        guard({.keyspace = all.keyspace_,
+               .namespaces = all.namespaces_,
+               .permissions = all.permissions_}),
+        worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
+        clients({.loop = worker.loop(),
+                 .guard = guard,
+                 .settings = all.session_settings_,
+                 .total = all.client_count_}) {}
+  ~WorkerParts() { worker.stop_and_join(); }
+  WorkerParts(const WorkerParts&) = delete;
+  WorkerParts& operator=(const WorkerParts&) = delete;
+
+  filter::Epochs::Reader& reader;
+  guard::Guard guard;
+  io::Worker worker;
+  proxy::Clients clients;
+};
+
+Assembly::Assembly(config::Config config)
+    : config_(std::move(config)),
+      keyspace_(build_keyspace(config_)),
+      worker_count_(worker_count(config_.workers)),
+      epochs_(worker_count_),
+      session_settings_{.upstream = config_.upstream, .limits = config_.limits} {
+  make_namespaces();
+  make_sources();
+}
+
+Assembly::~Assembly() = default;
+
+void Assembly::make_namespaces() {
+  for (const config::Namespace& settings : config_.namespaces) {
+    live_filters_.push_back(std::make_unique<filter::LiveFilter>(epochs_));
+    overlays_.push_back(std::make_unique<guard::Overlay>(settings.overlay));
+    namespaces_.push_back(
+        {.mode = settings.mode,
+         .db = settings.db,
+         .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
+         .filter = live_filters_.back().get(),
+         .overlay = overlays_.back().get()});
+  }
+}
+
+void Assembly::make_sources() {
+  for (const config::Source& settings : config_.sources) {
+    std::vector<source::Target> targets;
+    for (std::uint32_t ns = 0; ns < config_.namespaces.size(); ++ns) {
+      if (config_.namespaces[ns].source.from == settings.name) {
+        targets.push_back({keyspace_, ns, config_.namespaces[ns], *live_filters_[ns]});
+      }
+    }
+    if (targets.empty()) {
+      spdlog::warn("event=unused_source source={}", settings.name);
+      continue;
+    }
+    auto made = source::make_source(settings, std::move(targets), report_, io::now_since_boot);
+    if (made) {
+      sources_.push_back(std::move(*made));
+      continue;
+    }
+    for (const source::Refusal& refusal : made.error()) {
+      refusals_.push_back(refusal.ns.empty() ? "source " + settings.name + ": " + refusal.what
+                                             : "namespace " + refusal.ns + ": " + refusal.what);
+    }
+  }
+}
+
+void Assembly::make_workers() {
+  for (unsigned i = 0; i < worker_count_; ++i) {
+    workers_.push_back(std::make_unique<WorkerParts>(*this, i));
+    workers_.back()->worker.start();
+  }
+}
+
+void Assembly::listen() {
+  listener_.emplace(io_,
+                    config_.listen,
+                    io::Listener::Calls{
+                        .on_accept = [this](int socket) { hand_over(socket); },
+                        .on_failure =
+                            [](std::error_code error) {
+                              spdlog::error("event=accept_failed why={}", error.message());
+                            },
+                    });
+}
+
+// To the worker with the fewest clients, which keeps it.
+void Assembly::hand_over(int socket) {
+  WorkerParts& least = **std::ranges::min_element(
+      workers_, {}, [](const auto& parts) { return parts->clients.count(); });
+  least.worker.loop().post([&least, socket] {
+    if (auto transport = least.worker.loop().adopt(socket)) {
+      least.clients.admit(std::move(transport));
+    }
+  });
+}
+
+void Assembly::report_start() const {
+  for (const config::Namespace& settings : config_.namespaces) {
+    static constexpr std::array kModes{"observe", "enforce", "bypass"};
+    spdlog::info("event=namespace name={} mode={} source={}",
+                 settings.name,
+                 kModes.at(static_cast<std::size_t>(settings.mode)),
+                 settings.source.from);
+  }
+  spdlog::info("event=listening address={} upstream={} workers={}",
+               config_.listen.text(),
+               config_.upstream.address.text(),
+               worker_count_);
+}
+
+void Assembly::run() {
+  raise_descriptor_limit();
+  boost::asio::signal_set signals(io_, SIGINT, SIGTERM);
+  signals.async_wait([this](const boost::system::error_code&, int signal) {
+    spdlog::info("event=stopping signal={}", signal);
+    listener_->close();
+    io_.stop();
+  });
+  make_workers();
+  listen();
+  report_start();
+  if (!config_.namespaces.empty()) {
+    control_.emplace(
+        config_.upstream,
+        upstream::Control::Calls{
+            .on_users = [this](const auto& users) { permissions_.publish(known_users(users)); },
+            .on_reachable =
+                [](bool reachable, const std::string& why) {
+                  if (reachable) {
+                    spdlog::info("event=upstream_up");
+                  } else {
+                    spdlog::warn("event=upstream_down why={}", why);
+                  }
+                },
+        });
+    control_->start();
+  }
+  for (const auto& source : sources_) {
+    source->start();
+  }
+  io_.run();
+  for (const auto& source : sources_) {
+    source->stop();
+  }
+}
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,76 @@
+// All parts of a running guard, made and wired in the order in which they need each other, and ended in reverse.
+//
+// Threads: the main thread's. One worker thread each, one thread per source, one for the control connection.
+// Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "cli/load_report.h"
+#include "config/config.h"
+#include "filter/epochs.h"
+#include "filter/live_filter.h"
+#include "guard/guard.h"
+#include "guard/overlay.h"
+#include "guard/permissions.h"
+#include "io/listener.h"
+#include "io/worker.h"
+#include "keyspace/keyspace.h"
+#include "proxy/clients.h"
+#include "source/source.h"
+#include "upstream/control.h"
+
+namespace cuckooguard::cli {
+
+class Assembly {
+ public:
+  explicit Assembly(config::Config config);
+  ~Assembly();
+  Assembly(const Assembly&) = delete;
+  Assembly& operator=(const Assembly&) = delete;
+
+  // What the sources cannot work with, one sentence each; empty: go on.
+  const std::vector<std::string>& refusals() const { return refusals_; }
+
+  // Binds the port, starts everything, returns after a signal.
+  void run();
+
+ private:
+  struct WorkerParts;
+
+  void make_namespaces();
+  void make_sources();
+  void make_workers();
+  void listen();
+  void hand_over(int socket);
+  void report_start() const;
+
+  config::Config config_;
+  keyspace::Keyspace keyspace_;
+  unsigned worker_count_;
+  filter::Epochs epochs_;
+  std::vector<std::unique_ptr<filter::LiveFilter>> live_filters_;
+  std::vector<std::unique_ptr<guard::Overlay>> overlays_;
+  std::vector<guard::GuardedNamespace> namespaces_;
+  guard::Permissions permissions_;
+  LoadReport report_;
+  std::vector<std::string> refusals_;
+  std::vector<std::unique_ptr<source::Source>> sources_;
+  std::optional<upstream::Control> control_;
+  proxy::Session::Settings session_settings_;
+  proxy::ClientCount client_count_;
+  std::vector<std::unique_ptr<WorkerParts>> workers_;
+  boost::asio::io_context io_;
+  std::optional<io::Listener> listener_;
+};
+
+// `configured`, or half of the cores this process may use, at least one.
+unsigned worker_count(unsigned configured);
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,37 @@
+// Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
+//
+// Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
+// it ends; the terminal's line at most as often as sources report (10 per second each).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "source/source.h"
+
+namespace cuckooguard::cli {
+
+class LoadReport final : public source::Observer {
+ public:
+  static constexpr std::chrono::seconds kLogEvery{5};
+
+  LoadReport();
+
+  void on_progress(const source::Progress& progress) override;
+  void on_state(std::string_view ns, filter::State state, std::string_view why) override;
+
+ private:
+  bool is_terminal_;
+  std::mutex mutex_;
+  std::map<std::string, std::chrono::nanoseconds, std::less<>>
+      logged_;                                       // by namespace: elapsed at its last line
+  std::map<std::string, bool, std::less<>> loaded_;  // by namespace: it has been loaded once
+};
+
+// "users: 410,000 of 1,000,000 rows, 41 %, 3,100,000 rows/s, 0.2 s left"
+std::string describe(const source::Progress& progress);
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,66 @@
+// cuckooguard: see README.md for what it is and src/README.md for the way through the code.
+
+#include <csignal>
+#include <exception>
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/assembly.h"
+#include "cli/options.h"
+#include "config/config_file.h"
+
+namespace {
+
+using namespace cuckooguard;
+
+void set_up_log(const config::Log& log) {
+  static constexpr std::array kLevels{
+      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+  spdlog::set_default_logger(spdlog::stderr_color_mt("cuckooguard"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+  spdlog::set_level(kLevels.at(static_cast<std::size_t>(log.level)));
+}
+
+int run(const cli::Options& options) {
+  const auto config = config::load_config(options.config_path);
+  if (!config) {
+    for (const config::Diagnostic& diagnostic : config.error()) {
+      fmt::print(stderr, "{}\n", diagnostic.text());
+    }
+    return cli::kExitConfiguration;
+  }
+  if (options.check_config) {
+    fmt::print("{}: fine\n", options.config_path);
+    return 0;
+  }
+  set_up_log(config->log);
+  ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
+  cli::Assembly assembly(*config);
+  for (const std::string& refusal : assembly.refusals()) {
+    fmt::print(stderr, "{}: {}\n", options.config_path, refusal);
+  }
+  if (!assembly.refusals().empty()) {
+    return cli::kExitConfiguration;
+  }
+  assembly.run();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int exit_code = 0;
+  const auto options = cli::parse_options(argc, argv, exit_code);
+  if (!options) {
+    return exit_code;
+  }
+  try {
+    return run(*options);
+  } catch (
+      const std::exception& failure) {  // start-up: the port is taken, no memory, no descriptors
+    fmt::print(stderr, "cuckooguard: {}\n", failure.what());
+    return cli::kExitFailure;
+  }
+}
