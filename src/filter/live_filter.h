@@ -1,0 +1,95 @@
+// LiveFilter: what look-ups see of one namespace, while its source changes and replaces it.
+//
+// Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now),
+// and for growing integer identities !is_fresh_id(id). The state is for people and metrics.
+//
+// called by: one writer thread (the namespace's source): publish, insert, erase, reclaim, set_*.
+//            any number of readers (workers): current, is_fresh, is_fresh_id, state.
+// threads:   a reader calls current() only between its Epochs::Reader::enter() and leave(), and
+//            drops the pointer before leave(). Readers never wait.
+// lifetimes: the Epochs outlives this. Destroy it after the readers have stopped.
+// growth:    to replace a filter, the writer fills a new one aside (applying events to it and to
+//            this one), then publishes it. Until every reader has passed, events still reach the
+//            old one too, so that a look-up that began on it is as right as on the new one.
+// secrets:   insert(hash) and erase(hash) reach all filters, so they share one secret. If a filter
+//            with another secret is published, the replaced one cannot be kept up to date any more
+//            and answers "may exist" to everything until it is freed.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "filter/cuckoo_filter.h"
+#include "filter/epochs.h"
+
+namespace cuckooguard::filter {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+// DESIGN 9. Only `ready` filters are fresh, but readers ask is_fresh().
+enum class State : std::uint8_t { loading, ready, lagging, unsynced, down, full };
+
+const char* state_name(State state) noexcept;
+
+class LiveFilter {
+ public:
+  explicit LiveFilter(Epochs& epochs) noexcept : epochs_(epochs) {}
+  ~LiveFilter();
+  LiveFilter(const LiveFilter&) = delete;
+  LiveFilter& operator=(const LiveFilter&) = delete;
+
+  // --- readers ---
+  [[nodiscard]] const CuckooFilter* current() const noexcept {
+    return current_.load(std::memory_order_seq_cst);  // see epochs.h
+  }
+  [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
+    return now.time_since_epoch().count() < fresh_until_.load(std::memory_order_acquire);
+  }
+  // True: just above the largest id seen; the row may exist although its event has not arrived.
+  [[nodiscard]] bool is_fresh_id(std::uint64_t id) const noexcept;
+  [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] TimePoint fresh_until() const noexcept;
+
+  // --- the writer --- Readers see `next` from now on. The replaced filter is freed by a later call
+  // of reclaim(), publish(), insert() or erase(), once every reader has passed. Null withdraws the
+  // current filter.
+  void publish(std::unique_ptr<CuckooFilter> next);
+
+  // To the current filter, and to replaced ones that readers may still hold. The outcome is the
+  // current filter's. Without a current filter: `full` / `not_found`, and nothing is stored.
+  InsertOutcome insert(std::uint64_t hash);
+  EraseOutcome erase(std::uint64_t hash);
+
+  // The current filter for the writer: hash(), stats(), rebuilding from its counts.
+  [[nodiscard]] CuckooFilter* writable() noexcept { return owned_.get(); }
+
+  // Frees replaced filters that no reader can hold any more; true if none is left.
+  bool reclaim();
+
+  // May move backwards: TimePoint::min() ends absent verdicts at once.
+  void set_fresh_until(TimePoint until) noexcept;
+  void set_state(State state) noexcept { state_.store(state, std::memory_order_release); }
+  // Ids in (largest, largest + window] pass. window 0 switches it off.
+  void set_growth(std::uint64_t largest_id, std::uint64_t window) noexcept;
+
+ private:
+  struct Replaced {
+    std::unique_ptr<CuckooFilter> filter;
+    std::uint64_t epoch;
+  };
+
+  Epochs& epochs_;
+  std::atomic<CuckooFilter*> current_{nullptr};
+  std::atomic<TimePoint::rep> fresh_until_{TimePoint::min().time_since_epoch().count()};
+  std::atomic<std::uint64_t> largest_id_{0};
+  std::atomic<std::uint64_t> growth_window_{0};
+  std::atomic<State> state_{State::loading};
+  // The writer's own:
+  std::unique_ptr<CuckooFilter> owned_;
+  std::vector<Replaced> replaced_;
+};
+
+}  // namespace cuckooguard::filter

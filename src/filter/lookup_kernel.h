@@ -1,0 +1,20 @@
+// Which instructions a batch of look-ups uses. All give the same answers.
+//
+// called by: CuckooFilter at construction; tests and the benchmark to force one.
+// threads:   pure functions.
+#pragma once
+
+#include <cstdint>
+
+namespace cuckooguard::filter {
+
+enum class LookupKernel : std::uint8_t { scalar, avx2, avx512 };
+
+const char* kernel_name(LookupKernel kernel) noexcept;
+
+// Whether this build and this machine have it. `scalar` always.
+bool kernel_supported(LookupKernel kernel) noexcept;
+
+LookupKernel best_kernel() noexcept;
+
+}  // namespace cuckooguard::filter
