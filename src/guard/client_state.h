@@ -21,41 +21,15 @@
 #include <cstdint>
 #include <string>
 
+#include "guard/state_change.h"
 #include "resp/version.h"
 
 namespace cuckooguard::guard {
 
-struct Command;
 class Permissions;
-
-enum class ChangeKind : std::uint8_t {
-  select,     // `db`
-  auth,       // `user`
-  hello,      // `version`, and `user` if it `authenticates`
-  multi,      //
-  end_multi,  // EXEC, DISCARD: also the end of WATCH
-  watch,      //
-  unwatch,    //
-  reset,      // back to how the connection began
-  queued,     // SELECT, AUTH or HELLO that may have been sent inside MULTI
-  unclear,    // AUTH or HELLO of a form that Redis should refuse: what it leaves behind depends on
-              // Redis's release
-};
-
-// What a command changes once Redis has said yes.
-struct StateChange {
-  ChangeKind kind = ChangeKind::unclear;
-  resp::Version version = resp::Version::resp2;
-  bool authenticates = false;
-  int db = 0;
-  std::string user;
-};
 
 class ClientState {
  public:
-  // No namespace has this db: SELECT of something that is no number, should Redis ever accept it.
-  static constexpr int kNoDb = -1;
-
   // The command has been forwarded: until its reply nothing is answered locally. In the order of
   // the commands.
   void sent(const StateChange& change);

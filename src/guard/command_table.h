@@ -48,6 +48,10 @@ enum class KeyShape : std::uint8_t {
              // not known at all
 };
 
+constexpr bool changes_connection(Role role) {
+  return role >= Role::select && role <= Role::reset;
+}
+
 struct Command {
   std::string_view name;  // lower case
   Role role = Role::plain;

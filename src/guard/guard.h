@@ -63,11 +63,11 @@ enum class Action : std::uint8_t {
 
 struct Decision {
   Action action = Action::forward;
-  std::string_view reply;
-  std::string_view request;
+  std::string_view reply{};
+  std::string_view request{};
   // merge: for each element of the client's MGET the bytes of an absent one, or nullopt: the next
   // element of Redis's.
-  std::span<const std::optional<std::string_view>> elements;
+  std::span<const std::optional<std::string_view>> elements{};
   // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
   // ClientState::replied.
   const StateChange* change = nullptr;
@@ -118,7 +118,7 @@ class Guard {
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
-  Decision decide_change(const Command& command, Arguments arguments, const ClientState& client);
+  Decision decide_change(const Command& command, Arguments arguments, ClientState& client);
 
   void learn(const Command& command, Arguments arguments, TimePoint now);
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);

@@ -21,7 +21,7 @@
 // Errors: std::bad_alloc and std::invalid_argument (no keys) from the constructor.
 // Limits: 16 bytes per key of max_keys, of which memory is taken page by page as they are first
 // used. Ticks of 2^28 ns
-//   (268 ms): an entry may live one tick longer than asked; 36 years after boot they end and
+//   (268 ms): an entry may live up to two ticks longer than asked; 36 years after boot they end and
 //   entries stay for good.
 #pragma once
 
@@ -53,7 +53,7 @@ class Overlay {
   void add(std::string_view identity, TimePoint now) noexcept;
   bool holds(std::string_view identity, TimePoint now) const noexcept;
 
-  // Entries that became wildcards, since construction: how often there was no room. Any thread.
+  // How often an identity found no room and a wildcard took it in. Any thread.
   std::uint64_t overflows() const noexcept { return overflows_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,0 +1,245 @@
+#include "guard/guard.h"
+
+#include "guard/command_table.h"
+#include "resp/reply_writer.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+constexpr std::string_view kNoneExists = ":0\r\n";
+
+// What the overlay knows a key by. A key that no row can have has no identity; it may be written all the same.
+std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key) {
+  return found.kind == keyspace::Lookup::Kind::impossible ? key : found.identity;
+}
+
+}  // namespace
+
+Guard::Guard(const Parts& parts)
+    : parts_(parts),
+      namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {}
+
+Guard::~Guard() = default;
+
+Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, bool may_answer) {
+  if (client.is_transparent()) {
+    return {.action = Action::transparent};
+  }
+  if (arguments.empty()) {
+    return {};
+  }
+  const Command& command = find_command(arguments.front());
+  switch (command.role) {
+    case Role::plain:
+    case Role::read:
+      return {};
+    case Role::get:
+      return may_look_up(client, may_answer) ? decide_get(arguments, client, now) : Decision{};
+    case Role::mget:
+      return may_look_up(client, may_answer) ? decide_mget(arguments, client, now) : Decision{};
+    case Role::exists:
+      return may_look_up(client, may_answer) ? decide_exists(arguments, client, now) : Decision{};
+    case Role::write:
+    case Role::unknown:
+      learn(command, arguments, now);
+      return {};
+    default:
+      return decide_change(command, arguments, client);
+  }
+}
+
+bool Guard::may_look_up(ClientState& client, bool may_answer) {
+  if (!client.is_settled()) {
+    counters_.unsettled_reads.add();
+    return false;
+  }
+  if (!client.is_unrestricted(parts_.permissions)) {
+    counters_.not_allowed_reads.add();
+    return false;
+  }
+  if (!may_answer) {
+    counters_.no_room_reads.add();
+    return false;
+  }
+  return true;
+}
+
+Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
+  if (key.size() > resp::kWholeArgumentBytesMax) {
+    return {};
+  }
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    counters_.unguarded_keys.add();
+    return {};
+  }
+  const Verdict verdict = look_up(found, key, db, now);
+  namespace_counters_[found.ns].of(verdict).add();
+  return {.verdict = verdict, .ns = found.ns};
+}
+
+Verdict Guard::look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) {
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  if (space.mode == config::Mode::bypass) {
+    return Verdict::bypassed;
+  }
+  if (space.db != db) {
+    return Verdict::other_db;
+  }
+  // Freshness before the filter, and the largest id before the filter's buckets: the writer publishes, then says fresh;
+  // inserts, then says largest. Asked the other way round, an old filter could be trusted on the word of a new proof.
+  if (!space.filter->is_fresh(now)) {
+    return Verdict::not_fresh;
+  }
+  const auto* const filter = space.filter->current();
+  if (filter == nullptr) {
+    return Verdict::not_fresh;
+  }
+  if (found.kind == keyspace::Lookup::Kind::guarded) {
+    if (found.number && space.filter->is_fresh_id(*found.number)) {
+      return Verdict::fresh_id;
+    }
+    if (filter->may_contain(filter->hash(found.identity))) {
+      return Verdict::may_exist;
+    }
+  }
+  if (space.overlay->holds(overlay_identity(found, key), now)) {
+    return Verdict::overlaid;
+  }
+  return space.mode == config::Mode::enforce ? Verdict::absent : Verdict::observed;
+}
+
+// GET key. Any other number of arguments is an error, which is Redis's to give.
+Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimePoint now) {
+  if (arguments.size() != 2) {
+    return {};
+  }
+  const KeyVerdict found = judge(arguments[1], client.db(), now);
+  if (found.verdict != Verdict::absent) {
+    return {};
+  }
+  const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
+  return {.action = Action::answer, .reply = absent.of_string_read(client.version())};
+}
+
+Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
+  passing_.assign(1, arguments.front());
+  elements_.clear();
+  for (const std::string_view key : arguments.subspan(1)) {
+    const KeyVerdict found = judge(key, client.db(), now);
+    if (found.verdict == Verdict::absent) {
+      const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
+      elements_.emplace_back(absent.of_string_read(client.version()));
+    } else {
+      elements_.emplace_back(std::nullopt);
+      passing_.push_back(key);
+    }
+  }
+  if (passing_.size() == arguments.size()) {
+    return {};
+  }
+  if (passing_.size() > 1) {
+    request_.clear();
+    resp::append_command(request_, passing_);
+    return {.action = Action::merge, .request = request_, .elements = elements_};
+  }
+  reply_.clear();
+  resp::append_array_header(reply_, elements_.size());
+  for (const auto& element : elements_) {
+    reply_.append(*element);
+  }
+  return {.action = Action::answer, .reply = reply_};
+}
+
+// Redis counts a key as often as it is named: what is taken out adds nothing.
+Decision Guard::decide_exists(Arguments arguments, const ClientState& client, TimePoint now) {
+  passing_.assign(1, arguments.front());
+  for (const std::string_view key : arguments.subspan(1)) {
+    if (judge(key, client.db(), now).verdict != Verdict::absent) {
+      passing_.push_back(key);
+    }
+  }
+  if (passing_.size() == arguments.size()) {
+    return {};
+  }
+  if (passing_.size() == 1) {
+    return {.action = Action::answer, .reply = kNoneExists};
+  }
+  request_.clear();
+  resp::append_command(request_, passing_);
+  return {.action = Action::rewrite, .request = request_};
+}
+
+Decision Guard::decide_change(const Command& command, Arguments arguments, ClientState& client) {
+  if (makes_transparent(command, arguments)) {
+    client.become_transparent();
+    return {.action = Action::transparent};
+  }
+  auto change = state_change_of(command, arguments, client.may_be_in_multi());
+  if (!change) {
+    return {};
+  }
+  change_ = *std::move(change);
+  return {.change = &change_};
+}
+
+void Guard::learn(const Command& command, Arguments arguments, TimePoint now) {
+  const KeyIndexes keys = key_indexes(command, arguments);
+  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
+    const std::size_t value = i + static_cast<std::size_t>(command.value_offset);
+    const bool has_value = value != i && value < arguments.size();
+    learn_key(arguments[i], has_value ? &arguments[value] : nullptr, now);
+  }
+  if (keys.also != 0) {
+    learn_key(arguments[keys.also], nullptr, now);
+  }
+}
+
+// `value`: what the write makes the key's whole value, if it does.
+void Guard::learn_key(std::string_view key, const std::string_view* value, TimePoint now) {
+  if (key.size() > resp::kWholeArgumentBytesMax) {
+    return;
+  }
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    return;
+  }
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  if (space.mode == config::Mode::bypass ||
+      (value != nullptr && space.absent_reply.is_written_as(*value))) {
+    return;
+  }
+  space.overlay->add(overlay_identity(found, key), now);
+  namespace_counters_[found.ns].learned.add();
+}
+
+Decision Guard::stream(const resp::Scan& chunk,
+                       Arguments arguments,
+                       ClientState& client,
+                       TimePoint now) {
+  if (client.is_transparent()) {
+    return {.action = Action::transparent};
+  }
+  if (chunk.begins) {
+    const Command& begun = find_command(arguments.empty() ? std::string_view{} : arguments.front());
+    if (may_change_connection(begun, arguments)) {
+      client.become_transparent();
+      return {.action = Action::transparent};
+    }
+    client.set_streamed(&begun);
+  }
+  const Command& command = client.streamed() != nullptr ? *client.streamed() : find_command({});
+  if (command.role == Role::write || command.role == Role::unknown) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (may_be_key(command, chunk.first_argument + i, chunk.argument_total)) {
+        learn_key(arguments[i], nullptr, now);
+      }
+    }
+  }
+  if (chunk.ends) {
+    client.set_streamed(nullptr);
+  }
+  return {};
+}
+
+}  // namespace cuckooguard::guard

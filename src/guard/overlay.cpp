@@ -1,0 +1,150 @@
+#include "guard/overlay.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <span>
+#include <stdexcept>
+
+namespace cuckooguard::guard {
+namespace {
+
+constexpr std::size_t kLineBytes = 64;
+constexpr int kTickBits = 28;  // of nanoseconds
+constexpr std::uint64_t kTickMax = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kWildcard = std::numeric_limits<std::uint32_t>::max();  // a tag
+
+constexpr std::uint32_t tag_of(std::uint64_t entry) {
+  return static_cast<std::uint32_t>(entry >> 32);
+}
+constexpr std::uint32_t expiry_of(std::uint64_t entry) {
+  return static_cast<std::uint32_t>(entry);
+}
+constexpr std::uint64_t entry_of(std::uint32_t tag, std::uint32_t expiry) {
+  return (std::uint64_t{tag} << 32) | expiry;
+}
+constexpr std::uint32_t tag_of_hash(std::uint64_t hash) {
+  return std::min(static_cast<std::uint32_t>(hash), kWildcard - 1);
+}
+
+// Rounded down; before boot is 0.
+std::uint32_t tick_of(TimePoint time) {
+  const std::int64_t nanoseconds =
+      std::chrono::nanoseconds(time.time_since_epoch()).count() >> kTickBits;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(nanoseconds, 0, static_cast<std::int64_t>(kTickMax)));
+}
+
+// The first tick at which `ttl` has surely passed. At the end of the ticks it is kTickMax: never.
+std::uint32_t expiry_tick(TimePoint now, std::chrono::nanoseconds ttl) {
+  const std::uint64_t ticks = (static_cast<std::uint64_t>(ttl.count()) >> kTickBits) + 2;
+  return static_cast<std::uint32_t>(std::min(tick_of(now) + ticks, kTickMax));
+}
+
+bool is_live(std::uint64_t entry, std::uint32_t tick) {
+  return expiry_of(entry) > tick || expiry_of(entry) == kTickMax;
+}
+
+// Which of two live entries of a set without room becomes, or stays, its wildcard.
+bool gives_way_before(std::uint64_t entry, std::uint64_t other) {
+  if ((tag_of(entry) == kWildcard) != (tag_of(other) == kWildcard)) {
+    return tag_of(entry) == kWildcard;
+  }
+  return expiry_of(entry) < expiry_of(other);
+}
+
+std::uint64_t load(std::uint64_t& word) {
+  return std::atomic_ref(word).load(std::memory_order_acquire);
+}
+
+bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired) {
+  return std::atomic_ref(word).compare_exchange_strong(
+      expected, desired, std::memory_order_acq_rel);
+}
+
+}  // namespace
+
+Overlay::Overlay(Limits limits, const filter::HashSecret& secret)
+    : hash_(secret),
+      ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero())),
+      // Four keys to a set of eight at `max_keys`: then one set in fifty has more keys than room.
+      set_count_((limits.max_keys + kSetEntries / 2 - 1) / (kSetEntries / 2)) {
+  if (limits.max_keys == 0 || set_count_ > std::numeric_limits<std::uint32_t>::max()) {
+    throw std::invalid_argument("Overlay: max_keys out of range");
+  }
+  // calloc takes large zeroed memory from the system untouched: no page is spent before it is used.
+  const std::size_t bytes = set_count_ * kLineBytes;
+  std::size_t room = bytes + kLineBytes;
+  memory_.reset(static_cast<std::uint64_t*>(std::calloc(room, 1)));
+  if (memory_ == nullptr) {
+    throw std::bad_alloc();
+  }
+  void* start = memory_.get();
+  entries_ = static_cast<std::uint64_t*>(std::align(kLineBytes, bytes, start, room));
+}
+
+std::uint64_t* Overlay::set_of(std::uint64_t hash) const noexcept {
+  // The high half picks the set, the low half is the tag.
+  return entries_ + ((hash >> 32) * set_count_ >> 32) * kSetEntries;
+}
+
+bool Overlay::holds(std::string_view identity, TimePoint now) const noexcept {
+  const std::uint32_t tick = tick_of(now);
+  const std::uint32_t last = last_expiry_.load(std::memory_order_acquire);
+  if (last <= tick && last != kTickMax) {
+    return false;
+  }
+  const std::uint64_t hash = hash_(identity);
+  const std::uint32_t tag = tag_of_hash(hash);
+  for (std::uint64_t& word : std::span(set_of(hash), kSetEntries)) {
+    const std::uint64_t entry = load(word);
+    if ((tag_of(entry) == tag || tag_of(entry) == kWildcard) && is_live(entry, tick)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void Overlay::add(std::string_view identity, TimePoint now) noexcept {
+  const std::uint64_t hash = hash_(identity);
+  const std::uint32_t expiry = expiry_tick(now, ttl_);
+  const std::uint64_t wanted = entry_of(tag_of_hash(hash), expiry);
+  std::uint64_t* const set = set_of(hash);
+  while (!try_add(set, wanted, tick_of(now))) {
+  }
+  std::uint32_t last = last_expiry_.load(std::memory_order_relaxed);
+  while (last < expiry &&
+         !last_expiry_.compare_exchange_weak(last, expiry, std::memory_order_acq_rel)) {
+  }
+}
+
+// False: another thread was faster with the entry chosen; the set must be read again.
+bool Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t tick) noexcept {
+  std::uint64_t* room = nullptr;
+  std::uint64_t* overflow = nullptr;  // the live wildcard, else the entry that expires first
+  std::uint64_t room_entry = 0;
+  std::uint64_t overflow_entry = 0;
+  for (std::uint64_t& word : std::span(set, kSetEntries)) {
+    const std::uint64_t entry = load(word);
+    if (!is_live(entry, tick)) {
+      room = &word;
+      room_entry = entry;
+    } else if (tag_of(entry) == tag_of(wanted)) {
+      return expiry_of(entry) >= expiry_of(wanted) || replace(word, entry, wanted);
+    } else if (overflow == nullptr || gives_way_before(entry, overflow_entry)) {
+      overflow = &word;
+      overflow_entry = entry;
+    }
+  }
+  if (room != nullptr) {
+    return replace(*room, room_entry, wanted);
+  }
+  const std::uint32_t expiry = std::max(expiry_of(overflow_entry), expiry_of(wanted));
+  if (!replace(*overflow, overflow_entry, entry_of(kWildcard, expiry))) {
+    return false;
+  }
+  overflows_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,145 @@
+#include "guard/state_change.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace cuckooguard::guard {
+namespace {
+
+using Arguments = std::span<const std::string_view>;
+
+bool is_word(std::string_view argument, std::string_view lower) {
+  return std::ranges::equal(argument, lower, [](char a, char b) {
+    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+  });
+}
+
+// Redis takes a number only as it would write it itself.
+int db_of(Arguments arguments) {
+  if (arguments.size() != 2) {
+    return kNoDb;
+  }
+  const std::string_view text = arguments[1];
+  int db = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), db);
+  const bool is_canonical = error == std::errc{} && end == text.data() + text.size() &&
+                            (text.size() == 1 || text.front() != '0');
+  return is_canonical && db >= 0 ? db : kNoDb;
+}
+
+// AUTH password | AUTH user password
+StateChange auth_of(Arguments arguments) {
+  switch (arguments.size()) {
+    case 2:
+      return {.kind = ChangeKind::auth, .authenticates = true, .user = "default"};
+    case 3:
+      return {.kind = ChangeKind::auth, .authenticates = true, .user = std::string(arguments[1])};
+    default:
+      return {.kind = ChangeKind::unclear};
+  }
+}
+
+// HELLO version [AUTH user password] [SETNAME name]
+StateChange hello_of(Arguments arguments) {
+  StateChange change{.kind = ChangeKind::hello};
+  if (arguments[1] == "3") {
+    change.version = resp::Version::resp3;
+  } else if (arguments[1] != "2") {
+    return {.kind = ChangeKind::unclear};
+  }
+  std::size_t at = 2;
+  while (at < arguments.size()) {
+    const std::size_t behind = arguments.size() - at - 1;
+    if (is_word(arguments[at], "auth") && behind >= 2) {
+      change.authenticates = true;
+      change.user = arguments[at + 1];
+      at += 3;
+    } else if (is_word(arguments[at], "setname") && behind >= 1) {
+      at += 2;
+    } else {
+      return {.kind = ChangeKind::unclear};
+    }
+  }
+  return change;
+}
+
+// Subcommands of CLIENT that are answered once and leave the guard's picture of the connection as it is. Not REPLY,
+// TRACKING, CACHING, and none that the guard has not heard of.
+constexpr std::array<std::string_view, 15> kHarmlessClient = {"id",
+                                                              "info",
+                                                              "list",
+                                                              "getname",
+                                                              "setname",
+                                                              "setinfo",
+                                                              "kill",
+                                                              "pause",
+                                                              "help",
+                                                              "unpause",
+                                                              "unblock",
+                                                              "getredir",
+                                                              "trackinginfo",
+                                                              "no-evict",
+                                                              "no-touch"};
+
+}  // namespace
+
+std::optional<StateChange> state_change_of(const Command& command,
+                                           Arguments arguments,
+                                           bool may_be_in_multi) {
+  StateChange change;
+  switch (command.role) {
+    case Role::select:
+      change = {.kind = ChangeKind::select, .db = db_of(arguments)};
+      break;
+    case Role::auth:
+      change = auth_of(arguments);
+      break;
+    case Role::hello:
+      if (arguments.size() == 1) {
+        return std::nullopt;
+      }
+      change = hello_of(arguments);
+      break;
+    case Role::multi:
+      return StateChange{.kind = ChangeKind::multi};
+    case Role::end_multi:
+      return StateChange{.kind = ChangeKind::end_multi};
+    case Role::watch:
+      return StateChange{.kind = ChangeKind::watch};
+    case Role::unwatch:
+      return StateChange{.kind = ChangeKind::unwatch};
+    case Role::reset:
+      return StateChange{.kind = ChangeKind::reset};
+    default:
+      return std::nullopt;
+  }
+  if (may_be_in_multi && change.kind != ChangeKind::unclear) {
+    return StateChange{.kind = ChangeKind::queued};
+  }
+  return change;
+}
+
+bool makes_transparent(const Command& command, Arguments arguments) {
+  switch (command.role) {
+    case Role::transparent:
+      return true;
+    case Role::client:
+      return arguments.size() > 1 &&
+             std::ranges::none_of(kHarmlessClient, [&arguments](std::string_view name) {
+               return is_word(arguments[1], name);
+             });
+    case Role::script:
+      return arguments.size() > 1 && is_word(arguments[1], "debug");
+    default:
+      return false;
+  }
+}
+
+bool may_change_connection(const Command& command, Arguments arguments) {
+  const bool has_subcommands = command.role == Role::client || command.role == Role::script;
+  return changes_connection(command.role) || makes_transparent(command, arguments) ||
+         (has_subcommands && arguments.size() < 2);
+}
+
+}  // namespace cuckooguard::guard

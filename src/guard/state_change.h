@@ -1,0 +1,57 @@
+// What a command changes on its connection once Redis has said yes, read from its arguments.
+//
+// Forms that Redis should refuse are changes too: they are forwarded like any other, and should Redis accept one after
+// all, the guard no longer knows what the connection is and says so (kNoDb, `unclear`).
+//
+// Called by: Guard; the session keeps a StateChange until its reply has come. Threads: plain values. Errors: none.
+// Source: Redis 7.0.15 (db.c selectCommand, acl.c authCommand, networking.c helloCommand), asked by hand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "guard/command_table.h"
+#include "resp/version.h"
+
+namespace cuckooguard::guard {
+
+enum class ChangeKind : std::uint8_t {
+  select,     // `db`
+  auth,       // `user`
+  hello,      // `version`, and `user` if it `authenticates`
+  multi,      //
+  end_multi,  // EXEC, DISCARD: also the end of WATCH
+  watch,      //
+  unwatch,    //
+  reset,      // back to how the connection began
+  queued,     // SELECT, AUTH or HELLO that may have been sent inside MULTI
+  unclear,  // AUTH or HELLO of a form that Redis should refuse: what it leaves behind depends on Redis's release
+};
+
+// No namespace has this db.
+inline constexpr int kNoDb = -1;
+
+struct StateChange {
+  ChangeKind kind = ChangeKind::unclear;
+  resp::Version version = resp::Version::resp2;
+  bool authenticates = false;
+  int db = 0;
+  std::string user{};
+};
+
+// Nothing if the command changes nothing (HELLO alone asks only). `may_be_in_multi`: of the client that sends it.
+std::optional<StateChange> state_change_of(const Command& command,
+                                           std::span<const std::string_view> arguments,
+                                           bool may_be_in_multi);
+
+// CLIENT REPLY, MONITOR ...: from here on one command is no longer one reply, or the guard has no say.
+bool makes_transparent(const Command& command, std::span<const std::string_view> arguments);
+
+// Of the first chunk of a command too large to be held whole, which may end anywhere behind its name: whether it is, or
+// may be, one of either kind. What it changes cannot be said before all of it is known.
+bool may_change_connection(const Command& command, std::span<const std::string_view> arguments);
+
+}  // namespace cuckooguard::guard
