@@ -103,7 +103,9 @@ Assembly::~Assembly() = default;
 void Assembly::make_namespaces() {
   for (const config::Namespace& settings : config_.namespaces) {
     live_filters_.push_back(std::make_unique<filter::LiveFilter>(epochs_));
-    overlays_.push_back(std::make_unique<guard::Overlay>(settings.overlay));
+    overlays_.push_back(std::make_unique<guard::Overlay>(
+        guard::Overlay::Limits{.max_keys = settings.overlay.max_keys, .ttl = settings.overlay.ttl},
+        filter::random_secret()));
     namespaces_.push_back(
         {.mode = settings.mode,
          .db = settings.db,

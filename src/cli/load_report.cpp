@@ -72,7 +72,7 @@ void LoadReport::on_state(std::string_view ns, filter::State state, std::string_
   spdlog::log(routine ? (first ? spdlog::level::info : spdlog::level::debug) : spdlog::level::warn,
               "event=state namespace={} state={}{}{}",
               ns,
-              filter::name_of(state),
+              filter::state_name(state),
               why.empty() ? "" : " why=",
               why);
 }

@@ -71,7 +71,6 @@ class AsioLoop::AsioTimer final : public Timer {
 
 AsioLoop::AsioLoop(BatchHooks hooks)
     : hooks_(std::move(hooks)),
-      now_(now_since_boot()),
       read_buffer_(new char[kReadBufferBytes]),
       io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
       epoll_(io_, make_epoll()),
@@ -181,7 +180,6 @@ void AsioLoop::run_batch() {
 }
 
 void AsioLoop::as_batch(const std::function<void()>& work) {
-  now_ = now_since_boot();
   if (hooks_.begin) {
     hooks_.begin();
   }

@@ -36,7 +36,7 @@ class AsioLoop final : public Loop {
   explicit AsioLoop(BatchHooks hooks);
   ~AsioLoop() override;
 
-  TimePoint now() const override { return now_; }
+  TimePoint now() const override { return now_since_boot(); }
   std::unique_ptr<Transport> connect(const config::Address& address, Watcher& watcher) override;
   void flush_at_batch_end(Flushable& flushable, FlushOrder order) override;
   void bury(std::unique_ptr<Mortal> mortal) override;
@@ -65,7 +65,6 @@ class AsioLoop final : public Loop {
   class AsioTimer;
 
   BatchHooks hooks_;
-  TimePoint now_;
   ChunkPool chunks_;
   std::unique_ptr<char[]> read_buffer_;
   boost::asio::io_context io_;

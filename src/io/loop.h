@@ -58,7 +58,8 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Read once per batch, so that a batch is decided at one time.
+  // Read it after reading a client, and decide all that was read at that time: a process that is suspended in between
+  // must not judge what comes later by a deadline of before. About 25 ns.
   virtual TimePoint now() const = 0;
 
   // A transport that is still connecting (names are resolved anew each time) and already bound to

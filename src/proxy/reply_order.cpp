@@ -68,7 +68,8 @@ void ReplyOrder::add_local(std::string_view bytes) {
 }
 
 void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements) {
-  const auto from_redis = std::ranges::count(elements, std::nullopt);
+  const auto from_redis =
+      std::ranges::count_if(elements, [](const auto& element) { return !element; });
   const std::size_t merge = entries_.size();
   entries_.push_back({Kind::merge,
                       static_cast<std::uint32_t>(elements.size()),

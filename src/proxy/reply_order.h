@@ -53,8 +53,9 @@ class ReplyOrder {
  private:
   enum class Kind : std::uint8_t { relay, observe, local, merge, anything };
   struct Entry {
-    Kind kind;
-    std::uint32_t amount;  // relay: replies; local: bytes; merge: elements of the client's reply
+    Kind kind = Kind::relay;
+    std::uint32_t amount =
+        0;  // relay: replies; local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
   };

@@ -48,6 +48,7 @@ void Session::read_client() {
   const io::Transfer transfer = client_->read(buffer.subspan(kept));
   switch (transfer.status) {
     case io::Status::ok:
+      now_ = worker_.loop.now();
       take({buffer.data(), kept + transfer.bytes});
       update_watch();
       return;
@@ -119,7 +120,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 
 void Session::take_command(std::string_view raw) {
   const guard::Decision decision =
-      worker_.guard.decide(worker_.arguments.views(), state_, worker_.loop.now(), may_answer());
+      worker_.guard.decide(worker_.arguments.views(), state_, now_, may_answer());
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -153,7 +154,7 @@ void Session::take_command(std::string_view raw) {
 
 void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
   const guard::Decision decision =
-      worker_.guard.stream(scan, worker_.arguments.views(), state_, worker_.loop.now());
+      worker_.guard.stream(scan, worker_.arguments.views(), state_, now_);
   if (decision.action == guard::Action::transparent) {
     become_transparent();
   } else if (scan.begins) {

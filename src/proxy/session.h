@@ -97,6 +97,7 @@ class Session final : public io::Mortal, io::Watcher, io::Flushable, upstream::C
   guard::ClientState state_;
   ReplyOrder order_;
   resp::RequestScanner scanner_;
+  io::TimePoint now_;             // when the bytes at hand were read
   std::string unscanned_;         // an incomplete command, between reads
   bool client_finished_ = false;  // the client sends no more, but may still read
   bool output_blocked_ = false;
