@@ -3,8 +3,8 @@
 // Called by: the session owns one per worker and lends it to every client's RequestScanner; the guard reads it.
 // Threads: one. Lifetimes: a view points into the scanned input or into this object; it is valid until the next
 //   RequestScanner::next() with this object, and no longer than the input stays where it is.
-// Limits: grows to the largest command seen and is never freed: at most 11 thousand views (64 KiB / 6 bytes), 176 KiB,
-//   and 64 KiB of unquoted text.
+// Limits: grows to the largest command seen and is never freed: at most 32 thousand views (an inline command of
+//   64 KiB), 512 KiB, and 64 KiB of unquoted text.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class Arguments {
     }
     views_[size_++] = argument;
   }
-  // Room for one inline line's unquoted arguments or an error text. Unquoting never lengthens, so that a caller who
-  // reserves the line's length first may keep views of it.
+  // Room for one inline line's unquoted arguments, or for an error text. Unquoting never lengthens, so whoever reserves
+  // the line's length first may keep views of it.
   std::string& text() { return text_; }
 
  private:

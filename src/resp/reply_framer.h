@@ -12,7 +12,8 @@
 //   one behind the piece. Refused are unknown types, bad lengths, and payloads not followed by CRLF: to go on after
 //   any of them would be to give one client another's reply.
 // Limits: nesting is unlimited for counted aggregates (a counter, no stack); kStreamedDepthMax for streamed ones
-//   ("*?"), which Redis 7 does not send. At most 2^62 elements outstanding. 88 bytes.
+//   ("*?"), which Redis 7 does not send. Lengths have at most 18 digits, and
+//   at most 2^62 values may be outstanding. 80 bytes.
 // Source: https://github.com/redis/redis-specifications/blob/master/protocol/RESP3.md
 #pragma once
 
@@ -58,24 +59,38 @@ class ReplyFramer {
     payload_lf,
     malformed,
   };
+  enum class LengthKind : std::uint8_t { counted, null, streamed };
 
-  Piece piece_until(const char* begin, const char* at, bool begins);
+  const char* take_usual(const char* at, const char* end);
   const char* step(const char* at, const char* end);
-  const char* take_counted(const char* at, const char* end);
-  const char* begin_item(const char* at);
+  const char* begin_item(const char* at, const char* end);
   const char* take_length(const char* at, const char* end);
   const char* take_line(const char* at, const char* end);
   const char* take_payload(const char* at, const char* end);
-  void length_is_known();
-  void add_elements(std::uint64_t count);
+  const char* take_line_end(const char* at);
+  bool digit_may_follow(std::uint8_t digit) const;
+  bool length_is_known();
+  bool begin_streamed();
+  bool begin_elements(std::uint64_t values);
+  void line_is_complete();
+  void payload_is_complete();
   void item_is_complete();
 
   State state_ = State::between;
   char type_ = '\0';
   bool is_null_ = false;
-  char item_ = '\0';          // type of the value being read
-  std::uint64_t needed_ = 0;  // values outstanding at this level
-  std::uint64_t length_ = 0;  // of the value being read: the number so far, then the payload bytes to come
+  // Of the value being read: its type, whether it is the reply's own value and not one inside, its length so far.
+  char item_ = '\0';
+  bool is_reply_ = false;
+  LengthKind length_kind_ = LengthKind::counted;
+  std::uint8_t digits_ = 0;
+  std::uint64_t length_ = 0;
+  bool after_cr_ = false;          // the piece before ended in the CR of a line
+  bool in_streamed_text_ = false;  // between the parts of a "$?"
+  // Values to come: inside the innermost streamed aggregate, and below each.
+  std::uint64_t needed_ = 0;
+  std::uint8_t depth_ = 0;
+  std::array<std::uint64_t, kStreamedDepthMax> needed_below_{};
 };
 
 }  // namespace cuckooguard::resp

@@ -21,7 +21,8 @@ void append_null_array(std::string& out, Version version);  // "*-1" or "_": a m
 void append_bulk(std::string& out, std::string_view bytes);
 void append_integer(std::string& out, std::int64_t value);
 void append_simple(std::string& out, std::string_view line);  // "+line"
-void append_error(std::string& out, std::string_view line);   // "-line"; the line begins with its code: "ERR ..."
+void append_error(std::string& out,
+                  std::string_view line);  // "-line"; the line begins with its code: "ERR ..."
 void append_boolean(std::string& out, Version version, bool value);
 // Text for people: "=...txt:" or a bulk string.
 void append_verbatim_text(std::string& out, Version version, std::string_view text);

@@ -28,13 +28,12 @@
 #include <string_view>
 
 #include "resp/arguments.h"
+#include "resp/request_line.h"
 
 namespace cuckooguard::resp {
 
 inline constexpr std::size_t kWholeCommandBytesMax = 64 * 1024;
 inline constexpr std::size_t kWholeArgumentBytesMax = 16 * 1024;
-// Redis's PROTO_INLINE_MAX_SIZE: what may come before the end of an inline command, or of a `*` or `$` line.
-inline constexpr std::size_t kLineBytesMax = 64 * 1024;
 // Redis's proto-max-bulk-len, its default.
 inline constexpr std::int64_t kArgumentBytesMax = 512LL * 1024 * 1024;
 // Redis's limits for who has not authenticated where a password is asked.
@@ -42,10 +41,10 @@ inline constexpr std::int64_t kUnauthenticatedArgumentsMax = 10;
 inline constexpr std::int64_t kUnauthenticatedArgumentBytesMax = 16384;
 
 enum class ScanOutcome : std::uint8_t {
-  incomplete,      // nothing consumed: call again with the same bytes and more behind them
-  command,         // input[0, consumed) is one whole command, `arguments` holds all its arguments
-  nothing,         // bytes without meaning that get no reply (empty line, `*0`, `*-10`): forward them
-  chunk,           // a part of a command above kWholeCommandBytesMax
+  incomplete,  // nothing consumed: call again with the same bytes and more behind them
+  command,     // input[0, consumed) is one whole command, `arguments` holds all its arguments
+  nothing,     // bytes without meaning that get no reply (empty line, `*0`, `*-10`): forward them
+  chunk,       // a part of a command above kWholeCommandBytesMax
   protocol_error,  // nothing consumed; `error` says what
 };
 
@@ -57,7 +56,7 @@ struct Scan {
   std::uint64_t first_argument = 0;  // index in the command of arguments[0], or of the raw argument
   std::uint64_t argument_total = 0;  // how many arguments the command has
   // Redis's line without "-" and CRLF: "ERR Protocol error: invalid bulk length". Valid as long as `arguments`.
-  std::string_view error;
+  std::string_view error = {};
 };
 
 class RequestScanner {
@@ -69,30 +68,38 @@ class RequestScanner {
   Scan next(std::string_view input, Arguments& arguments);
 
   // Whether the consumed bytes end where a command ends: no chunk is outstanding.
-  bool at_command_boundary() const { return !streaming_; }
+  bool at_command_boundary() const { return !begun_; }
 
  private:
-  enum class Step : std::uint8_t { done, need_more, stop, malformed };
+  // Why a run over arguments stopped, and the line of the argument it stopped at.
+  enum class Stop : std::uint8_t { end_of_command, end_of_input, at_limit, at_error };
+  struct Run {
+    Stop stop;
+    RequestLine line;
+  };
 
-  bool in_array() const { return total_ != 0; }
   Scan scan_inline(std::string_view input, Arguments& arguments);
-  Step read_array_line(std::string_view input, Arguments& arguments);
-  Step run(std::string_view input, Arguments& arguments);
-  Step read_argument_line(std::string_view input, std::uint32_t& length, Arguments& arguments);
-  Step read_length_line(std::string_view line_and_more, std::int64_t& value, std::size_t& bytes);
-  Scan take_command(std::string_view input, Arguments& arguments);
-  Scan take_chunk(std::string_view input, Arguments& arguments);
-  Scan take_raw(std::string_view input, Arguments& arguments);
+  Scan scan_array(std::string_view input, Arguments& arguments);
+  Scan scan_large(std::string_view input, Arguments& arguments);
+  Run run(std::string_view input, Arguments& arguments);
+  RequestLine read_line(std::string_view front, const LineRules& rules);
+  bool must_stop(std::size_t argument_bytes, std::size_t end) const;
+  Scan refuse(const RequestLine& line, std::string_view input, Arguments& arguments) const;
+  Scan take_chunk();
+  Scan take_raw(std::string_view input, std::size_t line_end);
+  void go_on_from_here(bool ended);
+  void forget_command();
 
-  // Of the input's front: bytes scanned so far, which end between two arguments.
+  // Of the front of the input: bytes already scanned. They end between two arguments.
   std::size_t offset_ = 0;
   // Of the line that begins at offset_: bytes known not to end it.
   std::size_t searched_ = 0;
   std::uint32_t total_ = 0;          // arguments of the array being scanned; 0 between commands
-  std::uint32_t scanned_ = 0;        // arguments in [0, offset_) and in the chunks before
-  std::uint32_t consumed_ = 0;       // arguments in the chunks before
-  std::uint32_t raw_remaining_ = 0;  // bytes to pass of a large argument, CRLF included
-  bool streaming_ = false;           // a first chunk has been given
+  std::uint32_t scanned_ = 0;        // of them, those that end before offset_
+  std::uint32_t delivered_ = 0;      // of them, those in chunks already given
+  std::uint32_t raw_remaining_ = 0;  // bytes to come of a large argument, CRLF included
+  bool large_ = false;               // this command comes in chunks
+  bool begun_ = false;               // and its first one has been given
   bool authenticated_;
 };
 static_assert(sizeof(RequestScanner) <= 64, "one per client");
