@@ -50,8 +50,16 @@ std::error_code prepare_socket(int socket) {
       ::fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) {
     return from_errno();
   }
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket refuses: fine
+  // A unix socket refuses all of these: fine.
+  const auto set = [socket](int level, int option, int value) {
+    ::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  // A peer whose machine has vanished is found out as by Redis (tcp-keepalive 300): idle time, probe interval, probes.
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 300);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 100);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
   return {};
 }
 
