@@ -1,0 +1,131 @@
+#include "config/checks.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/nearest.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::config {
+namespace {
+
+bool is_wildcard_host(std::string_view host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
+bool is_this_machine(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.") || is_wildcard_host(host);
+}
+
+// Whether connections to `upstream` would arrive at `listen`, as far as the two texts tell.
+bool is_loop(const Address& listen, const Address& upstream) {
+  if (listen.is_unix() || upstream.is_unix()) {
+    return listen == upstream;
+  }
+  if (listen.port != upstream.port || listen.port == 0) {
+    return false;
+  }
+  const bool both_here = is_this_machine(listen.host) && is_this_machine(upstream.host);
+  const bool any_interface = is_wildcard_host(listen.host) || is_wildcard_host(upstream.host);
+  const bool both_loopback_names = listen.host == "localhost" || upstream.host == "localhost";
+  return listen.host == upstream.host || (both_here && (any_interface || both_loopback_names));
+}
+
+const Source* source_of(const Config& config, const Namespace& space) {
+  const auto found = std::ranges::find(config.sources, space.source.from, &Source::name);
+  return found == config.sources.end() ? nullptr : &*found;
+}
+
+void check_source(const Config& config,
+                  const Namespace& space,
+                  const Places& places,
+                  const NamespacePlaces& here,
+                  Report& report) {
+  const Source* const source = source_of(config, space);
+  if (source == nullptr) {
+    const bool was_read = std::ranges::count(places.sources, space.source.from) > 0;
+    if (!was_read && !space.source.from.empty()) {
+      const std::vector<std::string_view> names(places.sources.begin(), places.sources.end());
+      report.add(here.from,
+                 fmt::format("from: there is no source {}{}",
+                             keyspace::quoted(space.source.from),
+                             suggestion(space.source.from, names)));
+    }
+    return;
+  }
+  const auto* const file = std::get_if<FileSource>(&source->kind);
+  if (file == nullptr && space.source.table.empty()) {
+    report.add(here.table, "table is missing here: the table whose rows the keys are made of");
+  }
+  if (file != nullptr && !space.source.table.empty()) {
+    report.add(here.table, fmt::format("table: source {} is a file, which has none", source->name));
+  }
+  if (file != nullptr && file->format == FileFormat::lines && space.source.columns.size() > 1) {
+    report.add(
+        here.name,
+        fmt::format(
+            "source {} has one value per line, but the keys have {} placeholders: use format: csv",
+            source->name,
+            space.source.columns.size()));
+  }
+}
+
+bool has_integer_identity(const Namespace& space) {
+  using keyspace::ValueType;
+  if (space.keys.empty() || space.source.columns.size() != 1) {
+    return false;
+  }
+  return std::ranges::any_of(
+      space.keys[0].placeholders(), [](const keyspace::Placeholder& placeholder) {
+        return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
+      });
+}
+
+void check_templates(const Config& config, const Places& places, Report& report) {
+  std::vector<keyspace::NamespaceTemplates> readable = namespace_templates(config);
+  std::vector<const NamespacePlaces*> where;
+  for (const NamespacePlaces& here : places.namespaces) {
+    where.push_back(&here);
+  }
+  for (std::size_t i = readable.size();
+       i-- > 0;) {  // without templates: reported where they were read
+    if (readable[i].templates.empty()) {
+      readable.erase(readable.begin() + static_cast<std::ptrdiff_t>(i));
+      where.erase(where.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  const auto built = keyspace::Keyspace::build(std::move(readable));
+  if (built) {
+    return;
+  }
+  for (const keyspace::KeyspaceError& error : built.error()) {
+    const NamespacePlaces& here = *where[error.namespace_index];
+    report.add(here.keys[error.template_index], "keys: " + error.what);
+  }
+}
+
+}  // namespace
+
+void check(const Config& config, const Places& places, Report& report) {
+  if (is_loop(config.listen, config.upstream.address)) {
+    report.add(places.listen,
+               fmt::format("listen: {} is also the upstream: the guard would talk to itself",
+                           config.listen.text()));
+  }
+  for (std::size_t i = 0; i < config.namespaces.size(); ++i) {
+    const Namespace& space = config.namespaces[i];
+    check_source(config, space, places, places.namespaces[i], report);
+    if (space.fresh_ids.kind == FreshIds::Kind::window && !space.keys.empty() &&
+        !has_integer_identity(space)) {
+      report.add(
+          places.namespaces[i].fresh_ids,
+          "fresh_ids: a number needs keys with one integer placeholder, such as {id:uint64}");
+    }
+  }
+  check_templates(config, places, report);
+}
+
+}  // namespace cuckooguard::config

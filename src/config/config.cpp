@@ -1,0 +1,23 @@
+#include "config/config.h"
+
+#include <fmt/format.h>
+
+namespace cuckooguard::config {
+
+std::string Address::text() const {
+  if (is_unix()) {
+    return "unix:" + unix_path;
+  }
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return is_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& config) {
+  std::vector<keyspace::NamespaceTemplates> result;
+  for (const Namespace& space : config.namespaces) {
+    result.push_back({space.name, space.keys, space.strict});
+  }
+  return result;
+}
+
+}  // namespace cuckooguard::config

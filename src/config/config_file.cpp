@@ -1,0 +1,190 @@
+#include "config/config_file.h"
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "config/checks.h"
+#include "config/nearest.h"
+#include "config/places.h"
+#include "config/read_namespace.h"
+#include "config/read_source.h"
+#include "config/section.h"
+#include "config/yaml_tree.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned}};
+constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
+                                   Choice<LogLevel>{"info", LogLevel::info},
+                                   Choice<LogLevel>{"warning", LogLevel::warning},
+                                   Choice<LogLevel>{"error", LogLevel::error}};
+constexpr unsigned kWorkersMax = 1024;
+constexpr std::uint32_t kClientsMax = 1'000'000;
+constexpr std::uint32_t kInflightMax = 1'000'000;
+constexpr std::uint64_t kOutputMin = 16 * 1024;
+constexpr std::uint64_t kOutputMax = 1024 * 1024 * 1024;
+
+Parsed<Address> parse_upstream_address(std::string_view text) {
+  auto address = parse_address(text);
+  if (address && !address->is_unix() && address->port == 0) {
+    return std::unexpected("has no port from 1 to 65535 behind its last ':'");
+  }
+  return address;
+}
+
+void read_control(const Reading& reading, const Entry& entry, Control& control) {
+  const Section section(reading, entry, schema::kControl);
+  section.read_text("username", control.username);
+  section.read_text("password", control.password);
+  section.read_text("password_file", control.password_file);
+  if (!control.password.empty() && !control.password_file.empty()) {
+    reading.report.add(section.place_of("password_file"),
+                       "password_file and password are both here; one of them is enough");
+  }
+  if (!control.username.empty() && control.password.empty() && control.password_file.empty()) {
+    reading.report.add(section.place_of("username"),
+                       "username needs a password or a password_file");
+  }
+}
+
+// `upstream: host:port`, or a mapping with everything else.
+void read_upstream(const Reading& reading, const Section& top, Upstream& upstream) {
+  const Entry* const entry = top.find("upstream");
+  if (entry == nullptr) {
+    return;
+  }
+  if (entry->value.kind == Node::Kind::scalar) {
+    top.read("upstream", upstream.address, parse_upstream_address);
+    return;
+  }
+  const Section section(reading, *entry, schema::kUpstream);
+  section.read("address", upstream.address, parse_upstream_address);
+  section.read_choice("mode", upstream.mode, kUpstreamModes);
+  section.read("connect_timeout",
+               upstream.connect_timeout,
+               bounded<milliseconds>(parse_duration, 1ms, 10min, "must be from 1ms to 10m"));
+  if (const Entry* const control = section.find("control")) {
+    read_control(reading, *control, upstream.control);
+  }
+}
+
+void read_limits(const Section& section, Limits& limits) {
+  section.read("max_clients",
+               limits.max_clients,
+               bounded<std::uint32_t>(parse_count, 1, kClientsMax, "must be from 1 to 1M"));
+  section.read(
+      "client_output_soft",
+      limits.client_output_soft,
+      bounded<std::uint64_t>(parse_bytes, kOutputMin, kOutputMax, "must be from 16KiB to 1GiB"));
+  section.read("inflight_per_client",
+               limits.inflight_per_client,
+               bounded<std::uint32_t>(parse_count, 1, kInflightMax, "must be from 1 to 1M"));
+}
+
+Parsed<unsigned> parse_workers(std::string_view text) {
+  if (text == "auto") {
+    return 0U;
+  }
+  return bounded<unsigned>(parse_count, 1, kWorkersMax, "must be auto, or from 1 to 1024")(text);
+}
+
+// Entries of `sources` or `namespaces`, whose keys are names that the operator chooses.
+std::span<const Entry> named_entries(const Reading& reading,
+                                     const Section& top,
+                                     std::string_view key) {
+  const Entry* const entry = top.find(key);
+  if (entry == nullptr || entry->value.kind == Node::Kind::null) {
+    return {};
+  }
+  if (entry->value.kind != Node::Kind::mapping) {
+    reading.report.add(entry->value.place,
+                       fmt::format("{} must hold names with their settings", key));
+    return {};
+  }
+  for (const Entry& named : entry->value.entries) {
+    if (!looks_like_a_name(named.key)) {
+      reading.report.add(named.place,
+                         fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
+    }
+  }
+  return entry->value.entries;
+}
+
+Config read_config(const Reading& reading, const Node& root) {
+  const Entry whole_file{.key = {}, .place = root.place, .value = root};
+  const Section top(reading, whole_file, schema::kTop);
+  Config config;
+  Places places;
+  places.listen = top.place_of("listen");
+  top.read("listen", config.listen, parse_address);
+  read_upstream(reading, top, config.upstream);
+  for (const Entry& entry : named_entries(reading, top, "sources")) {
+    places.sources.push_back(entry.key);
+    if (auto source = read_source(reading, entry)) {
+      config.sources.push_back(std::move(*source));
+    }
+  }
+  for (const Entry& entry : named_entries(reading, top, "namespaces")) {
+    config.namespaces.push_back(read_namespace(reading, entry, places.namespaces.emplace_back()));
+  }
+  if (const Entry* const limits = top.find("limits")) {
+    read_limits(Section(reading, *limits, schema::kLimits), config.limits);
+  }
+  if (const Entry* const log = top.find("log")) {
+    Section(reading, *log, schema::kLog).read_choice("level", config.log.level, kLogLevels);
+  }
+  top.read("workers", config.workers, parse_workers);
+  top.read("drain_timeout",
+           config.drain_timeout,
+           bounded<milliseconds>(parse_duration, 0ms, 24h, "must be from 0s to 1d"));
+  check(config, places, reading.report);
+  return config;
+}
+
+std::vector<Diagnostic> cannot_read(const std::string& path, int error_number) {
+  return {
+      {.file = path,
+       .what = fmt::format("cannot be read: {}", std::generic_category().message(error_number))}};
+}
+
+}  // namespace
+
+std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
+                                                            std::string file_name,
+                                                            const EnvironmentLookup& environment) {
+  Report report(std::move(file_name));
+  std::optional<Config> config;
+  if (const std::optional<Node> root = parse_tree(yaml, report)) {
+    config = read_config({report, environment}, *root);
+  }
+  if (!config || !report.empty()) {
+    return std::unexpected(std::move(report).in_file_order());
+  }
+  return std::move(*config);
+}
+
+std::expected<Config, std::vector<Diagnostic>> load_config(const std::string& path,
+                                                           const EnvironmentLookup& environment) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return std::unexpected(cannot_read(path, errno));
+  }
+  std::string text(kFileBytesMax + 1,
+                   '\0');  // one more than is allowed, so that parse_config sees it
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) {
+    return std::unexpected(cannot_read(path, errno));
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return parse_config(text, path, environment);
+}
+
+}  // namespace cuckooguard::config

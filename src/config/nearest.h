@@ -1,0 +1,18 @@
+// The valid name an operator most likely meant, for "did you mean".
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cuckooguard::config {
+
+// The name with the fewest edits (one character more, less, other, or two swapped), if they are few for its length.
+std::optional<std::string_view> nearest(std::string_view word,
+                                        std::span<const std::string_view> names);
+
+// `, did you mean "x"?`, or else `; valid: a, b, c` (cut after a few).
+std::string suggestion(std::string_view word, std::span<const std::string_view> names);
+
+}  // namespace cuckooguard::config

@@ -1,0 +1,26 @@
+// Where in the file the parts of a Config stand, for checks that can only be made once all is read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/diagnostic.h"
+
+namespace cuckooguard::config {
+
+struct NamespacePlaces {
+  Place name;
+  std::vector<Place> keys;  // of each template in Namespace::keys
+  Place from;
+  Place table;
+  Place columns;
+  Place fresh_ids;
+};
+
+struct Places {
+  Place listen;
+  std::vector<std::string> sources;  // every name, those included whose source could not be read
+  std::vector<NamespacePlaces> namespaces;  // as Config::namespaces
+};
+
+}  // namespace cuckooguard::config

@@ -1,0 +1,11 @@
+// `namespaces.NAME` -> Namespace, as far as it can be judged without the rest of the file.
+#pragma once
+
+#include "config/places.h"
+#include "config/section.h"
+
+namespace cuckooguard::config {
+
+Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePlaces& places);
+
+}  // namespace cuckooguard::config

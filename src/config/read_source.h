@@ -1,0 +1,13 @@
+// `sources.NAME` -> Source.
+#pragma once
+
+#include <optional>
+
+#include "config/section.h"
+
+namespace cuckooguard::config {
+
+// nullopt: not even its type is known (reported).
+std::optional<Source> read_source(const Reading& reading, const Entry& entry);
+
+}  // namespace cuckooguard::config

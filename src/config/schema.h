@@ -1,0 +1,66 @@
+// Every key a configuration file can have, by section. The readers accept these and no others; a test demands that
+// config/cuckooguard.yaml documents each.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace cuckooguard::config {
+
+struct KeyList {
+  std::string_view
+      section;  // path in the file; `*` stands for a name the operator chooses; "" is the top
+  std::span<const std::string_view> keys;
+  bool may_hold_secrets = false;  // what stands here is never shown in a diagnostic
+};
+
+namespace schema {
+
+inline constexpr std::array<std::string_view, 8> kTopKeys = {
+    "listen", "upstream", "sources", "namespaces", "limits", "log", "workers", "drain_timeout"};
+inline constexpr std::array<std::string_view, 4> kUpstreamKeys = {
+    "address", "mode", "connect_timeout", "control"};
+inline constexpr std::array<std::string_view, 3> kControlKeys = {
+    "username", "password", "password_file"};
+inline constexpr std::array<std::string_view, 4> kSqliteKeys = {
+    "type", "path", "poll_every", "max_lag"};
+inline constexpr std::array<std::string_view, 4> kFileKeys = {"type", "path", "format", "max_lag"};
+inline constexpr std::array<std::string_view, 5> kAnySourceKeys = {
+    "type", "path", "poll_every", "format", "max_lag"};
+inline constexpr std::array<std::string_view, 9> kNamespaceKeys = {
+    "keys", "source", "mode", "absent_reply", "db", "strict", "fresh_ids", "filter", "overlay"};
+inline constexpr std::array<std::string_view, 3> kTableKeys = {"from", "table", "columns"};
+inline constexpr std::array<std::string_view, 2> kFilterKeys = {"false_positive_rate", "capacity"};
+inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
+inline constexpr std::array<std::string_view, 3> kLimitsKeys = {
+    "max_clients", "client_output_soft", "inflight_per_client"};
+inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
+
+inline constexpr KeyList kTop{"", kTopKeys};
+inline constexpr KeyList kUpstream{"upstream", kUpstreamKeys};
+inline constexpr KeyList kControl{"upstream.control", kControlKeys, true};
+inline constexpr KeyList kSqlite{"sources.* of type sqlite", kSqliteKeys};
+inline constexpr KeyList kFile{"sources.* of type file", kFileKeys};
+inline constexpr KeyList kAnySource{"sources.*", kAnySourceKeys};  // while the type is not known
+inline constexpr KeyList kNamespace{"namespaces.*", kNamespaceKeys};
+inline constexpr KeyList kTable{"namespaces.*.source", kTableKeys};
+inline constexpr KeyList kFilter{"namespaces.*.filter", kFilterKeys};
+inline constexpr KeyList kOverlay{"namespaces.*.overlay", kOverlayKeys};
+inline constexpr KeyList kLimits{"limits", kLimitsKeys};
+inline constexpr KeyList kLog{"log", kLogKeys};
+
+inline constexpr std::array kAll = {kTop,
+                                    kUpstream,
+                                    kControl,
+                                    kSqlite,
+                                    kFile,
+                                    kNamespace,
+                                    kTable,
+                                    kFilter,
+                                    kOverlay,
+                                    kLimits,
+                                    kLog};
+
+}  // namespace schema
+}  // namespace cuckooguard::config

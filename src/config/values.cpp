@@ -1,0 +1,221 @@
+#include "config/values.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/nearest.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using std::unexpected;
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t factor;
+};
+
+constexpr std::array kDurationUnits = {
+    Unit{"ms", 1}, Unit{"s", 1000}, Unit{"m", 60'000}, Unit{"h", 3'600'000}, Unit{"d", 86'400'000}};
+constexpr std::array kByteUnits = {
+    Unit{"B", 1}, Unit{"KiB", 1024}, Unit{"MiB", 1024 * 1024}, Unit{"GiB", 1024 * 1024 * 1024}};
+constexpr std::array kCountUnits = {
+    Unit{"", 1}, Unit{"k", 1000}, Unit{"M", 1'000'000}, Unit{"G", 1'000'000'000}};
+
+template <typename Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(value) : std::nullopt;
+}
+
+// A whole number and one of the units, nothing between them; `wanted` says what to write instead.
+Parsed<std::uint64_t> parse_with_unit(std::string_view text,
+                                      std::span<const Unit> units,
+                                      std::string_view wanted) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit_name = text.substr(digits);
+  const auto number = whole_number<std::uint64_t>(text.substr(0, digits));
+  const auto unit = std::ranges::find(units, unit_name, &Unit::name);
+  if (digits > 0 && !number) {
+    return unexpected("is too large");
+  }
+  if (digits > 0 && unit_name.empty() && unit == units.end()) {
+    return unexpected(fmt::format("has no unit: write {}", wanted));
+  }
+  if (!number || unit == units.end()) {
+    return unexpected(fmt::format("cannot be read: write {}", wanted));
+  }
+  if (*number > std::numeric_limits<std::uint64_t>::max() / unit->factor) {
+    return unexpected("is too large");
+  }
+  return *number * unit->factor;
+}
+
+bool is_host(std::string_view host) {
+  const auto belongs = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
+  };
+  return !host.empty() && host.size() <= 253 && std::ranges::all_of(host, belongs);
+}
+
+bool is_bracketed_ipv6(std::string_view host) {
+  const auto belongs = [](char c) {
+    return (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || (c >= '0' && c <= '9') || c == '.' ||
+           c == ':';
+  };
+  return host.size() > 3 && host.front() == '[' && host.back() == ']' &&
+         std::ranges::all_of(host.substr(1, host.size() - 2), belongs);
+}
+
+Parsed<Address> parse_unix_address(std::string_view path) {
+  if (!path.starts_with('/')) {
+    return unexpected("is no absolute path behind unix:, such as unix:/run/redis/redis.sock");
+  }
+  if (path.size() > kUnixPathBytesMax) {
+    return unexpected(
+        fmt::format("is longer than the {} bytes of a Unix socket's path", kUnixPathBytesMax));
+  }
+  return Address{.host = {}, .port = 0, .unix_path = std::string(path)};
+}
+
+std::optional<std::string> bytes_of_hex(std::string_view hex) {
+  if (hex.size() % 2 != 0) {
+    return std::nullopt;
+  }
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    unsigned value = 0;
+    const char* const begin = hex.data() + i;
+    const auto [end, error] = std::from_chars(begin, begin + 2, value, 16);
+    if (error != std::errc() || end != begin + 2) {
+      return std::nullopt;
+    }
+    bytes += static_cast<char>(static_cast<unsigned char>(value));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Parsed<std::chrono::milliseconds> parse_duration(std::string_view text) {
+  const auto value =
+      parse_with_unit(text, kDurationUnits, "a number and ms, s, m, h or d, such as 500ms or 1s");
+  if (!value) {
+    return unexpected(value.error());
+  }
+  if (std::cmp_greater(*value, std::chrono::milliseconds(kDurationMax).count())) {
+    return unexpected("is longer than a year");
+  }
+  return std::chrono::milliseconds(*value);
+}
+
+Parsed<std::uint64_t> parse_bytes(std::string_view text) {
+  return parse_with_unit(text, kByteUnits, "a number and B, KiB, MiB or GiB, such as 64MiB");
+}
+
+Parsed<std::uint64_t> parse_count(std::string_view text) {
+  return parse_with_unit(text, kCountUnits, "a number, or one with k, M or G, such as 20M");
+}
+
+Parsed<double> parse_fraction(std::string_view text) {
+  constexpr std::string_view kWanted = "a percentage such as 0.2%";
+  const bool percent = text.ends_with('%');
+  text.remove_suffix(percent ? 1 : 0);
+  const bool plain =
+      !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+  const auto number = plain ? whole_number<double>(text) : std::nullopt;
+  if (!number) {
+    return unexpected(fmt::format("cannot be read: write {}", kWanted));
+  }
+  if (!percent) {
+    return unexpected(fmt::format("has no unit: write {}", kWanted));
+  }
+  return *number / 100;
+}
+
+Parsed<bool> parse_bool(std::string_view text) {
+  if (text != "true" && text != "false") {
+    return unexpected("is neither true nor false");
+  }
+  return text == "true";
+}
+
+Parsed<Address> parse_address(std::string_view text) {
+  if (text.find("://") != std::string_view::npos) {
+    return unexpected("is a URL: write host:port; user and password have keys of their own");
+  }
+  if (text.starts_with("unix:")) {
+    return parse_unix_address(text.substr(5));
+  }
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) {
+    return unexpected("has no port: write host:port, such as 127.0.0.1:6379, or unix:/path");
+  }
+  std::string_view host = text.substr(0, colon);
+  const auto port = whole_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) {
+    return unexpected("has no port from 0 to 65535 behind its last ':'");
+  }
+  if (host.find(':') != std::string_view::npos && !is_bracketed_ipv6(host)) {
+    return unexpected("has an IPv6 address without brackets: write [::1]:6379");
+  }
+  if (is_bracketed_ipv6(host)) {
+    host = host.substr(1, host.size() - 2);
+  } else if (!is_host(host)) {
+    return unexpected(
+        "has no host name or address before its port; for every interface write 0.0.0.0 or [::]");
+  }
+  return Address{.host = std::string(host), .port = *port, .unix_path = {}};
+}
+
+Parsed<AbsentReply> parse_absent_reply(std::string_view text) {
+  if (text == "nil") {
+    return AbsentReply{.nil = true, .bytes = {}};
+  }
+  std::optional<std::string> bytes;
+  if (text.starts_with("bytes:")) {
+    bytes = text.substr(6);
+  } else if (text.starts_with("hex:")) {
+    bytes = bytes_of_hex(text.substr(4));
+    if (!bytes) {
+      return unexpected("is not pairs of hexadecimal digits behind hex:");
+    }
+  } else {
+    return unexpected("is no absent reply: write nil, bytes:TEXT or hex:DIGITS");
+  }
+  if (bytes->size() > kAbsentReplyBytesMax) {
+    return unexpected(fmt::format("is longer than {} bytes", kAbsentReplyBytesMax));
+  }
+  return AbsentReply{.nil = false, .bytes = std::move(*bytes)};
+}
+
+Parsed<FreshIds> parse_fresh_ids(std::string_view text) {
+  if (text == "auto") {
+    return FreshIds{};
+  }
+  const auto window = parse_count(text);
+  if (!window) {
+    return unexpected(
+        "cannot be read: write auto, 0 for none, or how many ids above the largest may be new");
+  }
+  using Kind = FreshIds::Kind;
+  return FreshIds{.kind = *window == 0 ? Kind::off : Kind::window, .window = *window};
+}
+
+std::unexpected<std::string> unknown_choice(std::string_view text,
+                                            std::span<const std::string_view> names) {
+  return std::unexpected("is unknown" + suggestion(text, names));
+}
+
+}  // namespace cuckooguard::config

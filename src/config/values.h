@@ -1,0 +1,74 @@
+// The values a setting can have, as text: durations, sizes, counts, fractions, addresses, absent replies.
+//
+// Each function takes the whole text and gives the value, or words that go on from the value: `"5" has no unit: ...`.
+// The words never repeat the text: it may come from the environment, or hold a secret that went astray.
+//
+// who: the readers of this room. threads: free functions without state.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "config/config.h"
+
+namespace cuckooguard::config {
+
+template <typename T>
+using Parsed = std::expected<T, std::string>;
+
+inline constexpr std::chrono::hours kDurationMax{24 * 365};
+inline constexpr std::size_t kUnixPathBytesMax = 107;  // sockaddr_un::sun_path without its NUL
+inline constexpr std::size_t kAbsentReplyBytesMax = 64 * 1024;
+
+Parsed<std::chrono::milliseconds> parse_duration(std::string_view text);  // 500ms, 1s, 5m, 2h, 1d
+Parsed<std::uint64_t> parse_bytes(std::string_view text);                 // 512B, 64KiB, 1MiB, 2GiB
+Parsed<std::uint64_t> parse_count(std::string_view text);                 // 20, 10k, 20M, 1G
+Parsed<double> parse_fraction(std::string_view text);                     // 0.2% -> 0.002
+Parsed<bool> parse_bool(std::string_view text);                           // true, false
+Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path
+Parsed<AbsentReply> parse_absent_reply(std::string_view text);  // nil, bytes:TEXT, hex:4a95
+Parsed<FreshIds> parse_fresh_ids(std::string_view text);        // auto, 0 (off), 500
+
+template <typename T>
+using Choice = std::pair<std::string_view, T>;
+
+std::unexpected<std::string> unknown_choice(std::string_view text,
+                                            std::span<const std::string_view> names);
+
+template <typename T, std::size_t n>
+Parsed<T> parse_choice(std::string_view text, const std::array<Choice<T>, n>& choices) {
+  std::array<std::string_view, n> names;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (choices[i].first == text) {
+      return choices[i].second;
+    }
+    names[i] = choices[i].first;
+  }
+  return unknown_choice(text, names);
+}
+
+// parse, and then only a value from `low` to `high`; `words` say so: `must be from 1 to 1024`.
+template <typename Out, typename Parse>
+auto bounded(Parse parse, Out low, Out high, std::string_view words) {
+  return [=](std::string_view text) -> Parsed<Out> {
+    const auto parsed = parse(text);
+    if (!parsed) {
+      return std::unexpected(parsed.error());
+    }
+    using Value = std::remove_cvref_t<decltype(*parsed)>;
+    if (*parsed < static_cast<Value>(low) || *parsed > static_cast<Value>(high)) {
+      return std::unexpected(std::string(words));
+    }
+    return static_cast<Out>(*parsed);
+  };
+}
+
+}  // namespace cuckooguard::config

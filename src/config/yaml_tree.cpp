@@ -1,0 +1,241 @@
+#include "config/yaml_tree.h"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <map>
+#include <span>
+#include <spanstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+namespace cuckooguard::config {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 64;
+
+Place place_of(const YAML::Mark& mark) {
+  return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1};
+}
+
+// Builds the tree from the parser's events. What it refuses ends the parse, as YAML::ParserException.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(Report& report) : report_(report) {}
+
+  Node take_root() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+  void OnAnchor(const YAML::Mark& mark, const std::string& /*name*/) override {
+    throw YAML::ParserException(
+        mark, "YAML anchors (&) are not used here; quote a value that begins with '&'");
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    throw YAML::ParserException(
+        mark, "YAML aliases (*) are not used here; quote a value that begins with '*'");
+  }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    if (expects_key()) {
+      throw YAML::ParserException(mark, "a key is missing before ':'");
+    }
+    add(mark, {.kind = Node::Kind::null});
+  }
+  void OnScalar(const YAML::Mark& mark,
+                const std::string& tag,
+                YAML::anchor_t /*anchor*/,
+                const std::string& value) override {
+    refuse_tag(mark, tag);
+    if (expects_key()) {
+      open_.back().key = {value, place_of(mark), {}};
+      open_.back().has_key = true;
+    } else {
+      add(mark, {.kind = Node::Kind::scalar, .text = value, .quoted = tag == "!"});
+    }
+  }
+  void OnSequenceStart(const YAML::Mark& mark,
+                       const std::string& tag,
+                       YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {
+    open(mark, tag, Node::Kind::list);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark,
+                  const std::string& tag,
+                  YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {
+    open(mark, tag, Node::Kind::mapping);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {  // a list or mapping whose end has not come yet
+    Node node;
+    Entry key;  // if has_key: the key whose value comes next
+    bool has_key = false;
+    std::map<std::string, int, std::less<>> lines;  // of the keys so far
+  };
+
+  bool expects_key() const {
+    return !open_.empty() && open_.back().node.kind == Node::Kind::mapping && !open_.back().has_key;
+  }
+
+  static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      throw YAML::ParserException(
+          mark, "YAML tags (!) are not used here; quote a value that begins with '!'");
+    }
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, Node::Kind kind) {
+    refuse_tag(mark, tag);
+    if (expects_key()) {
+      throw YAML::ParserException(
+          mark, "a key must be a name, not a list or a mapping; quote text with braces");
+    }
+    if (open_.size() == kNestingMax) {
+      throw YAML::ParserException(mark,
+                                  fmt::format("is nested deeper than {} levels", kNestingMax));
+    }
+    count(mark);
+    open_.push_back({.node = {.kind = kind, .place = place_of(mark)}, .key = {}, .lines = {}});
+  }
+
+  void close() {
+    Node done = std::move(open_.back().node);
+    open_.pop_back();
+    attach(std::move(done));
+  }
+
+  void add(const YAML::Mark& mark, Node node) {
+    count(mark);
+    node.place = place_of(mark);
+    attach(std::move(node));
+  }
+
+  void count(const YAML::Mark& mark) {
+    if (++nodes_ > kNodesMax) {
+      throw YAML::ParserException(mark, fmt::format("has more than {} values", kNodesMax));
+    }
+  }
+
+  void attach(Node node) {
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.node.kind == Node::Kind::list) {
+      parent.node.items.push_back(std::move(node));
+      return;
+    }
+    parent.has_key = false;
+    Entry entry = std::move(parent.key);
+    entry.value = std::move(node);
+    const auto [first, is_new] = parent.lines.emplace(entry.key, entry.place.line);
+    if (is_new) {
+      parent.node.entries.push_back(std::move(entry));
+    } else {
+      report_.add(entry.place,
+                  fmt::format("{} is here a second time; the first is in line {}",
+                              looks_like_a_name(entry.key) ? entry.key : "a key",
+                              first->second));
+    }
+  }
+
+  Report& report_;
+  Node root_;
+  std::vector<Open> open_;
+  std::size_t nodes_ = 0;
+};
+
+// The number of bytes of the UTF-8 character at the front, 0 if there is none. Overlong forms, surrogates and NUL are
+// no characters (Unicode 15, table 3-7).
+std::size_t utf8_character(std::string_view text) {
+  const auto at = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const auto continues = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
+  const unsigned first = at(0);
+  if (first < 0x80) {
+    return first == 0 ? 0 : 1;
+  }
+  if (first >= 0xc2 && first <= 0xdf) {
+    return continues(1) ? 2 : 0;
+  }
+  if (first >= 0xe0 && first <= 0xef) {
+    const bool overlong = first == 0xe0 && at(1) < 0xa0;
+    const bool surrogate = first == 0xed && at(1) > 0x9f;
+    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    const bool overlong = first == 0xf0 && at(1) < 0x90;
+    const bool too_large = first == 0xf4 && at(1) > 0x8f;
+    return continues(1) && continues(2) && continues(3) && !overlong && !too_large ? 4 : 0;
+  }
+  return 0;
+}
+
+// Where the text stops being UTF-8 without NUL bytes.
+std::optional<Place> first_non_text(std::string_view text) {
+  Place place{1, 1};
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_character(text);
+    if (bytes == 0) {
+      return place;
+    }
+    const bool ends_line = text[0] == '\n';
+    place = ends_line ? Place{place.line + 1, 1}
+                      : Place{place.line, place.column + static_cast<int>(bytes)};
+    text.remove_prefix(bytes);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool looks_like_a_name(std::string_view text) {
+  const auto belongs = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  return !text.empty() && text.size() <= kNameBytesMax && std::ranges::all_of(text, belongs);
+}
+
+std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
+  if (yaml.size() > kFileBytesMax) {
+    report.add({}, fmt::format("is larger than {} bytes", kFileBytesMax));
+    return std::nullopt;
+  }
+  if (const auto place = first_non_text(yaml)) {
+    report.add(*place, "is not UTF-8 text");
+    return std::nullopt;
+  }
+  TreeBuilder builder(report);
+  try {
+    std::ispanstream input(std::span<const char>(yaml.data(), yaml.size()));
+    YAML::Parser parser(input);
+    if (parser.HandleNextDocument(builder)) {
+      Node root = builder.take_root();
+      TreeBuilder second(report);
+      if (parser.HandleNextDocument(second)) {
+        report.add(second.take_root().place,
+                   "a second YAML document begins here; only one is read");
+      }
+      return root;
+    }
+    return Node{};
+  } catch (const YAML::Exception& error) {
+    // Its messages are fixed texts (ours above, or yaml-cpp's with at most one character of the file).
+    report.add(place_of(error.mark), error.msg);
+  } catch (const std::exception& error) {
+    report.add({}, fmt::format("cannot be read as YAML ({})", error.what()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace cuckooguard::config
