@@ -89,7 +89,7 @@ constexpr Family kFamilies[] = {
     {"flushall flushdb swapdb function", without_keys(write)},
 
     // Reads that are forwarded.
-    {"bitcount bitfield_ro bitpos dump expiretime getbit getrange lcs pexpiretime pttl strlen "
+    {"bitcount bitfield_ro bitpos dump expiretime getbit getrange pexpiretime pttl strlen "
      "substr ttl type",
      keys_in_range(read, 1, 1)},
     {"hexists hget hgetall hkeys hlen hmget hrandfield hscan hstrlen hvals",
@@ -102,6 +102,7 @@ constexpr Family kFamilies[] = {
     {"geodist geohash geopos georadius_ro georadiusbymember_ro geosearch sort_ro",
      keys_in_range(read, 1, 1)},
     {"xlen xpending xrange xrevrange", keys_in_range(read, 1, 1)},
+    {"lcs", keys_in_range(read, 1, 2)},
     {"memory object xinfo", keys_in_range(read, 2, 2)},
     {"touch pfcount sdiff sinter sunion", keys_in_range(read, 1, -1)},
     {"sintercard zdiff zinter zintercard zunion", keys_counted(read, 1)},

@@ -22,7 +22,7 @@
 namespace cuckooguard::guard {
 
 struct KnownUsers {
-  std::set<std::string, std::less<>> unrestricted;
+  std::set<std::string, std::less<>> unrestricted{};
   // A new connection is the user "default", authenticated without AUTH.
   bool default_needs_no_password = false;
 };

@@ -1,0 +1,216 @@
+#include "guard/client_state.h"
+
+#include <gtest/gtest.h>
+
+#include "guard/permissions.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using resp::Version;
+
+void run(ClientState& client, const StateChange& change, char reply_type) {
+  client.sent(change);
+  client.replied(change, reply_type);
+}
+
+StateChange select(int db) {
+  return {.kind = ChangeKind::select, .db = db};
+}
+StateChange auth(std::string user) {
+  return {.kind = ChangeKind::auth, .authenticates = true, .user = std::move(user)};
+}
+StateChange hello3() {
+  return {.kind = ChangeKind::hello, .version = Version::resp3};
+}
+StateChange hello3(std::string user) {
+  return {.kind = ChangeKind::hello,
+          .version = Version::resp3,
+          .authenticates = true,
+          .user = std::move(user)};
+}
+StateChange plain(ChangeKind kind) {
+  return {.kind = kind};
+}
+
+class ClientStateTest : public testing::Test {
+ protected:
+  ClientStateTest() {
+    permissions_.publish({.unrestricted = {"default", "alice"}, .default_needs_no_password = true});
+  }
+  bool is_unrestricted() { return client_.is_unrestricted(permissions_); }
+
+  Permissions permissions_;
+  ClientState client_;
+};
+
+TEST_F(ClientStateTest, begins_as_redis_begins) {
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_FALSE(client_.is_transparent());
+  EXPECT_EQ(client_.db(), 0);
+  EXPECT_EQ(client_.version(), Version::resp2);
+  EXPECT_TRUE(is_unrestricted());
+}
+
+TEST_F(ClientStateTest, is_not_settled_until_every_change_has_its_reply) {
+  client_.sent(select(1));
+  client_.sent(hello3());
+  EXPECT_FALSE(client_.is_settled());
+  client_.replied(select(1), '+');
+  EXPECT_FALSE(client_.is_settled());
+  client_.replied(hello3(), '%');
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_EQ(client_.db(), 1);
+  EXPECT_EQ(client_.version(), Version::resp3);
+}
+
+TEST_F(ClientStateTest, a_refused_change_changes_nothing) {
+  for (const char refused : {'-', '!'}) {
+    run(client_, select(1), refused);
+    run(client_, auth("bob"), refused);
+    run(client_, hello3(), refused);
+    run(client_, plain(ChangeKind::multi), refused);
+    run(client_, plain(ChangeKind::watch), refused);
+    run(client_, plain(ChangeKind::queued), refused);
+    EXPECT_TRUE(client_.is_settled());
+    EXPECT_EQ(client_.db(), 0);
+    EXPECT_EQ(client_.version(), Version::resp2);
+    EXPECT_TRUE(is_unrestricted());
+  }
+}
+
+// Redis 7.0.15: HELLO 3 AUTH bob pw SETNAME "a b" gives an error, and ACL WHOAMI then says bob.
+TEST_F(ClientStateTest, after_a_refused_hello_with_a_user_nobody_knows_who_it_is) {
+  run(client_, hello3("bob"), '-');
+  EXPECT_FALSE(is_unrestricted());
+  EXPECT_EQ(client_.version(), Version::resp2);
+  run(client_, auth("alice"), '-');
+  EXPECT_FALSE(is_unrestricted());
+  run(client_, auth("alice"), '+');
+  EXPECT_TRUE(is_unrestricted());
+}
+
+TEST_F(ClientStateTest, the_user_is_whom_redis_accepted_last) {
+  run(client_, auth("bob"), '+');
+  EXPECT_FALSE(is_unrestricted());
+  run(client_, hello3("alice"), '%');
+  EXPECT_TRUE(is_unrestricted());
+  run(client_, hello3(), '%');
+  EXPECT_TRUE(is_unrestricted());
+}
+
+TEST_F(ClientStateTest, new_permissions_count_at_once) {
+  run(client_, auth("alice"), '+');
+  EXPECT_TRUE(is_unrestricted());
+  permissions_.publish({.unrestricted = {"default"}});
+  EXPECT_FALSE(is_unrestricted());
+  permissions_.publish({.unrestricted = {"alice"}});
+  EXPECT_TRUE(is_unrestricted());
+}
+
+TEST_F(ClientStateTest, the_initial_user_counts_only_while_it_needs_no_password) {
+  permissions_.publish({.unrestricted = {"default"}, .default_needs_no_password = false});
+  EXPECT_FALSE(is_unrestricted());
+  run(client_, auth("default"), '+');
+  EXPECT_TRUE(is_unrestricted());
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_FALSE(is_unrestricted());
+}
+
+TEST_F(ClientStateTest, multi_lasts_until_exec_or_discard_is_accepted) {
+  for (const char end_reply : {'*', '_', '+', '$'}) {
+    client_.sent(plain(ChangeKind::multi));
+    EXPECT_TRUE(client_.may_be_in_multi());
+    client_.replied(plain(ChangeKind::multi), '+');
+    EXPECT_TRUE(client_.may_be_in_multi());
+    EXPECT_FALSE(client_.is_settled());
+    client_.sent(plain(ChangeKind::end_multi));
+    EXPECT_TRUE(client_.may_be_in_multi());
+    client_.replied(plain(ChangeKind::end_multi), end_reply);
+    EXPECT_FALSE(client_.may_be_in_multi());
+    EXPECT_TRUE(client_.is_settled());
+  }
+}
+
+TEST_F(ClientStateTest, a_refused_end_is_no_proof_that_multi_has_ended) {
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '-');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_TRUE(client_.may_be_in_multi());
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
+  EXPECT_TRUE(client_.is_settled());
+}
+
+TEST_F(ClientStateTest, a_whole_transaction_in_one_pipeline_is_settled_with_its_last_reply) {
+  client_.sent(plain(ChangeKind::multi));
+  client_.sent(plain(ChangeKind::end_multi));
+  client_.replied(plain(ChangeKind::multi), '+');
+  EXPECT_FALSE(client_.is_settled());
+  client_.replied(plain(ChangeKind::end_multi), '*');
+  EXPECT_TRUE(client_.is_settled());
+}
+
+TEST_F(ClientStateTest, watch_lasts_until_unwatch_or_the_end_of_multi) {
+  run(client_, plain(ChangeKind::watch), '+');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::unwatch), '-');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::unwatch), '+');
+  EXPECT_TRUE(client_.is_settled());
+
+  run(client_, plain(ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
+  EXPECT_TRUE(client_.is_settled());
+}
+
+TEST_F(ClientStateTest, a_change_accepted_inside_multi_leaves_nothing_certain_until_reset) {
+  run(client_, plain(ChangeKind::queued), '+');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, select(0), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_settled());
+}
+
+TEST_F(ClientStateTest, an_unclear_change_leaves_nothing_certain_even_if_refused) {
+  run(client_, plain(ChangeKind::unclear), '-');
+  EXPECT_FALSE(client_.is_settled());
+}
+
+TEST_F(ClientStateTest, reset_goes_back_to_how_the_connection_began) {
+  run(client_, select(3), '+');
+  run(client_, hello3("bob"), '%');
+  run(client_, plain(ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::reset), '-');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_EQ(client_.db(), 3);
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_FALSE(client_.may_be_in_multi());
+  EXPECT_EQ(client_.db(), 0);
+  EXPECT_EQ(client_.version(), Version::resp2);
+  EXPECT_TRUE(is_unrestricted());
+}
+
+TEST_F(ClientStateTest, reset_does_not_undo_what_was_sent_behind_it) {
+  client_.sent(plain(ChangeKind::reset));
+  client_.sent(plain(ChangeKind::multi));
+  client_.replied(plain(ChangeKind::reset), '+');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_TRUE(client_.may_be_in_multi());
+  client_.replied(plain(ChangeKind::multi), '+');
+  EXPECT_TRUE(client_.may_be_in_multi());
+}
+
+TEST_F(ClientStateTest, transparent_is_for_good) {
+  client_.become_transparent();
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_transparent());
+}
+
+}  // namespace
+}  // namespace cuckooguard::guard

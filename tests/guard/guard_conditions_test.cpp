@@ -1,0 +1,208 @@
+// Every condition under which the guard may answer, taken away one at a time: each test of this file fails if the
+// condition it is named after is no longer asked for.
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "guard/guarded_shop.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using Break = std::function<void(GuardedShop&)>;
+
+struct Condition {
+  std::string name;
+  Break take_away;
+  std::vector<std::string_view> command{};
+};
+
+void PrintTo(const Condition& condition, std::ostream* out) {
+  *out << condition.name;
+}
+
+class GuardConditions : public testing::TestWithParam<Condition> {
+ protected:
+  GuardedShop shop_;
+};
+
+TEST_P(GuardConditions, a_command_is_answered_only_while_this_condition_holds) {
+  ASSERT_TRUE(shop_.answers(GetParam().command)) << "with all conditions";
+  GetParam().take_away(shop_);
+  const Decision decision = shop_.decide(GetParam().command);
+  EXPECT_EQ(decision.action, Action::forward) << "without this condition";
+  EXPECT_EQ(decision.reply, "");
+  EXPECT_EQ(decision.request, "");
+}
+
+// The same conditions, for each way in which a key can be taken out of a command.
+const Condition kEach[] = {
+    {"mode_is_enforce", [](auto& s) { s.spaces[0].mode = config::Mode::observe; }},
+    {"mode_is_not_bypass", [](auto& s) { s.spaces[0].mode = config::Mode::bypass; }},
+    {"db_is_the_namespaces", [](auto& s) { s.spaces[0].db = 1; }},
+    {"client_is_in_that_db", [](auto& s) { s.send({"SELECT", "3"}, '+'); }},
+    {"filter_is_published", [](auto& s) { s.filters[0]->publish(nullptr); }},
+    {"filter_is_fresh", [](auto& s) { s.now += seconds(1); }},
+    {"freshness_is_not_withdrawn",
+     [](auto& s) { s.filters[0]->set_fresh_until(TimePoint::min()); }},
+    {"id_is_not_fresh", [](auto& s) { s.filters[0]->set_growth(495, 10); }},
+    {"filter_says_absent",
+     [](auto& s) { s.filters[0]->insert(s.filters[0]->current()->hash("500")); }},
+    {"overlay_does_not_hold_it", [](auto& s) { s.overlays[0]->add("500", s.now); }},
+    {"own_write_has_not_just_passed", [](auto& s) { s.decide({"SET", "user:500", "x"}); }},
+    {"user_is_unrestricted",
+     [](auto& s) { s.permissions.publish({.default_needs_no_password = true}); }},
+    {"permissions_are_known", [](auto& s) { s.permissions.withdraw(); }},
+    {"client_is_authenticated",
+     [](auto& s) { s.permissions.publish({.unrestricted = {"default"}}); }},
+    {"client_is_still_that_user", [](auto& s) { s.send({"AUTH", "bob", "secret"}, '+'); }},
+    {"no_change_is_in_flight", [](auto& s) { s.send({"SELECT", "0"}); }},
+    {"client_is_not_in_multi", [](auto& s) { s.send({"MULTI"}, '+'); }},
+    {"client_does_not_watch", [](auto& s) { s.send({"WATCH", "a"}, '+'); }},
+    {"state_is_certain", [](auto& s) { s.send({"AUTH"}, '-'); }},
+    {"there_is_room_for_the_answer", [](auto& s) { s.may_answer = false; }},
+};
+
+std::string name_of(const testing::TestParamInfo<Condition>& info) {
+  return info.param.name;
+}
+
+std::vector<Condition> with_command(std::vector<std::string_view> command) {
+  std::vector<Condition> conditions;
+  for (Condition condition : kEach) {
+    condition.command = command;
+    conditions.push_back(condition);
+  }
+  return conditions;
+}
+
+INSTANTIATE_TEST_SUITE_P(Get,
+                         GuardConditions,
+                         testing::ValuesIn(with_command({"GET", "user:500"})),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Mget,
+                         GuardConditions,
+                         testing::ValuesIn(with_command({"MGET", "user:500"})),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Exists,
+                         GuardConditions,
+                         testing::ValuesIn(with_command({"EXISTS", "user:500"})),
+                         name_of);
+
+// A key that no row can have needs no look-up, but everything else.
+const Condition kImpossible[] = {
+    {"mode_is_enforce", [](auto& s) { s.spaces[2].mode = config::Mode::observe; }},
+    {"db_is_the_namespaces", [](auto& s) { s.spaces[2].db = 1; }},
+    {"filter_is_published", [](auto& s) { s.filters[2]->publish(nullptr); }},
+    {"filter_is_fresh", [](auto& s) { s.now += seconds(1); }},
+    {"own_write_has_not_just_passed", [](auto& s) { s.decide({"SET", "order:7abc", "x"}); }},
+    {"user_is_unrestricted", [](auto& s) { s.permissions.withdraw(); }},
+    {"client_is_not_in_multi", [](auto& s) { s.send({"MULTI"}, '+'); }},
+};
+
+class GuardImpossibleKeys : public GuardConditions {};
+
+TEST_P(GuardImpossibleKeys, are_answered_only_while_this_condition_holds) {
+  ASSERT_TRUE(shop_.answers({"GET", "order:7abc"}));
+  GetParam().take_away(shop_);
+  EXPECT_EQ(shop_.decide({"GET", "order:7abc"}).action, Action::forward);
+}
+
+INSTANTIATE_TEST_SUITE_P(Strict, GuardImpossibleKeys, testing::ValuesIn(kImpossible), name_of);
+
+// Commands after which one command is no longer one reply, or the guard has no say.
+class GuardTransparent : public testing::TestWithParam<std::vector<std::string_view>> {
+ protected:
+  GuardedShop shop_;
+};
+
+TEST_P(GuardTransparent, from_this_command_on_everything_is_relayed_unread) {
+  const Decision decision = shop_.decide(GetParam());
+  EXPECT_EQ(decision.action, Action::transparent);
+  EXPECT_EQ(decision.change, nullptr);
+  EXPECT_TRUE(shop_.client.is_transparent());
+  EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, Action::transparent);
+  EXPECT_EQ(shop_.decide({"PING"}).action, Action::transparent);
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands,
+                         GuardTransparent,
+                         testing::ValuesIn(std::vector<std::vector<std::string_view>>{
+                             {"MONITOR"},
+                             {"monitor"},
+                             {"SUBSCRIBE", "c"},
+                             {"PSUBSCRIBE", "c*"},
+                             {"SSUBSCRIBE", "c"},
+                             {"UNSUBSCRIBE"},
+                             {"PUNSUBSCRIBE"},
+                             {"SUNSUBSCRIBE"},
+                             {"SYNC"},
+                             {"PSYNC", "?", "-1"},
+                             {"REPLCONF", "capa", "eof"},
+                             {"QUIT"},
+                             {"SHUTDOWN"},
+                             {"CLIENT", "REPLY", "OFF"},
+                             {"CLIENT", "REPLY", "SKIP"},
+                             {"Client", "Reply", "On"},
+                             {"CLIENT", "TRACKING", "on"},
+                             {"CLIENT", "CACHING", "yes"},
+                             {"CLIENT", "CAPA", "redirect"},
+                             {"SCRIPT", "DEBUG", "YES"},
+                         }));
+
+TEST(GuardStates, harmless_client_and_script_subcommands_leave_the_connection_guarded) {
+  GuardedShop shop;
+  for (const std::string_view name : {"ID",
+                                      "INFO",
+                                      "LIST",
+                                      "GETNAME",
+                                      "SETNAME",
+                                      "SETINFO",
+                                      "KILL",
+                                      "PAUSE",
+                                      "UNPAUSE",
+                                      "UNBLOCK",
+                                      "GETREDIR",
+                                      "TRACKINGINFO",
+                                      "NO-EVICT",
+                                      "NO-TOUCH",
+                                      "HELP",
+                                      "help"}) {
+    EXPECT_EQ(shop.decide({"CLIENT", name}).action, Action::forward) << name;
+  }
+  EXPECT_EQ(shop.decide({"CLIENT"}).action, Action::forward);
+  EXPECT_EQ(shop.decide({"SCRIPT"}).action, Action::forward);
+  EXPECT_EQ(shop.decide({"SCRIPT", "LOAD", "return 1"}).action, Action::forward);
+  EXPECT_TRUE(shop.answers({"GET", "user:500"}));
+}
+
+TEST(GuardStates, a_user_who_logged_in_is_answered_if_unrestricted) {
+  GuardedShop shop;
+  shop.permissions.publish({.unrestricted = {"alice", "default"}});
+  EXPECT_FALSE(shop.answers({"GET", "user:500"})) << "the default user needs a password now";
+  shop.send({"AUTH", "alice", "secret"}, '+');
+  EXPECT_TRUE(shop.answers({"GET", "user:500"}));
+  shop.send({"AUTH", "secret"}, '+');
+  EXPECT_TRUE(shop.answers({"GET", "user:500"})) << "the default user has given it";
+  shop.send({"HELLO", "3", "AUTH", "bob", "secret"}, '%');
+  EXPECT_FALSE(shop.answers({"GET", "user:500"}));
+}
+
+TEST(GuardStates, answering_begins_again_when_redis_has_replied) {
+  GuardedShop shop;
+  const StateChange change = shop.send({"SELECT", "2"});
+  EXPECT_FALSE(shop.answers({"GET", "user:500"}));
+  EXPECT_FALSE(shop.answers({"GET", "cart:500"}));
+  shop.client.replied(change, '+');
+  EXPECT_TRUE(shop.answers({"GET", "cart:500"})) << "the namespace of that db";
+  EXPECT_FALSE(shop.answers({"GET", "user:500"}));
+  shop.send({"SELECT", "0"}, '+');
+  EXPECT_TRUE(shop.answers({"GET", "user:500"}));
+}
+
+}  // namespace
+}  // namespace cuckooguard::guard

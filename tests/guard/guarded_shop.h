@@ -1,0 +1,161 @@
+// A small shop behind a Guard: what every test of the guard's decisions needs, in a state in which all conditions for
+// answering hold. Tests then take away one at a time.
+//
+//   namespace  key                db  absent reply    in the filter
+//   0 users    user:{id:uint64}   0   nil             1 .. 100 ; ids 101 .. 110 are fresh
+//   1 items    item:{sku}         0   "*"             apple, pear
+//   2 orders   order:{id:uint64}  0   nil, strict     1 .. 100
+//   3 carts    cart:{id}          2   nil             7
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/epochs.h"
+#include "filter/live_filter.h"
+#include "guard/guard.h"
+
+namespace cuckooguard::guard {
+
+using std::chrono::seconds;
+
+inline constexpr std::string_view kNil2 = "$-1\r\n";
+inline constexpr std::string_view kNil3 = "_\r\n";
+inline constexpr std::string_view kStar = "$1\r\n*\r\n";
+
+inline filter::HashSecret fixed_secret(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  filter::HashSecret secret;
+  for (std::byte& byte : secret.bytes) {
+    byte = static_cast<std::byte>(random());
+  }
+  return secret;
+}
+
+class GuardedShop {
+ public:
+  static constexpr std::uint32_t kUsers = 0;
+  static constexpr std::uint32_t kItems = 1;
+  static constexpr std::uint32_t kOrders = 2;
+  static constexpr std::uint32_t kCarts = 3;
+
+  GuardedShop() : keyspace_(build_keyspace()), epochs_(1) {
+    for (std::uint32_t ns = 0; ns < keyspace_.size(); ++ns) {
+      filters.push_back(std::make_unique<filter::LiveFilter>(epochs_));
+      overlays.push_back(std::make_unique<Overlay>(
+          Overlay::Limits{.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(ns + 10)));
+      spaces.push_back({.mode = config::Mode::enforce,
+                        .filter = filters.back().get(),
+                        .overlay = overlays.back().get()});
+      filters.back()->publish(filter_of(ns));
+      filters.back()->set_fresh_until(now + seconds(1));
+    }
+    filters[kUsers]->set_growth(100, 10);
+    spaces[kItems].absent_reply = AbsentReply({.nil = false, .bytes = "*"});
+    spaces[kCarts].db = 2;
+    permissions.publish({.unrestricted = {"default"}, .default_needs_no_password = true});
+    epochs_.reader(0).enter();
+    guard = std::make_unique<Guard>(
+        Guard::Parts{.keyspace = keyspace_, .namespaces = spaces, .permissions = permissions});
+  }
+
+  Decision decide(std::span<const std::string_view> arguments) {
+    return guard->decide(arguments, client, now, may_answer);
+  }
+  Decision decide(std::initializer_list<std::string_view> arguments) {
+    return decide(std::span(arguments.begin(), arguments.size()));
+  }
+
+  // Sends a command that changes the connection; Redis replies with `reply_type`.
+  void send(std::initializer_list<std::string_view> arguments, char reply_type) {
+    const StateChange change = send(arguments);
+    client.replied(change, reply_type);
+  }
+  // The same, and Redis has not replied yet.
+  StateChange send(std::initializer_list<std::string_view> arguments) {
+    const Decision decision = decide(arguments);
+    EXPECT_EQ(decision.action, Action::forward);
+    if (decision.change == nullptr) {
+      ADD_FAILURE() << *arguments.begin() << " is not known to change anything";
+      return {};
+    }
+    StateChange change = *decision.change;
+    client.sent(change);
+    return change;
+  }
+
+  bool answers(std::span<const std::string_view> arguments) {
+    return decide(arguments).action == Action::answer;
+  }
+  bool answers(std::initializer_list<std::string_view> arguments) {
+    return decide(arguments).action == Action::answer;
+  }
+
+  std::uint64_t count(std::uint32_t ns, Verdict verdict) const {
+    return guard->counters(ns).of(verdict).value();
+  }
+
+  // What tests change.
+  TimePoint now{std::chrono::hours(5)};
+  bool may_answer = true;
+  ClientState client;
+  Permissions permissions;
+  std::vector<std::unique_ptr<filter::LiveFilter>> filters;
+  std::vector<std::unique_ptr<Overlay>> overlays;
+  std::vector<GuardedNamespace> spaces;
+  std::unique_ptr<Guard> guard;
+
+ private:
+  static keyspace::Keyspace build_keyspace() {
+    std::vector<keyspace::NamespaceTemplates> namespaces;
+    const auto add = [&namespaces](std::string name, std::string_view key, bool strict) {
+      std::vector<keyspace::KeyTemplate> templates;
+      templates.push_back(keyspace::KeyTemplate::parse(key).value());
+      namespaces.push_back({std::move(name), std::move(templates), strict});
+    };
+    add("users", "user:{id:uint64}", false);
+    add("items", "item:{sku}", false);
+    add("orders", "order:{id:uint64}", true);
+    add("carts", "cart:{id}", false);
+    return keyspace::Keyspace::build(std::move(namespaces)).value();
+  }
+
+  static std::vector<std::string> identities_of(std::uint32_t ns) {
+    if (ns == kItems) {
+      return {"apple", "pear"};
+    }
+    if (ns == kCarts) {
+      return {"7"};
+    }
+    std::vector<std::string> identities;
+    for (int id = 1; id <= 100; ++id) {
+      identities.push_back(std::to_string(id));
+    }
+    return identities;
+  }
+
+  // Long fingerprints and a fixed secret: no test depends on a false positive.
+  static std::unique_ptr<filter::CuckooFilter> filter_of(std::uint32_t ns) {
+    auto filter = std::make_unique<filter::CuckooFilter>(
+        filter::sizing_for(filter::Layout::w20, 1000, filter::DeleteMode::deferred),
+        fixed_secret(ns));
+    for (const std::string& identity : identities_of(ns)) {
+      filter->insert(filter->hash(identity));
+    }
+    return filter;
+  }
+
+  keyspace::Keyspace keyspace_;
+  filter::Epochs epochs_;
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,187 @@
+#include "guard/overlay.h"
+
+#include <array>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "guard/guarded_shop.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+constexpr TimePoint kStart{hours(1000)};
+constexpr milliseconds kTwoTicks{2 * 269};
+
+std::string identity(int number) {
+  return "id" + std::to_string(number);
+}
+
+int count_held(const Overlay& overlay, int first, int count, TimePoint now) {
+  int held = 0;
+  for (int i = first; i < first + count; ++i) {
+    held += overlay.holds(identity(i), now) ? 1 : 0;
+  }
+  return held;
+}
+
+void add_all(Overlay& overlay, int first, int count, TimePoint now) {
+  for (int i = first; i < first + count; ++i) {
+    overlay.add(identity(i), now);
+  }
+}
+
+TEST(Overlay, holds_what_was_added_and_nothing_else) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  EXPECT_FALSE(overlay.holds("42", kStart));
+  overlay.add("42", kStart);
+  overlay.add("", kStart);
+  EXPECT_TRUE(overlay.holds("42", kStart));
+  EXPECT_TRUE(overlay.holds("", kStart));
+  EXPECT_FALSE(overlay.holds("4", kStart));
+  EXPECT_FALSE(overlay.holds("43", kStart));
+}
+
+// Whatever the phase of the ticks.
+TEST(Overlay, holds_for_as_long_as_asked_and_hardly_longer) {
+  for (const auto& ttl :
+       {milliseconds(0), milliseconds(1), milliseconds(900), milliseconds(60'000)}) {
+    for (int phase = 0; phase < 300; ++phase) {
+      Overlay overlay({.max_keys = 8, .ttl = ttl}, fixed_secret(1));
+      const TimePoint added = kStart + milliseconds(phase);
+      overlay.add("42", added);
+      EXPECT_TRUE(overlay.holds("42", added + ttl));
+      EXPECT_FALSE(overlay.holds("42", added + ttl + kTwoTicks));
+    }
+  }
+}
+
+TEST(Overlay, adding_again_begins_the_time_again) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  overlay.add("42", kStart);
+  overlay.add("42", kStart + seconds(50));
+  EXPECT_TRUE(overlay.holds("42", kStart + seconds(110)));
+  EXPECT_FALSE(overlay.holds("42", kStart + seconds(110) + kTwoTicks));
+}
+
+TEST(Overlay, time_before_an_addition_takes_nothing_away) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  overlay.add("42", kStart + seconds(10));
+  overlay.add("42", kStart);
+  EXPECT_TRUE(overlay.holds("42", kStart + seconds(70)));
+}
+
+TEST(Overlay, has_room_for_max_keys) {
+  Overlay overlay({.max_keys = 10'000, .ttl = seconds(60)}, fixed_secret(1));
+  add_all(overlay, 0, 10'000, kStart);
+  EXPECT_EQ(count_held(overlay, 0, 10'000, kStart), 10'000);
+  EXPECT_LT(count_held(overlay, 10'000, 10'000, kStart), 300) << "2 % by design";
+}
+
+TEST(Overlay, forgets_nothing_when_full_and_passes_everything) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  add_all(overlay, 0, 10'000, kStart);
+  EXPECT_EQ(count_held(overlay, 0, 10'000, kStart + seconds(60)), 10'000);
+  EXPECT_EQ(count_held(overlay, 10'000, 1000, kStart), 1000);
+  EXPECT_GT(overlay.overflows(), 0);
+}
+
+TEST(Overlay, is_empty_again_when_all_has_expired) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  add_all(overlay, 0, 10'000, kStart);
+  const TimePoint later = kStart + seconds(61);
+  EXPECT_EQ(count_held(overlay, 0, 20'000, later), 0);
+  overlay.add("42", later);
+  EXPECT_TRUE(overlay.holds("42", later));
+  EXPECT_EQ(count_held(overlay, 0, 20'000, later), 0);
+}
+
+// Keys keep coming, but there is room again: what a set passed for want of room must end with what it stood for.
+TEST(Overlay, stops_passing_everything_once_there_is_room) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  add_all(overlay, 0, 10'000, kStart);
+  for (int minute = 1; minute <= 3; ++minute) {
+    const TimePoint now = kStart + seconds(61) * minute;
+    add_all(overlay, minute * 20'000, 1000, now);
+    EXPECT_EQ(count_held(overlay, minute * 20'000, 1000, now), 1000);
+    EXPECT_LT(count_held(overlay, 0, 10'000, now), 500) << minute;
+  }
+}
+
+// A set half emptied has room: a wildcard that is still needed must not be prolonged by every newcomer.
+TEST(Overlay, newcomers_take_free_room_and_leave_a_wildcard_to_expire) {
+  Overlay overlay({.max_keys = 1, .ttl = seconds(60)}, fixed_secret(1));  // one set of eight
+  add_all(overlay, 0, 8, kStart);
+  overlay.add(identity(8), kStart + seconds(30));  // a wildcard until 90
+  EXPECT_TRUE(overlay.holds("anything", kStart + seconds(89)));
+  overlay.add(identity(9), kStart + seconds(70));  // seven have expired: room
+  EXPECT_TRUE(overlay.holds(identity(9), kStart + seconds(130)));
+  EXPECT_FALSE(overlay.holds("anything", kStart + seconds(91)));
+  EXPECT_FALSE(overlay.holds(identity(0), kStart + seconds(91)));
+}
+
+TEST(Overlay, a_wildcard_stands_for_all_it_took_in_until_the_last_expires) {
+  Overlay overlay({.max_keys = 1, .ttl = seconds(60)}, fixed_secret(1));
+  add_all(overlay, 0, 8, kStart);
+  for (int i = 8; i < 30; ++i) {
+    const TimePoint now = kStart + seconds(i);
+    overlay.add(identity(i), now);
+    EXPECT_EQ(count_held(overlay, 0, i + 1, now), i + 1);
+    EXPECT_TRUE(overlay.holds(identity(i), now + seconds(60)));
+  }
+}
+
+TEST(Overlay, without_room_for_a_single_key_it_cannot_be) {
+  EXPECT_THROW(Overlay({.max_keys = 0, .ttl = seconds(60)}, fixed_secret(1)),
+               std::invalid_argument);
+}
+
+TEST(Overlay, the_end_of_the_ticks_is_for_good_and_not_never) {
+  Overlay overlay({.max_keys = 10, .ttl = seconds(60)}, fixed_secret(1));
+  const TimePoint end{hours(24 * 366 * 50)};
+  overlay.add("42", end);
+  EXPECT_TRUE(overlay.holds("42", end));
+  EXPECT_TRUE(overlay.holds("42", end + hours(1)));
+  EXPECT_FALSE(overlay.holds("43", end));
+}
+
+// Threads that fight for the same few sets: what one has added it finds, whatever the others do. Run it under tsan.
+TEST(Overlay, a_thread_finds_what_it_has_added_while_others_add) {
+  Overlay overlay({.max_keys = 16, .ttl = seconds(60)}, fixed_secret(1));
+  std::array<int, 4> lost{};
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&overlay, &lost, thread] {
+        for (int i = 0; i < 20'000; ++i) {
+          const TimePoint now = kStart + milliseconds(i * 100);
+          const int number = (thread * 7 + i) % 40;
+          overlay.add(identity(number), now);
+          lost[static_cast<std::size_t>(thread)] += overlay.holds(identity(number), now) ? 0 : 1;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(lost, (std::array<int, 4>{}));
+}
+
+TEST(Overlay, nothing_that_several_threads_added_is_lost) {
+  Overlay overlay({.max_keys = 2000, .ttl = seconds(60)}, fixed_secret(1));
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&overlay, thread] { add_all(overlay, thread * 1000, 4000, kStart); });
+    }
+  }
+  EXPECT_EQ(count_held(overlay, 0, 7000, kStart + seconds(60)), 7000);
+}
+
+}  // namespace
+}  // namespace cuckooguard::guard
