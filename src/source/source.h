@@ -51,11 +51,11 @@ struct Target {
 
 // How far a load is. At most one per namespace and kProgressEvery, and one when its last row is in.
 struct Progress {
-  std::string_view ns;
+  std::string_view ns;  // its name
   std::uint64_t rows = 0;
-  std::uint64_t rows_expected = 0;  // 0: not known
+  std::uint64_t rows_expected = 0;  // never less than rows
   double rows_per_second = 0;
-  double fraction = 0;  // of the work, 0 to 1; by rows, or by bytes where the rows are not known
+  double fraction = 0;  // of the load, 0 to 1
   std::chrono::nanoseconds elapsed{0};
   std::optional<std::chrono::nanoseconds> remaining;  // nullopt: too early to tell
   bool complete = false;

@@ -1,0 +1,23 @@
+// What runs on a source's thread: one step at a time, so that a test can take the steps itself.
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+
+namespace cuckooguard::source {
+
+class Follower {
+ public:
+  Follower() = default;
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+  virtual ~Follower() = default;
+
+  // Does what is next (a look, a load) and returns how long to wait before the next step. A long step ends early when
+  // `stop` is requested.
+  virtual std::chrono::nanoseconds step(const std::stop_token& stop) = 0;
+  // After the last step: makes the namespaces pass.
+  virtual void finish() = 0;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,36 @@
+// A regular file open for reading.
+//
+// threads: one. errors: a sentence with the path in it.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <span>
+#include <string>
+
+#include "source/file_stamp.h"
+
+namespace cuckooguard::source {
+
+class InputFile {
+ public:
+  static std::expected<InputFile, std::string> open(const std::string& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  // Fills the front of the buffer from where the last read ended; 0 at the end of the file.
+  std::expected<std::size_t, std::string> read(std::span<char> buffer);
+  void rewind();
+  std::expected<FileStamp, std::string> stamp() const;
+
+ private:
+  InputFile(std::string path, int descriptor);
+
+  std::string path_;
+  int descriptor_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,170 @@
+#include "source/rescan.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace cuckooguard::source {
+
+using filter::State;
+
+Rescan::Rescan(std::unique_ptr<Origin> origin,
+               std::vector<Feed> feeds,
+               Clock clock,
+               RescanTiming timing)
+    : origin_(std::move(origin)),
+      feeds_(std::move(feeds)),
+      clock_(std::move(clock)),
+      timing_(timing) {}
+
+std::chrono::nanoseconds Rescan::step(const std::stop_token& stop) {
+  switch (phase_) {
+    case Phase::following:
+      return follow();
+    case Phase::down:
+      return look_for_lost();
+    case Phase::changed:
+      break;
+  }
+  return wait_or_load(stop);
+}
+
+void Rescan::finish() {
+  for (Feed& feed : feeds_) {
+    feed.expire();
+  }
+}
+
+Rescan::Duration Rescan::follow() {
+  const TimePoint before = clock_();  // the t of the proof
+  const Sighting sighting = origin_->look();
+  switch (sighting.kind) {
+    case Sighting::Kind::lost:
+      return lose(sighting.why);
+    case Sighting::Kind::unclear:
+      if (before - proven_at_ >= timing_.max_lag) {
+        for (Feed& feed : feeds_) {
+          feed.report_unless_refused(State::lagging, sighting.why);
+        }
+      }
+      return timing_.poll_every;
+    case Sighting::Kind::seen:
+      break;
+  }
+  if (sighting.version != in_force_) {
+    for (Feed& feed : feeds_) {
+      feed.expire();  // before anything else
+    }
+    note_change(before, sighting.version);
+    return Duration::zero();
+  }
+  for (Feed& feed : feeds_) {
+    feed.prove(before);
+  }
+  proven_ = true;
+  proven_at_ = before;
+  misses_ = 0;
+  return timing_.poll_every;
+}
+
+void Rescan::note_change(TimePoint now, Version version) {
+  phase_ = Phase::changed;
+  last_seen_ = version;
+  quiet_since_ = now;
+  misses_ += proven_ ? 0 : 1;
+  not_before_ = loaded_at_ + (proven_ ? kPauseAfterUse * load_time_ : pause_after_miss());
+  patient_until_ = std::max(now, not_before_) + load_time_;
+  for (Feed& feed : feeds_) {
+    feed.report(proven_ ? State::loading : State::lagging,
+                proven_ ? "rows have changed: reading them again"
+                        : "rows changed while they were read: reading them again after a pause");
+  }
+}
+
+Rescan::Duration Rescan::pause_after_miss() const {
+  const int doublings = std::min(misses_ - 1, 20);
+  return std::min(load_time_ * (1 << doublings), std::max(kPauseMax, kPauseLoadsMax * load_time_));
+}
+
+Rescan::Duration Rescan::quiet_time() const {
+  return std::clamp(load_time_ / kQuietShare, kQuietMin, kQuietMax);
+}
+
+Rescan::Duration Rescan::wait_or_load(const std::stop_token& stop) {
+  if (never_loaded_) {
+    return load(stop);
+  }
+  const TimePoint now = clock_();
+  if (now < not_before_) {
+    return not_before_ - now;
+  }
+  const Sighting sighting = origin_->look();
+  if (sighting.kind == Sighting::Kind::lost) {
+    return lose(sighting.why);
+  }
+  if (sighting.kind == Sighting::Kind::unclear || sighting.version != last_seen_) {
+    last_seen_ = sighting.version;
+    quiet_since_ = now;
+  }
+  if (now - quiet_since_ < quiet_time() && now < patient_until_) {
+    return std::min(quiet_time(), patient_until_ - now);
+  }
+  return load(stop);
+}
+
+Rescan::Duration Rescan::load(const std::stop_token& stop) {
+  const TimePoint begun = clock_();
+  for (Feed& feed : feeds_) {
+    feed.snapshot_begins(begun);
+  }
+  const Snapshot snapshot = origin_->take(feeds_, stop);
+  switch (snapshot.kind) {
+    case Snapshot::Kind::stopped:
+      return Duration::zero();
+    case Snapshot::Kind::lost:
+      return lose(snapshot.why);
+    case Snapshot::Kind::unclear:
+      for (Feed& feed : feeds_) {
+        feed.report(State::loading, snapshot.why);
+      }
+      return timing_.poll_every;
+    case Snapshot::Kind::taken:
+      break;
+  }
+  never_loaded_ = false;
+  phase_ = Phase::following;
+  in_force_ = snapshot.version;
+  proven_ = false;
+  losses_ = 0;
+  loaded_at_ = clock_();
+  load_time_ = loaded_at_ - begun;
+  return Duration::zero();
+}
+
+Rescan::Duration Rescan::lose(std::string_view why) {
+  for (Feed& feed : feeds_) {
+    feed.expire();
+    feed.report(State::down, why);
+  }
+  phase_ = Phase::down;
+  const Duration longest = std::min(kBackoffMin * (1 << std::min(losses_, 20)), kBackoffMax);
+  ++losses_;
+  // Somewhere in the upper half, so that many guards of one database do not come back together.
+  return longest / 2 +
+         Duration(std::uniform_int_distribution<Duration::rep>(0, (longest / 2).count())(jitter_));
+}
+
+Rescan::Duration Rescan::look_for_lost() {
+  const Sighting sighting = origin_->look();
+  if (sighting.kind == Sighting::Kind::lost) {
+    return lose(sighting.why);
+  }
+  for (Feed& feed : feeds_) {
+    feed.report(State::loading, "the rows can be read again");
+  }
+  phase_ = Phase::changed;
+  never_loaded_ = true;
+  return Duration::zero();
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,34 @@
+// A Source that is one thread taking a Follower's steps until it is told to stop.
+//
+// threads: the follower's steps run on the thread alone; stop() wakes it from its pause and joins it.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "source/follower.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+class SourceThread final : public Source {
+ public:
+  explicit SourceThread(std::unique_ptr<Follower> follower);
+  ~SourceThread() override;
+
+  void start() override;
+  void stop() override;
+
+ private:
+  void run(const std::stop_token& stop);
+
+  std::unique_ptr<Follower> follower_;
+  std::mutex mutex_;  // for the pause alone
+  std::condition_variable_any woken_;
+  std::jthread thread_;
+};
+
+}  // namespace cuckooguard::source

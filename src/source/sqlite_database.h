@@ -1,0 +1,82 @@
+// A read-only connection to one SQLite database file, and its statements, as values with destructors.
+//
+// who: sqlite_origin, sqlite_table. threads: one at a time, except interrupt() (any thread while the object lives).
+// errors: SqliteError; `busy` are those that pass by themselves (a writer holds the lock).
+// traps: never open() the database file by other means in this process: closing that descriptor would drop SQLite's
+//        POSIX locks (sqlite.org/howtocorrupt.html, 2.2). stat() is fine.
+//        No mmap: a file cut short by another process would be a SIGBUS here, and with us dies the application's
+//        Redis address. It costs about a tenth: 1,000,000 rows scanned in 115 ms instead of 105.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sqlite3.h>
+
+namespace cuckooguard::source {
+
+struct SqliteError {
+  int code = SQLITE_OK;  // extended result code
+  std::string what;
+
+  bool is_busy() const {
+    const int primary = code & 0xff;
+    return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL;
+  }
+  bool is_interrupt() const { return (code & 0xff) == SQLITE_INTERRUPT; }
+};
+
+class SqliteStatement {
+ public:
+  explicit SqliteStatement(sqlite3_stmt* statement) : statement_(statement) {}
+
+  void bind(int parameter, std::string_view text);  // from 1; the text is copied
+  std::expected<bool, SqliteError> step();          // whether there is a row
+  void reset();
+
+  int type(int column) const { return sqlite3_column_type(statement_.get(), column); }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+  // TEXT as UTF-8 or BLOB, as it stands; valid until the next step() or reset().
+  std::string_view bytes(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class SqliteDatabase {
+ public:
+  static std::expected<SqliteDatabase, SqliteError> open_read_only(const std::string& path);
+
+  std::expected<SqliteStatement, SqliteError> prepare(std::string_view sql) const;
+  std::expected<void, SqliteError> run(std::string_view sql) const;
+
+  // SQLite's own word on whether the open file is still the one at its path.
+  bool is_still_at_its_path() const;
+  // The collation's name of a table's column; nullopt if there is no such column.
+  std::optional<std::string> collation(const std::string& table, const std::string& column) const;
+  bool is_autoincrement(const std::string& table, const std::string& column) const;
+
+  // Makes a statement that runs at this moment end with SQLITE_INTERRUPT.
+  void interrupt() const { sqlite3_interrupt(database_.get()); }
+  SqliteError error() const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+  };
+  explicit SqliteDatabase(sqlite3* database) : database_(database) {}
+
+  std::unique_ptr<sqlite3, Close> database_;
+};
+
+// "name", with quotes in it doubled.
+std::string quoted_identifier(std::string_view name);
+
+}  // namespace cuckooguard::source
