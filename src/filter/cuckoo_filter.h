@@ -28,7 +28,7 @@
 //             broken.
 //   deferred  erases change nothing; the stale entries go with the next rebuild. A hash already
 //             found is not stored again: any number of inserts of one key uses one slot.
-//   exact     the writer also counts each 64-bit hash (exact_counts.h, 11 to 22 bytes per key).
+//   exact     the writer also counts each 64-bit hash (exact_counts.h, 11 to 17 bytes per key).
 //             Only the first insert and the last erase of a hash change the table, so any order of
 //             rows is right, erases of unknown keys change nothing, identities need not be unique,
 //             and a larger filter can be built without asking the database (rebuilt()).
@@ -44,6 +44,7 @@
 //                Cuckoo Hashing", EuroSys 2014, section 4.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,23 +54,9 @@
 #include "filter/key_hash.h"
 #include "filter/lookup_kernel.h"
 #include "filter/sizing.h"
+#include "filter/table_outcome.h"
 
 namespace cuckooguard::filter {
-
-inline constexpr std::size_t kBatchMax = 64;
-
-enum class InsertOutcome : std::uint8_t {
-  inserted,       // in the table
-  already_there,  // nothing needed to be stored (deferred, exact, or a saturated pair)
-  stashed,        // no room in its buckets: found all the same, but rebuild soon
-  full            // not stored: from now on every look-up answers "may exist" until a rebuild
-};
-
-enum class EraseOutcome : std::uint8_t {
-  erased,    // one row less; the fingerprint is gone unless other rows still need it
-  kept,      // stays until the next rebuild (deferred, saturated, full)
-  not_found  // trusted, exact: there was no such key. The source and the filter disagree
-};
 
 struct FilterStats {
   std::uint64_t buckets, slots, bytes;
@@ -83,6 +70,10 @@ struct FilterStats {
   bool rebuild_needed;            // load, stash or stale entries say so
   bool full;                      // every look-up answers "may exist"
 };
+
+// The name other rooms use.
+class CuckooFilter;
+using Filter = CuckooFilter;
 
 class FilterTable;
 class ExactCounts;
@@ -128,10 +119,18 @@ class CuckooFilter {
  private:
   friend class FilterFileAccess;  // filter_file.h: the table's words, stash and counts
 
+  EraseOutcome erase_from_table(std::uint64_t hash);
+
   Sizing sizing_;
   KeyHash hash_;
   std::unique_ptr<FilterTable> table_;
   std::unique_ptr<ExactCounts> counts_;  // exact only
+  // Written by the writer, read by stats():
+  std::atomic<std::uint64_t> items_{0};
+  std::atomic<std::uint64_t> fingerprints_{0};
+  std::atomic<std::uint64_t> stale_{0};
+  std::atomic<std::uint64_t> missing_deletes_{0};
+  std::atomic<std::uint64_t> counts_bytes_{0};
 };
 
 }  // namespace cuckooguard::filter

@@ -4,9 +4,12 @@
 // threads:   pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace cuckooguard::filter {
+
+inline constexpr std::size_t kBatchMax = 64;
 
 enum class LookupKernel : std::uint8_t { scalar, avx2, avx512 };
 

@@ -1,0 +1,156 @@
+#include "filter/exact_counts.h"
+
+#include <algorithm>
+
+namespace cuckooguard::filter {
+namespace {
+
+constexpr std::uint64_t kSlotsMin = 16;
+constexpr double kLoadMax = 0.8;
+constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+
+std::uint64_t keys_for(std::uint64_t slots) {
+  return static_cast<std::uint64_t>(static_cast<double>(slots) * kLoadMax);
+}
+
+}  // namespace
+
+ExactCounts::ExactCounts(std::uint64_t expected_keys) {
+  allocate(static_cast<std::uint64_t>(static_cast<double>(expected_keys) / kLoadMax) + kSlotsMin);
+}
+
+void ExactCounts::allocate(std::uint64_t slots) {
+  slots_ = slots;
+  memory_ = std::make_unique<PageMemory>(slots + (slots + 7) / 8, false);
+  hashes_ = memory_->words();
+  counts_ = reinterpret_cast<std::uint8_t*>(hashes_ + slots);
+}
+
+std::uint64_t ExactCounts::home(std::uint64_t hash) const noexcept {
+  return (((hash * kMix) >> 32) * slots_) >> 32;
+}
+
+std::uint64_t ExactCounts::find(std::uint64_t hash) const noexcept {
+  std::uint64_t slot = home(hash);
+  while (counts_[slot] != 0 && hashes_[slot] != hash) {
+    slot = next(slot);
+  }
+  return slot;
+}
+
+std::uint64_t ExactCounts::count_at(std::uint64_t slot) const {
+  return counts_[slot] == kLarge ? large_.at(hashes_[slot]) : counts_[slot];
+}
+
+void ExactCounts::set_count(std::uint64_t slot, std::uint64_t count) {
+  if (count >= kLarge) {
+    large_[hashes_[slot]] = count;
+  } else if (counts_[slot] == kLarge) {
+    large_.erase(hashes_[slot]);
+  }
+  counts_[slot] = static_cast<std::uint8_t>(std::min<std::uint64_t>(count, kLarge));
+}
+
+bool ExactCounts::add(std::uint64_t hash, std::uint64_t times) {
+  std::uint64_t slot = find(hash);
+  if (counts_[slot] != 0) {
+    set_count(slot, count_at(slot) + times);
+    return false;
+  }
+  if (keys_ >= keys_for(slots_)) {
+    grow();
+    slot = find(hash);
+  }
+  hashes_[slot] = hash;
+  set_count(slot, times);
+  ++keys_;
+  return true;
+}
+
+ExactCounts::Removal ExactCounts::remove(std::uint64_t hash) {
+  const std::uint64_t slot = find(hash);
+  if (counts_[slot] == 0) {
+    return Removal::unknown;
+  }
+  const std::uint64_t left = count_at(slot) - 1;
+  set_count(slot, left);
+  if (left != 0) {
+    return Removal::some_left;
+  }
+  --keys_;
+  close_gap(slot);
+  return Removal::last;
+}
+
+// Moves later entries of the run back so that no probe stops at the gap before its hash.
+void ExactCounts::close_gap(std::uint64_t gap) {
+  for (std::uint64_t slot = next(gap); counts_[slot] != 0; slot = next(slot)) {
+    const std::uint64_t wanted = home(hashes_[slot]);
+    const std::uint64_t distance = slot >= wanted ? slot - wanted : slot + slots_ - wanted;
+    const std::uint64_t to_gap = slot >= gap ? slot - gap : slot + slots_ - gap;
+    if (distance >= to_gap) {
+      hashes_[gap] = hashes_[slot];
+      counts_[gap] = counts_[slot];
+      counts_[slot] = 0;
+      gap = slot;
+    }
+  }
+}
+
+std::uint64_t ExactCounts::count(std::uint64_t hash) const {
+  const std::uint64_t slot = find(hash);
+  return counts_[slot] == 0 ? 0 : count_at(slot);
+}
+
+void ExactCounts::grow() {
+  const std::unique_ptr<PageMemory> old_memory = std::move(memory_);
+  const std::span<const std::uint64_t> old_hashes(hashes_, slots_);
+  const std::span<const std::uint8_t> old_counts(counts_, slots_);
+  allocate(slots_ + slots_ / 2);
+  for (std::size_t i = 0; i < old_hashes.size(); ++i) {
+    if (old_counts[i] != 0) {
+      const std::uint64_t slot = find(old_hashes[i]);
+      hashes_[slot] = old_hashes[i];
+      counts_[slot] = old_counts[i];
+    }
+  }
+}
+
+void ExactCounts::prefetch(std::uint64_t hash) const noexcept {
+  const std::uint64_t slot = home(hash);
+  __builtin_prefetch(&hashes_[slot]);
+  __builtin_prefetch(&counts_[slot]);
+}
+
+std::uint64_t ExactCounts::bytes() const noexcept {
+  constexpr std::uint64_t kMapEntryBytes = 40;
+  return slots_ * 9 + large_.size() * kMapEntryBytes;
+}
+
+std::unique_ptr<ExactCounts> ExactCounts::restore(
+    std::span<const std::uint64_t> hashes,
+    std::span<const std::uint8_t> small_counts,
+    std::unordered_map<std::uint64_t, std::uint64_t> large_counts) {
+  const auto used = static_cast<std::uint64_t>(
+      std::ranges::count_if(small_counts, [](std::uint8_t count) { return count != 0; }));
+  if (hashes.size() != small_counts.size() || hashes.size() < kSlotsMin ||
+      used > keys_for(hashes.size())) {
+    return nullptr;
+  }
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    const bool large = small_counts[i] == kLarge;
+    const auto found = large ? large_counts.find(hashes[i]) : large_counts.end();
+    if (large && (found == large_counts.end() || found->second < kLarge)) {
+      return nullptr;
+    }
+  }
+  auto counts = std::make_unique<ExactCounts>(0);
+  counts->allocate(hashes.size());
+  std::ranges::copy(hashes, counts->hashes_);
+  std::ranges::copy(small_counts, counts->counts_);
+  counts->keys_ = used;
+  counts->large_ = std::move(large_counts);
+  return counts;
+}
+
+}  // namespace cuckooguard::filter

@@ -1,0 +1,88 @@
+// How often each 64-bit hash is in an `exact` filter: the writer's own record beside the table.
+//
+// A row inserted twice, deleted twice, or one of several rows with the same identity is counted
+// here; the table hears only of the first and the last. Two identities with the same 64-bit hash
+// share one count, and that is right: the hash stays until both are gone.
+//
+// Open addressing with linear probing: 9 bytes per slot (8 for the hash, 1 for the count; counts
+// from 255 on stand in a side map), so 11 bytes per key at the fullest and 17 after growing.
+// Growing copies everything at once: give the expected number of keys to spare a large filter that
+// pause.
+//
+// called by: CuckooFilter in DeleteMode::exact; filter files.
+// threads:   one writer; nobody else looks.
+// errors:    std::bad_alloc.
+// limits:    fewer than 2^32 slots.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+
+#include "filter/page_memory.h"
+
+namespace cuckooguard::filter {
+
+class ExactCounts {
+ public:
+  enum class Removal : std::uint8_t { unknown, some_left, last };
+
+  explicit ExactCounts(std::uint64_t expected_keys);
+
+  // True if the hash was not there before.
+  bool add(std::uint64_t hash, std::uint64_t times = 1);
+  Removal remove(std::uint64_t hash);
+  [[nodiscard]] std::uint64_t count(std::uint64_t hash) const;
+
+  void prefetch(std::uint64_t hash) const noexcept;
+
+  [[nodiscard]] std::uint64_t keys() const noexcept { return keys_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+  // visit(hash, count) for every hash, in no order that means anything.
+  template <class Visitor>
+  void for_each(Visitor&& visit) const {
+    for (std::uint64_t slot = 0; slot < slots_; ++slot) {
+      if (counts_[slot] != 0) {
+        visit(hashes_[slot], count_at(slot));
+      }
+    }
+  }
+
+  // For filter files: the arrays as they stand, and counts from 255 on.
+  [[nodiscard]] std::span<const std::uint64_t> hashes() const { return {hashes_, slots_}; }
+  [[nodiscard]] std::span<const std::uint8_t> small_counts() const { return {counts_, slots_}; }
+  [[nodiscard]] const std::unordered_map<std::uint64_t, std::uint64_t>& large_counts() const {
+    return large_;
+  }
+  // Takes such arrays back; null if they cannot be a table of counts.
+  static std::unique_ptr<ExactCounts> restore(
+      std::span<const std::uint64_t> hashes,
+      std::span<const std::uint8_t> small_counts,
+      std::unordered_map<std::uint64_t, std::uint64_t> large_counts);
+
+ private:
+  static constexpr std::uint8_t kLarge = 255;
+
+  void allocate(std::uint64_t slots);
+  void grow();
+  void close_gap(std::uint64_t gap);
+  [[nodiscard]] std::uint64_t home(std::uint64_t hash) const noexcept;
+  [[nodiscard]] std::uint64_t next(std::uint64_t slot) const noexcept {
+    return slot + 1 == slots_ ? 0 : slot + 1;
+  }
+  // The slot of the hash, or the free one where it would go.
+  [[nodiscard]] std::uint64_t find(std::uint64_t hash) const noexcept;
+  [[nodiscard]] std::uint64_t count_at(std::uint64_t slot) const;
+  void set_count(std::uint64_t slot, std::uint64_t count);
+
+  std::unique_ptr<PageMemory> memory_;  // hashes, then counts
+  std::uint64_t* hashes_ = nullptr;
+  std::uint8_t* counts_ = nullptr;  // 0 = free slot
+  std::uint64_t slots_ = 0;
+  std::uint64_t keys_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> large_;
+};
+
+}  // namespace cuckooguard::filter

@@ -1,0 +1,82 @@
+#include "filter/live_filter.h"
+
+#include <utility>
+
+namespace cuckooguard::filter {
+
+const char* state_name(State state) noexcept {
+  switch (state) {
+    case State::loading:
+      return "loading";
+    case State::ready:
+      return "ready";
+    case State::lagging:
+      return "lagging";
+    case State::unsynced:
+      return "unsynced";
+    case State::full:
+      return "full";
+    case State::down:
+      break;
+  }
+  return "down";
+}
+
+LiveFilter::~LiveFilter() = default;
+
+TimePoint LiveFilter::fresh_until() const noexcept {
+  return TimePoint(TimePoint::duration(fresh_until_.load(std::memory_order_acquire)));
+}
+
+void LiveFilter::set_fresh_until(TimePoint until) noexcept {
+  fresh_until_.store(until.time_since_epoch().count(), std::memory_order_release);
+}
+
+bool LiveFilter::is_fresh_id(std::uint64_t id) const noexcept {
+  const std::uint64_t largest = largest_id_.load(std::memory_order_acquire);
+  return id > largest && id - largest <= growth_window_.load(std::memory_order_relaxed);
+}
+
+// The window first: a reader that sees the new largest id sees the window that goes with it.
+void LiveFilter::set_growth(std::uint64_t largest_id, std::uint64_t window) noexcept {
+  growth_window_.store(window, std::memory_order_relaxed);
+  largest_id_.store(largest_id, std::memory_order_release);
+}
+
+void LiveFilter::publish(std::unique_ptr<CuckooFilter> next) {
+  const bool same_secret = next && owned_ && next->secret() == owned_->secret();
+  std::unique_ptr<CuckooFilter> old = std::exchange(owned_, std::move(next));
+  current_.store(owned_.get(), std::memory_order_seq_cst);
+  const std::uint64_t epoch = epochs_.advance();
+  if (old) {
+    if (!same_secret) {
+      old->fail_open();
+    }
+    replaced_.push_back({std::move(old), epoch});
+  }
+  reclaim();
+}
+
+InsertOutcome LiveFilter::insert(std::uint64_t hash) {
+  reclaim();
+  for (const Replaced& replaced : replaced_) {
+    replaced.filter->insert(hash);
+  }
+  return owned_ ? owned_->insert(hash) : InsertOutcome::full;
+}
+
+EraseOutcome LiveFilter::erase(std::uint64_t hash) {
+  reclaim();
+  for (const Replaced& replaced : replaced_) {
+    replaced.filter->erase(hash);
+  }
+  return owned_ ? owned_->erase(hash) : EraseOutcome::not_found;
+}
+
+bool LiveFilter::reclaim() {
+  std::erase_if(replaced_,
+                [this](const Replaced& replaced) { return epochs_.passed(replaced.epoch); });
+  return replaced_.empty();
+}
+
+}  // namespace cuckooguard::filter
