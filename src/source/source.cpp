@@ -50,8 +50,9 @@ CheckedOrigin open_origin(const config::FileSource& settings, const Asked& asked
 
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
     const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock) {
-  auto checked = std::visit([&targets](const auto& kind) { return open_origin(kind, targets); },
-                            settings.kind);
+  const Asked asked{.targets = targets, .clock = clock, .max_lag = settings.max_lag};
+  auto checked =
+      std::visit([&asked](const auto& kind) { return open_origin(kind, asked); }, settings.kind);
   if (!checked.refusals.empty()) {
     return std::unexpected(std::move(checked.refusals));
   }

@@ -1,0 +1,158 @@
+// What a source is given by its surroundings in these tests: namespaces with their live filters, a clock that the
+// test moves, and an observer that remembers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config.h"
+#include "filter/epochs.h"
+#include "filter/live_filter.h"
+#include "keyspace/keyspace.h"
+#include "source/feed.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+class ManualClock {
+ public:
+  TimePoint now() const { return TimePoint(nanoseconds(nanoseconds_.load())); }
+  void advance(nanoseconds by) { nanoseconds_ += by.count(); }
+  Clock clock() {
+    return [this] { return now(); };
+  }
+
+ private:
+  std::atomic<std::int64_t> nanoseconds_{seconds(1000).count() * 1'000'000'000};
+};
+
+class Witness final : public Observer {
+ public:
+  struct Report {
+    std::string ns;
+    filter::State state;
+    std::string why;
+  };
+
+  void on_progress(const Progress& progress) override {
+    const std::lock_guard lock(mutex_);
+    progress_.push_back(progress);
+  }
+  void on_state(std::string_view ns, filter::State state, std::string_view why) override {
+    const std::lock_guard lock(mutex_);
+    reports_.push_back({std::string(ns), state, std::string(why)});
+  }
+
+  std::vector<Progress> progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
+  std::vector<Report> reports() const {
+    const std::lock_guard lock(mutex_);
+    return reports_;
+  }
+  Report last() const {
+    const std::lock_guard lock(mutex_);
+    return reports_.empty() ? Report{} : reports_.back();
+  }
+  Report last_of(const std::string& ns) const {
+    Report found{};
+    for (Report& report : reports()) {
+      if (report.ns == ns) {
+        found = std::move(report);
+      }
+    }
+    return found;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Progress> progress_;
+  std::vector<Report> reports_;
+};
+
+// One namespace as an operator would write it.
+struct Wanted {
+  std::string name = "users";
+  std::vector<std::string> keys = {"user:{id:uint64}"};
+  std::string table = "users";
+  std::map<std::string, std::string> columns = {};
+  config::FreshIds fresh_ids = {};
+};
+
+class Bench {
+ public:
+  explicit Bench(std::vector<Wanted> wanted = {Wanted{}}) : keyspace(build(wanted)) {
+    for (const Wanted& one : wanted) {
+      config::Namespace settings;
+      settings.name = one.name;
+      settings.source = {.from = "db", .table = one.table, .columns = one.columns};
+      settings.fresh_ids = one.fresh_ids;
+      namespaces.push_back(std::move(settings));
+      lives.emplace_back(epochs);
+    }
+  }
+
+  std::vector<Target> targets() {
+    std::vector<Target> result;
+    for (std::uint32_t ns = 0; ns < namespaces.size(); ++ns) {
+      result.push_back({keyspace, ns, namespaces[ns], lives[ns]});
+    }
+    return result;
+  }
+  std::vector<Feed> feeds(nanoseconds max_lag = seconds(1)) {
+    std::vector<Feed> result;
+    for (const Target& target : targets()) {
+      result.emplace_back(target, witness, clock.clock(), max_lag);
+    }
+    return result;
+  }
+
+  // What a worker would do, at time `now`.
+  bool has(const std::string& key) {
+    const auto lookup = keyspace.match(key, scratch);
+    const filter::EpochScope inside(epochs.reader(0));
+    const filter::CuckooFilter* current = lives.at(lookup.ns).current();
+    return current == nullptr || current->may_contain(current->hash(lookup.identity));
+  }
+  bool is_fresh(std::uint32_t ns = 0) { return lives.at(ns).is_fresh(clock.now()); }
+
+  filter::Epochs epochs{1};
+  keyspace::Keyspace keyspace;
+  std::deque<config::Namespace> namespaces;
+  std::deque<filter::LiveFilter> lives;
+  ManualClock clock;
+  Witness witness;
+  std::stop_token never;
+  keyspace::IdentityBuffer scratch;
+
+ private:
+  static keyspace::Keyspace build(const std::vector<Wanted>& wanted) {
+    std::vector<keyspace::NamespaceTemplates> templates;
+    for (const Wanted& one : wanted) {
+      keyspace::NamespaceTemplates ns{.name = one.name, .templates = {}, .strict = false};
+      for (const std::string& key : one.keys) {
+        ns.templates.push_back(keyspace::KeyTemplate::parse(key).value());
+      }
+      templates.push_back(std::move(ns));
+    }
+    return keyspace::Keyspace::build(std::move(templates)).value();
+  }
+};
+
+}  // namespace cuckooguard::source
