@@ -1,0 +1,2 @@
+cuckooguard_fuzz(guard_decisions cuckooguard_guard)
+target_include_directories(guard_decisions PRIVATE ${PROJECT_SOURCE_DIR}/tests)
