@@ -136,7 +136,7 @@ Scan RequestScanner::scan_array(std::string_view input, Arguments& arguments) {
   if (resumed && scanned_ != 0) {
     // There is something to deliver: once more from the front, for views of what was scanned in earlier calls.
     forget_command();
-    return scan_array(input, arguments);
+    return next(input, arguments);
   }
   if (last.stop == Stop::end_of_command) {
     const Scan command = whole_command(offset_, total_);

@@ -8,10 +8,11 @@
 //
 // A command of up to kWholeCommandBytesMax comes whole (`command`). A larger one comes in chunks (`chunk`) and is never
 // held whole by anybody: the caller forwards each chunk's bytes as they are. A chunk is either
-//   - a run of whole arguments of up to kWholeArgumentBytesMax each, all of them in `arguments`, or
-//   - raw bytes of one larger argument (`$len` line first), with `arguments` empty;
-// so each small argument is a view in exactly one chunk, wherever the input was cut. The command's name is in the first
-// chunk (a "name" above kWholeArgumentBytesMax is raw like any other argument; no command is called so).
+//   - a run of whole arguments, all of them in `arguments`, or
+//   - raw bytes of one argument above kWholeArgumentBytesMax (`$len` line first), with `arguments` empty;
+// so each argument of up to kWholeArgumentBytesMax is a view in exactly one chunk, wherever the input was cut. (So is a
+// larger one that was there before the command was known to be large.) The command's name is in the first chunk; a
+// "name" above kWholeArgumentBytesMax may be raw, but no command is called so.
 //
 // Threads: one. Lifetimes: see Arguments.
 // Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by Redis; asking again
