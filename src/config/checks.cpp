@@ -51,7 +51,7 @@ void check_source(const Config& config,
       const std::vector<std::string_view> names(places.sources.begin(), places.sources.end());
       report.add(here.from,
                  fmt::format("from: there is no source {}{}",
-                             keyspace::quoted(space.source.from),
+                             keyspace::printable(space.source.from),
                              suggestion(space.source.from, names)));
     }
     return;

@@ -44,7 +44,7 @@ void read_keys(const Reading& reading,
     } else {
       reading.report.add(
           item.at(parsed.error().offset),
-          fmt::format("keys: {} {}", keyspace::quoted(item.text), parsed.error().what));
+          fmt::format("keys: {} {}", keyspace::printable(item.text), parsed.error().what));
     }
   }
 }
@@ -83,7 +83,7 @@ void read_columns(const Reading& reading,
     if (std::ranges::count(placeholders, column.key) == 0 && !keys.empty()) {
       reading.report.add(column.place,
                          fmt::format("columns: no template in keys has a placeholder {}{}",
-                                     keyspace::quoted(column.key),
+                                     keyspace::printable(column.key),
                                      suggestion(column.key, placeholders)));
       continue;
     }

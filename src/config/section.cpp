@@ -28,7 +28,7 @@ std::optional<std::string_view> section_with(std::string_view key) {
 // What may hold a user and password, such as a URL, is not shown.
 std::string shown(std::string_view raw) {
   const bool may_hold_secret = raw.find('@') != std::string_view::npos;
-  return may_hold_secret ? "the value" : keyspace::quoted(raw);
+  return may_hold_secret ? "the value" : keyspace::printable(raw);
 }
 
 }  // namespace

@@ -87,19 +87,35 @@ KeyAutomaton::State KeyAutomaton::within_prefix(std::size_t bytes) const {
                                            : State{.matched = static_cast<std::uint16_t>(bytes)};
 }
 
-std::optional<KeyAutomaton::State> KeyAutomaton::step(State state, char byte) const {
+KeyAutomaton::Next KeyAutomaton::step(const State& state, char byte) const {
   const Part& part = parts_[state.part];
   if (part.placeholder == nullptr) {
-    if (part.literal[state.matched] != byte) {
-      return std::nullopt;
-    }
-    return within_prefix(state.matched + 1U);
+    const bool goes_on = part.literal[state.matched] == byte;
+    return goes_on ? Next{{within_prefix(state.matched + 1U)}, 1} : Next{};
   }
+  const std::optional<State> same_part = stay_in_part(state, byte);
+  if (!same_part) {
+    return {};
+  }
+  const bool literal_found =
+      !is_last(state) && same_part->started && same_part->matched == part.literal.size();
+  if (!literal_found) {
+    return {{*same_part}, 1};
+  }
+  const State next_part{.part = static_cast<std::uint16_t>(state.part + 1)};
+  if (part.placeholder->wildcard) {
+    return {{*same_part, next_part}, 2};
+  }
+  return is_whole_value(*part.placeholder, *same_part) ? Next{{next_part}, 1} : Next{};
+}
+
+// Reads one byte of a value or of the literal behind it.
+std::optional<KeyAutomaton::State> KeyAutomaton::stay_in_part(State state, char byte) const {
+  const Part& part = parts_[state.part];
   if (!state.started) {
     state.started = true;
     return take_value_byte(*part.placeholder, state, byte) ? std::optional(state) : std::nullopt;
   }
-
   const std::size_t matched = next_matched(part, state.matched, byte);
   // Of the literal's bytes seen before and this one, all but the last `matched` belong to the value.
   const std::size_t to_value = state.matched + 1U - matched;
@@ -110,14 +126,7 @@ std::optional<KeyAutomaton::State> KeyAutomaton::step(State state, char byte) co
     }
   }
   state.matched = static_cast<std::uint16_t>(matched);
-  const bool literal_found = !is_last(state) && matched == part.literal.size();
-  if (!literal_found) {
-    return state;
-  }
-  if (!is_whole_value(*part.placeholder, state)) {
-    return std::nullopt;
-  }
-  return State{.part = static_cast<std::uint16_t>(state.part + 1)};
+  return state;
 }
 
 std::size_t KeyAutomaton::next_matched(const Part& part, std::size_t matched, char byte) const {

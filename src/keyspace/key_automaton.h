@@ -1,6 +1,8 @@
-// A key template as a deterministic automaton over bytes: it accepts the keys that KeyTemplate::fit calls `whole` or
-// `uncertain`. Used to compare templates, never to match keys.
+// A key template as an automaton over bytes: it accepts every key that an application can make of the template, with
+// integers canonical and in range. Used to compare templates, never to match keys.
 //
+// It reads a key as KeyTemplate::fit does, the first-occurrence rule included; only a wildcard may end at any occurrence
+// of its literal, since its values are not known from rows (fit() calls a key uncertain where that makes a difference).
 // A placeholder and the literal behind it are read together (Knuth-Morris-Pratt): a state holds how many bytes of the
 // literal have been seen. Bytes that turn out to belong to the value after all are checked against its type then.
 //
@@ -8,9 +10,12 @@
 // source: [1] Knuth, Morris, Pratt, "Fast pattern matching in strings", SIAM J. Comput. 6 (1977), section 2.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,8 +42,14 @@ class KeyAutomaton {
 
   // The state behind the first `bytes` bytes of the literal prefix.
   State within_prefix(std::size_t bytes) const;
-  // The next state, or nullopt if no key of the template goes on like this.
-  std::optional<State> step(State state, char byte) const;
+  // The next states: none if no key of the template goes on like this, two where a wildcard may end or go on.
+  struct Next {
+    std::array<State, 2> states;
+    std::size_t count = 0;
+
+    std::span<const State> all() const { return std::span(states).first(count); }
+  };
+  Next step(const State& state, char byte) const;
   // Whether the key may end here.
   bool accepts(const State& state) const;
 
@@ -51,6 +62,7 @@ class KeyAutomaton {
   };
 
   std::size_t next_matched(const Part& part, std::size_t matched, char byte) const;
+  std::optional<State> stay_in_part(State state, char byte) const;
   bool is_last(const State& state) const { return state.part + 1U == parts_.size(); }
 
   std::vector<Part> parts_;

@@ -147,7 +147,7 @@ class TemplateParser {
     if (!is_name(found.name)) {
       return TemplateError{
           0,
-          "has a placeholder " + quoted(found.name) +
+          "has a placeholder " + printable(found.name) +
               ": a name is letters, digits and '_', and does not begin with a digit"};
     }
     std::string_view rest = inside.substr(name_end);
@@ -161,7 +161,7 @@ class TemplateParser {
     } else if (!rest.empty() && !found.rest) {
       return TemplateError{
           name_end,
-          "has " + quoted(inside.substr(name_end)) +
+          "has " + printable(inside.substr(name_end)) +
               " behind a placeholder's name: it can be :uint64, :int64, :rest or |ci"};
     }
     if (ci && found.type != ValueType::text) {
@@ -194,7 +194,7 @@ class TemplateParser {
     }
     // Another spelling of a |ci value must end in the same place; only ':' is never part of a value.
     if (before.type == ValueType::text_ci && before.literal_after[0] != ':') {
-      return "has {" + before.name + "|ci} before " + quoted(before.literal_after) +
+      return "has {" + before.name + "|ci} before " + printable(before.literal_after) +
              ": only a ':' can follow |ci, unless it is last";
     }
     const auto has_its_name = [&](const Placeholder& other) { return other.name == found.name; };

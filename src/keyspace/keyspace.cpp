@@ -14,13 +14,12 @@ namespace {
 
 using Values = std::array<std::string_view, kPlaceholdersMax>;
 
-// What the templates of one prefix length said about a key.
+// What the templates said about a key so far.
 struct Findings {
   bool whole = false;
   std::uint32_t template_index = 0;  // if whole
   bool not_sure = false;
-  bool impossible = false;
-  std::uint32_t impossible_ns = 0;
+  std::optional<std::uint32_t> impossible_ns;  // the strict namespace that says so
 };
 
 bool is_integer(ValueType type) {
@@ -31,7 +30,7 @@ std::string row_text(std::span<const std::string> columns,
                      std::span<const std::string_view> values) {
   std::string text;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    text += (text.empty() ? "row " : ", ") + columns[i] + "=" + quoted(values[i]);
+    text += (text.empty() ? "row " : ", ") + columns[i] + "=" + printable(values[i]);
   }
   return text;
 }
@@ -114,8 +113,11 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
         found.template_index = template_index;
         break;
       case TemplateFit::not_an_integer:
-        found.impossible_ns = route.ns;
-        (spaces_[route.ns].strict ? found.impossible : found.not_sure) = true;
+        if (!spaces_[route.ns].strict) {
+          found.not_sure = true;
+        } else if (!found.impossible_ns) {
+          found.impossible_ns = route.ns;
+        }
         break;
       case TemplateFit::uncertain:
         found.not_sure = true;
@@ -124,16 +126,17 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
     return found
         .whole;  // no other template with this prefix length can match: build() has made sure
   };
-  const auto decided = [&] { return found.whole || found.not_sure || found.impossible; };
-  for (std::uint32_t node = index_.longest(key); node != TemplateIndex::kNone && !decided();
+  // A strict template leaves what cannot be its own to shorter prefixes.
+  for (std::uint32_t node = index_.longest(key);
+       node != TemplateIndex::kNone && !found.whole && !found.not_sure;
        node = index_.shorter(node)) {
     index_.visit_candidates(node, key, try_template);
   }
   Lookup result;
   if (!found.whole) {
-    if (found.impossible && !found.not_sure) {
+    if (found.impossible_ns && !found.not_sure) {
       result.kind = Lookup::Kind::impossible;
-      result.ns = found.impossible_ns;
+      result.ns = *found.impossible_ns;
     }
     return result;
   }
@@ -192,7 +195,7 @@ std::optional<RowError> Keyspace::check_row(const Space& space,
     return RowError{reason,
                     template_index,
                     row_text(space.columns, row.values) + " has no key by template " +
-                        quoted(key_template.text()) + ": " + why};
+                        printable(key_template.text()) + ": " + why};
   };
   Values by_placeholder;
   for (std::size_t column = 0; column < row.values.size(); ++column) {
@@ -222,7 +225,7 @@ std::optional<RowError> Keyspace::check_row(const Space& space,
   const Space& owner = spaces_[back.ns];
   if (&owner != &space) {
     return error(Reason::other_namespace,
-                 "that key belongs to namespace " + quoted(owner.name) +
+                 "that key belongs to namespace " + printable(owner.name) +
                      ", whose template has a longer prefix");
   }
   if (back.identity != row.identity) {

@@ -84,7 +84,8 @@ class Keyspace {
   static std::expected<Keyspace, std::vector<KeyspaceError>> build(
       std::vector<NamespaceTemplates> namespaces);
 
-  // The template with the longest literal prefix wins among those whose shape the key has.
+  // The template with the longest literal prefix wins among those whose shape the key has; but what a strict
+  // namespace cannot have is left to shorter prefixes.
   Lookup match(std::string_view key, IdentityBuffer& scratch) const noexcept;
 
   // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the row has no key,

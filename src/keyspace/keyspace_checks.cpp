@@ -46,16 +46,16 @@ std::optional<std::string> difference(const KeyTemplate& first, const KeyTemplat
     }
     const Placeholder* const found = find(other, wanted.name);
     if (found == nullptr) {
-      return "does not name {" + wanted.name + "}, as " + quoted(first.text()) + " does";
+      return "does not name {" + wanted.name + "}, as " + printable(first.text()) + " does";
     }
     if (found->type != wanted.type) {
       return "has {" + wanted.name + "} as " + type_text(found->type) + ", but " +
-             quoted(first.text()) + " has it as " + type_text(wanted.type);
+             printable(first.text()) + " has it as " + type_text(wanted.type);
     }
   }
   for (const Placeholder& placeholder : other.placeholders()) {
     if (!placeholder.wildcard && find(first, placeholder.name) == nullptr) {
-      return "names {" + placeholder.name + "}, but " + quoted(first.text()) + " does not";
+      return "names {" + placeholder.name + "}, but " + printable(first.text()) + " does not";
     }
   }
   return std::nullopt;
@@ -74,7 +74,7 @@ bool splits_spellings(const KeyTemplate& one, const KeyTemplate& other) {
 }
 
 std::string example_text(const std::string& key) {
-  return key.empty() ? std::string() : ", for example " + quoted(key);
+  return key.empty() ? std::string() : ", for example " + printable(key);
 }
 
 std::optional<std::string> conflict(const KeyTemplate& earlier, const KeyTemplate& later) {
@@ -87,10 +87,10 @@ std::optional<std::string> conflict(const KeyTemplate& earlier, const KeyTemplat
     return std::nullopt;
   }
   if (same_length) {
-    return "can match the same key as " + quoted(earlier.text()) + example_text(*key) +
+    return "can match the same key as " + printable(earlier.text()) + example_text(*key) +
            ", and neither has the longer literal prefix: make their literals differ";
   }
-  return "and " + quoted(earlier.text()) + " can match the same key" + example_text(*key) +
+  return "and " + printable(earlier.text()) + " can match the same key" + example_text(*key) +
          ": no longer prefix may take keys from a |ci template, since other spellings would stay "
          "behind";
 }
@@ -111,7 +111,7 @@ std::vector<KeyspaceError> check_namespaces(std::span<const NamespaceTemplates> 
     for (std::size_t t = 0; t < templates.size(); ++t) {
       members.push_back({&templates[t], n, t});
       if (const auto what = difference(templates[0], templates[t])) {
-        add_error(members.back(), quoted(templates[t].text()) + " " + *what);
+        add_error(members.back(), printable(templates[t].text()) + " " + *what);
       }
     }
   }
@@ -126,7 +126,7 @@ std::vector<KeyspaceError> check_namespaces(std::span<const NamespaceTemplates> 
       const KeyTemplate& first = *members[earlier].key_template;
       const KeyTemplate& second = *members[later].key_template;
       if (const auto what = conflict(first, second)) {
-        add_error(members[later], quoted(second.text()) + " " + *what);
+        add_error(members[later], printable(second.text()) + " " + *what);
         break;  // one reason is enough
       }
     }

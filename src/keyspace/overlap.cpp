@@ -63,7 +63,9 @@ bool one_begins_with_the_other(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-std::optional<std::string> overlap(const KeyTemplate& left, const KeyTemplate& right) {
+std::optional<std::string> overlap(const KeyTemplate& left,
+                                   const KeyTemplate& right,
+                                   std::size_t states_max) {
   if (!one_begins_with_the_other(left.literal_prefix(), right.literal_prefix())) {
     return std::nullopt;
   }
@@ -81,14 +83,19 @@ std::optional<std::string> overlap(const KeyTemplate& left, const KeyTemplate& r
     if (left_keys.accepts(here.left) && right_keys.accepts(here.right)) {
       return std::string(common) + key_up_to(steps, at);
     }
-    if (steps.size() > kOverlapStatesMax) {
+    if (steps.size() > states_max) {
       return std::string();
     }
     for (const char byte : bytes) {
-      const auto next_left = left_keys.step(here.left, byte);
-      const auto next_right = next_left ? right_keys.step(here.right, byte) : std::nullopt;
-      if (next_right && seen.emplace(*next_left, *next_right).second) {
-        steps.push_back({*next_left, *next_right, at, byte});
+      const KeyAutomaton::Next next_left = left_keys.step(here.left, byte);
+      const KeyAutomaton::Next next_right =
+          next_left.count > 0 ? right_keys.step(here.right, byte) : KeyAutomaton::Next{};
+      for (const KeyAutomaton::State& left_state : next_left.all()) {
+        for (const KeyAutomaton::State& right_state : next_right.all()) {
+          if (seen.emplace(left_state, right_state).second) {
+            steps.push_back({left_state, right_state, at, byte});
+          }
+        }
       }
     }
   }

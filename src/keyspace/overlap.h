@@ -1,11 +1,10 @@
-// Whether two key templates can both match one key: an exact test, with such a key as its proof.
+// Whether one key can belong to both of two key templates: an exact test, with such a key as its proof.
 //
-// Each template is a small deterministic automaton that reads a key byte by byte exactly as KeyTemplate::fit parses it
-// (its first-occurrence rule included); the test is a breadth-first walk through the product of the two. Integer types
-// narrow what a placeholder takes to canonical integers in range. What fit() calls uncertain counts as matched.
+// A breadth-first walk through the product of their automata (key_automaton.h): the same parse as KeyTemplate::fit,
+// byte classes and integer ranges respected, wildcards taken for whatever an application may put there.
 //
 // who: Keyspace::build. threads: free function without state.
-// limits: kOverlapStatesMax pairs of states; two templates too alike to be told apart within it count as overlapping.
+// limits: pairs of states looked at; two templates that are not told apart within it count as overlapping.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,9 @@ namespace cuckooguard::keyspace {
 
 inline constexpr std::size_t kOverlapStatesMax = 200'000;
 
-// A shortest key that both match (empty if the limit was reached first); nullopt if there is none.
-std::optional<std::string> overlap(const KeyTemplate& left, const KeyTemplate& right);
+// A shortest key that belongs to both (empty if the limit was reached first); nullopt if there is none.
+std::optional<std::string> overlap(const KeyTemplate& left,
+                                   const KeyTemplate& right,
+                                   std::size_t states_max = kOverlapStatesMax);
 
 }  // namespace cuckooguard::keyspace

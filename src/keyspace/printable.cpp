@@ -2,7 +2,7 @@
 
 namespace cuckooguard::keyspace {
 
-std::string quoted(std::string_view bytes, std::size_t bytes_max) {
+std::string printable(std::string_view bytes, std::size_t bytes_max) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string text = "\"";
   for (const char c : bytes.substr(0, bytes_max)) {

@@ -8,8 +8,8 @@
 
 namespace cuckooguard::keyspace {
 
-inline constexpr std::size_t kQuotedBytesMax = 64;
+inline constexpr std::size_t kPrintableBytesMax = 64;
 
-std::string quoted(std::string_view bytes, std::size_t bytes_max = kQuotedBytesMax);
+std::string printable(std::string_view bytes, std::size_t bytes_max = kPrintableBytesMax);
 
 }  // namespace cuckooguard::keyspace
