@@ -6,6 +6,9 @@
 namespace cuckooguard::guard {
 namespace {
 
+// A longer key may pass unread in a streamed write: it must never be looked up.
+static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);
+
 constexpr std::string_view kNoneExists = ":0\r\n";
 
 // What the overlay knows a key by. A key that no row can have has no identity; it may be written all the same.
@@ -65,9 +68,6 @@ bool Guard::may_look_up(ClientState& client, bool may_answer) {
 }
 
 Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
-  if (key.size() > resp::kWholeArgumentBytesMax) {
-    return {};
-  }
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     counters_.unguarded_keys.add();
@@ -197,9 +197,6 @@ void Guard::learn(const Command& command, Arguments arguments, TimePoint now) {
 
 // `value`: what the write makes the key's whole value, if it does.
 void Guard::learn_key(std::string_view key, const std::string_view* value, TimePoint now) {
-  if (key.size() > resp::kWholeArgumentBytesMax) {
-    return;
-  }
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return;

@@ -192,6 +192,19 @@ TEST(GuardStates, a_user_who_logged_in_is_answered_if_unrestricted) {
   EXPECT_FALSE(shop.answers({"GET", "user:500"}));
 }
 
+TEST(GuardStates, a_change_queued_in_multi_ends_answering_until_reset) {
+  for (const auto& change : std::vector<std::vector<std::string_view>>{
+           {"SELECT", "0"}, {"AUTH", "secret"}, {"HELLO", "2"}}) {
+    GuardedShop shop;
+    shop.send({"MULTI"}, '+');
+    shop.send(change, '+');  // +QUEUED: it takes effect at EXEC, or never
+    shop.send({"EXEC"}, '*');
+    EXPECT_FALSE(shop.answers({"GET", "user:500"})) << change.front();
+    shop.send({"RESET"}, '+');
+    EXPECT_TRUE(shop.answers({"GET", "user:500"})) << change.front();
+  }
+}
+
 TEST(GuardStates, answering_begins_again_when_redis_has_replied) {
   GuardedShop shop;
   const StateChange change = shop.send({"SELECT", "2"});

@@ -134,6 +134,13 @@ TEST(GuardLearning, the_bytes_of_another_namespace_or_of_nil_are_a_value) {
   EXPECT_FALSE(shop.answers({"GET", "user:501"}));
 }
 
+TEST(GuardLearning, a_command_without_a_value_has_none_to_be_taken_for_the_absent_reply) {
+  GuardedShop shop;
+  shop.spaces[GuardedShop::kItems].absent_reply = AbsentReply({.nil = false, .bytes = "item:plum"});
+  shop.decide({"DEL", "item:plum"});
+  EXPECT_FALSE(shop.answers({"GET", "item:plum"}));
+}
+
 TEST(GuardLearning, does_not_depend_on_the_clients_state) {
   GuardedShop shop;
   shop.permissions.withdraw();

@@ -102,6 +102,14 @@ TEST(Guard, mget_asks_redis_for_the_others_and_merges_the_absent_in_place) {
                           Eq(kFromRedis)));
 }
 
+TEST(Guard, mget_of_one_key_that_may_exist_is_still_asked_of_redis) {
+  GuardedShop shop;
+  const Decision decision = shop.decide({"MGET", "user:500", "user:1"});
+  EXPECT_EQ(decision.action, Action::merge);
+  EXPECT_EQ(decision.request, "*2\r\n$4\r\nMGET\r\n$6\r\nuser:1\r\n");
+  EXPECT_THAT(decision.elements, ElementsAre(Optional(kNil2), Eq(kFromRedis)));
+}
+
 TEST(Guard, mget_without_absent_keys_is_forwarded_as_it_is) {
   GuardedShop shop;
   const Decision decision = shop.decide({"MGET", "user:1", "other"});

@@ -75,19 +75,25 @@ class GuardedShop {
   }
 
   // Sends a command that changes the connection; Redis replies with `reply_type`.
-  void send(std::initializer_list<std::string_view> arguments, char reply_type) {
+  void send(std::span<const std::string_view> arguments, char reply_type) {
     const StateChange change = send(arguments);
     client.replied(change, reply_type);
   }
+  void send(std::initializer_list<std::string_view> arguments, char reply_type) {
+    send(std::span(arguments.begin(), arguments.size()), reply_type);
+  }
   // The same, and Redis has not replied yet.
-  StateChange send(std::initializer_list<std::string_view> arguments) {
+  StateChange send(std::span<const std::string_view> arguments) {
     const Decision decision = decide(arguments);
     if (decision.action != Action::forward || decision.change == nullptr) {
-      throw std::logic_error(std::string(*arguments.begin()) + " is not known to change anything");
+      throw std::logic_error(std::string(arguments.front()) + " is not known to change anything");
     }
     StateChange change = *decision.change;
     client.sent(change);
     return change;
+  }
+  StateChange send(std::initializer_list<std::string_view> arguments) {
+    return send(std::span(arguments.begin(), arguments.size()));
   }
 
   bool answers(std::span<const std::string_view> arguments) {
