@@ -180,8 +180,8 @@ FilterStats CuckooFilter::stats() const noexcept {
   stats.load = static_cast<double>(stats.fingerprints) / static_cast<double>(stats.slots);
   const bool too_stale =
       stats.stale > std::max(kStaleAlwaysAllowed, stats.fingerprints / kStaleShareMax);
-  stats.rebuild_needed =
-      mask != 0 || too_stale || stats.load >= shape_of(sizing_.layout).rebuild_load;
+  const double load_max = std::min(shape_of(sizing_.layout).rebuild_load, sizing_.load);
+  stats.rebuild_needed = mask != 0 || too_stale || stats.load >= load_max;
   return stats;
 }
 

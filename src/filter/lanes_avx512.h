@@ -6,6 +6,13 @@
 
 #if defined(__x86_64__)
 
+// g++ 12 takes its own _mm512_undefined_epi32() for a mistake (GCC bug 105593).
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
 #include <immintrin.h>
 
 #include "filter/batch_lookup.h"
@@ -76,4 +83,8 @@ struct Avx512Lanes {
 }  // namespace cuckooguard::filter
 
 #undef CUCKOOGUARD_AVX512
+
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #endif

@@ -72,7 +72,7 @@ class PathSearch {
     }
   }
 
-  // A path may not visit a bucket twice: the second move would find what the first has changed.
+  // A shortest path visits no bucket twice; not following such paths saves nodes.
   [[nodiscard]] bool leads_through(std::uint16_t index, std::uint64_t bucket) const {
     for (; index != kNoParent; index = nodes_[index].parent) {
       if (nodes_[index].bucket == bucket) {

@@ -34,6 +34,7 @@ inline constexpr double kFalsePositiveRateMin = 1e-6;
 inline constexpr std::uint64_t kBucketsMax = (1ULL << 32) - 2;
 
 // The layout that needs the least memory for `capacity` items at this rate, and its bucket count.
+// With live deletes (trusted, exact) the rate is met after any amount of churn, else as filled.
 Sizing choose_sizing(double false_positive_rate, std::uint64_t capacity, DeleteMode deletes);
 
 // A given layout with room for `capacity` items at `load` (0 = the layout's sizing load).
@@ -44,13 +45,16 @@ Sizing sizing_for(Layout layout, std::uint64_t capacity, DeleteMode deletes, dou
 std::uint64_t automatic_capacity(std::uint64_t source_rows);
 
 // Share of absent keys that look present, in a filter filled to `load` by inserts. Tests hold it to
-// within 10 % of what is measured. Under lasting churn it rises towards the figure for
-// overflow_share = 1 because overflow bits are cleared by a rebuild only.
+// within 10 % of what is measured.
 double predicted_false_positive_rate(Layout layout, double load);
-double false_positive_rate_at(Layout layout, double load, double overflow_share);
 
-// Share of absent look-ups that must read the second bucket, in a filter filled to `load` by
-// inserts.
+// The same in the long run. Moves and refused first buckets set overflow bits and only a rebuild
+// clears them: once every key has been replaced, 0.5 to 0.6 of them are set, later all. Then every
+// absent look-up compares two buckets.
+double lasting_false_positive_rate(Layout layout, double load);
+
+// Share of overflow bits set, in a filter filled to `load` by inserts: so many of the absent look-ups
+// read the second bucket.
 double predicted_overflow_share(Layout layout, double load);
 
 double bits_per_key(Layout layout, double load);

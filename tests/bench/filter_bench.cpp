@@ -1,0 +1,211 @@
+// filter_bench [--keys N] [--full] [--json FILE] [--churn LOOKUPS]
+//
+// Times every operation of every layout, beside what the machine's memory can do, and churns a small
+// filter for false negatives. Without --keys: 1 and 10 million keys, with --full also 100 million
+// (2 GB of memory at most, some minutes). The last line is for machines.
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bench/filter_bench_machine.h"
+#include "bench/filter_bench_measure.h"
+#include "filter/churn.h"
+
+namespace cuckooguard::bench {
+namespace {
+
+struct Options {
+  std::vector<std::uint64_t> keys{1'000'000, 10'000'000};
+  std::string json;
+  std::uint64_t churn = 100'000'000;
+};
+
+struct Row {
+  LayoutTimes times;
+  MemoryCost memory;
+};
+
+const char* const kUsage =
+    "usage: filter_bench [--keys N] [--full] [--json FILE] [--churn LOOKUPS]\n";
+
+bool parse(int argc, char** argv, Options& options) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--full") {
+      options.keys = {1'000'000, 10'000'000, 100'000'000};
+      options.churn = 1'000'000'000;
+      continue;
+    }
+    if (i + 1 == argc) {
+      return false;
+    }
+    const char* const value = argv[++i];
+    if (argument == "--keys") {
+      options.keys = {std::strtoull(value, nullptr, 10)};
+    } else if (argument == "--json") {
+      options.json = value;
+    } else if (argument == "--churn") {
+      options.churn = std::strtoull(value, nullptr, 10);
+    } else {
+      return false;
+    }
+  }
+  return options.keys.front() != 0;
+}
+
+void print_head(std::uint64_t keys, const MemoryCost& memory) {
+  std::printf(
+      "\n%llu keys. Memory: one dependent line %.1f ns, one prefetched line %.1f ns. Batches: %s\n",
+      static_cast<unsigned long long>(keys),
+      memory.dependent_ns,
+      memory.line_ns,
+      filter::kernel_name(filter::best_kernel()));
+  std::printf(
+      "             ns per key                                                        negative by "
+      "machine\n"
+      "     load  insert  erase  build s | absent: 1   b16   b64  b16s  b64s | present: 1   b16   "
+      "b64 |"
+      " 1/dep b64/line b16s/line | bits/key  rate %%    predicted\n");
+}
+
+void print_row(const Row& row) {
+  const LayoutTimes& t = row.times;
+  std::printf(
+      "%-4s %.3f %7.1f %6.1f %8.2f | %9.1f %5.1f %5.1f %5.1f %5.1f | %10.1f %5.1f %5.1f | %5.2f "
+      "%8.2f "
+      "%9.2f | %8.2f %9.6f %9.6f\n",
+      filter::shape_of(t.layout).name.data(),
+      t.load,
+      t.insert_ns,
+      t.erase_ns,
+      t.build_seconds,
+      t.negative.single,
+      t.negative.batch16,
+      t.negative.batch64,
+      t.negative.batch16_scalar,
+      t.negative.batch64_scalar,
+      t.positive.single,
+      t.positive.batch16,
+      t.positive.batch64,
+      t.negative.single / row.memory.dependent_ns,
+      t.negative.batch64 / row.memory.line_ns,
+      t.negative.batch16_scalar / row.memory.line_ns,
+      t.bits_per_key,
+      t.false_positive_rate * 100,
+      t.predicted_rate * 100);
+  std::fflush(stdout);
+}
+
+void write_times(std::FILE* file, const char* name, const LookupTimes& times) {
+  std::fprintf(file,
+               "\"%s\":{\"single\":%.2f,\"batch16\":%.2f,\"batch64\":%.2f,\"batch16_scalar\":%.2f,"
+               "\"batch64_scalar\":%.2f},",
+               name,
+               times.single,
+               times.batch16,
+               times.batch64,
+               times.batch16_scalar,
+               times.batch64_scalar);
+}
+
+bool write_json(const std::string& path, const std::vector<Row>& rows) {
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "filter_bench: %s: %s\n", path.c_str(), std::strerror(errno));
+    return false;
+  }
+  std::fprintf(file, "[");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const LayoutTimes& t = rows[i].times;
+    std::fprintf(file,
+                 "%s\n{\"layout\":\"%s\",\"keys\":%llu,\"load\":%.4f,\"insert_ns\":%.2f,"
+                 "\"erase_ns\":%.2f,\"build_seconds\":%.3f,",
+                 i == 0 ? "" : ",",
+                 filter::shape_of(t.layout).name.data(),
+                 static_cast<unsigned long long>(t.keys),
+                 t.load,
+                 t.insert_ns,
+                 t.erase_ns,
+                 t.build_seconds);
+    write_times(file, "negative_ns", t.negative);
+    write_times(file, "positive_ns", t.positive);
+    std::fprintf(file,
+                 "\"dependent_line_ns\":%.2f,\"prefetched_line_ns\":%.2f,\"bits_per_key\":%.3f,"
+                 "\"false_positive_rate\":%.8f,\"predicted_rate\":%.8f,\"false_negatives\":%llu}",
+                 rows[i].memory.dependent_ns,
+                 rows[i].memory.line_ns,
+                 t.bits_per_key,
+                 t.false_positive_rate,
+                 t.predicted_rate,
+                 static_cast<unsigned long long>(t.false_negatives));
+  }
+  std::fprintf(file, "\n]\n");
+  return std::fclose(file) == 0;
+}
+
+std::uint64_t run_churn(std::uint64_t lookups) {
+  const auto churn = filter::testing::run_churn({.lookups = lookups});
+  std::printf(
+      "\nchurn, W12 at 0.95, 20,000 keys: %llu look-ups, %llu changes, %llu moves: %llu hidden%s\n",
+      static_cast<unsigned long long>(churn.lookups),
+      static_cast<unsigned long long>(churn.changes),
+      static_cast<unsigned long long>(churn.moves),
+      static_cast<unsigned long long>(churn.hidden),
+      churn.full ? " (overfilled: proves nothing)" : "");
+  return churn.hidden + (churn.full ? 1 : 0);
+}
+
+std::vector<Row> measure(const std::vector<std::uint64_t>& key_counts) {
+  std::vector<Row> rows;
+  for (const std::uint64_t keys : key_counts) {
+    const auto bytes = sizing_for(filter::Layout::w12, keys, filter::DeleteMode::trusted).bytes();
+    const MemoryCost memory = measure_memory(bytes);
+    print_head(keys, memory);
+    for (const filter::Layout layout : filter::kLayouts) {
+      rows.push_back({measure_layout(layout, keys), memory});
+      print_row(rows.back());
+    }
+  }
+  return rows;
+}
+
+int run(const Options& options) {
+  const std::vector<Row> rows = measure(options.keys);
+  std::uint64_t false_negatives = run_churn(options.churn);
+  const Row* last = nullptr;
+  for (const Row& row : rows) {
+    false_negatives += row.times.false_negatives;
+    last = row.times.layout == filter::Layout::w12 ? &row : last;
+  }
+  if (!options.json.empty() && !write_json(options.json, rows)) {
+    return 1;
+  }
+  std::printf(
+      "bench-filter: keys=%llu layout=W12 neg64_over_line=%.2f neg1_over_dependent=%.3f "
+      "insert_ns=%.1f "
+      "bits_per_key=%.2f fpr=%.6f false_negatives=%llu\n",
+      static_cast<unsigned long long>(last->times.keys),
+      last->times.negative.batch64 / last->memory.line_ns,
+      last->times.negative.single / last->memory.dependent_ns,
+      last->times.insert_ns,
+      last->times.bits_per_key,
+      last->times.false_positive_rate,
+      static_cast<unsigned long long>(false_negatives));
+  return false_negatives == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace cuckooguard::bench
+
+int main(int argc, char** argv) {
+  cuckooguard::bench::Options options;
+  if (!cuckooguard::bench::parse(argc, argv, options)) {
+    std::fputs(cuckooguard::bench::kUsage, stderr);
+    return 64;
+  }
+  return cuckooguard::bench::run(options);
+}
