@@ -103,8 +103,8 @@ void read_table(const Reading& reading,
   }
   const Section table(reading, *entry, schema::kTable);
   table.require("from");
-  table.read_text("from", result.source.from);
-  table.read_text("table", result.source.table);
+  table.read("from", result.source.from, parse_text);
+  table.read("table", result.source.table, parse_text);
   read_columns(reading, table, result.keys, result.source.columns);
   places.from = table.place_of("from");
   places.table = table.place_of("table");

@@ -19,17 +19,10 @@ constexpr std::array kFileFormats = {Choice<FileFormat>{"lines", FileFormat::lin
 constexpr milliseconds kMaxLagMin = 10ms;
 constexpr milliseconds kMaxLagMax = 1h;
 
-void read_path(const Section& section, std::string& path) {
-  const Entry* const entry = section.require("path");
-  section.read_text("path", path);
-  if (entry != nullptr && entry->value.kind == Node::Kind::scalar && path.empty()) {
-    section.report(*entry, "is empty");
-  }
-}
-
 SqliteSource read_sqlite(const Section& section, milliseconds max_lag) {
   SqliteSource sqlite;
-  read_path(section, sqlite.path);
+  section.require("path");
+  section.read("path", sqlite.path, parse_text);
   const milliseconds automatic = max_lag / kPollsPerMaxLag;
   sqlite.poll_every = automatic;
   section.read("poll_every", sqlite.poll_every, [&](std::string_view text) -> Parsed<milliseconds> {
@@ -49,7 +42,8 @@ SqliteSource read_sqlite(const Section& section, milliseconds max_lag) {
 
 FileSource read_file(const Section& section) {
   FileSource file;
-  read_path(section, file.path);
+  section.require("path");
+  section.read("path", file.path, parse_text);
   section.read_choice("format", file.format, kFileFormats);
   return file;
 }

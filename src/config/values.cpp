@@ -144,6 +144,13 @@ Parsed<double> parse_fraction(std::string_view text) {
   return *number / 100;
 }
 
+Parsed<std::string> parse_text(std::string_view text) {
+  if (text.empty()) {
+    return unexpected("is empty");
+  }
+  return std::string(text);
+}
+
 Parsed<bool> parse_bool(std::string_view text) {
   if (text != "true" && text != "false") {
     return unexpected("is neither true nor false");

@@ -32,6 +32,7 @@ Parsed<std::chrono::milliseconds> parse_duration(std::string_view text);  // 500
 Parsed<std::uint64_t> parse_bytes(std::string_view text);                 // 512B, 64KiB, 1MiB, 2GiB
 Parsed<std::uint64_t> parse_count(std::string_view text);                 // 20, 10k, 20M, 1G
 Parsed<double> parse_fraction(std::string_view text);                     // 0.2% -> 0.002
+Parsed<std::string> parse_text(std::string_view text);                    // anything but nothing
 Parsed<bool> parse_bool(std::string_view text);                           // true, false
 Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path
 Parsed<AbsentReply> parse_absent_reply(std::string_view text);  // nil, bytes:TEXT, hex:4a95

@@ -135,6 +135,9 @@ class TreeBuilder : public YAML::EventHandler {
     }
     parent.has_key = false;
     Entry entry = std::move(parent.key);
+    if (node.kind == Node::Kind::null) {
+      node.place = entry.place;  // yaml-cpp tells that of what comes next
+    }
     entry.value = std::move(node);
     const auto [first, is_new] = parent.lines.emplace(entry.key, entry.place.line);
     if (is_new) {
@@ -215,6 +218,8 @@ std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
     report.add(*place, "is not UTF-8 text");
     return std::nullopt;
   }
+  // yaml-cpp 0.7 takes the end of the file for the end of an open quote, if the last line ends.
+  yaml = yaml.substr(0, yaml.find_last_not_of(" \t\r\n") + 1);
   TreeBuilder builder(report);
   try {
     std::ispanstream input(std::span<const char>(yaml.data(), yaml.size()));

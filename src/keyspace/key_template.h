@@ -39,10 +39,9 @@ enum class ValueType : std::uint8_t { text, text_ci, uint64, int64 };
 struct Placeholder {
   std::string name;  // "_" for a wildcard
   ValueType type = ValueType::text;
-  bool rest = false;      // to the end of the key, ':' included
-  bool wildcard = false;  // `{_}`: no part of the identity
-  std::string
-      literal_after;  // the literal between this placeholder and the next, or the suffix; may be empty at the end
+  bool rest = false;          // to the end of the key, ':' included
+  bool wildcard = false;      // `{_}`: no part of the identity
+  std::string literal_after;  // up to the next placeholder, or the key's suffix (may be empty)
 };
 
 struct TemplateError {
@@ -54,10 +53,11 @@ struct TemplateError {
 enum class TemplateFit : std::uint8_t {
   none,            // not a key of this template
   whole,           // every value is what its type asks for
-  not_an_integer,  // the shape is right, but an integer is not canonical: `007`, `7abc`, out of range
-  uncertain,  // the shape is right, but equality is the database's to decide (|ci and not printable ASCII), or a
-  // wildcard could end in more than one place
+  not_an_integer,  // the shape is right, but an integer is not canonical
+  uncertain,       // the shape is right, but the parse may be wrong: see below
 };
+// uncertain: |ci and not printable ASCII, so that equality is the database's to decide; or a wildcard could end in more
+// than one place, so that the values behind it are not sure.
 
 struct TemplateValues {
   std::array<std::string_view, kPlaceholdersMax> texts;  // one per placeholder, wildcards included

@@ -54,8 +54,7 @@ struct Lookup {
   Kind kind = Kind::unguarded;
   std::uint32_t ns = 0;
   std::string_view identity;
-  std::optional<std::uint64_t>
-      number;  // the identity, where it is one integer that is not negative
+  std::optional<std::uint64_t> number;  // the identity, where it is one integer from 0
 };
 
 struct RowIdentity {
@@ -68,8 +67,8 @@ struct RowError {
     does_not_parse_back,  // the key rendered from the row is unguarded, or impossible
     other_namespace,      // it is a key of another namespace
     other_identity,       // it carries other values than the row's
-    not_printable,  // |ci, and the row has other than printable ASCII: the database may equate it with ASCII text
-    blank,  // |ci, and nothing is left without trailing spaces
+    not_printable,  // |ci, and other than printable ASCII: the database may equate it with ASCII
+    blank,          // |ci, and nothing is left without trailing spaces
   };
   Reason reason;
   std::size_t template_index;

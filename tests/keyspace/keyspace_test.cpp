@@ -150,7 +150,7 @@ TEST(Keyspace, errors_come_back_with_nothing_built) {
 TEST(Keyspace, agrees_with_the_reference_on_random_keys) {
   testing::Random random(99);
   int guarded = 0;
-  for (int i = 0; i < 1'500; ++i) {
+  for (int i = 0; i < 700; ++i) {
     const auto namespaces = testing::random_namespaces(random, "ab:-");
     const Keyspace keyspace = must_build(namespaces);
     IdentityBuffer scratch;
@@ -173,7 +173,7 @@ TEST(Keyspace, agrees_with_the_reference_on_random_keys) {
           << testing::text_of(namespaces) << " on \"" << key << '"';
     }
   }
-  EXPECT_GT(guarded, 2'000) << "the random keys hardly ever match: the test shows nothing";
+  EXPECT_GT(guarded, 1'000) << "the random keys hardly ever match: the test shows nothing";
 }
 
 }  // namespace

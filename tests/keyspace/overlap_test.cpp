@@ -76,12 +76,12 @@ TEST(Overlap, prefixes_may_differ_in_length) {
 
 TEST(Overlap, agrees_with_brute_force_over_short_keys) {
   constexpr std::string_view kAlphabet = "ab:-0";
-  constexpr std::size_t kBytesMax = 6;
+  constexpr std::size_t kBytesMax = 5;
   const std::vector<std::string> keys = all_keys(kAlphabet, kBytesMax);
   testing::Random random(20240602);
   int overlapping = 0;
   int apart = 0;
-  while (overlapping + apart < 400) {
+  while (overlapping + apart < 250) {
     const auto left = testing::random_template(random, "a:-0");
     const auto right = testing::random_template(random, "a:-0");
     if (!left || !right) {
@@ -102,8 +102,8 @@ TEST(Overlap, agrees_with_brute_force_over_short_keys) {
     }
     ++(found ? overlapping : apart);
   }
-  EXPECT_GT(overlapping, 50);
-  EXPECT_GT(apart, 50);
+  EXPECT_GT(overlapping, 25);
+  EXPECT_GT(apart, 25);
 }
 
 TEST(Overlap, wildcards_take_whatever_an_application_puts_there) {

@@ -1,0 +1,128 @@
+#include "config/checks.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/parse.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::errors_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kSources =
+    "sources:\n"
+    "  shop: { type: sqlite, path: /x }\n"
+    "  ids: { type: file, path: /y }\n"
+    "  table: { type: file, path: /z, format: csv }\n"
+    "namespaces:\n";
+
+// Lines 6 and on are `namespaces`.
+std::vector<std::string> errors_with(std::string_view namespaces) {
+  return errors_of(std::string(kSources).append(namespaces));
+}
+
+TEST(Checks, a_source_must_exist) {
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: shpo, table: t } }\n"),
+              ElementsAre("6:39: from: there is no source \"shpo\", did you mean \"shop\"?"));
+  EXPECT_THAT(errors_of("namespaces:\n  a: { keys: 'a:{b}', source: { from: shop, table: t } }\n"),
+              ElementsAre("2:39: from: there is no source \"shop\""));
+}
+
+TEST(Checks, a_source_that_could_not_be_read_exists) {
+  EXPECT_THAT(errors_of("sources: { shop: { type: nosql } }\n"
+                        "namespaces:\n"
+                        "  a: { keys: 'a:{b}', source: { from: shop, table: t } }\n"),
+              ElementsAre(HasSubstr("1:26: type: \"nosql\"")));
+}
+
+TEST(Checks, a_source_may_be_unused) {
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: shop, table: t } }\n"), IsEmpty());
+}
+
+TEST(Checks, a_database_needs_a_table_and_a_file_has_none) {
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: shop } }\n"),
+              ElementsAre(HasSubstr("6:23: table is missing here")));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids, table: t } }\n"),
+              ElementsAre("6:51: table: source ids is a file, which has none"));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids } }\n"), IsEmpty());
+}
+
+TEST(Checks, a_file_of_lines_has_one_value_per_row) {
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}:{c}', source: { from: ids } }\n"),
+              ElementsAre(HasSubstr(
+                  "6:3: source ids has one value per line, but the keys have 2 placeholders")));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}:{c}', source: { from: table } }\n"), IsEmpty());
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{_}:{c}', source: { from: ids } }\n"), IsEmpty());
+}
+
+TEST(Checks, templates_that_contradict_are_reported_at_their_lines) {
+  EXPECT_THAT(
+      errors_with("  a: { keys: 'user:{b}', source: { from: ids } }\n"
+                  "  b:\n"
+                  "    keys:\n"
+                  "      - \"order:{b}\"\n"
+                  "      - \"user:{b}\"\n"
+                  "    source: { from: ids }\n"),
+      ElementsAre(HasSubstr(
+          "10:9: keys: \"user:{b}\" can match the same key as \"user:{b}\", for example ")));
+}
+
+TEST(Checks, templates_of_one_namespace_must_agree) {
+  EXPECT_THAT(errors_with("  a: { keys: [ 'a:{b}', 'c:{d}' ], source: { from: table } }\n"),
+              ElementsAre(HasSubstr("6:25: keys: \"c:{d}\" does not name {b}")));
+}
+
+TEST(Checks, a_bad_template_does_not_move_the_blame_of_the_others) {
+  const auto errors = errors_with(
+      "  a: { keys: '{', source: { from: ids } }\n"
+      "  b: { keys: 'user:{b}', source: { from: ids } }\n"
+      "  c: { keys: [ '{', 'user:{b}' ], source: { from: ids } }\n");
+  EXPECT_THAT(errors,
+              ElementsAre(HasSubstr("6:15: keys: "),
+                          HasSubstr("8:17: keys: "),
+                          HasSubstr("8:21: keys: \"user:{b}\" can match")));
+}
+
+TEST(Checks, a_window_of_fresh_ids_needs_an_integer_identity) {
+  EXPECT_THAT(
+      errors_with("  a: { keys: 'a:{b}', fresh_ids: 5, source: { from: ids } }\n"),
+      ElementsAre(HasSubstr("6:34: fresh_ids: a number needs keys with one integer placeholder")));
+  EXPECT_THAT(
+      errors_with("  a: { keys: 'a:{b:int64}:{c}', fresh_ids: 5, source: { from: table } }\n"),
+      ElementsAre(HasSubstr("fresh_ids")));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b:int64}', fresh_ids: 5, source: { from: ids } }\n"),
+              IsEmpty());
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', fresh_ids: 0, source: { from: ids } }\n"),
+              IsEmpty());
+}
+
+TEST(Checks, the_guard_may_not_be_its_own_upstream) {
+  const auto is_loop = [](const std::string& listen, const std::string& upstream) {
+    const auto errors = errors_of("listen: '" + listen + "'\nupstream: '" + upstream + "'\n");
+    return errors.size() == 1 && errors[0].find("1:9: listen: ") == 0;
+  };
+  EXPECT_TRUE(is_loop("127.0.0.1:6379", "127.0.0.1:6379"));
+  EXPECT_TRUE(is_loop("localhost:6379", "127.0.0.1:6379"));
+  EXPECT_TRUE(is_loop("0.0.0.0:6379", "127.0.0.1:6379"));
+  EXPECT_TRUE(is_loop("[::]:6379", "localhost:6379"));
+  EXPECT_TRUE(is_loop("unix:/r.sock", "unix:/r.sock"));
+  EXPECT_TRUE(is_loop("redis.local:6379", "redis.local:6379"));
+  EXPECT_FALSE(is_loop("127.0.0.1:6380", "127.0.0.1:6379"));
+  EXPECT_FALSE(is_loop("127.0.0.1:6379", "127.0.0.2:6379"));
+  EXPECT_FALSE(is_loop("0.0.0.0:6379", "redis:6379"));
+  EXPECT_FALSE(is_loop("unix:/a.sock", "unix:/b.sock"));
+}
+
+TEST(Checks, the_guards_default_address_counts_too) {
+  EXPECT_THAT(errors_of("upstream: 127.0.0.1:6380\n"),
+              ElementsAre(HasSubstr("1:1: listen: 127.0.0.1:6380 is also the upstream")));
+}
+
+}  // namespace
+}  // namespace cuckooguard::config

@@ -1,0 +1,158 @@
+#include "config/config_file.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/parse.h"
+#include "config/yaml_tree.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using testing::config_of;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::errors_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+TEST(ConfigFile, an_empty_file_is_all_defaults) {
+  const Config config = config_of("");
+  EXPECT_EQ(config.listen, Config{}.listen);
+  EXPECT_EQ(config.upstream, Upstream{});
+  EXPECT_EQ(config.limits, Limits{});
+  EXPECT_EQ(config.workers, 0U);
+  EXPECT_EQ(config.drain_timeout, 10s);
+}
+
+TEST(ConfigFile, every_setting_arrives) {
+  const Config config = config_of(
+      "listen: unix:/run/guard.sock\n"
+      "upstream:\n"
+      "  address: redis:6379\n"
+      "  mode: pinned\n"
+      "  connect_timeout: 200ms\n"
+      "  control: { username: guard, password_file: /run/secrets/redis }\n"
+      "sources:\n"
+      "limits: { max_clients: 5, client_output_soft: 64KiB, inflight_per_client: 7 }\n"
+      "log: { level: debug }\n"
+      "workers: 3\n"
+      "drain_timeout: 0s\n");
+  EXPECT_EQ(config.listen.text(), "unix:/run/guard.sock");
+  EXPECT_EQ(
+      config.upstream,
+      (Upstream{
+          {"redis", 6379, ""}, UpstreamMode::pinned, 200ms, {"guard", "", "/run/secrets/redis"}}));
+  EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 7}));
+  EXPECT_EQ(config.log.level, LogLevel::debug);
+  EXPECT_EQ(config.workers, 3U);
+  EXPECT_EQ(config.drain_timeout, 0ms);
+}
+
+TEST(ConfigFile, upstream_has_a_short_form) {
+  EXPECT_EQ(config_of("upstream: redis:1\n").upstream.address, (Address{"redis", 1, ""}));
+  EXPECT_EQ(config_of("upstream: '${REDIS:-redis:2}'\n").upstream.address.port, 2);
+  EXPECT_THAT(errors_of("upstream: redis:0\n"), ElementsAre(HasSubstr("no port from 1 to 65535")));
+  EXPECT_THAT(errors_of("upstream: [ redis:1 ]\n"),
+              ElementsAre(HasSubstr("1:11: upstream must hold keys with values")));
+}
+
+TEST(ConfigFile, all_errors_come_at_once_in_the_files_order) {
+  EXPECT_THAT(errors_of("workers: many\n"
+                        "upstrem: redis:1\n"
+                        "limits: { max_clients: 0, max_client: 5 }\n"
+                        "log: { level: inf }\n"
+                        "log: { level: info }\n"
+                        "drain_timeout: 5\n"),
+              ElementsAre(HasSubstr("1:10: workers: \"many\" cannot be read"),
+                          "2:1: unknown key upstrem, did you mean \"upstream\"?",
+                          "3:24: max_clients: \"0\" must be from 1 to 1M",
+                          "3:27: unknown key max_client, did you mean \"max_clients\"?",
+                          "4:15: level: \"inf\" is unknown, did you mean \"info\"?",
+                          "5:1: log is here a second time; the first is in line 4",
+                          HasSubstr("6:16: drain_timeout: \"5\" has no unit")));
+}
+
+TEST(ConfigFile, timeouts_of_zero_would_hide_a_dead_redis) {
+  EXPECT_THAT(errors_of("upstream: { address: redis:1, connect_timeout: 0s }\n"),
+              ElementsAre(HasSubstr("connect_timeout: \"0s\" must be from 1ms")));
+}
+
+TEST(ConfigFile, control_takes_one_password) {
+  EXPECT_EQ(config_of("upstream: { control: { password: '${PW}' } }\n", {{"PW", "hunter2"}})
+                .upstream.control.password,
+            "hunter2");
+  EXPECT_THAT(errors_of("upstream: { control: { password: a, password_file: /b } }\n"),
+              ElementsAre("1:52: password_file and password are both here; one of them is enough"));
+  EXPECT_THAT(errors_of("upstream: { control: { username: a } }\n"),
+              ElementsAre(HasSubstr("username needs a password")));
+}
+
+// Each of these is wrong in another way, and holds the secret `hunter2` where an operator may put it by mistake.
+TEST(ConfigFile, secrets_are_never_part_of_a_diagnostic) {
+  for (const std::string yaml : {
+           "upstream: { control: { password: hunter2, password_file: /x } }\n",
+           "upstream: { control: { password: [ hunter2 ] } }\n",
+           "upstream: { control: { pasword: hunter2 } }\n",
+           "upstream: { control: { password hunter2 } }\n",
+           "upstream: { control: { password, hunter2 } }\n",
+           "upstream: { control: password=hunter2 }\n",
+           "upstream: { control: { username: hunter2 } }\n",
+           "upstream: { control: { password: '${hunter2 }' } }\n",
+           "upstream: { control: { password: '${PW:-hunter2' } }\n",
+           "upstream: { control: { password: *hunter2 } }\n",
+           "upstream: { control: { password: &hunter2 } }\n",
+           "upstream: { control: { password: !hunter2 } }\n",
+           "upstream: { control: { password: \"hunter2 } }\n",
+           "upstream: { control: { password: %hunter2 } }\n",
+           "upstream: { control: { password: @hunter2 } }\n",
+           "upstream: { control: { password: {hunter2} } }\n",
+           "upstream: { control: { password: hunter2: } }\n",
+           "upstream:\n  control:\n    password: hunter2\n   other: x\n",
+           "upstream: redis://:hunter2@redis:6379\n",
+           "upstream: ':hunter2@redis:6379'\n",
+           "upstream: '${PW}'\n",
+           "listen: '${PW}'\n",
+           "log: { level: '${PW}' }\n",
+           "workers: '${PW}'\n",
+       }) {
+    EXPECT_THAT(errors_of(yaml, {{"PW", "hunter2"}}),
+                AllOf(Not(IsEmpty()), Each(Not(HasSubstr("hunter2")))))
+        << yaml;
+  }
+}
+
+TEST(ConfigFile, names_and_places_of_a_broken_file_are_told) {
+  const auto broken = parse_config("a: [\n", "dir/guard.yaml", testing::lookup_in({}));
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error()[0].text(), HasSubstr("dir/guard.yaml:1:5: "));
+}
+
+TEST(ConfigFile, a_file_that_cannot_be_read_is_a_diagnostic) {
+  const auto missing = load_config("/nonexistent/guard.yaml");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error()[0].text(),
+            "/nonexistent/guard.yaml: cannot be read: No such file or directory");
+  EXPECT_FALSE(load_config("/"));
+}
+
+TEST(ConfigFile, an_endless_file_is_refused_and_not_read_to_its_end) {
+  const auto endless = load_config("/dev/zero");
+  ASSERT_FALSE(endless);
+  EXPECT_THAT(endless.error()[0].text(), HasSubstr("is larger than"));
+}
+
+TEST(ConfigFile, a_top_level_that_is_no_mapping_is_refused) {
+  EXPECT_THAT(errors_of("just text\n"),
+              ElementsAre(HasSubstr("1:1: the top level must hold keys with values")));
+  EXPECT_THAT(errors_of("- a\n"),
+              ElementsAre(HasSubstr("1:1: the top level must hold keys with values")));
+}
+
+}  // namespace
+}  // namespace cuckooguard::config

@@ -1,0 +1,163 @@
+#include "config/read_namespace.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/parse.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using testing::errors_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using testing::with_namespace;
+
+Namespace namespace_of(std::string_view settings) {
+  return testing::config_of(with_namespace(settings)).namespaces.at(0);
+}
+
+// Only the lines behind with_namespace's own six.
+std::vector<std::string> namespace_errors(std::string_view settings) {
+  return errors_of(with_namespace(settings));
+}
+
+TEST(ReadNamespace, what_is_left_out_has_its_default) {
+  const Namespace users = namespace_of("");
+  EXPECT_EQ(users.name, "users");
+  EXPECT_EQ(users.keys.at(0).text(), "user:{id:uint64}");
+  EXPECT_EQ(users.mode, Mode::observe);
+  EXPECT_EQ(users.absent_reply, std::nullopt);
+  EXPECT_EQ(users.db, 0);
+  EXPECT_FALSE(users.strict);
+  EXPECT_EQ(users.fresh_ids, FreshIds{});
+  EXPECT_EQ(users.filter, Filter{});
+  EXPECT_EQ(users.overlay, Overlay{});
+}
+
+TEST(ReadNamespace, every_setting_arrives) {
+  const Namespace users = namespace_of(
+      "    mode: enforce\n"
+      "    absent_reply: 'bytes:*'\n"
+      "    db: 3\n"
+      "    strict: true\n"
+      "    fresh_ids: 500\n"
+      "    filter: { false_positive_rate: 1%, capacity: 20M }\n"
+      "    overlay: { ttl: 2m, max_keys: 5k }\n");
+  EXPECT_EQ(users.mode, Mode::enforce);
+  EXPECT_EQ(users.absent_reply, (AbsentReply{false, "*"}));
+  EXPECT_EQ(users.db, 3);
+  EXPECT_TRUE(users.strict);
+  EXPECT_EQ(users.fresh_ids, (FreshIds{FreshIds::Kind::window, 500}));
+  EXPECT_EQ(users.filter, (Filter{0.01, 20'000'000}));
+  EXPECT_EQ(users.overlay, (Overlay{120s, 5000}));
+}
+
+TEST(ReadNamespace, columns_are_the_placeholders_where_they_are_left_out) {
+  const Config config = testing::config_of(
+      "sources: { shop: { type: sqlite, path: /x } }\n"
+      "namespaces:\n"
+      "  orders:\n"
+      "    keys: [ 'o:{tenant}:{_}:{id}', '{id}/{tenant}' ]\n"
+      "    source: { from: shop, table: orders, columns: { id: order_id } }\n");
+  EXPECT_THAT(config.namespaces.at(0).source.columns,
+              ElementsAre(Pair("id", "order_id"), Pair("tenant", "tenant")));
+  EXPECT_EQ(config.namespaces.at(0).source.table, "orders");
+  EXPECT_EQ(config.namespaces.at(0).source.from, "shop");
+}
+
+TEST(ReadNamespace, columns_of_unknown_placeholders_are_refused) {
+  EXPECT_THAT(errors_of("sources: { shop: { type: sqlite, path: /x } }\n"
+                        "namespaces:\n"
+                        "  users:\n"
+                        "    keys: 'user:{user_id}'\n"
+                        "    source: { from: shop, table: user, columns: { userid: id } }\n"),
+              ElementsAre("5:51: columns: no template in keys has a placeholder \"userid\", did "
+                          "you mean \"user_id\"?"));
+}
+
+TEST(ReadNamespace, columns_must_be_a_mapping_of_texts) {
+  const std::string start =
+      "sources: { shop: { type: sqlite, path: /x } }\n"
+      "namespaces:\n"
+      "  users:\n"
+      "    keys: 'user:{id}'\n";
+  EXPECT_THAT(errors_of(start + "    source: { from: shop, table: user, columns: id }\n"),
+              ElementsAre(HasSubstr("5:49: columns must be a mapping")));
+  EXPECT_THAT(
+      errors_of(start + "    source: { from: shop, table: user, columns: { id: [ a ] } }\n"),
+      ElementsAre("5:55: id must be one value"));
+}
+
+TEST(ReadNamespace, a_bad_template_is_reported_at_the_byte) {
+  EXPECT_THAT(errors_of("namespaces:\n"
+                        "  users:\n"
+                        "    keys: [ 'user:{id}', \"user:{id\", x ]\n"
+                        "    source: { from: shop }\n"),
+              ::testing::Contains(HasSubstr("3:32: keys: \"user:{id\" has a '{' without its '}'")));
+  EXPECT_THAT(errors_of("namespaces:\n"
+                        "  users:\n"
+                        "    keys: user:{id:int}\n"
+                        "    source: { from: shop }\n"),
+              ::testing::Contains(HasSubstr(
+                  "3:19: keys: \"user:{id:int}\" has \":int\" behind a placeholder's name")));
+}
+
+TEST(ReadNamespace, enforce_needs_an_absent_reply_and_the_error_explains_the_choice) {
+  const auto errors = namespace_errors("    mode: enforce\n");
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_THAT(errors[0], HasSubstr("7:11: mode enforce needs absent_reply"));
+  for (const char* const choice : {"nil", "\"bytes:TEXT\"", "\"hex:DIGITS\"", "mode: observe"}) {
+    EXPECT_THAT(errors[0], HasSubstr(choice));
+  }
+  EXPECT_EQ(std::ranges::count(errors[0], '\n'), 3) << "four lines";
+  EXPECT_THAT(namespace_errors("    mode: observe\n"), IsEmpty());
+  EXPECT_THAT(namespace_errors("    mode: bypass\n"), IsEmpty());
+}
+
+TEST(ReadNamespace, a_wrong_absent_reply_is_not_also_a_missing_one) {
+  EXPECT_THAT(namespace_errors("    mode: enforce\n    absent_reply: go-zero\n"),
+              ElementsAre("8:19: absent_reply: \"go-zero\" is no absent reply: write nil, "
+                          "bytes:TEXT or hex:DIGITS"));
+}
+
+TEST(ReadNamespace, strict_needs_an_integer) {
+  EXPECT_THAT(
+      errors_of(
+          "sources: { shop: { type: sqlite, path: /x } }\n"
+          "namespaces:\n"
+          "  users: { keys: 'user:{id}', strict: true, source: { from: shop, table: user } }\n"),
+      ElementsAre(HasSubstr("3:39: strict: true needs an integer in keys")));
+}
+
+TEST(ReadNamespace, values_out_of_range_are_refused) {
+  EXPECT_THAT(namespace_errors("    db: 2147483648\n"), ElementsAre(HasSubstr("7:9: db: ")));
+  EXPECT_THAT(namespace_errors("    filter: { false_positive_rate: 0% }\n"),
+              ElementsAre(HasSubstr("from 0.0001% to 10%")));
+  EXPECT_THAT(namespace_errors("    filter: { false_positive_rate: 11% }\n"),
+              ElementsAre(HasSubstr("from 0.0001% to 10%")));
+  EXPECT_THAT(namespace_errors("    filter: { capacity: 0 }\n"),
+              ElementsAre(HasSubstr("must be auto, or from 1")));
+  EXPECT_THAT(namespace_errors("    overlay: { ttl: 1500ms }\n"),
+              ElementsAre(HasSubstr("must be whole seconds")));
+  EXPECT_THAT(namespace_errors("    overlay: { ttl: 0s }\n"),
+              ElementsAre(HasSubstr("must be from 1s to 1d")));
+  EXPECT_THAT(namespace_errors("    overlay: { max_keys: 0 }\n"),
+              ElementsAre(HasSubstr("must be from 1 to 1G")));
+}
+
+TEST(ReadNamespace, needs_keys_and_a_source) {
+  EXPECT_THAT(errors_of("namespaces:\n  users: { mode: bypass }\n"),
+              ElementsAre("2:3: keys is missing here", "2:3: source is missing here"));
+  EXPECT_THAT(errors_of("namespaces:\n  users: { keys: 'a:{b}', source: { table: c } }\n"),
+              ElementsAre("2:27: from is missing here"));
+}
+
+}  // namespace
+}  // namespace cuckooguard::config

@@ -1,0 +1,100 @@
+#include "config/read_source.h"
+
+#include <string>
+#include <variant>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/parse.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using testing::errors_of;
+using ::testing::HasSubstr;
+
+Source source_of(std::string_view settings) {
+  return testing::config_of("sources:\n  shop: { " + std::string(settings) + " }\n").sources.at(0);
+}
+
+std::vector<std::string> source_errors(std::string_view settings) {
+  return errors_of("sources:\n  shop: { " + std::string(settings) + " }\n");
+}
+
+TEST(ReadSource, sqlite_needs_a_path_and_has_defaults_for_the_rest) {
+  EXPECT_EQ(source_of("type: sqlite, path: /x.db"),
+            (Source{"shop", SqliteSource{"/x.db", 250ms}, 1s}));
+}
+
+TEST(ReadSource, polling_follows_max_lag_unless_it_is_set) {
+  EXPECT_EQ(
+      std::get<SqliteSource>(source_of("type: sqlite, path: /x, max_lag: 200ms").kind).poll_every,
+      50ms);
+  EXPECT_EQ(std::get<SqliteSource>(
+                source_of("type: sqlite, path: /x, max_lag: 200ms, poll_every: auto").kind)
+                .poll_every,
+            50ms);
+  EXPECT_EQ(std::get<SqliteSource>(source_of("type: sqlite, path: /x, poll_every: 500ms").kind)
+                .poll_every,
+            500ms);
+}
+
+TEST(ReadSource, polling_too_seldom_for_max_lag_is_refused) {
+  EXPECT_THAT(
+      source_errors("type: sqlite, path: /x, poll_every: 501ms"),
+      ElementsAre(HasSubstr("2:47: poll_every: \"501ms\" must be from 1ms to half of max_lag")));
+  EXPECT_THAT(source_errors("type: sqlite, path: /x, poll_every: 0ms"),
+              ElementsAre(HasSubstr("must be from 1ms")));
+}
+
+TEST(ReadSource, files_have_a_format) {
+  EXPECT_EQ(source_of("type: file, path: /x"),
+            (Source{"shop", FileSource{"/x", FileFormat::lines}, 1s}));
+  EXPECT_EQ(source_of("type: file, path: /x, format: csv, max_lag: 1h"),
+            (Source{"shop", FileSource{"/x", FileFormat::csv}, 1h}));
+  EXPECT_THAT(source_errors("type: file, path: /x, format: cvs"),
+              ElementsAre(HasSubstr("format: \"cvs\" is unknown, did you mean \"csv\"?")));
+}
+
+TEST(ReadSource, the_type_decides_which_keys_there_are) {
+  EXPECT_THAT(source_errors("type: file, path: /x, poll_every: 1s"),
+              ElementsAre(HasSubstr("unknown key poll_every in sources.* of type file; it belongs "
+                                    "in sources.* of type sqlite")));
+  EXPECT_THAT(source_errors("type: sqlite, path: /x, format: csv"),
+              ElementsAre(HasSubstr("unknown key format")));
+}
+
+TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
+  EXPECT_THAT(source_errors("path: /x, format: csv"), ElementsAre("2:3: type is missing here"));
+  EXPECT_THAT(source_errors("type: mysql, path: /x"),
+              ElementsAre("2:17: type: \"mysql\" is unknown; valid: sqlite, file"));
+}
+
+TEST(ReadSource, a_path_is_needed) {
+  EXPECT_THAT(source_errors("type: sqlite"), ElementsAre("2:3: path is missing here"));
+  EXPECT_THAT(source_errors("type: file, path: ''"), ElementsAre(HasSubstr("path: \"\" is empty")));
+  EXPECT_THAT(source_errors("type: file, path: '${NOPE}'"),
+              ElementsAre(HasSubstr("variable NOPE")));
+}
+
+TEST(ReadSource, max_lag_is_bounded) {
+  EXPECT_THAT(source_errors("type: file, path: /x, max_lag: 9ms"),
+              ElementsAre(HasSubstr("must be from 10ms to 1h")));
+  EXPECT_THAT(source_errors("type: file, path: /x, max_lag: 61m"),
+              ElementsAre(HasSubstr("must be from 10ms to 1h")));
+}
+
+TEST(ReadSource, names_are_plain_and_sources_are_a_mapping) {
+  EXPECT_THAT(errors_of("sources:\n  'a b': { type: file, path: /x }\n"),
+              ElementsAre("2:3: a name in sources is 1 to 64 letters, digits, '_' and '-'"));
+  EXPECT_THAT(errors_of("sources: [ a ]\n"),
+              ElementsAre("1:10: sources must hold names with their settings"));
+  EXPECT_THAT(errors_of("sources:\n  shop: x\n"),
+              ::testing::Contains(HasSubstr("2:9: sources.* must hold keys")));
+}
+
+}  // namespace
+}  // namespace cuckooguard::config
