@@ -14,12 +14,10 @@ std::uint64_t GrowthWindow::next(std::uint64_t largest,
   if (!grows) {
     return 0;
   }
-  std::uint64_t inserts = 0;
-  if (largest_ && largest > *largest_) {
-    // Within one max_lag all of them count; over a longer time their average does.
-    const double lags = std::max(
-        1.0, std::chrono::duration<double>(elapsed) / std::chrono::duration<double>(max_lag_));
-    inserts = static_cast<std::uint64_t>(static_cast<double>(largest - *largest_) / lags);
+  std::uint64_t inserts = largest_ && largest > *largest_ ? largest - *largest_ : 0;
+  const double lags = elapsed / std::chrono::duration<double>(max_lag_);
+  if (lags > 1) {  // within one max_lag all of them count, over a longer time their average
+    inserts = static_cast<std::uint64_t>(static_cast<double>(inserts) / lags);
   }
   largest_ = largest;
   inserts_per_lag_ = std::max(inserts, inserts_per_lag_ / 2);

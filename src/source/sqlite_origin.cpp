@@ -246,12 +246,11 @@ std::expected<bool, SqliteError> SqliteOrigin::read_rows(Feed& feed,
     if (!*has_row) {
       return feed.complete() != Feed::Intake::too_small;
     }
-    const auto values = row.read(*statement);
-    if (!values) {
-      feed.refuse(values.error());
+    if (!row.read(*statement)) {
+      feed.refuse(row.refusal());
       return true;
     }
-    const auto intake = feed.add(*values);
+    const auto intake = feed.add(row.values());
     if (intake != Feed::Intake::taken) {
       return intake == Feed::Intake::refused;
     }

@@ -1,48 +1,52 @@
 #include "source/sqlite_rows.h"
 
 #include <charconv>
-#include <utility>
 
 namespace cuckooguard::source {
 
-std::expected<SqliteRow::Values, std::string> SqliteRow::read(const SqliteStatement& statement) {
+bool SqliteRow::read(const SqliteStatement& statement) {
   for (std::size_t column = 0; column < plan_.columns.size(); ++column) {
-    if (auto why = read_value(statement, column)) {
-      return std::unexpected(*std::move(why));
+    if (!read_value(statement, column)) {
+      return false;
     }
   }
-  return Values(values_.data(), plan_.columns.size());
+  return true;
 }
 
-// Why the value cannot be used, or nothing.
-std::optional<std::string> SqliteRow::read_value(const SqliteStatement& statement,
-                                                 std::size_t column) {
+bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column) {
   const int index = static_cast<int>(column);
-  const PlannedColumn& planned = plan_.columns[column];
   switch (statement.type(index)) {
     case SQLITE_NULL:
       values_[column].reset();
-      return std::nullopt;
+      return true;
     case SQLITE_INTEGER: {
-      if (planned.text_only) {
-        return "table \"" + plan_.table + "\" has the number " +
-               std::string(statement.bytes(index)) + " in column \"" + planned.name +
-               "\", which the key template takes for text; write {…:uint64} or {…:int64} there";
+      if (plan_.columns[column].text_only) {
+        return refuse(
+            "a number where the key template expects text; write {…:uint64} or {…:int64} there",
+            statement,
+            column);
       }
       auto& digits = digits_[column];
       const auto end =
           std::to_chars(digits.data(), digits.data() + digits.size(), statement.integer(index)).ptr;
       values_[column].emplace(digits.data(), static_cast<std::size_t>(end - digits.data()));
-      return std::nullopt;
+      return true;
     }
     case SQLITE_FLOAT:
-      return "table \"" + plan_.table + "\" has the floating point number " +
-             std::string(statement.bytes(index)) + " in column \"" + planned.name +
-             "\", which has no canonical text";
+      return refuse("a floating point number, which has no canonical text", statement, column);
     default:
       values_[column] = statement.bytes(index);
-      return std::nullopt;
+      return true;
   }
+}
+
+bool SqliteRow::refuse(std::string_view what,
+                       const SqliteStatement& statement,
+                       std::size_t column) {
+  refusal_ = "table \"" + plan_.table + "\" has " +
+             std::string(statement.bytes(static_cast<int>(column))) + " in column \"" +
+             plan_.columns[column].name + "\": " + std::string(what);
+  return false;
 }
 
 }  // namespace cuckooguard::source

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstddef>
-#include <expected>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,16 +25,21 @@ class SqliteRow {
 
   explicit SqliteRow(const TablePlan& plan) : plan_(plan) {}
 
-  std::expected<Values, std::string> read(const SqliteStatement& statement);
+  // False: there is a value that cannot be used, and refusal() says which.
+  bool read(const SqliteStatement& statement);
+  Values values() const { return {values_.data(), plan_.columns.size()}; }
+  const std::string& refusal() const { return refusal_; }
 
  private:
   static constexpr std::size_t kDigitsMax = 20;  // -9223372036854775808
 
-  std::optional<std::string> read_value(const SqliteStatement& statement, std::size_t column);
+  bool read_value(const SqliteStatement& statement, std::size_t column);
+  bool refuse(std::string_view what, const SqliteStatement& statement, std::size_t column);
 
   const TablePlan& plan_;
   std::array<std::optional<std::string_view>, keyspace::kPlaceholdersMax> values_;
   std::array<std::array<char, kDigitsMax>, keyspace::kPlaceholdersMax> digits_{};
+  std::string refusal_;
 };
 
 }  // namespace cuckooguard::source

@@ -2,8 +2,10 @@
 // test moves, and an observer that remembers.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -56,6 +58,17 @@ class Witness final : public Observer {
   void on_state(std::string_view ns, filter::State state, std::string_view why) override {
     const std::lock_guard lock(mutex_);
     reports_.push_back({std::string(ns), state, std::string(why)});
+    reported_.notify_all();
+  }
+
+  // Whether the namespace is reported to be in this state so many times.
+  bool wait_for(const std::string& ns, filter::State state, std::ptrdiff_t times = 1) {
+    std::unique_lock lock(mutex_);
+    return reported_.wait_for(lock, std::chrono::seconds(60), [&] {
+      return std::ranges::count_if(reports_, [&](const Report& report) {
+               return report.ns == ns && report.state == state;
+             }) >= times;
+    });
   }
 
   std::vector<Progress> progress() const {
@@ -82,6 +95,7 @@ class Witness final : public Observer {
 
  private:
   mutable std::mutex mutex_;
+  std::condition_variable reported_;
   std::vector<Progress> progress_;
   std::vector<Report> reports_;
 };

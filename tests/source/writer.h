@@ -1,6 +1,7 @@
 // The application's side of a SQLite database: a connection that may write.
 #pragma once
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -37,7 +38,9 @@ class Writer {
     }
   }
   // Waits for locks up to this long.
-  void be_patient(int milliseconds) { sqlite3_busy_timeout(database_, milliseconds); }
+  void be_patient(std::chrono::milliseconds longest) {
+    sqlite3_busy_timeout(database_, static_cast<int>(longest.count()));
+  }
 
  private:
   sqlite3* database_ = nullptr;

@@ -1,0 +1,129 @@
+#include "source/feed.h"
+
+#include <cstdint>
+#include <string>
+
+#include "source/bench.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using filter::State;
+using Intake = Feed::Intake;
+
+Intake add(Feed& feed, const std::string& value) {
+  const std::optional<std::string_view> view(value);
+  return feed.add(std::span(&view, 1));
+}
+
+TEST(Feed, a_filter_that_is_too_small_grows_until_every_row_is_in) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  constexpr int kRows = 20000;
+  int attempts = 0;
+  for (bool is_complete = false; !is_complete; ++attempts) {
+    ASSERT_LT(attempts, 30);
+    ASSERT_EQ(feed.begin(10), Intake::taken);  // a wrong estimate
+    Intake intake = Intake::taken;
+    for (int id = 0; id < kRows && intake == Intake::taken; ++id) {
+      intake = add(feed, std::to_string(id));
+    }
+    is_complete = intake == Intake::taken && feed.complete() == Intake::taken;
+  }
+  EXPECT_GT(attempts, 1);
+  for (int id = 0; id < kRows; ++id) {
+    ASSERT_TRUE(bench.has("user:" + std::to_string(id))) << id;
+  }
+  EXPECT_FALSE(bench.lives[0].current()->stats().full);
+}
+
+TEST(Feed, rows_with_one_identity_take_the_room_of_one) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  ASSERT_EQ(feed.begin(100), Intake::taken);
+  for (int i = 0; i < 100'000; ++i) {
+    ASSERT_EQ(add(feed, "7"), Intake::taken);
+  }
+  ASSERT_EQ(feed.complete(), Intake::taken);
+  EXPECT_EQ(bench.lives[0].current()->stats().fingerprints, 1U);
+}
+
+TEST(Feed, a_row_without_a_key_is_left_out) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  ASSERT_EQ(feed.begin(2), Intake::taken);
+  const std::optional<std::string_view> null;
+  EXPECT_EQ(feed.add(std::span(&null, 1)), Intake::taken);
+  EXPECT_EQ(add(feed, "8"), Intake::taken);
+  ASSERT_EQ(feed.complete(), Intake::taken);
+  EXPECT_EQ(bench.lives[0].current()->stats().items, 1U);
+}
+
+TEST(Feed, nothing_is_proven_for_a_load_that_was_not_completed) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  feed.prove(bench.clock.now());
+  EXPECT_FALSE(bench.is_fresh());
+  feed.begin(1);
+  ASSERT_EQ(feed.complete(), Intake::taken);
+  feed.prove(bench.clock.now());
+  EXPECT_TRUE(bench.is_fresh());
+  feed.expire();
+  EXPECT_FALSE(bench.is_fresh());
+  feed.begin(1);
+  feed.prove(bench.clock.now());
+  EXPECT_FALSE(bench.is_fresh());
+  ASSERT_EQ(add(feed, "seven"), Intake::refused);
+  feed.prove(bench.clock.now());
+  EXPECT_FALSE(bench.is_fresh());
+  EXPECT_EQ(bench.lives[0].state(), State::unsynced);
+}
+
+TEST(Feed, a_configured_capacity_is_the_least_there_is_room_for) {
+  Bench bench;
+  bench.namespaces[0].filter.capacity = 1'000'000;
+  Feed feed = std::move(bench.feeds().front());
+  feed.begin(10);
+  feed.complete();
+  EXPECT_GE(bench.lives[0].current()->sizing().capacity(), 1'000'000U);
+}
+
+TEST(Feed, progress_comes_ten_times_a_second_and_at_the_end) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  constexpr std::uint64_t kRows = 200'000;
+  feed.begin(kRows);
+  for (std::uint64_t id = 0; id < kRows; ++id) {
+    bench.clock.advance(std::chrono::microseconds(5));  // one second in all
+    add(feed, std::to_string(id));
+  }
+  feed.complete();
+  const auto progress = bench.witness.progress();
+  ASSERT_GE(progress.size(), 8U);
+  EXPECT_LE(progress.size(), 11U);
+  const Progress& middle = progress[4];
+  EXPECT_EQ(middle.ns, "users");
+  EXPECT_FALSE(middle.complete);
+  EXPECT_NEAR(middle.rows_per_second, 200'000, 2'000);
+  EXPECT_EQ(middle.rows_expected, kRows);
+  EXPECT_NEAR(middle.fraction, static_cast<double>(middle.rows) / kRows, 1e-9);
+  ASSERT_TRUE(middle.remaining.has_value());
+  const std::chrono::duration<double> whole = middle.elapsed + *middle.remaining;
+  EXPECT_NEAR(whole.count(), 1.0, 0.02);
+  EXPECT_TRUE(progress.back().complete);
+  EXPECT_EQ(progress.back().rows, kRows);
+}
+
+TEST(Feed, a_state_is_reported_when_it_or_its_reason_changes) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  feed.report(State::down, "a");
+  feed.report(State::down, "a");
+  feed.report(State::down, "b");
+  feed.report(State::loading, "b");
+  EXPECT_EQ(bench.witness.reports().size(), 3U);
+  EXPECT_EQ(bench.lives[0].state(), State::loading);
+}
+
+}  // namespace
+}  // namespace cuckooguard::source

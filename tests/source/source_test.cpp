@@ -1,0 +1,251 @@
+// Sources as main runs them: their own thread, the real clock, real databases, writers in other threads and processes.
+#include "source/source.h"
+
+#include <array>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "source/bench.h"
+#include "source/temp_directory.h"
+#include "source/writer.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using filter::State;
+using testing::HasSubstr;
+
+TimePoint real_now() {
+  return std::chrono::steady_clock::now();
+}
+
+config::Source sqlite_settings(const std::string& path) {
+  return {.name = "db",
+          .kind = config::SqliteSource{.path = path, .poll_every = milliseconds(2)},
+          .max_lag = milliseconds(50)};
+}
+
+struct Commit {
+  int id;
+  TimePoint at;  // not before it was done
+};
+
+constexpr int kRows = 2000;
+constexpr int kCommits = 80;
+
+// Inserts rows one by one, in bursts and with pauses, and tells of each through the pipe once it is committed.
+void write_rows(const std::string& path, unsigned seed, int pipe) {
+  Writer writer(path);
+  writer.be_patient(seconds(20));
+  std::minstd_rand random(seed);
+  for (int id = kRows + 1; id <= kRows + kCommits; ++id) {
+    // Ids far above the largest, so that no window of fresh ids could cover for a missed commit.
+    writer.run("INSERT INTO users VALUES(" + std::to_string(id * 1000) + ", 'new')");
+    const Commit commit{.id = id * 1000, .at = real_now()};
+    if (write(pipe, &commit, sizeof commit) != sizeof commit) {
+      std::abort();
+    }
+    const auto pause = random() % 4 == 0 ? milliseconds(random() % 100) : milliseconds(0);
+    while (real_now() < commit.at + pause) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+// The reading end: what has been committed so far.
+class Commits {
+ public:
+  Commits() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw std::runtime_error("pipe2 failed");
+    }
+    fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+  }
+  Commits(const Commits&) = delete;
+  Commits& operator=(const Commits&) = delete;
+  ~Commits() {
+    close(ends_[0]);
+    close_writing_end();
+  }
+
+  int writing_end() const { return ends_[1]; }
+  void close_writing_end() {
+    if (ends_[1] >= 0) {
+      close(std::exchange(ends_[1], -1));
+    }
+  }
+  const std::vector<Commit>& read_all() {
+    Commit commit{};
+    while (read(ends_[0], &commit, sizeof commit) == sizeof commit) {
+      all_.push_back(commit);
+    }
+    return all_;
+  }
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+  std::vector<Commit> all_;
+};
+
+class Writers : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Everywhere,
+                         Writers,
+                         testing::Combine(testing::Values("WAL", "DELETE"), testing::Bool()),
+                         [](const auto& each) {
+                           return std::string(std::get<0>(each.param)) +
+                                  (std::get<1>(each.param) ? "_process" : "_thread");
+                         });
+
+// Looks a row up as a worker does, over and over, while somebody writes.
+TEST_P(Writers, no_row_committed_more_than_max_lag_ago_is_ever_absent) {
+  const auto [mode, in_process] = GetParam();
+  const TempDirectory directory;
+  const std::string path = directory.file("app.db");
+  Writer(path).run("PRAGMA journal_mode=" + std::string(mode) + ";" + create_users(kRows));
+  Commits commits;
+  const unsigned seed = 20261;
+  pid_t child = -1;
+  std::thread thread;
+  if (in_process) {
+    child = fork();
+    if (child == 0) {
+      write_rows(path, seed, commits.writing_end());
+      _exit(0);
+    }
+  }
+  Bench bench;
+  const config::Source settings = sqlite_settings(path);
+  auto source = make_source(settings, bench.targets(), bench.witness, real_now).value();
+  source->start();
+  if (!in_process) {
+    thread = std::thread([&] { write_rows(path, seed, commits.writing_end()); });
+  }
+
+  int verdicts = 0;  // on rows that were inserted while the source ran
+  const TimePoint deadline = real_now() + seconds(120);
+  for (bool all_seen = false; !all_seen && real_now() < deadline;) {
+    const auto& rows = commits.read_all();
+    const TimePoint now = real_now();
+    if (!bench.lives[0].is_fresh(now)) {
+      std::this_thread::yield();
+      continue;
+    }
+    int lasting = 0;
+    for (const Commit& commit : rows) {
+      if (commit.at + settings.max_lag < now) {
+        ASSERT_TRUE(bench.has("user:" + std::to_string(commit.id))) << "seed " << seed;
+        ++lasting;
+      }
+    }
+    verdicts += lasting;
+    all_seen = lasting == kCommits;
+  }
+  EXPECT_EQ(commits.read_all().size(), static_cast<std::size_t>(kCommits));
+  EXPECT_GE(verdicts, kCommits);
+  source->stop();
+  EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
+  if (thread.joinable()) {
+    thread.join();
+  }
+  if (child > 0) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST(Source, a_stop_in_the_middle_of_a_load_is_prompt_and_leaves_everything_passing) {
+  const TempDirectory directory;
+  const std::string path = directory.file("app.db");
+  Writer(path).run("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;" + create_users(200'000));
+  for (int i = 0; i < 20; ++i) {
+    Bench bench;
+    auto source = make_source(sqlite_settings(path), bench.targets(), bench.witness, real_now);
+    (*source)->start();
+    while (i % 2 == 0 && bench.witness.progress().empty() && bench.lives[0].current() == nullptr) {
+      std::this_thread::yield();
+    }
+    (*source)->stop();
+    EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
+    (*source)->stop();  // twice is once
+  }
+}
+
+TEST(Source, a_pause_is_no_reason_to_stop_late) {
+  const TempDirectory directory;
+  const std::string path = directory.file("app.db");
+  Writer(path).run(create_users(1));
+  Bench bench;
+  config::Source settings = sqlite_settings(path);
+  std::get<config::SqliteSource>(settings.kind).poll_every = std::chrono::hours(1);
+  auto source = make_source(settings, bench.targets(), bench.witness, real_now).value();
+  source->start();
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
+  source.reset();  // the test's own time limit is the deadline
+}
+
+TEST(Source, a_file_that_goes_away_and_comes_back_is_followed_again) {
+  const TempDirectory directory;
+  const std::string path = directory.file("app.db");
+  Writer(path).run(create_users(10));
+  Bench bench;
+  auto source =
+      make_source(sqlite_settings(path), bench.targets(), bench.witness, real_now).value();
+  source->start();
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
+  std::filesystem::remove(path);
+  ASSERT_TRUE(bench.witness.wait_for("users", State::down));
+  EXPECT_THAT(bench.witness.last().why, HasSubstr("there is no file"));
+  EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
+  const std::string next = directory.file("next.db");
+  Writer(next).run(create_users(5000));
+  std::filesystem::rename(next, path);
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready, 2));
+  EXPECT_TRUE(bench.has("user:5000"));
+}
+
+TEST(Source, a_text_file_is_followed_too) {
+  const TempDirectory directory;
+  const std::string path = directory.file("ids");
+  write_file(path, "1\n2\n");
+  Bench bench;
+  const config::Source settings{
+      .name = "ids",
+      .kind = config::FileSource{.path = path, .format = config::FileFormat::lines},
+      .max_lag = seconds(1)};
+  auto source = make_source(settings, bench.targets(), bench.witness, real_now).value();
+  source->start();
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
+  EXPECT_TRUE(bench.has("user:2"));
+  replace_file(path, "777\n");
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready, 2));
+  EXPECT_TRUE(bench.has("user:777"));
+}
+
+TEST(Source, what_cannot_be_followed_is_refused_before_the_start) {
+  const TempDirectory directory;
+  Bench bench;
+  const auto missing = make_source(
+      sqlite_settings(directory.file("app.db")), bench.targets(), bench.witness, real_now);
+  ASSERT_FALSE(missing.has_value());
+  ASSERT_EQ(missing.error().size(), 1U);
+  EXPECT_THAT(missing.error()[0].what, HasSubstr("there is no file " + directory.file("app.db")));
+  Writer(directory.file("app.db")).run("CREATE TABLE user(id INTEGER PRIMARY KEY)");
+  const auto renamed = make_source(
+      sqlite_settings(directory.file("app.db")), bench.targets(), bench.witness, real_now);
+  ASSERT_FALSE(renamed.has_value());
+  EXPECT_EQ(renamed.error()[0].ns, "users");
+  EXPECT_THAT(renamed.error()[0].what, HasSubstr("did you mean \"user\"?"));
+}
+
+}  // namespace
+}  // namespace cuckooguard::source
