@@ -137,45 +137,44 @@ inline const char* ReplyFramer::begin_item(const char* at, const char* end) {
   return at != end ? take_length(at, end) : at;
 }
 
-// A minus sign, a question mark, digits, CR.
+// Digits, or "-1", or "?", up to the CR.
 inline const char* ReplyFramer::take_length(const char* at, const char* end) {
   for (; at != end; ++at) {
-    const auto digit = static_cast<std::uint8_t>(*at - '0');
-    if (digit <= 9 && digit_may_follow(digit)) {
-      length_ = length_ * 10 + digit;
-      ++digits_;
-      continue;
-    }
     if (*at == '\r' && (digits_ != 0 || length_kind_ == LengthKind::streamed)) {
       state_ = State::length_lf;
       ++at;
       return at != end ? take_line_end(at) : at;
     }
-    if (digits_ != 0 || length_kind_ != LengthKind::counted) {
-      break;
+    if (!take_length_byte(*at)) {
+      state_ = State::malformed;
+      return at;
     }
-    if (*at == '-' && may_be_null(item_)) {
-      length_kind_ = LengthKind::null;
-    } else if (*at == '?' && may_be_streamed(item_)) {
-      length_kind_ = LengthKind::streamed;
-    } else {
-      break;
-    }
-  }
-  if (at != end) {
-    state_ = State::malformed;
   }
   return at;
 }
 
-inline bool ReplyFramer::digit_may_follow(std::uint8_t digit) const {
-  switch (length_kind_) {
-    case LengthKind::counted:
-      return digits_ < kLengthDigitsMax && (digits_ != 1 || length_ != 0);
-    case LengthKind::null:
-      return digits_ == 0 && digit == 1;
-    case LengthKind::streamed:
-      break;
+// False where the byte cannot be part of a length.
+inline bool ReplyFramer::take_length_byte(char byte) {
+  const std::uint32_t digit = digit_of(byte);
+  if (digit <= 9) {
+    const bool leads_with_zero = digits_ == 1 && length_ == 0;
+    const bool fits = length_kind_ == LengthKind::counted
+                          ? digits_ < kLengthDigitsMax && !leads_with_zero
+                          : length_kind_ == LengthKind::null && digits_ == 0 && digit == 1;
+    length_ = length_ * 10 + digit;
+    ++digits_;
+    return fits;
+  }
+  if (digits_ != 0 || length_kind_ != LengthKind::counted) {
+    return false;
+  }
+  if (byte == '-' && may_be_null(item_)) {
+    length_kind_ = LengthKind::null;
+    return true;
+  }
+  if (byte == '?' && may_be_streamed(item_)) {
+    length_kind_ = LengthKind::streamed;
+    return true;
   }
   return false;
 }

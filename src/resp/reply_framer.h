@@ -68,7 +68,7 @@ class ReplyFramer {
   const char* take_line(const char* at, const char* end);
   const char* take_payload(const char* at, const char* end);
   const char* take_line_end(const char* at);
-  bool digit_may_follow(std::uint8_t digit) const;
+  bool take_length_byte(char byte);
   bool length_is_known();
   bool begin_streamed();
   bool begin_elements(std::uint64_t values);

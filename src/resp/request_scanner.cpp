@@ -46,8 +46,9 @@ Scan whole_command(std::size_t bytes, std::size_t arguments) {
 // The usual command: small, of usual lines, all there. Returns its bytes; 0 where it is anything else.
 std::size_t scan_usual_command(std::string_view input, Arguments& arguments) {
   const char* const end = input.data() + std::min(input.size(), kWholeCommandBytesMax);
+  const char* at = input.data();
   std::uint32_t count = 0;
-  const char* at = read_usual_line(input.data(), end, count);
+  at = read_usual_line(at, end, count);
   if (at == nullptr) {
     return 0;
   }

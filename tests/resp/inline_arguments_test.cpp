@@ -99,11 +99,10 @@ TEST(InlineArguments, many_quoted_ones_keep_their_own_text) {
   for (int i = 0; i < 1000; ++i) {
     line += '"' + std::to_string(i) + "\" ";
   }
-  const auto arguments = split(line);
-  ASSERT_TRUE(arguments);
-  ASSERT_EQ(arguments->size(), 1000);
-  for (std::size_t i = 0; i < arguments->size(); ++i) {
-    EXPECT_EQ((*arguments)[i], std::to_string(i));
+  const std::vector<std::string> arguments = split(line).value_or(std::vector<std::string>());
+  ASSERT_EQ(arguments.size(), 1000);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    EXPECT_EQ(arguments[i], std::to_string(i));
   }
 }
 

@@ -111,8 +111,9 @@ TEST(RequestLine, is_searched_from_where_the_last_search_ended) {
 TEST(UsualLine, is_a_canonical_number_of_up_to_nine_digits_and_a_whole_line_end) {
   const auto read_usual = [](std::string_view line) -> std::int64_t {
     std::uint32_t number = 0;
-    const char* const end = line.data() + line.size();
-    return read_usual_line(line.data(), end, number) == end ? std::int64_t{number} : -1;
+    const char* const begin = line.data();
+    const char* const end = begin + line.size();
+    return read_usual_line(begin, end, number) == end ? std::int64_t{number} : -1;
   };
   EXPECT_EQ(read_usual("$0\r\n"), 0);
   EXPECT_EQ(read_usual("$7\r\n"), 7);
