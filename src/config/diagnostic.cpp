@@ -19,8 +19,8 @@ void Report::add(Place place, std::string what) {
 }
 
 std::vector<Diagnostic> Report::in_file_order() && {
-  std::ranges::stable_sort(found_, {}, [](const Diagnostic& diagnostic) {
-    return std::tuple(diagnostic.line, diagnostic.column);
+  std::ranges::sort(found_, {}, [](const Diagnostic& diagnostic) {
+    return std::tie(diagnostic.line, diagnostic.column, diagnostic.what);
   });
   return std::move(found_);
 }

@@ -218,11 +218,11 @@ std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
     report.add(*place, "is not UTF-8 text");
     return std::nullopt;
   }
-  // yaml-cpp 0.7 takes the end of the file for the end of an open quote, if the last line ends.
-  yaml = yaml.substr(0, yaml.find_last_not_of(" \t\r\n") + 1);
+  // yaml-cpp 0.7 takes the end of the file for the end of an open quote; the end of a document it does not.
+  const std::string document = std::string(yaml) + "\n...\n";
   TreeBuilder builder(report);
   try {
-    std::ispanstream input(std::span<const char>(yaml.data(), yaml.size()));
+    std::ispanstream input(std::span<const char>(document.data(), document.size()));
     YAML::Parser parser(input);
     if (parser.HandleNextDocument(builder)) {
       Node root = builder.take_root();
@@ -236,7 +236,14 @@ std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
     return Node{};
   } catch (const YAML::Exception& error) {
     // Its messages are fixed texts (ours above, or yaml-cpp's with at most one character of the file).
-    report.add(place_of(error.mark), error.msg);
+    const Place place = place_of(error.mark);
+    const std::string_view text = yaml.substr(0, yaml.find_last_not_of("\r\n") + 1);
+    const auto last_line = static_cast<int>(1 + std::ranges::count(text, '\n'));
+    if (place.line > last_line) {
+      report.add({last_line, 1}, "the file ends inside a value: a quote, [ or { is not closed");
+    } else {
+      report.add(place, error.msg);
+    }
   } catch (const std::exception& error) {
     report.add({}, fmt::format("cannot be read as YAML ({})", error.what()));
   }

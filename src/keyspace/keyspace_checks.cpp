@@ -131,8 +131,8 @@ std::vector<KeyspaceError> check_namespaces(std::span<const NamespaceTemplates> 
       }
     }
   }
-  std::ranges::stable_sort(errors, {}, [](const KeyspaceError& error) {
-    return std::tuple(error.namespace_index, error.template_index);
+  std::ranges::sort(errors, {}, [](const KeyspaceError& error) {
+    return std::tie(error.namespace_index, error.template_index, error.what);
   });
   return errors;
 }

@@ -130,7 +130,7 @@ TEST(ConfigFile, secrets_are_never_part_of_a_diagnostic) {
 TEST(ConfigFile, names_and_places_of_a_broken_file_are_told) {
   const auto broken = parse_config("a: [\n", "dir/guard.yaml", testing::lookup_in({}));
   ASSERT_FALSE(broken);
-  EXPECT_THAT(broken.error()[0].text(), HasSubstr("dir/guard.yaml:1:5: "));
+  EXPECT_THAT(broken.error()[0].text(), HasSubstr("dir/guard.yaml:1:1: "));
 }
 
 TEST(ConfigFile, a_file_that_cannot_be_read_is_a_diagnostic) {

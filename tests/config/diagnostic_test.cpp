@@ -16,14 +16,14 @@ TEST(Report, gives_diagnostics_in_the_files_order) {
   report.add({3, 1}, "third");
   report.add({1, 9}, "second");
   report.add({1, 2}, "first");
-  report.add({3, 1}, "after the third");
+  report.add({3, 1}, "third, too");
   EXPECT_FALSE(report.empty());
   const auto sorted = std::move(report).in_file_order();
   ASSERT_EQ(sorted.size(), 4U);
   EXPECT_EQ(sorted[0].what, "first");
   EXPECT_EQ(sorted[1].what, "second");
   EXPECT_EQ(sorted[2].what, "third");
-  EXPECT_EQ(sorted[3].what, "after the third");
+  EXPECT_EQ(sorted[3].what, "third, too");
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+cuckooguard_fuzz(config_parse cuckooguard_config)

@@ -1,0 +1,1 @@
+cuckooguard_fuzz(keyspace_match cuckooguard_keyspace)

@@ -1,0 +1,125 @@
+// Templates, keys and rows from arbitrary bytes. What must hold for any of them:
+//   a row that is accepted is found by each of its keys, with the same identity;
+//   two templates that match the same key were refused when the keyspace was built, or differ in prefix length.
+//
+// The input is lines: templates up to an empty line (one that begins with '+' belongs to the namespace before it, one
+// that begins with '!' is strict), then keys, which are rows as well.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keyspace/keyspace.h"
+
+namespace {
+
+using namespace cuckooguard::keyspace;
+
+constexpr std::size_t kTemplatesTried = 6;  // so that a run is short, and thus many are made
+
+void require(bool holds) {
+  if (!holds) {
+    std::abort();
+  }
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::vector<NamespaceTemplates> namespaces_of(std::span<const std::string_view> lines) {
+  std::vector<NamespaceTemplates> namespaces;
+  for (std::string_view line : lines.first(std::min(lines.size(), kTemplatesTried))) {
+    const bool more = line.starts_with('+');
+    const bool strict = line.starts_with('!');
+    line.remove_prefix(more || strict ? 1 : 0);
+    auto parsed = KeyTemplate::parse(line);
+    if (!parsed) {
+      require(parsed.error().offset <= line.size());
+      continue;
+    }
+    if (!more || namespaces.empty()) {
+      namespaces.push_back({"some", {}, strict});
+    }
+    namespaces.back().templates.push_back(std::move(*parsed));
+  }
+  return namespaces;
+}
+
+void check_row(const Keyspace& keyspace, std::uint32_t ns, std::string_view bytes) {
+  const std::span<const std::string> columns = keyspace.identity_columns(ns);
+  std::vector<std::optional<std::string_view>> row;
+  for (std::size_t i = 0; i < columns.size(); ++i) {  // an equal share of the bytes for each column
+    row.emplace_back(
+        bytes.substr(bytes.size() * i / columns.size(), bytes.size() / columns.size()));
+  }
+  IdentityBuffer scratch;
+  IdentityBuffer other;
+  const auto result = keyspace.identity_of_row(ns, row, scratch);
+  if (!result) {
+    require(!result.error().what.empty());
+    return;
+  }
+  for (const KeyTemplate& key_template : keyspace.templates(ns)) {
+    std::string key(key_template.literal_prefix());
+    for (const Placeholder& placeholder : key_template.placeholders()) {
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        key += columns[i] == placeholder.name ? *row[i] : std::string_view();
+      }
+      key += (placeholder.wildcard ? "\x01" : "") + placeholder.literal_after;
+    }
+    const Lookup found = keyspace.match(key, other);
+    require(found.kind == Lookup::Kind::guarded && found.ns == ns &&
+            found.identity == (*result)->identity);
+  }
+}
+
+void check_key(const Keyspace& keyspace, std::string_view key) {
+  IdentityBuffer scratch;
+  const Lookup found = keyspace.match(key, scratch);
+  if (found.kind != Lookup::Kind::guarded) {
+    return;
+  }
+  std::size_t longest = 0;
+  std::size_t with_longest = 0;
+  for (std::uint32_t ns = 0; ns < keyspace.size(); ++ns) {
+    for (const KeyTemplate& key_template : keyspace.templates(ns)) {
+      TemplateValues values;
+      const std::size_t length = key_template.literal_prefix().size() + 1;
+      if (key_template.fit(key, values) != TemplateFit::whole || length < longest) {
+        continue;
+      }
+      with_longest = length == longest ? with_longest + 1 : 1;
+      longest = length;
+    }
+  }
+  require(with_longest == 1);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(bytes), size);
+  const std::vector<std::string_view> lines = lines_of(text);
+  const auto blank = std::ranges::find(lines, std::string_view());
+  const auto built = Keyspace::build(namespaces_of({lines.begin(), blank}));
+  if (!built) {
+    require(!built.error().empty());
+    return 0;
+  }
+  for (auto line = blank; line != lines.end(); ++line) {
+    check_key(*built, *line);
+    for (std::uint32_t ns = 0; ns < built->size(); ++ns) {
+      check_row(*built, ns, *line);
+    }
+  }
+  return 0;
+}
