@@ -1,0 +1,131 @@
+// What one client may see, byte for byte: the judge of the simulation.
+//
+// It follows a client's commands from four places and never asks the product what it did:
+//
+//   sent by the client -> read by the proxy -> run by Redis -> received by the client
+//                         (decided there)      (or never: answered by the proxy)
+//
+// When the proxy has read a command whole, the ledger notes at that moment, from Redis's and the shop's own records,
+// whether it may be answered in Redis's place. What Redis runs must be the client's commands in order, each with the
+// client's own bytes; left out may be only what could be answered, of MGET and EXISTS only keys that could be absent.
+// What the client receives must be Redis's bytes in Redis's order, with the absent replies in their places.
+//
+// So a command that is answered twice, in the wrong place, with the wrong bytes, in MULTI, before its time, or never,
+// is seen with the byte that is wrong. Identical reads in a row could hide a swap: clients spell each command's name
+// with another pattern of capitals (sim_client.cpp).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulation/redis_connection.h"
+#include "simulation/sim_shop.h"
+
+namespace cuckooguard::simulation {
+
+struct SentCommand {
+  std::string raw;
+  std::vector<std::string> words;  // empty: bytes that are no command, for Redis to refuse
+};
+
+struct LedgerCounts {
+  std::uint64_t commands = 0;
+  std::uint64_t replies = 0;
+  std::uint64_t answered = 0;   // whole commands, by the proxy
+  std::uint64_t shortened = 0;  // MGET and EXISTS of which Redis saw a part
+  std::uint64_t could_be_answered = 0;
+  std::uint64_t pushes = 0;
+};
+
+class Ledger {
+ public:
+  struct World {
+    SimLoop& loop;
+    SimShop& shop;
+    LedgerCounts& counts;
+    std::size_t inflight_per_client;
+  };
+
+  Ledger(World world, const Standing& at_start) : world_(std::move(world)), standing_(at_start) {}
+
+  void on_sent(SentCommand command);
+  void on_sent_nothing(std::size_t bytes) { sent_bytes_ += bytes; }  // an empty line, say
+  void on_read_by_proxy(std::size_t bytes);
+  void on_redis_bytes_read_by_proxy(std::size_t bytes) { redis_bytes_read_ += bytes; }
+  void on_executed(const RedisConnection::Executed& executed, std::uint64_t stream_bytes);
+  void on_push(std::string_view bytes);
+  void on_received(std::string_view bytes);
+
+  // Called when all has come to rest.
+  bool is_complete();
+  // All that Redis has said has been received.
+  bool has_all_of_redis();
+  std::size_t unanswered() const { return commands_.size(); }
+  std::string describe_next() const;
+
+ private:
+  struct KeyVerdict {
+    std::string key;
+    const char* why_not = nullptr;
+  };
+  struct Entry {
+    SentCommand sent;
+    std::uint64_t end = 0;  // where it ends in the client's stream
+    bool is_decided = false;
+    const char* why_not = nullptr;  // may not be answered, whatever its keys
+    std::vector<KeyVerdict> keys{};
+    int version = 2;
+    std::optional<io::TimePoint> seen{};  // when the proxy read its first byte
+  };
+  struct Said {  // by Redis
+    std::string bytes;
+    std::optional<std::uint64_t> command{};  // absent: a push
+  };
+  struct Change {
+    std::uint64_t command = 0;
+    bool is_done = false;
+    std::uint64_t stream_bytes = 0;
+  };
+
+  Entry& entry(std::uint64_t command) { return commands_[command - first_]; }
+  void decide(Entry& entry, std::uint64_t command);
+  void decide_read(Entry& entry) const;
+  void note_write(const Entry& entry) const;
+  const char* why_not_now() const;
+  bool may_be_answered(const Entry& entry) const;
+  static std::string answer_to(const Entry& entry, const SimShop& shop);
+  std::optional<std::string> reply_if_run(const Entry& entry,
+                                          const RedisConnection::Executed& executed) const;
+  std::optional<std::string> merged(const Entry& entry,
+                                    const RedisConnection::Executed& executed) const;
+  bool find_expected(char first);
+  void skip_silence();
+  void pop_answered();
+  void fail(const std::string& what) const { world_.loop.fail(what); }
+
+  World world_;
+  std::deque<Entry> commands_;   // not answered yet
+  std::uint64_t first_ = 0;      // the number of commands_.front()
+  std::uint64_t aligned_ = 0;    // Redis has run, or will never run, those before
+  std::uint64_t sent_bytes_ = 0;
+  std::uint64_t proxy_bytes_read_ = 0;
+  std::uint64_t decided_ = 0;
+  std::uint64_t words_in_flight_ = 0;  // of decided commands
+  std::uint64_t redis_bytes_read_ = 0;
+  std::deque<Said> said_;
+  std::string expected_;  // the rest of the reply that is being received
+  bool expects_push_ = false;
+  Standing standing_;  // after the last change that is done
+  std::optional<Change> change_;
+  bool is_unread_ = false;  // the proxy may have stopped looking at this client's commands
+};
+
+// Of a command's name in any case.
+bool is_answerable_read(const std::vector<std::string>& words);
+
+}  // namespace cuckooguard::simulation

@@ -1,0 +1,193 @@
+#include "simulation/redis_connection.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <optional>
+
+#include "simulation/resp_text.h"
+
+namespace cuckooguard::simulation {
+namespace {
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char byte) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
+  });
+  return text;
+}
+
+std::optional<long long> number(std::string_view text) {
+  long long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+// The line at the front, without CRLF; `at` moves behind it.
+std::optional<std::string_view> line(std::string_view input, std::size_t& at) {
+  const std::size_t end = input.find("\r\n", at);
+  if (end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view found = input.substr(at, end - at);
+  at = end + 2;
+  return found;
+}
+
+}  // namespace
+
+RedisConnection::RedisConnection(RedisStore& store, std::uint64_t id) : store_(store), id_(id) {
+  standing_.authenticated = store_.users.at("default").password.empty();
+}
+
+bool RedisConnection::run(std::string& input,
+                          std::string& output,
+                          const std::function<void(const Executed&)>& on_executed) {
+  std::size_t at = 0;
+  bool goes_on = true;
+  while (goes_on && at < input.size()) {
+    std::size_t consumed = 0;
+    Words words;
+    std::string refusal;
+    const std::string_view rest = std::string_view(input).substr(at);
+    const Parsed parsed = parse(rest, consumed, words, refusal);
+    if (parsed == Parsed::incomplete) {
+      break;
+    }
+    std::string reply;
+    if (parsed == Parsed::malformed) {
+      reply = refusal;
+      consumed = rest.size();
+      goes_on = false;
+    } else if (parsed == Parsed::command) {
+      const std::string said = run_command(words);
+      if (!replies_off_ && skip_ == 0) {
+        reply = said;
+      }
+      skip_ = std::max(0, skip_ - 1);
+      goes_on = !quits_;
+    }
+    output += reply;
+    if (parsed != Parsed::nothing) {
+      on_executed({rest.substr(0, consumed), words, reply, standing_});
+    }
+    at += consumed;
+  }
+  input.erase(0, at);
+  return goes_on;
+}
+
+RedisConnection::Parsed RedisConnection::parse(std::string_view input,
+                                               std::size_t& consumed,
+                                               Words& words,
+                                               std::string& refusal) {
+  std::size_t at = 0;
+  const auto first = line(input, at);
+  if (!first) {
+    return Parsed::incomplete;
+  }
+  consumed = at;
+  if (!first->starts_with('*')) {
+    for (std::size_t from = 0; from < first->size();) {
+      const std::size_t end = std::min(first->find(' ', from), first->size());
+      if (end > from) {
+        words.emplace_back(first->substr(from, end - from));
+      }
+      from = end + 1;
+    }
+    return words.empty() ? Parsed::nothing : Parsed::command;
+  }
+  const auto count = number(first->substr(1));
+  if (!count || *count > 1024 * 1024) {
+    refusal = error("ERR Protocol error: invalid multibulk length");
+    return Parsed::malformed;
+  }
+  for (long long i = 0; i < *count; ++i) {
+    const auto length_line = line(input, at);
+    if (!length_line) {
+      return Parsed::incomplete;
+    }
+    if (!length_line->starts_with('$')) {
+      refusal = error("ERR Protocol error: expected '$', got '" +
+                      std::string(length_line->substr(0, 1)) + "'");
+      return Parsed::malformed;
+    }
+    const auto length = number(length_line->substr(1));
+    if (!length || *length < 0) {
+      refusal = error("ERR Protocol error: invalid bulk length");
+      return Parsed::malformed;
+    }
+    const auto bytes = static_cast<std::size_t>(*length);
+    if (input.size() < at + bytes + 2) {
+      return Parsed::incomplete;
+    }
+    words.emplace_back(input.substr(at, bytes));
+    at += bytes + 2;
+  }
+  consumed = at;
+  return words.empty() ? Parsed::nothing : Parsed::command;
+}
+
+// Redis's order: does it exist, its arity, authentication, permissions, subscribed, MULTI.
+std::string RedisConnection::run_command(const Words& words) {
+  const std::string name = lower(words[0]);
+  const auto found = commands().find(name);
+  if (found == commands().end()) {
+    std::string text = "ERR unknown command '" + words[0] + "', with args beginning with: ";
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      text.append("'").append(words[i]).append("' ");
+    }
+    return refuse(text);
+  }
+  const Entry& entry = found->second;
+  const auto count = static_cast<int>(words.size());
+  if (entry.arity > 0 ? count != entry.arity : count < -entry.arity) {
+    return refuse("ERR wrong number of arguments for '" + name + "' command");
+  }
+  if (!standing_.authenticated && !entry.needs_no_auth) {
+    return refuse("NOAUTH Authentication required.");
+  }
+  if (!may_touch(entry, words)) {
+    return refuse(
+        "NOPERM this user has no permissions to access one of the keys used as arguments");
+  }
+  if (channels_ > 0 && standing_.version == 2 && name != "subscribe" && name != "ping" &&
+      name != "quit" && name != "reset") {
+    return refuse("ERR Can't execute '" + name +
+                  "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in "
+                  "this context");
+  }
+  return queue_or_run(entry, words);
+}
+
+std::string RedisConnection::queue_or_run(const Entry& entry, const Words& words) {
+  if (standing_.in_multi && !entry.runs_in_multi) {
+    queued_.push_back(words);
+    return simple("QUEUED");
+  }
+  return (this->*entry.run)(words);
+}
+
+// A command that is not even tried spoils the transaction.
+std::string RedisConnection::refuse(std::string line) {
+  transaction_is_refused_ = standing_.in_multi;
+  std::ranges::replace(line, '\r', ' ');
+  std::ranges::replace(line, '\n', ' ');
+  return error(line);
+}
+
+bool RedisConnection::may_touch(const Entry& entry, const Words& words) const {
+  const std::string& prefix = store_.users.at(standing_.user).key_prefix;
+  if (prefix.empty() || entry.first_key == 0) {
+    return true;
+  }
+  const auto first = words.begin() + entry.first_key;
+  const auto last = entry.many_keys ? words.end() : first + 1;
+  return std::all_of(
+      first, last, [&prefix](const std::string& key) { return key.starts_with(prefix); });
+}
+
+}  // namespace cuckooguard::simulation

@@ -1,0 +1,112 @@
+// One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis 7.0.15's, to the byte, as
+// far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO
+// RESET CLIENT (REPLY, SETNAME) SUBSCRIBE QUIT.
+//
+// It shares no code with the product: a scanner's mistake must not be made twice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulation/redis_store.h"
+
+namespace cuckooguard::simulation {
+
+// What a connection is, which decides whether a proxy may speak in Redis's place.
+struct Standing {
+  int db = 0;
+  int version = 2;
+  std::string user = "default";
+  bool authenticated = true;
+  bool in_multi = false;
+  bool watching = false;
+  bool odd = false;  // subscribed, or with replies switched off: not one reply for one command
+
+  bool operator==(const Standing&) const = default;
+};
+
+class RedisConnection {
+ public:
+  using Words = std::vector<std::string>;
+
+  struct Executed {
+    std::string_view raw;
+    const Words& words;
+    std::string_view reply;
+    const Standing& after;
+  };
+
+  RedisConnection(RedisStore& store, std::uint64_t id);
+
+  // Everything complete at the front of `input` is run and removed from it. False: the connection is to be closed
+  // (QUIT, or the bytes are no commands); what was said before is in `output`.
+  bool run(std::string& input,
+           std::string& output,
+           const std::function<void(const Executed&)>& on_executed);
+
+  const Standing& standing() const { return standing_; }
+
+ private:
+  using Command = std::string (RedisConnection::*)(const Words&);
+  struct Entry {
+    Command run;
+    int arity;  // as Redis writes it: -2 is one argument or more
+    bool runs_in_multi = false;    // instead of being queued
+    bool needs_no_auth = false;
+    int first_key = 0;
+    bool many_keys = false;
+  };
+  static const std::map<std::string, Entry>& commands();
+
+  enum class Parsed : std::uint8_t { incomplete, command, nothing, malformed };
+  Parsed parse(std::string_view input, std::size_t& consumed, Words& words, std::string& refusal);
+  std::string run_command(const Words& words);
+  std::string refuse(std::string line);
+  std::string queue_or_run(const Entry& entry, const Words& words);
+  bool may_touch(const Entry& entry, const Words& words) const;
+
+  RedisStore::Key key(const std::string& name) const { return {standing_.db, name}; }
+  Value* find(const std::string& name);
+  std::string authenticate(const std::string& user, const std::string& password);
+  void leave_multi();
+  void forget_watches();
+
+  std::string get(const Words& words);
+  std::string set(const Words& words);
+  std::string del(const Words& words);
+  std::string mget(const Words& words);
+  std::string exists(const Words& words);
+  std::string incr(const Words& words);
+  std::string append(const Words& words);
+  std::string ping(const Words& words);
+  std::string echo(const Words& words);
+  std::string select(const Words& words);
+  std::string multi(const Words& words);
+  std::string exec(const Words& words);
+  std::string discard(const Words& words);
+  std::string watch(const Words& words);
+  std::string unwatch(const Words& words);
+  std::string auth(const Words& words);
+  std::string hello(const Words& words);
+  std::string reset(const Words& words);
+  std::string client(const Words& words);
+  std::string subscribe(const Words& words);
+  std::string quit(const Words& words);
+
+  RedisStore& store_;
+  std::uint64_t id_;
+  Standing standing_;
+  bool quits_ = false;
+  bool replies_off_ = false;
+  int skip_ = 0;  // replies that are not sent: 2 while CLIENT REPLY SKIP itself runs
+  std::size_t channels_ = 0;
+  bool transaction_is_refused_ = false;
+  std::vector<Words> queued_;
+  std::map<RedisStore::Key, std::uint64_t> watched_;
+};
+
+}  // namespace cuckooguard::simulation

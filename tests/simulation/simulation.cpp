@@ -1,0 +1,314 @@
+#include "simulation/simulation.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "simulation/proxy_memory.h"
+#include "simulation/resp_text.h"
+
+namespace cuckooguard::simulation {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kChaos{8000};
+constexpr std::uint64_t kStepsMax = 3'000'000;
+constexpr std::size_t kReadBytes = io::Loop::kReadBufferBytes;
+// Of a guard and a worker, whatever their clients: scratch of the largest command, free chunks.
+constexpr std::size_t kSharedMemoryMax = std::size_t{4} << 20U;
+const std::string kAppPassword = "open sesame";
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed)
+    : random_(seed),
+      loop_(random_.next()),
+      shop_(loop_, random_.next()),
+      redis_(loop_, *this),
+      memory_before_(proxy_memory().live) {
+  make_weather();
+  make_redis();
+  make_proxy();
+  const auto count = static_cast<int>(random_.between(8, 40));
+  for (int id = 0; id < count; ++id) {
+    make_client(id);
+  }
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::make_weather() {
+  Weather& weather = loop_.weather();
+  weather.rough = true;
+  weather.latency_max = microseconds(random_.between(10, 3000));
+  weather.capacity_min = random_.between(64, 4000);
+  weather.capacity_max = weather.capacity_min + random_.below(300'000);
+  loop_.on_batch([this] { shop_.epochs().reader(0).enter(); },
+                 [this] { shop_.epochs().reader(0).leave(); });
+}
+
+void Simulation::make_redis() {
+  password_ = random_.one_in(3) ? "swordfish" : "";
+  RedisStore& store = redis_.store();
+  store.users["default"] = {.password = password_};
+  store.users["app"] = {.password = kAppPassword};
+  store.users["limited"] = {.password = kAppPassword, .key_prefix = "item:"};
+  for (int db = 0; db < 3; ++db) {
+    store.values[{db, "list:1"}] = {.is_list = true};
+    store.values[{db, "free:3"}] = {.text = "three"};
+  }
+  for (int i = 0; i < 200; ++i) {
+    const std::string key = shop_.existing_key(static_cast<std::uint32_t>(i) % SimShop::kNamespaces);
+    store.values[{key.starts_with("cart:") ? 2 : 0, key}] = {.text = "value of " + key};
+  }
+}
+
+void Simulation::make_proxy() {
+  constexpr std::array<std::uint32_t, 3> kInflight{32, 200, 1024};
+  settings_.limits = {.max_clients = static_cast<std::uint32_t>(random_.between(10, 60)),
+                      .client_output_soft = random_.between(8, 512) * 1024,
+                      .inflight_per_client = random_.pick(kInflight)};
+  proxy_ = std::make_unique<proxy::Clients>(proxy::Clients::Worker{
+      .loop = loop_, .guard = shop_.guard(), .settings = settings_, .total = total_});
+  loop_.on_connect([this](SimTransport& upstream) {
+    SimClient& client = *clients_[static_cast<std::size_t>(admitted_)];
+    upstream.observe({.on_read = [&client](std::string_view bytes) {
+      client.ledger().on_redis_bytes_read_by_proxy(bytes.size());
+    }});
+    redis_.connect(upstream, admitted_);
+  });
+}
+
+SimClient::Habits Simulation::habits() {
+  constexpr std::array kLeavings{SimClient::Leaving::stays,
+                                 SimClient::Leaving::stays,
+                                 SimClient::Leaving::half_closes,
+                                 SimClient::Leaving::half_closes,
+                                 SimClient::Leaving::closes,
+                                 SimClient::Leaving::resets,
+                                 SimClient::Leaving::quits};
+  SimClient::Habits habits{.commands = random_.between(5, 250),
+                           .burst_max = random_.between(1, 40),
+                           .awaits_replies = random_.one_in(2),
+                           .thinks_max = microseconds(random_.between(10, 60'000)),
+                           .leaving = random_.pick(kLeavings)};
+  if (random_.one_in(4)) {  // writes long pipelines before it reads
+    habits.burst_max = 250;
+    habits.reads_late = milliseconds(random_.between(1, 800));
+  }
+  if (random_.one_in(4)) {
+    habits.reads_at_once = random_.between(1, 3000);
+    habits.reads_late = microseconds(random_.between(1, 3000));
+  }
+  return habits;
+}
+
+void Simulation::make_client(int id) {
+  const Ledger::World world{.loop = loop_,
+                            .shop = shop_,
+                            .counts = counts_,
+                            .inflight_per_client = settings_.limits.inflight_per_client};
+  Standing at_start;
+  at_start.authenticated = password_.empty();
+  clients_.push_back(std::make_unique<SimClient>(
+      world,
+      Script(shop_,
+             random_.next(),
+             {.client = id, .password = password_, .app_password = kAppPassword}),
+      habits(),
+      at_start));
+  loop_.at(microseconds(random_.below(2'000'000)), [this, id] { admit(id); });
+}
+
+void Simulation::admit(int id) {
+  SimClient& client = *clients_[static_cast<std::size_t>(id)];
+  auto transport = loop_.accept(client.peer());
+  // A suspended machine reads on where it was, later: what was read is judged by the time after the read.
+  transport->observe({.on_read = [this, &client](std::string_view bytes) {
+    if (!is_calm_ && random_.one_in(50)) {
+      loop_.pass(random_.one_in(20) ? seconds(3) : seconds(0));
+      loop_.pass(microseconds(random_.below(2000)));
+    }
+    client.ledger().on_read_by_proxy(bytes.size());
+  }});
+  const bool is_refused = total_.open >= settings_.limits.max_clients;
+  admitted_ = id;
+  loop_.as_batch([this, &transport] { proxy_->admit(std::move(transport)); });
+  client.start(is_refused);
+}
+
+void Simulation::on_executed(int client,
+                             const RedisConnection::Executed& executed,
+                             std::uint64_t stream_bytes) {
+  clients_[static_cast<std::size_t>(client)]->ledger().on_executed(executed, stream_bytes);
+}
+
+void Simulation::on_push(int client, std::string_view bytes) {
+  clients_[static_cast<std::size_t>(client)]->ledger().on_push(bytes);
+}
+
+void Simulation::on_redis_end(int client, RedisEnd how) {
+  clients_[static_cast<std::size_t>(client)]->on_redis_end(how);
+}
+
+void Simulation::cause_trouble() {
+  if (is_calm_) {
+    return;
+  }
+  const std::uint64_t dice = random_.below(10);
+  if (dice < 2) {
+    trouble_redis();
+  } else if (dice < 5) {
+    trouble_network();
+  } else {
+    trouble_shop();
+  }
+  loop_.at(milliseconds(random_.between(5, 150)), [this] { cause_trouble(); });
+}
+
+void Simulation::trouble_redis() {
+  switch (random_.below(8)) {
+    case 0:
+      redis_.crash(random_.one_in(2));
+      loop_.at(milliseconds(random_.between(1, 1000)), [this] { redis_.start(); });
+      break;
+    case 1:
+      redis_.set_deaf(true);
+      loop_.at(milliseconds(random_.between(1, 200)), [this] { redis_.set_deaf(false); });
+      break;
+    case 2:
+    case 3:
+      redis_.stall(milliseconds(random_.between(1, 600)));
+      break;
+    default:
+      redis_.push_to_all();
+  }
+}
+
+void Simulation::trouble_network() {
+  const int client = any_client();
+  SimClient& victim = *clients_[static_cast<std::size_t>(client)];
+  switch (random_.below(6)) {
+    case 0:
+      redis_.reset(client);
+      break;
+    case 1:
+      victim.lose_connection();
+      break;
+    case 2:
+    case 3:
+      redis_.stall_network(client, milliseconds(random_.between(1, 500)));
+      break;
+    default:
+      victim.peer().stall(milliseconds(random_.between(1, 500)));
+  }
+}
+
+void Simulation::trouble_shop() {
+  const auto ns = static_cast<std::uint32_t>(random_.below(SimShop::kNamespaces));
+  switch (random_.below(14)) {
+    case 0:
+      shop_.stall_applier(milliseconds(random_.between(10, 2500)));
+      break;
+    case 1:
+      shop_.stop_proofs(milliseconds(random_.between(10, 2500)));
+      break;
+    case 2:
+    case 3:
+      shop_.rebuild(ns);
+      break;
+    case 4:
+      shop_.publish_users({}, false);
+      loop_.at(milliseconds(random_.between(1, 300)),
+               [this] { shop_.publish_users({"app", "default"}, password_.empty()); });
+      break;
+    case 5:
+      shop_.publish_users({"default"}, password_.empty());
+      break;
+    case 6:
+      loop_.pass(seconds(random_.between(1, 5)));
+      break;
+    case 7:
+    case 8:
+    case 9:
+      shop_.delete_row(ns);
+      break;
+    default:
+      shop_.commit_row(ns);
+  }
+}
+
+void Simulation::run_for(std::chrono::nanoseconds time) {
+  const io::TimePoint end = loop_.now() + time;
+  for (std::uint64_t steps = 0; loop_.now() < end && loop_.step(); ++steps) {
+    check_memory();
+    if (steps > kStepsMax) {
+      loop_.fail("it does not come to rest");
+    }
+  }
+}
+
+// What session.h allows, if every client were at every limit at once.
+void Simulation::check_memory() {
+  const std::size_t per_client = proxy::Session::kUpstreamQueueBytesMax + kReadBytes +
+                                 2 * settings_.limits.client_output_soft + 2 * kReadBytes +
+                                 2 * resp::kWholeCommandBytesMax;
+  const std::size_t live = proxy_memory().live - memory_before_;
+  if (live > kSharedMemoryMax + proxy_->count() * per_client) {
+    loop_.fail("the proxy holds " + std::to_string(live) + " bytes for " +
+               std::to_string(proxy_->count()) + " clients");
+  }
+}
+
+void Simulation::come_to_rest() {
+  is_calm_ = true;
+  shop_.stop();
+  redis_.start();
+  redis_.set_deaf(false);
+  for (const auto& client : clients_) {
+    client->calm_down();
+  }
+  run_for(std::chrono::hours(1));
+  for (const auto& client : clients_) {
+    client->check_at_rest();
+  }
+}
+
+void Simulation::depart() {
+  for (const auto& client : clients_) {
+    client->leave();
+  }
+  run_for(std::chrono::hours(1));
+  if (total_.open != 0 || proxy_->count() != 0) {
+    loop_.fail(std::to_string(proxy_->count()) + " sessions stay though their clients have left");
+  } else if (redis_.connections() != 0) {
+    loop_.fail(std::to_string(redis_.connections()) + " connections to Redis stay without clients");
+  } else if (loop_.chunks().pooled() > io::ChunkPool::kPooledChunksMax) {
+    loop_.fail("the chunk pool keeps more than it may");
+  }
+  check_memory();
+}
+
+Outcome Simulation::run() {
+  proxy_memory().peak = proxy_memory().live;
+  const io::TimePoint began = loop_.now();
+  loop_.at(milliseconds(random_.below(300)), [this] { shop_.start(); });
+  loop_.at(milliseconds(random_.below(300)),
+           [this] { shop_.publish_users({"app", "default"}, password_.empty()); });
+  cause_trouble();
+  run_for(kChaos);
+  come_to_rest();
+  depart();
+  return {.failure = loop_.failure(),
+          .trace_hash = loop_.trace_hash(),
+          .counts = counts_,
+          .clients = clients_.size(),
+          .memory_peak = proxy_memory().peak - memory_before_,
+          .batches = loop_.batches(),
+          .virtual_time = std::chrono::duration_cast<milliseconds>(loop_.now() - began)};
+}
+
+}  // namespace cuckooguard::simulation
