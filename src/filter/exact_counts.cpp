@@ -1,6 +1,8 @@
 #include "filter/exact_counts.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace cuckooguard::filter {
 namespace {
@@ -128,29 +130,36 @@ std::uint64_t ExactCounts::bytes() const noexcept {
 }
 
 std::unique_ptr<ExactCounts> ExactCounts::restore(
-    std::span<const std::uint64_t> hashes,
-    std::span<const std::uint8_t> small_counts,
+    std::span<const std::byte> hashes,
+    std::span<const std::byte> small_counts,
     std::unordered_map<std::uint64_t, std::uint64_t> large_counts) {
-  const auto used = static_cast<std::uint64_t>(
-      std::ranges::count_if(small_counts, [](std::uint8_t count) { return count != 0; }));
-  if (hashes.size() != small_counts.size() || hashes.size() < kSlotsMin ||
-      used > keys_for(hashes.size())) {
+  const std::uint64_t slots = small_counts.size();
+  if (hashes.size() != slots * sizeof(std::uint64_t) || slots < kSlotsMin) {
     return nullptr;
   }
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    const bool large = small_counts[i] == kLarge;
-    const auto found = large ? large_counts.find(hashes[i]) : large_counts.end();
-    if (large && (found == large_counts.end() || found->second < kLarge)) {
-      return nullptr;
+  auto counts = std::make_unique<ExactCounts>(0);
+  counts->allocate(slots);
+  std::memcpy(counts->hashes_, hashes.data(), hashes.size());
+  std::memcpy(counts->counts_, small_counts.data(), slots);
+  counts->keys_ = static_cast<std::uint64_t>(
+      std::ranges::count_if(counts->small_counts(), [](std::uint8_t count) { return count != 0; }));
+  counts->large_ = std::move(large_counts);
+  return counts->is_plausible() ? std::move(counts) : nullptr;
+}
+
+// Free slots left, or probes would not end; and every count can be looked up.
+bool ExactCounts::is_plausible() const {
+  std::uint64_t large = 0;
+  for (std::uint64_t slot = 0; slot < slots_; ++slot) {
+    if (counts_[slot] == kLarge) {
+      const auto found = large_.find(hashes_[slot]);
+      if (found == large_.end() || found->second < kLarge) {
+        return false;
+      }
+      ++large;
     }
   }
-  auto counts = std::make_unique<ExactCounts>(0);
-  counts->allocate(hashes.size());
-  std::ranges::copy(hashes, counts->hashes_);
-  std::ranges::copy(small_counts, counts->counts_);
-  counts->keys_ = used;
-  counts->large_ = std::move(large_counts);
-  return counts;
+  return keys_ <= keys_for(slots_) && large == large_.size();
 }
 
 }  // namespace cuckooguard::filter

@@ -15,6 +15,7 @@
 // limits:    fewer than 2^32 slots.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -56,13 +57,14 @@ class ExactCounts {
   [[nodiscard]] const std::unordered_map<std::uint64_t, std::uint64_t>& large_counts() const {
     return large_;
   }
-  // Takes such arrays back; null if they cannot be a table of counts.
+  // Takes the bytes of such arrays back; null if they cannot be a table of counts.
   static std::unique_ptr<ExactCounts> restore(
-      std::span<const std::uint64_t> hashes,
-      std::span<const std::uint8_t> small_counts,
+      std::span<const std::byte> hashes,
+      std::span<const std::byte> small_counts,
       std::unordered_map<std::uint64_t, std::uint64_t> large_counts);
 
  private:
+  [[nodiscard]] bool is_plausible() const;
   static constexpr std::uint8_t kLarge = 255;
 
   void allocate(std::uint64_t slots);

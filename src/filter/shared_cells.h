@@ -16,6 +16,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "filter/page_memory.h"
 
@@ -26,7 +27,7 @@ inline constexpr unsigned kStashEntries = 63;
 class SharedCells {
  public:
   SharedCells(std::uint64_t buckets, bool lock_memory)
-      : memory_(buckets, lock_memory), words_(memory_.words()) {}
+      : memory_(buckets, lock_memory), words_(memory_.words()), buckets_(buckets) {}
 
   [[nodiscard]] std::uint64_t load_bucket(std::uint64_t bucket) const noexcept {
     return std::atomic_ref<std::uint64_t>(words_[bucket]).load(std::memory_order_acquire);
@@ -60,9 +61,14 @@ class SharedCells {
     stash_[entry].store(hash, std::memory_order_release);
   }
 
+  // All words at once, for filter files: on the writer's thread, where nothing else stores.
+  [[nodiscard]] std::span<std::uint64_t> words() noexcept { return {words_, buckets_}; }
+  [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return {words_, buckets_}; }
+
  private:
   PageMemory memory_;
   std::uint64_t* words_;
+  std::uint64_t buckets_;
   // On a line of their own: the writer changes them while readers read the pointer above.
   alignas(64) std::atomic<std::uint64_t> moves_{0};
   std::atomic<std::uint64_t> stash_mask_{0};

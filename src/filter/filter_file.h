@@ -1,0 +1,93 @@
+// A filter in a file: written at a checkpoint, read at the next start.
+//
+//   offset 0      header, 4096 bytes: FileHeader (filter_file_format.h), zeros, its own checksum
+//   offset 4096   checksums, 8 bytes for each block of 1 MiB of what follows (the last may be shorter)
+//   behind them   the table's words; with exact counts: hashes, counts, large counts
+//
+// Numbers are in the byte order of the machine that wrote them, which the header states. Checksums are
+// XXH3-64; every byte is covered by one, and all are verified before anything is used. A file is
+// written beside its place, synced, and renamed: a crash leaves the old one or the new one. On any
+// mismatch there is no filter but an error that says what is wrong; the caller loads from the source.
+//
+// The words are read into memory of our own (huge pages, writable at once) and not served from the
+// mapping: a mapped file could be truncated under running look-ups, and verifying reads it all anyway.
+//
+// called by: source checkpoints (write), start-up (read), `cuckooguard filter inspect|query`.
+// threads:   write_filter_file() on the filter's writer thread; the others anywhere.
+// errors:    FilterFileError; std::bad_alloc.
+// limits:    kSourcePositionMax bytes of position.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "filter/cuckoo_filter.h"
+
+namespace cuckooguard::filter {
+
+inline constexpr std::size_t kSourcePositionMax = 2048;
+
+// What the file says about where the filter comes from; the filter room does not read meaning into it.
+struct FilterFileLabel {
+  std::string source_position;        // how far the source had been applied
+  std::uint64_t definition_hash = 0;  // of templates, columns, condition, schema: see source
+  std::uint64_t created = 0;          // seconds since 1970
+};
+
+enum class FilterFileFault : std::uint8_t {
+  unreadable,        // the system's error
+  not_a_filter,      // other beginning
+  wrong_version,     // another format version, or another byte order
+  truncated,         // shorter or longer than its header says
+  corrupt,           // a checksum does not match, or contents that cannot be
+  wrong_secret,      // hashed with another secret
+  wrong_definition,  // of other keys or rows than the configuration's
+  unwritable
+};
+
+struct FilterFileError {
+  FilterFileFault fault;
+  std::string what;  // a sentence, with the path
+};
+
+struct FilterFile {
+  std::unique_ptr<CuckooFilter> filter;
+  FilterFileLabel label;
+};
+
+// For `filter inspect`: the header's facts, checksums verified, no secret needed.
+struct FilterFileFacts {
+  FilterFileLabel label;
+  Sizing sizing;
+  std::uint64_t version = 0;
+  std::uint64_t items = 0;
+  std::uint64_t fingerprints = 0;
+  std::uint64_t stashed = 0;
+  std::uint64_t stale = 0;
+  bool full = false;
+  std::uint64_t secret_id = 0;
+  std::uint64_t file_bytes = 0;
+};
+
+std::expected<void, FilterFileError> write_filter_file(const std::string& path,
+                                                       const CuckooFilter& filter,
+                                                       const FilterFileLabel& label);
+
+std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& path,
+                                                            const HashSecret& secret);
+// Also refuses a file with another definition hash.
+std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& path,
+                                                            const HashSecret& secret,
+                                                            std::uint64_t definition_hash);
+
+std::expected<FilterFileFacts, FilterFileError> inspect_filter_file(const std::string& path);
+
+// The same from bytes: what the fuzz target and the corruption tests call.
+std::expected<FilterFile, FilterFileError> parse_filter_file(std::span<const std::byte> bytes,
+                                                             const HashSecret& secret);
+
+}  // namespace cuckooguard::filter

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+
+#include "filter/exact_counts.h"
+#include "filter/file_descriptor.h"
+#include "filter/filter_file.h"
+#include "filter/filter_file_format.h"
+#include "filter/table.h"
+
+namespace cuckooguard::filter {
+namespace {
+
+std::unexpected<FilterFileError> unwritable(const std::string& path, const char* what) {
+  const std::string reason = std::generic_category().message(errno);
+  return std::unexpected(
+      FilterFileError{FilterFileFault::unwritable, path + ": cannot " + what + ": " + reason});
+}
+
+bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (wrote < 0 && errno == EINTR) {
+      continue;
+    }
+    if (wrote <= 0) {
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(wrote));
+    offset += static_cast<std::uint64_t>(wrote);
+  }
+  return true;
+}
+
+// Cuts the parts, one behind the other, into blocks: writes each and keeps its checksum.
+class BlockWriter {
+ public:
+  BlockWriter(int file, std::uint64_t offset) : file_(file), offset_(offset) {
+    block_.reserve(kFileBlockBytes);
+  }
+
+  bool add(std::span<const std::byte> part) {
+    while (!part.empty()) {
+      const std::size_t room = std::min(part.size(), kFileBlockBytes - block_.size());
+      block_.insert(block_.end(), part.begin(), part.begin() + static_cast<std::ptrdiff_t>(room));
+      part = part.subspan(room);
+      if (block_.size() == kFileBlockBytes && !finish()) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool finish() {
+    if (block_.empty()) {
+      return true;
+    }
+    checksums_.push_back(file_checksum(block_));
+    const bool written = write_all(file_, block_, offset_);
+    offset_ += block_.size();
+    block_.clear();
+    return written;
+  }
+
+  [[nodiscard]] std::span<const std::uint64_t> checksums() const { return checksums_; }
+
+ private:
+  int file_;
+  std::uint64_t offset_;
+  std::vector<std::byte> block_;
+  std::vector<std::uint64_t> checksums_;
+};
+
+FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label) {
+  const FilterStats stats = filter.stats();
+  const SharedCells& cells = FilterFileAccess::table(filter).cells();
+  const ExactCounts* const counts = FilterFileAccess::counts(filter);
+  FileHeader header{};
+  header.magic = kFileMagic;
+  header.version = kFileVersion;
+  header.byte_order = kFileByteOrder;
+  header.layout = static_cast<std::uint32_t>(filter.sizing().layout);
+  header.deletes = static_cast<std::uint32_t>(filter.sizing().deletes);
+  header.hash_kind = kHashKindXxh3;
+  header.block_bytes = kFileBlockBytes;
+  header.buckets = filter.sizing().buckets;
+  header.sizing_load = filter.sizing().load;
+  header.secret_id = filter.secret().id();
+  header.definition_hash = label.definition_hash;
+  header.created = label.created;
+  header.items = stats.items;
+  header.fingerprints = stats.fingerprints;
+  header.stale = stats.stale;
+  header.missing_deletes = stats.missing_deletes;
+  header.count_slots = counts == nullptr ? 0 : counts->hashes().size();
+  header.large_counts = counts == nullptr ? 0 : counts->large_counts().size();
+  header.stash_mask = cells.load_stash_mask();
+  for (unsigned entry = 0; entry < kStashEntries; ++entry) {
+    header.stash[entry] = cells.load_stash(entry);
+  }
+  header.position_bytes = label.source_position.size();
+  std::ranges::copy(label.source_position, header.position.begin());
+  return header;
+}
+
+bool write_payload(BlockWriter& blocks, const CuckooFilter& filter) {
+  bool written = blocks.add(std::as_bytes(FilterFileAccess::table(filter).cells().words()));
+  if (const ExactCounts* const counts = FilterFileAccess::counts(filter)) {
+    const std::span<const std::uint8_t> small = counts->small_counts();
+    const std::vector<std::byte> padding((8 - small.size() % 8) % 8);
+    written = written && blocks.add(std::as_bytes(counts->hashes())) &&
+              blocks.add(std::as_bytes(small)) && blocks.add(padding);
+    std::vector<LargeCount> large;
+    for (const auto& [hash, count] : counts->large_counts()) {
+      large.push_back({hash, count});
+    }
+    written = written && blocks.add(std::as_bytes(std::span(large)));
+  }
+  return written && blocks.finish();
+}
+
+bool write_contents(int file, const CuckooFilter& filter, const FilterFileLabel& label) {
+  FileHeader header = header_of(filter, label);
+  BlockWriter blocks(file, kFileHeaderBytes + FileParts(header).checksums_bytes());
+  if (!write_payload(blocks, filter)) {
+    return false;
+  }
+  const auto checksums = std::as_bytes(blocks.checksums());
+  header.checksums_checksum = file_checksum(checksums);
+  const auto bytes = std::as_bytes(std::span(&header, 1));
+  header.header_checksum = file_checksum(bytes.first(offsetof(FileHeader, header_checksum)));
+  return write_all(file, bytes, 0) && write_all(file, checksums, kFileHeaderBytes);
+}
+
+// The rename itself must survive a power cut too.
+bool sync_folder(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const FileDescriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return file.is_open() && ::fsync(file.number()) == 0;
+}
+
+}  // namespace
+
+std::expected<void, FilterFileError> write_filter_file(const std::string& path,
+                                                       const CuckooFilter& filter,
+                                                       const FilterFileLabel& label) {
+  if (label.source_position.size() > kSourcePositionMax) {
+    return std::unexpected(FilterFileError{
+        FilterFileFault::unwritable, path + ": the source position is too long for the header"});
+  }
+  std::string temporary = path + ".XXXXXX";
+  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.is_open()) {
+    return unwritable(path, "create a file beside it");
+  }
+  const bool written = write_contents(file.number(), filter, label) &&
+                       ::fsync(file.number()) == 0 && file.close() &&
+                       std::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!written) {
+    auto error = unwritable(path, "write");
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  if (!sync_folder(path)) {
+    return unwritable(path, "sync its folder");
+  }
+  return {};
+}
+
+}  // namespace cuckooguard::filter

@@ -1,0 +1,23 @@
+// The hash secret on disk: 192 raw bytes in a file only its owner may read.
+//
+// A filter file is useless without the secret it was hashed with, and whoever reads the secret can
+// compute keys that pass the filter. So it stands beside the filter files, mode 0600.
+//
+// called by: main at start-up; `cuckooguard filter query`.
+// threads:   any; two processes that create at once agree on one secret.
+// errors:    a sentence for the operator, with the path and what to do.
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "filter/key_hash.h"
+
+namespace cuckooguard::filter {
+
+std::expected<HashSecret, std::string> read_secret(const std::string& path);
+
+// Reads the secret, or creates the file with a random one.
+std::expected<HashSecret, std::string> read_or_create_secret(const std::string& path);
+
+}  // namespace cuckooguard::filter

@@ -1,0 +1,89 @@
+#include "filter/exact_counts.h"
+
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "filter/hashes.h"
+
+namespace cuckooguard::filter {
+namespace {
+
+using Removal = ExactCounts::Removal;
+
+TEST(ExactCounts, agrees_with_a_map_under_random_operations) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 random(seed);
+    ExactCounts counts(random() % 50);
+    std::map<std::uint64_t, std::uint64_t> model;
+    const std::uint64_t keys = 1 + random() % 300;
+    for (int step = 0; step < 20'000; ++step) {
+      const std::uint64_t key = random() % keys;
+      // clustered, spread, and zero
+      const std::uint64_t hash = key % 2 == 0 ? key / 2 : testing::nth_hash(seed, key);
+      if (random() % 2 == 0) {
+        EXPECT_EQ(counts.add(hash), ++model[hash] == 1);
+      } else if (model[hash] == 0) {
+        EXPECT_EQ(counts.remove(hash), Removal::unknown);
+      } else {
+        EXPECT_EQ(counts.remove(hash), --model[hash] == 0 ? Removal::last : Removal::some_left);
+      }
+      ASSERT_EQ(counts.count(hash), model[hash]);
+    }
+    std::erase_if(model, [](const auto& entry) { return entry.second == 0; });
+    std::map<std::uint64_t, std::uint64_t> found;
+    counts.for_each([&found](std::uint64_t hash, std::uint64_t count) { found[hash] = count; });
+    EXPECT_EQ(found, model);
+    EXPECT_EQ(counts.keys(), model.size());
+  }
+}
+
+TEST(ExactCounts, counts_beyond_a_byte_and_back) {
+  ExactCounts counts(1);
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    counts.add(7);
+    ASSERT_EQ(counts.count(7), i);
+  }
+  for (std::uint64_t i = 1000; i-- > 1;) {
+    EXPECT_EQ(counts.remove(7), Removal::some_left);
+    ASSERT_EQ(counts.count(7), i);
+  }
+  EXPECT_EQ(counts.remove(7), Removal::last);
+  EXPECT_TRUE(counts.large_counts().empty());
+  counts.add(8, 300);
+  EXPECT_EQ(counts.count(8), 300);
+}
+
+TEST(ExactCounts, takes_about_eleven_bytes_per_expected_key_and_grows_when_needed) {
+  ExactCounts counts(100'000);
+  const std::uint64_t bytes = counts.bytes();
+  EXPECT_LT(bytes, 100'000 * 115 / 10);
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    counts.add(testing::nth_hash(1, i));
+  }
+  EXPECT_EQ(counts.bytes(), bytes) << "no growth up to what was expected";
+  for (std::uint64_t i = 100'000; i < 200'000; ++i) {
+    counts.add(testing::nth_hash(1, i));
+  }
+  for (std::uint64_t i = 0; i < 200'000; ++i) {
+    ASSERT_EQ(counts.count(testing::nth_hash(1, i)), 1);
+  }
+}
+
+TEST(ExactCounts, refuses_arrays_whose_probes_would_not_end) {
+  const std::vector<std::uint64_t> hashes(32, 5);
+  const auto restore = [&hashes](std::uint8_t count, auto large) {
+    const std::vector<std::uint8_t> counts(32, count);
+    return ExactCounts::restore(
+        std::as_bytes(std::span(hashes)), std::as_bytes(std::span(counts)), std::move(large));
+  };
+  using Large = std::unordered_map<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(restore(1, Large{}), nullptr) << "no free slot";
+  EXPECT_EQ(restore(255, Large{}), nullptr) << "a large count that is nowhere";
+  EXPECT_EQ(restore(0, Large{{5, 300}}), nullptr) << "a large count of nothing";
+  EXPECT_NE(restore(0, Large{}), nullptr);
+}
+
+}  // namespace
+}  // namespace cuckooguard::filter
