@@ -1,0 +1,110 @@
+#include "harness/child_process.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <system_error>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr int kCouldNotExecute = 127;
+
+struct Prepared {  // all that the child needs: between fork and exec nothing may be allocated
+  std::vector<char*> arguments;
+  const char* standard_output;
+  const char* standard_error;
+  pid_t parent;
+};
+
+void redirect(int descriptor, const char* path) {
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::dup2(file, descriptor);
+  ::close(file);
+}
+
+[[noreturn]] void become(const Prepared& prepared) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != prepared.parent) {  // it has died before the line above
+    ::_exit(kCouldNotExecute);
+  }
+  redirect(STDOUT_FILENO, prepared.standard_output);
+  redirect(STDERR_FILENO, prepared.standard_error);
+  ::execvp(prepared.arguments.front(), prepared.arguments.data());
+  ::_exit(kCouldNotExecute);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::vector<std::string> command, const Output& output)
+    : pid_(-1), pid_descriptor_(-1) {
+  Prepared prepared{.arguments = {},
+                    .standard_output = output.standard_output.c_str(),
+                    .standard_error = output.standard_error.c_str(),
+                    .parent = ::getpid()};
+  for (std::string& argument : command) {
+    prepared.arguments.push_back(argument.data());
+  }
+  prepared.arguments.push_back(nullptr);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    become(prepared);
+  }
+  if (pid_ < 0) {
+    throw std::system_error(errno, std::system_category(), "fork");
+  }
+  pid_descriptor_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+}
+
+ChildProcess::~ChildProcess() {
+  if (is_running()) {
+    send_signal(SIGKILL);
+    exit_code();
+  }
+  ::close(pid_descriptor_);
+}
+
+void ChildProcess::send_signal(int signal) const {
+  if (!exit_code_) {  // reaped, the number may be another's
+    ::kill(pid_, signal);
+  }
+}
+
+std::optional<int> ChildProcess::exit_code(milliseconds patience) {
+  if (exit_code_) {
+    return exit_code_;
+  }
+  pollfd ended{.fd = pid_descriptor_, .events = POLLIN, .revents = 0};
+  if (::poll(&ended, 1, static_cast<int>(patience.count())) != 1) {
+    return std::nullopt;
+  }
+  int status = 0;
+  if (::waitpid(pid_, &status, 0) != pid_) {
+    return std::nullopt;
+  }
+  constexpr int kSignalled = 128;
+  exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+  return exit_code_;
+}
+
+std::size_t memory_bytes(pid_t pid, const std::string& field) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::string word;
+  while (status >> word) {
+    if (word == field + ":") {
+      std::size_t kibibytes = 0;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+  }
+  return 0;
+}
+
+}  // namespace cuckooguard::harness

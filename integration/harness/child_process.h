@@ -1,0 +1,45 @@
+// A program started by a test. It ends with its owner, and by the kernel's hand if the test dies.
+//
+// Threads: start it from the test's main thread (PR_SET_PDEATHSIG is about the thread that forks).
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "harness/deadline.h"
+
+namespace cuckooguard::harness {
+
+class ChildProcess {
+ public:
+  struct Output {  // files
+    std::filesystem::path standard_output;
+    std::filesystem::path standard_error;
+  };
+
+  ChildProcess(std::vector<std::string> command, const Output& output);
+  ~ChildProcess();  // SIGKILL, if it still runs
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void send_signal(int signal) const;
+  bool is_running() { return !exit_code(milliseconds{0}); }
+
+  // Nothing if it still runs at the deadline. A process ended by signal n has exit code 128 + n.
+  std::optional<int> exit_code(milliseconds patience = kPatience);
+
+ private:
+  pid_t pid_;
+  int pid_descriptor_;
+  std::optional<int> exit_code_;
+};
+
+// "VmRSS" or "VmHWM" of /proc/<pid>/status, in bytes.
+std::size_t memory_bytes(pid_t pid, const std::string& field);
+
+}  // namespace cuckooguard::harness

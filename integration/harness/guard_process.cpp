@@ -1,0 +1,84 @@
+#include "harness/guard_process.h"
+
+#include <csignal>
+#include <stdexcept>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "harness/ports.h"
+
+namespace cuckooguard::harness {
+
+GuardProcess::GuardProcess(std::uint16_t port)
+    : directory_(std::make_unique<TemporaryDirectory>()), port_(port) {}
+
+GuardProcess GuardProcess::on_port(const std::string& yaml) {
+  constexpr int kPortsTried = 20;
+  for (int attempt = 0; attempt < kPortsTried; ++attempt) {
+    GuardProcess guard(free_port());
+    if (guard.start("listen: 127.0.0.1:" + std::to_string(guard.port_) + "\n" + yaml)) {
+      return guard;
+    }
+    if (!guard.log().contains("in use")) {
+      throw std::runtime_error("the guard does not start: " + guard.log());
+    }
+  }
+  throw std::runtime_error("the guard finds no port");
+}
+
+GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
+  GuardProcess guard(0);
+  if (!guard.start("listen: unix:" + guard.unix_path().string() + "\n" + yaml)) {
+    throw std::runtime_error("the guard does not start: " + guard.log());
+  }
+  return guard;
+}
+
+bool GuardProcess::start(const std::string& yaml) {
+  const std::filesystem::path config = *directory_ / "guard.yaml";
+  write_whole_file(config, yaml);
+  process_ = std::make_unique<ChildProcess>(
+      std::vector<std::string>{CUCKOOGUARD_BINARY, "--config", config.string()},
+      ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
+  const bool told =
+      eventually([this] { return log().contains("event=listening") || !process_->is_running(); });
+  return told && process_->is_running();
+}
+
+GuardProcess::~GuardProcess() {
+  if (!process_ || !process_->is_running()) {
+    return;
+  }
+  process_->send_signal(SIGTERM);
+  const std::optional<int> code = process_->exit_code();
+  if (code != 0) {
+    ADD_FAILURE() << "the guard ended with " << (code ? std::to_string(*code) : "no exit at all")
+                  << " after SIGTERM:\n"
+                  << log();
+  }
+}
+
+RawClient GuardProcess::client() const {
+  return port_ == 0 ? RawClient::to_unix(unix_path()) : RawClient::to_port(port_);
+}
+
+std::string GuardProcess::call(std::initializer_list<std::string_view> arguments) const {
+  return client().call(arguments);
+}
+
+std::string GuardProcess::log() const {
+  return read_whole_file(*directory_ / "errors");
+}
+
+Ended run_guard(std::vector<std::string> arguments) {
+  const TemporaryDirectory directory;
+  arguments.insert(arguments.begin(), CUCKOOGUARD_BINARY);
+  ChildProcess process(std::move(arguments), {directory / "output", directory / "errors"});
+  const std::optional<int> code = process.exit_code();
+  return {.exit_code = code.value_or(-1),
+          .standard_output = read_whole_file(directory / "output"),
+          .standard_error = read_whole_file(directory / "errors")};
+}
+
+}  // namespace cuckooguard::harness

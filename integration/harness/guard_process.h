@@ -1,0 +1,72 @@
+// The guard under test: the built binary, with a configuration of the test's.
+//
+// When it ends with the test it is asked to (SIGTERM) and must exit 0 in time: a crash, a sanitizer's report or a guard
+// that hangs fails the test it happened in.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/child_process.h"
+#include "harness/raw_client.h"
+#include "harness/temporary_directory.h"
+
+namespace cuckooguard::harness {
+
+// Sanitizers cost memory and time that are not the guard's.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kUnderSanitizer = true;
+#else
+inline constexpr bool kUnderSanitizer = false;
+#endif
+
+class GuardProcess {
+ public:
+  // `yaml` without `listen`: it listens on a free port of 127.0.0.1. Returns when it does.
+  static GuardProcess on_port(const std::string& yaml);
+  static GuardProcess on_unix_socket(const std::string& yaml);
+  ~GuardProcess();
+  GuardProcess(GuardProcess&&) = default;
+  GuardProcess& operator=(GuardProcess&&) = delete;
+  GuardProcess(const GuardProcess&) = delete;
+  GuardProcess& operator=(const GuardProcess&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  std::filesystem::path unix_path() const { return *directory_ / "guard.sock"; }
+  RawClient client() const;
+  std::string call(
+      std::initializer_list<std::string_view> arguments) const;  // on a connection of its own
+
+  std::string log() const;  // all of its standard error
+  std::size_t resident_bytes() const { return memory_bytes(process_->pid(), "VmRSS"); }
+  std::size_t resident_bytes_max() const { return memory_bytes(process_->pid(), "VmHWM"); }
+  void send_signal(int signal) const { process_->send_signal(signal); }
+  std::optional<int> exit_code(milliseconds patience = kPatience) {
+    return process_->exit_code(patience);
+  }
+
+ private:
+  explicit GuardProcess(std::uint16_t port);
+
+  bool start(const std::string& yaml);  // false if it does not listen
+
+  std::unique_ptr<TemporaryDirectory> directory_;
+  std::uint16_t port_;  // 0: Unix socket
+  std::unique_ptr<ChildProcess> process_;
+};
+
+// A run that is expected to end by itself.
+struct Ended {
+  int exit_code = -1;  // -1: it did not end
+  std::string standard_output;
+  std::string standard_error;
+};
+Ended run_guard(std::vector<std::string> arguments);
+
+}  // namespace cuckooguard::harness

@@ -1,0 +1,44 @@
+#include "harness/redis_command.h"
+
+namespace cuckooguard::harness {
+
+std::string command(std::span<const std::string_view> arguments) {
+  std::string bytes = "*" + std::to_string(arguments.size()) + "\r\n";
+  for (const std::string_view argument : arguments) {
+    bytes += bulk(argument);
+  }
+  return bytes;
+}
+
+std::string command(std::initializer_list<std::string_view> arguments) {
+  return command(std::span(arguments.begin(), arguments.size()));
+}
+
+std::string bulk(std::string_view text) {
+  std::string bytes = "$" + std::to_string(text.size()) + "\r\n";
+  bytes += text;
+  bytes += "\r\n";
+  return bytes;
+}
+
+std::string shown(std::string_view bytes) {
+  constexpr std::size_t kShownMax = 400;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes.substr(0, kShownMax)) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (byte == '\r' || byte == '\n') {
+      text += byte == '\r' ? "\\r" : "\\n";
+    } else if (value < ' ' || value > '~') {
+      text += {'\\', 'x', kDigits[value / 16], kDigits[value % 16]};
+    } else {
+      text += byte;
+    }
+  }
+  if (bytes.size() > kShownMax) {
+    text += "... (" + std::to_string(bytes.size()) + " bytes)";
+  }
+  return text;
+}
+
+}  // namespace cuckooguard::harness

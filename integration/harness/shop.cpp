@@ -1,0 +1,85 @@
+#include "harness/shop.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "harness/redis_command.h"
+
+namespace cuckooguard::harness {
+
+Shop::Shop(ShopSettings settings)
+    : settings_(std::move(settings)), redis_(settings_.redis_arguments, settings_.password) {
+  open_database();
+  database_->insert_users(1, kUsers);
+  database_->insert_tag("red");
+  guard_.emplace(settings_.on_unix_socket ? GuardProcess::on_unix_socket(yaml())
+                                          : GuardProcess::on_port(yaml()));
+}
+
+std::string Shop::yaml() const {
+  const std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
+  return "upstream: { address: \"" + address + "\", control: { " + settings_.control + " } }\n" +
+         "workers: 2\n"
+         "sources:\n"
+         "  shop: { type: sqlite, path: \"" +
+         database_path().string() + "\", max_lag: " + settings_.max_lag +
+         " }\n"
+         "namespaces:\n"
+         "  users:\n"
+         "    keys: \"user:{id:uint64}\"\n"
+         "    source: { from: shop, table: user }\n"
+         "    mode: enforce\n"
+         "    absent_reply: \"" +
+         settings_.absent_reply +
+         "\"\n"
+         "    filter: { false_positive_rate: 0.0001% }\n" +
+         settings_.more_namespace +
+         "  tags:\n"
+         "    keys: \"tag:{name}\"\n"
+         "    source: { from: shop, table: tag }\n"
+         "    mode: enforce\n"
+         "    absent_reply: \"" +
+         settings_.absent_reply + "\"\n" + settings_.more;
+}
+
+bool Shop::answers_absent(RawClient& client) const {
+  const std::uint64_t before = redis_.calls("get");
+  client.call({"GET", absent_user()});
+  return redis_.calls("get") == before;
+}
+
+bool Shop::answers_absent() const {
+  RawClient client = this->client();
+  return answers_absent(client);
+}
+
+std::vector<std::string> Shop::find_absent_users(std::size_t count) const {
+  RawClient client = this->client();
+  std::vector<std::string> keys;
+  for (std::uint64_t n = 0; keys.size() < count; ++n) {
+    if (client.call({"GET", absent_user(n)}) == absent_reply()) {
+      keys.push_back(absent_user(n));
+    }
+  }
+  return keys;
+}
+
+void Shop::wait_until_it_answers() const {
+  if (!eventually([this] { return answers_absent(); })) {
+    throw std::runtime_error("the guard answers nothing: " + guard_->log());
+  }
+}
+
+std::string user(std::uint64_t id) {
+  return "user:" + std::to_string(id);
+}
+
+std::string absent_user(std::uint64_t n) {
+  return user(kAbsent + n);
+}
+
+std::string absent_reply() {
+  return bulk(kAbsentText);
+}
+
+}  // namespace cuckooguard::harness

@@ -1,0 +1,78 @@
+// What most tests need: a Redis, a database of users, and a guard between, that answers for `user:{id:uint64}` and
+// `tag:{name}`.
+//
+// The rows are users 1 to kUsers, and ids from kAbsent on are nobody's. `max_lag` is long where a test is not about it:
+// the guard then answers even on a machine that is too busy to poll.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/database.h"
+#include "harness/guard_process.h"
+#include "harness/redis_server.h"
+#include "harness/temporary_directory.h"
+
+namespace cuckooguard::harness {
+
+inline constexpr std::uint64_t kUsers = 1000;
+inline constexpr std::uint64_t kAbsent = 1'000'000;
+
+// What the guard says for a user that cannot exist: not what Redis would say, so that it tells who has answered.
+inline constexpr std::string_view kAbsentText = "__ABSENT__";
+
+struct ShopSettings {
+  std::string max_lag = "10m";
+  std::string absent_reply = "bytes:__ABSENT__";
+  std::string upstream{};        // else Redis's TCP address
+  std::string control{};         // what stands in upstream.control: "password: word"
+  std::string more_namespace{};  // lines of the namespace `users`, indented by four
+  std::string more{};            // lines of the top level
+  Journal journal = Journal::wal;
+  std::vector<std::string> redis_arguments{};
+  std::string password{};  // of Redis's default user
+  bool on_unix_socket = false;
+};
+
+class Shop {
+ public:
+  explicit Shop(ShopSettings settings = {});
+
+  RedisServer& redis() { return redis_; }
+  Database& database() { return *database_; }
+  GuardProcess& guard() { return *guard_; }
+
+  std::filesystem::path database_path() const { return directory_ / "shop.db"; }
+  void open_database() { database_.emplace(database_path(), settings_.journal); }
+  void close_database() { database_.reset(); }
+
+  RawClient client() const { return guard_->client(); }
+
+  std::string yaml() const;
+
+  // A GET of an absent user, on this client, does not reach Redis. Until then: see eventually().
+  bool answers_absent(RawClient& client) const;
+  bool answers_absent() const;
+  // Keys of absent users that this guard's filter does not take for present ones: what of them reaches Redis has not
+  // been answered for another reason. While the database does not change.
+  std::vector<std::string> find_absent_users(std::size_t count) const;
+  // The filter is loaded, the default user known. Throws at the deadline.
+  void wait_until_it_answers() const;
+
+ private:
+  ShopSettings settings_;
+  TemporaryDirectory directory_;
+  RedisServer redis_;
+  std::optional<Database> database_;
+  std::optional<GuardProcess> guard_;
+};
+
+std::string user(std::uint64_t id);            // user:<id>
+std::string absent_user(std::uint64_t n = 0);  // of kAbsent + n
+std::string absent_reply();                    // the RESP of kAbsentText
+
+}  // namespace cuckooguard::harness
