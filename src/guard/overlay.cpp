@@ -27,30 +27,21 @@ constexpr std::uint32_t tag_of_hash(std::uint64_t hash) {
   return std::min(static_cast<std::uint32_t>(hash), kWildcard - 1);
 }
 
-// Rounded down; before boot is 0.
+// Rounded down; before boot is 0. The last tick never comes: what expires then stays for good.
 std::uint32_t tick_of(TimePoint time) {
-  const std::int64_t nanoseconds =
-      std::chrono::nanoseconds(time.time_since_epoch()).count() >> kTickBits;
+  const std::int64_t ticks = std::chrono::nanoseconds(time.time_since_epoch()).count() >> kTickBits;
   return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(nanoseconds, 0, static_cast<std::int64_t>(kTickMax)));
+      std::clamp<std::int64_t>(ticks, 0, static_cast<std::int64_t>(kTickMax) - 1));
 }
 
-// The first tick at which `ttl` has surely passed. At the end of the ticks it is kTickMax: never.
+// The first tick at which `ttl` has surely passed.
 std::uint32_t expiry_tick(TimePoint now, std::chrono::nanoseconds ttl) {
   const std::uint64_t ticks = (static_cast<std::uint64_t>(ttl.count()) >> kTickBits) + 2;
   return static_cast<std::uint32_t>(std::min(tick_of(now) + ticks, kTickMax));
 }
 
 bool is_live(std::uint64_t entry, std::uint32_t tick) {
-  return expiry_of(entry) > tick || expiry_of(entry) == kTickMax;
-}
-
-// Which of two live entries of a set without room becomes, or stays, its wildcard.
-bool gives_way_before(std::uint64_t entry, std::uint64_t other) {
-  if ((tag_of(entry) == kWildcard) != (tag_of(other) == kWildcard)) {
-    return tag_of(entry) == kWildcard;
-  }
-  return expiry_of(entry) < expiry_of(other);
+  return expiry_of(entry) > tick;
 }
 
 std::uint64_t load(std::uint64_t& word) {
@@ -90,19 +81,21 @@ std::uint64_t* Overlay::set_of(std::uint64_t hash) const noexcept {
 
 bool Overlay::holds(std::string_view identity, TimePoint now) const noexcept {
   const std::uint32_t tick = tick_of(now);
-  const std::uint32_t last = last_expiry_.load(std::memory_order_acquire);
-  if (last <= tick && last != kTickMax) {
+  if (last_expiry_.load(std::memory_order_acquire) <= tick) {
     return false;
   }
   const std::uint64_t hash = hash_(identity);
-  const std::uint32_t tag = tag_of_hash(hash);
+  // Words are ordered by tag, then by expiry, and the wildcard is the largest tag: an entry that holds is one in a range.
+  const std::uint64_t first_own = entry_of(tag_of_hash(hash), tick) + 1;
+  const std::uint64_t own_words = kTickMax - tick;
+  const std::uint64_t first_wildcard = entry_of(kWildcard, tick) + 1;
+  bool held = false;  // no branch per entry: nearly always the answer is no, after all eight
   for (std::uint64_t& word : std::span(set_of(hash), kSetEntries)) {
     const std::uint64_t entry = load(word);
-    if ((tag_of(entry) == tag || tag_of(entry) == kWildcard) && is_live(entry, tick)) {
-      return true;
-    }
+    held |= entry - first_own < own_words;
+    held |= entry >= first_wildcard;
   }
-  return false;
+  return held;
 }
 
 void Overlay::add(std::string_view identity, TimePoint now) noexcept {
@@ -121,7 +114,7 @@ void Overlay::add(std::string_view identity, TimePoint now) noexcept {
 // False: another thread was faster with the entry chosen; the set must be read again.
 bool Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t tick) noexcept {
   std::uint64_t* room = nullptr;
-  std::uint64_t* overflow = nullptr;  // the live wildcard, else the entry that expires first
+  std::uint64_t* overflow = nullptr;  // the wildcard there is, else an entry to become one
   std::uint64_t room_entry = 0;
   std::uint64_t overflow_entry = 0;
   for (std::uint64_t& word : std::span(set, kSetEntries)) {
@@ -131,7 +124,7 @@ bool Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t ti
       room_entry = entry;
     } else if (tag_of(entry) == tag_of(wanted)) {
       return expiry_of(entry) >= expiry_of(wanted) || replace(word, entry, wanted);
-    } else if (overflow == nullptr || gives_way_before(entry, overflow_entry)) {
+    } else if (overflow == nullptr || tag_of(entry) == kWildcard) {
       overflow = &word;
       overflow_entry = entry;
     }

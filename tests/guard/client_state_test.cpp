@@ -81,6 +81,7 @@ TEST_F(ClientStateTest, a_refused_change_changes_nothing) {
 
 // Redis 7.0.15: HELLO 3 AUTH bob pw SETNAME "a b" gives an error, and ACL WHOAMI then says bob.
 TEST_F(ClientStateTest, after_a_refused_hello_with_a_user_nobody_knows_who_it_is) {
+  EXPECT_TRUE(is_unrestricted());
   run(client_, hello3("bob"), '-');
   EXPECT_FALSE(is_unrestricted());
   EXPECT_EQ(client_.version(), Version::resp2);

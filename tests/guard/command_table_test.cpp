@@ -221,6 +221,7 @@ TEST(CommandTable, an_argument_that_is_a_key_may_be_one_when_streamed) {
     }
   }
   EXPECT_FALSE(may_be_key(find_command("PING"), 1, 2));
+  EXPECT_FALSE(may_be_key(find_command("BLPOP"), 1, 0)) << "no command is that short";
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ TEST(StateChange, select_of_what_redis_takes_for_no_number_leads_to_no_db) {
                                                    {"SELECT", " 1"},
                                                    {"SELECT", "1 "},
                                                    {"SELECT", "-1"},
+                                                   {"SELECT", "-2"},
                                                    {"SELECT", "x"},
                                                    {"SELECT", "4294967296"},
                                                    {"SELECT", "1", "2"}}) {
