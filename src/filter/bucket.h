@@ -77,7 +77,7 @@ struct Bucket {
     if constexpr (kOverflowBits == 0) {
       return 0;
     } else {
-      return 1ULL << (kOverflowShift + (fingerprint & (kOverflowBits - 1)));
+      return (1ULL << kOverflowShift) << (fingerprint & (kOverflowBits - 1));
     }
   }
   // False: no fingerprint of this class has ever left this bucket or been turned away from it.
@@ -88,7 +88,7 @@ struct Bucket {
 
 // Calls visit(Bucket<layout>{}) for a layout known only at run time.
 template <class Visitor>
-decltype(auto) with_bucket(Layout layout, Visitor&& visit) {
+decltype(auto) with_bucket(Layout layout, const Visitor& visit) {
   switch (layout) {
     case Layout::w8:
       return visit(Bucket<Layout::w8>{});

@@ -18,7 +18,7 @@ constexpr std::size_t kInsertsAhead = 16;
 constexpr std::uint64_t kStaleShareMax = 10;
 constexpr std::uint64_t kStaleAlwaysAllowed = 1024;
 
-const Sizing& checked(const Sizing& sizing) {
+Sizing checked(const Sizing& sizing) {
   if (sizing.buckets < 2 || sizing.buckets > kBucketsMax || sizing.buckets % 2 != 0) {
     throw std::invalid_argument("filter: the number of buckets must be even, from 2 to 2^32 - 2");
   }

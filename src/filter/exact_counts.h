@@ -43,7 +43,7 @@ class ExactCounts {
 
   // visit(hash, count) for every hash, in no order that means anything.
   template <class Visitor>
-  void for_each(Visitor&& visit) const {
+  void for_each(const Visitor& visit) const {
     for (std::uint64_t slot = 0; slot < slots_; ++slot) {
       if (counts_[slot] != 0) {
         visit(hashes_[slot], count_at(slot));

@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <system_error>
 
@@ -149,7 +149,7 @@ std::expected<FilterFile, FilterFileError> build(const Verified& file, const Has
 
 // Calls use(bytes) with the file mapped; puts the path before whatever goes wrong.
 template <class Result, class Use>
-std::expected<Result, FilterFileError> with_mapped(const std::string& path, Use&& use) {
+std::expected<Result, FilterFileError> with_mapped(const std::string& path, const Use& use) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status{};
   if (!file.is_open() || ::fstat(file.number(), &status) != 0) {

@@ -22,6 +22,10 @@ std::byte* map_pages(std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
+std::size_t whole_pages(std::size_t bytes) {
+  return round_up(bytes, bytes < kHugePage ? kSmallPage : kHugePage);
+}
+
 // Maps one huge page more than asked for and gives back what sticks out of the aligned part.
 std::byte* map_huge_pages(std::size_t bytes) {
   std::byte* const start = map_pages(bytes + kHugePage);
@@ -39,14 +43,11 @@ std::byte* map_huge_pages(std::size_t bytes) {
 
 }  // namespace
 
-PageMemory::PageMemory(std::uint64_t words, bool lock) {
-  const std::size_t wanted = words * sizeof(std::uint64_t);
-  const bool huge = wanted >= kHugePage;
-  bytes_ = round_up(wanted, huge ? kHugePage : kSmallPage);
-  std::byte* const memory = huge ? map_huge_pages(bytes_) : map_pages(bytes_);
-  words_ = reinterpret_cast<std::uint64_t*>(memory);
-  locked_ = lock && ::mlock(words_, bytes_) == 0;
-}
+PageMemory::PageMemory(std::uint64_t words, bool lock)
+    : bytes_(whole_pages(words * sizeof(std::uint64_t))),
+      words_(reinterpret_cast<std::uint64_t*>(bytes_ < kHugePage ? map_pages(bytes_)
+                                                                 : map_huge_pages(bytes_))),
+      locked_(lock && ::mlock(words_, bytes_) == 0) {}
 
 PageMemory::~PageMemory() {
   ::munmap(words_, bytes_);

@@ -24,9 +24,9 @@ class PageMemory {
   [[nodiscard]] bool locked() const noexcept { return locked_; }
 
  private:
-  std::uint64_t* words_ = nullptr;
-  std::size_t bytes_ = 0;
-  bool locked_ = false;
+  std::size_t bytes_;
+  std::uint64_t* words_;
+  bool locked_;
 };
 
 }  // namespace cuckooguard::filter

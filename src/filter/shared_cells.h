@@ -24,6 +24,7 @@ namespace cuckooguard::filter {
 
 inline constexpr unsigned kStashEntries = 63;
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): the padding keeps cache lines apart
 class SharedCells {
  public:
   SharedCells(std::uint64_t buckets, bool lock_memory)

@@ -64,6 +64,11 @@ double load_for_rate(Layout layout, DeleteMode deletes, double rate) {
   return low;
 }
 
+double rate_of_comparisons(Layout layout, double comparisons) {
+  const double fingerprints = std::exp2(shape_of(layout).bits) - 1;
+  return -std::expm1(comparisons * std::log1p(-1 / fingerprints));
+}
+
 }  // namespace
 
 std::uint64_t Sizing::capacity() const {
@@ -82,11 +87,6 @@ double predicted_overflow_share(Layout layout, double load) {
     }
   }
   return shares.back();
-}
-
-static double rate_of_comparisons(Layout layout, double comparisons) {
-  const double fingerprints = std::exp2(shape_of(layout).bits) - 1;
-  return -std::expm1(comparisons * std::log1p(-1 / fingerprints));
 }
 
 // Compared by chance: the fingerprints of the first bucket and, behind a set overflow bit, of the
