@@ -27,7 +27,6 @@ ReplyFramer::Piece ReplyFramer::next(std::string_view input) {
   if (begins) {
     state_ = State::item;
     type_ = '\0';
-    is_null_ = false;
     needed_ = 1;
   }
   const char* const end = input.data() + input.size();

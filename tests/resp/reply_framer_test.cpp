@@ -73,7 +73,7 @@ TEST(ReplyFramer, lines_end_at_crlf) {
 
 TEST(ReplyFramer, a_cr_or_lf_alone_ends_no_line) {
   expect_replies({"+a\rb\nc\r\n", "+OK\r\n"});
-  expect_replies({"+a\n\r\r\n", "-\n\n\r\n", "+\n\r\n"});
+  expect_replies({"+a\n\r\r\n", "-\n\n\r\n", "+\n\r\n", "+a\rb\n\nc\r\n"});
   expect_unfinished("+OK\n");
   expect_unfinished("+OK\r");
   expect_unfinished("+\n");

@@ -161,7 +161,8 @@ TEST(RequestScanner, refuses_argument_lines_with_the_words_of_redis) {
 TEST(RequestScanner, names_the_byte_that_should_have_been_a_dollar) {
   EXPECT_EQ(error_of("*1\r\nfoo\r\n"), "ERR Protocol error: expected '$', got 'f'");
   EXPECT_EQ(error_of("*1\r\nfoo\rx"), "ERR Protocol error: expected '$', got 'f'");
-  EXPECT_EQ(error_of("*2\r\n$4\r\nECHO\r\n:1\r\n"), "ERR Protocol error: expected '$', got ':'");
+  EXPECT_EQ(error_of("*2\r\n$4\r\nECHO\r\n:1\r\nx\r\n"),
+            "ERR Protocol error: expected '$', got ':'");
   EXPECT_EQ(error_of("*1\r\n\r\n"), "ERR Protocol error: expected '$', got ' '");
   EXPECT_EQ(error_of("*1\r\n\n\r\n"), "ERR Protocol error: expected '$', got ' '");
   EXPECT_EQ(error_of("*1\r\n\xff\r\n"), "ERR Protocol error: expected '$', got '\xff'");
@@ -206,6 +207,13 @@ TEST(RequestScanner, who_is_not_authenticated_gets_ten_arguments_of_16_KiB) {
   EXPECT_EQ(error_of("*1\r\n$16385\r\n", false), "ERR Protocol error: unauthenticated bulk length");
   EXPECT_EQ(error_of("*3000000000\r\n", false), "ERR Protocol error: invalid multibulk length");
   EXPECT_EQ(error_of("*1\r\n$2000000000\r\n", false), "ERR Protocol error: invalid bulk length");
+  std::string eleven = array(11);
+  for (int i = 0; i < 11; ++i) {
+    eleven += "$1\r\na\r\n";
+  }
+  EXPECT_EQ(error_of(eleven, false), "ERR Protocol error: unauthenticated multibulk length");
+  EXPECT_EQ(error_of("*1\r\n$16385\r\n" + std::string(16385, 'a') + "\r\n", false),
+            "ERR Protocol error: unauthenticated bulk length");
   EXPECT_EQ(scan("PING a a a a a a a a a a a a a a\r\n", false).error, "");
   EXPECT_EQ(scan(array(11) + "$16385\r\n", true).error, "");
 }
