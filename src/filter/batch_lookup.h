@@ -26,6 +26,14 @@
 
 namespace cuckooguard::filter {
 
+// Columns are left uninitialized, and vectors compute on what stands behind the last key, to throw
+// the
+// result away: the warning about it is right, and clearing them would cost more than it could find.
+#if !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 struct alignas(64) BatchColumn : std::array<std::uint64_t, kBatchMax> {};
 
 // One bit per key.
@@ -45,7 +53,6 @@ std::uint64_t lookup_second_buckets(const Cells& cells,
                                     std::uint64_t asked,
                                     const BatchColumn& first,
                                     const BatchColumn& fingerprints) {
-  // Left uninitialized: only the first `count` of each are used.
   BatchColumn second;
   BatchColumn words;
   BatchColumn packed;
@@ -110,5 +117,9 @@ std::uint64_t lookup_batch(const Cells& cells,
   }
   return found & all;
 }
+
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 }  // namespace cuckooguard::filter

@@ -23,7 +23,9 @@ inline constexpr std::uint64_t kStashSpilled = 1ULL << kStashEntries;
 
 // `mask` as loaded before.
 template <class Cells>
-bool stash_contains(const Cells& cells, std::uint64_t mask, std::uint64_t hash) {
+[[gnu::noinline, gnu::cold]] bool stash_contains(const Cells& cells,
+                                                 std::uint64_t mask,
+                                                 std::uint64_t hash) {
   if ((mask & kStashSpilled) != 0) {
     return true;
   }

@@ -27,7 +27,8 @@
 //     Let n be the equal fingerprints in the bucket and k the keys with this first bucket and
 //     fingerprint that live in the table. While the bit is clear, n >= k: by W3 no copy has left or
 //     bypassed the bucket, and by W4 an erase that lowers n lowers k, or was made for a key of the
-//     other bucket whose copy must have been here, and then n was k+1 or more. One atomic word
+//     other bucket whose copy must have been here, and then n was k+1 or more. (A saturated
+//     fingerprint may have n < k, but then n >= 1 for good: table_writer.h.) One atomic word
 //     shows n and the bit together, so n = 0 means k = 0. A key that is not in the stash when the
 //     mask is read stays in the table while it lives (W4: later copies leave the stash first).
 //
@@ -73,21 +74,34 @@ LookupAttempt attempt_lookup(const Cells& cells, const Addressing& addressing, s
       return LookupAttempt::found;
     }
   }
-  if (stash_contains(cells, stash_mask, hash)) {
+  if (stash_mask != 0 && stash_contains(cells, stash_mask, hash)) [[unlikely]] {
     return LookupAttempt::found;
   }
   return cells.recheck_moves() == moves ? LookupAttempt::absent : LookupAttempt::disturbed;
 }
 
+// Out of line, as is the stash's part: what is hardly ever run would cost every look-up its
+// registers, and so the processor some of the look-ups it could have had in flight.
 template <class Bucket, class Cells>
-bool lookup(const Cells& cells, const Addressing& addressing, std::uint64_t hash) {
-  for (int attempt = 0; attempt < kLookupAttempts; ++attempt) {
+[[gnu::noinline, gnu::cold]] bool lookup_again(const Cells& cells,
+                                               const Addressing& addressing,
+                                               std::uint64_t hash) {
+  for (int attempt = 1; attempt < kLookupAttempts; ++attempt) {
     const LookupAttempt outcome = attempt_lookup<Bucket>(cells, addressing, hash);
     if (outcome != LookupAttempt::disturbed) {
       return outcome == LookupAttempt::found;
     }
   }
   return true;
+}
+
+template <class Bucket, class Cells>
+bool lookup(const Cells& cells, const Addressing& addressing, std::uint64_t hash) {
+  const LookupAttempt outcome = attempt_lookup<Bucket>(cells, addressing, hash);
+  if (outcome == LookupAttempt::disturbed) [[unlikely]] {
+    return lookup_again<Bucket>(cells, addressing, hash);
+  }
+  return outcome == LookupAttempt::found;
 }
 
 }  // namespace cuckooguard::filter

@@ -57,27 +57,23 @@ bool parse(int argc, char** argv, Options& options) {
   return options.keys.front() != 0;
 }
 
-void print_head(std::uint64_t keys, const MemoryCost& memory) {
+void print_head(std::uint64_t keys) {
   std::printf(
-      "\n%llu keys. Memory: one dependent line %.1f ns, one prefetched line %.1f ns. Batches: %s\n",
-      static_cast<unsigned long long>(keys),
-      memory.dependent_ns,
-      memory.line_ns,
-      filter::kernel_name(filter::best_kernel()));
-  std::printf(
-      "             ns per key                                                        negative by "
-      "machine\n"
-      "     load  insert  erase  build s | absent: 1   b16   b64  b16s  b64s | present: 1   b16   "
+      "\n%llu keys, ns per key; batches of 16 and 64 with %s (b), with scalar code (s).\n"
+      "dep, line: one random cache line read dependent on the last one, and prefetched\n"
+      "      load insert erase build/s | absent: 1   b16   b64   s16   s64 | present: 1   b16   "
       "b64 |"
-      " 1/dep b64/line b16s/line | bits/key  rate %%    predicted\n");
+      "   dep  line 1/dep b64/line s16/line | bits/key   rate %% predicted\n",
+      static_cast<unsigned long long>(keys),
+      filter::kernel_name(filter::best_kernel()));
 }
 
 void print_row(const Row& row) {
   const LayoutTimes& t = row.times;
   std::printf(
-      "%-4s %.3f %7.1f %6.1f %8.2f | %9.1f %5.1f %5.1f %5.1f %5.1f | %10.1f %5.1f %5.1f | %5.2f "
-      "%8.2f "
-      "%9.2f | %8.2f %9.6f %9.6f\n",
+      "%-4s %.3f %6.1f %5.1f %7.2f | %9.1f %5.1f %5.1f %5.1f %5.1f | %10.1f %5.1f %5.1f | %5.1f "
+      "%5.1f "
+      "%5.2f %8.2f %8.2f | %8.2f %8.5f %9.5f\n",
       filter::shape_of(t.layout).name.data(),
       t.load,
       t.insert_ns,
@@ -91,6 +87,8 @@ void print_row(const Row& row) {
       t.positive.single,
       t.positive.batch16,
       t.positive.batch64,
+      row.memory.dependent_ns,
+      row.memory.line_ns,
       t.negative.single / row.memory.dependent_ns,
       t.negative.batch64 / row.memory.line_ns,
       t.negative.batch16_scalar / row.memory.line_ns,
@@ -159,14 +157,15 @@ std::uint64_t run_churn(std::uint64_t lookups) {
   return churn.hidden + (churn.full ? 1 : 0);
 }
 
+// The machine is measured right behind each layout, in as much memory: what else runs on it changes.
 std::vector<Row> measure(const std::vector<std::uint64_t>& key_counts) {
   std::vector<Row> rows;
   for (const std::uint64_t keys : key_counts) {
-    const auto bytes = sizing_for(filter::Layout::w12, keys, filter::DeleteMode::trusted).bytes();
-    const MemoryCost memory = measure_memory(bytes);
-    print_head(keys, memory);
+    print_head(keys);
     for (const filter::Layout layout : filter::kLayouts) {
-      rows.push_back({measure_layout(layout, keys), memory});
+      const LayoutTimes times = measure_layout(layout, keys);
+      const auto bytes = sizing_for(layout, keys, filter::DeleteMode::trusted).bytes();
+      rows.push_back({times, measure_memory(bytes)});
       print_row(rows.back());
     }
   }
