@@ -39,7 +39,7 @@ bool GuardProcess::start(const std::string& yaml) {
   const std::filesystem::path config = *directory_ / "guard.yaml";
   write_whole_file(config, yaml);
   process_ = std::make_unique<ChildProcess>(
-      std::vector<std::string>{CUCKOOGUARD_BINARY, "--config", config.string()},
+      std::vector<std::string>{guard_binary(), "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
   const bool told =
       eventually([this] { return log().contains("event=listening") || !process_->is_running(); });
@@ -71,9 +71,13 @@ std::string GuardProcess::log() const {
   return read_whole_file(*directory_ / "errors");
 }
 
+std::string guard_binary() {
+  return CUCKOOGUARD_BINARY;
+}
+
 Ended run_guard(std::vector<std::string> arguments) {
   const TemporaryDirectory directory;
-  arguments.insert(arguments.begin(), CUCKOOGUARD_BINARY);
+  arguments.insert(arguments.begin(), guard_binary());
   ChildProcess process(std::move(arguments), {directory / "output", directory / "errors"});
   const std::optional<int> code = process.exit_code();
   return {.exit_code = code.value_or(-1),

@@ -67,6 +67,7 @@ struct Ended {
   std::string standard_output;
   std::string standard_error;
 };
+std::string guard_binary();
 Ended run_guard(std::vector<std::string> arguments);
 
 }  // namespace cuckooguard::harness

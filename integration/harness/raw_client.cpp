@@ -1,5 +1,6 @@
 #include "harness/raw_client.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -60,7 +61,8 @@ RawClient::RawClient(int socket) : socket_(socket) {}
 
 RawClient::RawClient(RawClient&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
-      unread_(std::move(other.unread_)),
+      received_(std::move(other.received_)),
+      taken_(other.taken_),
       framed_(other.framed_),
       framer_(other.framer_) {}
 
@@ -77,7 +79,7 @@ void RawClient::close() {
 short RawClient::wait_for(short events, const Deadline& deadline) const {
   pollfd waiting{.fd = socket_, .events = events, .revents = 0};
   if (::poll(&waiting, 1, deadline.milliseconds_left()) != 1) {
-    throw std::runtime_error("nothing came before the deadline; unread so far: " + shown(unread_));
+    throw std::runtime_error("nothing came before the deadline; unread so far: " + shown(unread()));
   }
   return waiting.revents;
 }
@@ -100,7 +102,7 @@ bool RawClient::try_send(std::string_view bytes) {
 
 void RawClient::send(std::string_view bytes) {
   if (!try_send(bytes)) {
-    throw std::runtime_error("the peer has closed; unread so far: " + shown(unread_));
+    throw std::runtime_error("the peer has closed; unread so far: " + shown(unread()));
   }
 }
 
@@ -141,16 +143,29 @@ bool RawClient::receive(const Deadline& deadline) {
   wait_for(POLLIN, deadline);
   static thread_local std::array<char, kReadBytes> buffer;
   const std::size_t got = read_some(buffer);
-  unread_.append(buffer.data(), got);
+  received_.erase(0, std::exchange(taken_, 0));
+  received_.append(buffer.data(), got);
   return got > 0;
 }
 
+std::string RawClient::take(std::size_t bytes) {
+  std::string front(unread().substr(0, bytes));
+  taken_ += bytes;
+  framed_ -= std::min(framed_, bytes);
+  return front;
+}
+
+void RawClient::begin_reply_anew() {
+  framed_ = 0;
+  framer_ = {};
+}
+
 std::size_t RawClient::next_reply_bytes() {
-  while (framed_ < unread_.size()) {
-    const auto piece = framer_.next(std::string_view(unread_).substr(framed_));
+  while (framed_ < unread().size()) {
+    const auto piece = framer_.next(unread().substr(framed_));
     framed_ += piece.bytes;
     if (piece.malformed) {
-      throw std::runtime_error("not RESP: " + shown(std::string_view(unread_).substr(framed_)));
+      throw std::runtime_error("not RESP: " + shown(unread().substr(framed_)));
     }
     if (piece.ends) {
       return framed_;
@@ -160,17 +175,7 @@ std::size_t RawClient::next_reply_bytes() {
 }
 
 std::string RawClient::read_reply() {
-  const Deadline deadline;
-  std::size_t bytes = 0;
-  while ((bytes = next_reply_bytes()) == 0) {
-    if (!receive(deadline)) {
-      throw std::runtime_error("closed within a reply: " + shown(unread_));
-    }
-  }
-  std::string reply = unread_.substr(0, bytes);
-  unread_.erase(0, bytes);
-  framed_ = 0;
-  return reply;
+  return exchange({}, 1);
 }
 
 std::string RawClient::read_replies(std::size_t count) {
@@ -188,42 +193,38 @@ std::string RawClient::exchange(std::string_view request, std::size_t replies) {
         continue;
       }
     }
-    const short events =
-        wait_for(static_cast<short>(POLLIN | (request.empty() ? 0 : POLLOUT)), deadline);
+    const int wanted = POLLIN | (request.empty() ? 0 : POLLOUT);
+    const short events = wait_for(static_cast<short>(wanted), deadline);
     if ((events & POLLOUT) != 0) {
       request.remove_prefix(send_some(request));
     }
     if ((events & (POLLIN | POLLHUP)) != 0 && !receive(deadline)) {
       throw std::runtime_error("closed with " + std::to_string(replies) +
-                               " replies to come, after " + shown(unread_));
+                               " replies to come, after " + shown(unread()));
     }
   }
-  std::string bytes = unread_.substr(0, end);
-  unread_.erase(0, end);
-  framed_ -= end;
-  return bytes;
+  return take(end);
 }
 
 std::string RawClient::read_exactly(std::size_t bytes) {
   const Deadline deadline;
-  while (unread_.size() < bytes) {
+  while (unread().size() < bytes) {
     if (!receive(deadline)) {
-      throw std::runtime_error("closed too early: " + shown(unread_));
+      throw std::runtime_error("closed too early: " + shown(unread()));
     }
   }
-  std::string result = unread_.substr(0, bytes);
-  unread_.erase(0, bytes);
-  framed_ = 0;
-  framer_ = {};
-  return result;
+  begin_reply_anew();
+  return take(bytes);
 }
 
 std::string RawClient::read_through(std::string_view ending) {
   const Deadline deadline;
   std::size_t found = 0;
-  while ((found = unread_.find(ending)) == std::string::npos) {
+  std::size_t searched = 0;
+  while ((found = unread().find(ending, searched)) == std::string_view::npos) {
+    searched = unread().size() - std::min(unread().size(), ending.size());
     if (!receive(deadline)) {
-      throw std::runtime_error("closed too early: " + shown(unread_));
+      throw std::runtime_error("closed too early: " + shown(unread()));
     }
   }
   return read_exactly(found + ending.size());
@@ -233,9 +234,8 @@ std::string RawClient::read_until_closed() {
   const Deadline deadline;
   while (receive(deadline)) {
   }
-  framed_ = 0;
-  framer_ = {};
-  return std::exchange(unread_, {});
+  begin_reply_anew();
+  return take(unread().size());
 }
 
 std::string RawClient::call(std::initializer_list<std::string_view> arguments) {

@@ -59,12 +59,16 @@ class RawClient {
 
   // Waits for `events`, then returns those that came; throws at the deadline.
   short wait_for(short events, const Deadline& deadline) const;
-  bool receive(const Deadline& deadline);  // appends to unread_; false at the end
-  std::size_t next_reply_bytes();          // 0: not all of it is in unread_ yet
+  bool receive(const Deadline& deadline);  // appends to received_; false at the end
+  std::size_t next_reply_bytes();          // 0: not all of it has come yet
+  std::string_view unread() const { return std::string_view(received_).substr(taken_); }
+  std::string take(std::size_t bytes);  // from the front of unread()
+  void begin_reply_anew();              // what follows is not within a reply
 
   int socket_;
-  std::string unread_;
-  std::size_t framed_ = 0;  // of unread_, seen by framer_
+  std::string received_;
+  std::size_t taken_ = 0;   // of received_, given to the test
+  std::size_t framed_ = 0;  // of unread(), seen by framer_
   resp::ReplyFramer framer_;
 };
 
