@@ -114,9 +114,7 @@ void Overlay::add(std::string_view identity, TimePoint now) noexcept {
 // False: another thread was faster with the entry chosen; the set must be read again.
 bool Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t tick) noexcept {
   std::uint64_t* room = nullptr;
-  std::uint64_t* overflow = nullptr;  // the wildcard there is, else an entry to become one
   std::uint64_t room_entry = 0;
-  std::uint64_t overflow_entry = 0;
   for (std::uint64_t& word : std::span(set, kSetEntries)) {
     const std::uint64_t entry = load(word);
     if (!is_live(entry, tick)) {
@@ -124,16 +122,15 @@ bool Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t ti
       room_entry = entry;
     } else if (tag_of(entry) == tag_of(wanted)) {
       return expiry_of(entry) >= expiry_of(wanted) || replace(word, entry, wanted);
-    } else if (overflow == nullptr || tag_of(entry) == kWildcard) {
-      overflow = &word;
-      overflow_entry = entry;
     }
   }
   if (room != nullptr) {
     return replace(*room, room_entry, wanted);
   }
-  const std::uint32_t expiry = std::max(expiry_of(overflow_entry), expiry_of(wanted));
-  if (!replace(*overflow, overflow_entry, entry_of(kWildcard, expiry))) {
+  // Always the first entry, so that newcomers share one wildcard and the others expire in their time.
+  const std::uint64_t first = load(*set);
+  const std::uint32_t expiry = std::max(expiry_of(first), expiry_of(wanted));
+  if (!replace(*set, first, entry_of(kWildcard, expiry))) {
     return false;
   }
   overflows_.fetch_add(1, std::memory_order_relaxed);

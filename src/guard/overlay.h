@@ -11,7 +11,7 @@
 //
 // must: holds(i, t) for every i added at most `ttl` before t. (tests/guard/overlay_test.cpp)
 // aims: !holds(i, t) for others; two identities share set and tag with probability 2^-32 per entry.
-// full: an entry in a set without room becomes a wildcard that holds every identity of that set
+// full: the first entry of a set without room becomes a wildcard that holds every identity of that set
 // until all it stands for
 //       has expired. So a full overlay passes: with `max_keys` keys 2 % of the look-ups, with four
 //       times as many all.

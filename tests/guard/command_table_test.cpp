@@ -89,11 +89,13 @@ TEST(CommandTable, a_name_that_is_almost_a_commands_is_unknown) {
   for (const Command& command : all_commands()) {
     const std::string name(command.name);
     for (std::size_t i = 0; i < name.size(); ++i) {
-      // '\x5f' and '\x7f', '@' and '`': one bit apart, like 'A' and 'a', but no letters.
-      for (const char other : {'\x7f', '`', '@', '{', '[', '\0', '\xe1', '!'}) {
+      // One bit apart like 'A' and 'a', but no letters.
+      const bool is_letter = std::isalpha(static_cast<unsigned char>(name[i])) != 0;
+      const char twin = static_cast<char>(name[i] ^ (is_letter ? 0x40 : 0x20));
+      for (const char other : {twin, '`', '@', '{', '[', '\0', '\xe1', '!'}) {
         std::string wrong = name;
         wrong[i] = other;
-        EXPECT_EQ(find_command(wrong).role, Role::unknown) << wrong;
+        EXPECT_EQ(find_command(wrong).role, Role::unknown) << testing::PrintToString(wrong);
       }
     }
     EXPECT_EQ(find_command(name + '!').role, Role::unknown) << name;

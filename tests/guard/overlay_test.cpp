@@ -64,6 +64,16 @@ TEST(Overlay, holds_for_as_long_as_asked_and_hardly_longer) {
   }
 }
 
+TEST(Overlay, what_took_others_in_ends_as_soon_as_they) {
+  for (int phase = 0; phase < 300; ++phase) {
+    Overlay overlay({.max_keys = 1, .ttl = seconds(60)}, fixed_secret(1));  // one set of eight
+    const TimePoint added = kStart + milliseconds(phase);
+    add_all(overlay, 0, 9, added);
+    EXPECT_TRUE(overlay.holds("anything", added + seconds(60)));
+    EXPECT_EQ(count_held(overlay, 0, 10, added + seconds(60) + kTwoTicks), 0);
+  }
+}
+
 TEST(Overlay, adding_again_begins_the_time_again) {
   Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
   overlay.add("42", kStart);
