@@ -87,6 +87,7 @@ bool has_integer_identity(const Namespace& space) {
 void check_templates(const Config& config, const Places& places, Report& report) {
   std::vector<keyspace::NamespaceTemplates> readable = namespace_templates(config);
   std::vector<const NamespacePlaces*> where;
+  where.reserve(places.namespaces.size());
   for (const NamespacePlaces& here : places.namespaces) {
     where.push_back(&here);
   }

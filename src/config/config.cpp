@@ -14,6 +14,7 @@ std::string Address::text() const {
 
 std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& config) {
   std::vector<keyspace::NamespaceTemplates> result;
+  result.reserve(config.namespaces.size());
   for (const Namespace& space : config.namespaces) {
     result.push_back({space.name, space.keys, space.strict});
   }

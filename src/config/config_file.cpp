@@ -61,7 +61,7 @@ void read_upstream(const Reading& reading, const Section& top, Upstream& upstrea
   if (entry == nullptr) {
     return;
   }
-  if (entry->value.kind == Node::Kind::scalar) {
+  if (entry->value.kind == TreeNode::Kind::scalar) {
     top.read("upstream", upstream.address, parse_upstream_address);
     return;
   }
@@ -101,10 +101,10 @@ std::span<const Entry> named_entries(const Reading& reading,
                                      const Section& top,
                                      std::string_view key) {
   const Entry* const entry = top.find(key);
-  if (entry == nullptr || entry->value.kind == Node::Kind::null) {
+  if (entry == nullptr || entry->value.kind == TreeNode::Kind::null) {
     return {};
   }
-  if (entry->value.kind != Node::Kind::mapping) {
+  if (entry->value.kind != TreeNode::Kind::mapping) {
     reading.report.add(entry->value.place,
                        fmt::format("{} must hold names with their settings", key));
     return {};
@@ -118,7 +118,7 @@ std::span<const Entry> named_entries(const Reading& reading,
   return entry->value.entries;
 }
 
-Config read_config(const Reading& reading, const Node& root) {
+Config read_config(const Reading& reading, const TreeNode& root) {
   const Entry whole_file{.key = {}, .place = root.place, .value = root};
   const Section top(reading, whole_file, schema::kTop);
   Config config;
@@ -162,7 +162,7 @@ std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yam
                                                             const EnvironmentLookup& environment) {
   Report report(std::move(file_name));
   std::optional<Config> config;
-  if (const std::optional<Node> root = parse_tree(yaml, report)) {
+  if (const std::optional<TreeNode> root = parse_tree(yaml, report)) {
     config = read_config({report, environment}, *root);
   }
   if (!config || !report.empty()) {

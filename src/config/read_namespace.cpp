@@ -73,7 +73,7 @@ void read_columns(const Reading& reading,
   if (entry == nullptr) {
     return;
   }
-  if (entry->value.kind != Node::Kind::mapping) {
+  if (entry->value.kind != TreeNode::Kind::mapping) {
     reading.report.add(
         entry->value.place,
         "columns must be a mapping from placeholders to columns, such as { id: user_id }");

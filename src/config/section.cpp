@@ -40,8 +40,8 @@ Place ListItem::at(std::size_t offset) const {
 
 Section::Section(const Reading& reading, const Entry& entry, const KeyList& keys)
     : reading_(reading), section_(&entry), keys_(keys) {
-  const Node::Kind kind = entry.value.kind;
-  if (kind != Node::Kind::mapping && kind != Node::Kind::null) {
+  const TreeNode::Kind kind = entry.value.kind;
+  if (kind != TreeNode::Kind::mapping && kind != TreeNode::Kind::null) {
     reading_.report.add(
         entry.value.place,
         fmt::format("{} must hold keys with values", place_text(keys)) + suggestion("", keys.keys));
@@ -95,13 +95,13 @@ std::vector<ListItem> Section::read_list(std::string_view key) const {
   if (entry == nullptr) {
     return texts;
   }
-  const bool is_list = entry->value.kind == Node::Kind::list;
-  const std::span<const Node> nodes =
-      is_list ? std::span<const Node>(entry->value.items) : std::span(&entry->value, 1);
+  const bool is_list = entry->value.kind == TreeNode::Kind::list;
+  const std::span<const TreeNode> nodes =
+      is_list ? std::span<const TreeNode>(entry->value.items) : std::span(&entry->value, 1);
   if (nodes.empty()) {
     reading_.report.add(entry->value.place, fmt::format("{}: the list is empty", key));
   }
-  for (const Node& node : nodes) {
+  for (const TreeNode& node : nodes) {
     if (auto text = expanded(*entry, node)) {
       std::optional<Place> first_byte;
       if (*text == node.text) {
@@ -117,9 +117,9 @@ std::optional<std::string> Section::scalar(const Entry& entry) const {
   return expanded(entry, entry.value);
 }
 
-std::optional<std::string> Section::expanded(const Entry& named, const Node& value) const {
-  if (value.kind != Node::Kind::scalar) {
-    const std::string_view what = value.kind == Node::Kind::null
+std::optional<std::string> Section::expanded(const Entry& named, const TreeNode& value) const {
+  if (value.kind != TreeNode::Kind::scalar) {
+    const std::string_view what = value.kind == TreeNode::Kind::null
                                       ? "has no value; leave it out or give it one"
                                       : "must be one value";
     reading_.report.add(value.place, fmt::format("{} {}", named.key, what));

@@ -80,7 +80,7 @@ class Section {
 
  private:
   void report_unknown(const Entry& entry) const;
-  std::optional<std::string> expanded(const Entry& named, const Node& value) const;
+  std::optional<std::string> expanded(const Entry& named, const TreeNode& value) const;
 
   Reading reading_;
   const Entry* section_;

@@ -1,6 +1,7 @@
 #include "config/yaml_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <functional>
 #include <map>
@@ -27,7 +28,7 @@ class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(Report& report) : report_(report) {}
 
-  Node take_root() { return std::move(root_); }
+  TreeNode take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
   void OnDocumentEnd() override {}
@@ -43,7 +44,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (expects_key()) {
       throw YAML::ParserException(mark, "a key is missing before ':'");
     }
-    add(mark, {.kind = Node::Kind::null});
+    add(mark, {.kind = TreeNode::Kind::null});
   }
   void OnScalar(const YAML::Mark& mark,
                 const std::string& tag,
@@ -54,34 +55,35 @@ class TreeBuilder : public YAML::EventHandler {
       open_.back().key = {value, place_of(mark), {}};
       open_.back().has_key = true;
     } else {
-      add(mark, {.kind = Node::Kind::scalar, .text = value, .quoted = tag == "!"});
+      add(mark, {.kind = TreeNode::Kind::scalar, .text = value, .quoted = tag == "!"});
     }
   }
   void OnSequenceStart(const YAML::Mark& mark,
                        const std::string& tag,
                        YAML::anchor_t /*anchor*/,
                        YAML::EmitterStyle::value /*style*/) override {
-    open(mark, tag, Node::Kind::list);
+    open(mark, tag, TreeNode::Kind::list);
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark,
                   const std::string& tag,
                   YAML::anchor_t /*anchor*/,
                   YAML::EmitterStyle::value /*style*/) override {
-    open(mark, tag, Node::Kind::mapping);
+    open(mark, tag, TreeNode::Kind::mapping);
   }
   void OnMapEnd() override { close(); }
 
  private:
   struct Open {  // a list or mapping whose end has not come yet
-    Node node;
+    TreeNode node;
     Entry key;  // if has_key: the key whose value comes next
     bool has_key = false;
     std::map<std::string, int, std::less<>> lines;  // of the keys so far
   };
 
   bool expects_key() const {
-    return !open_.empty() && open_.back().node.kind == Node::Kind::mapping && !open_.back().has_key;
+    return !open_.empty() && open_.back().node.kind == TreeNode::Kind::mapping &&
+           !open_.back().has_key;
   }
 
   static void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
@@ -91,7 +93,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
 
-  void open(const YAML::Mark& mark, const std::string& tag, Node::Kind kind) {
+  void open(const YAML::Mark& mark, const std::string& tag, TreeNode::Kind kind) {
     refuse_tag(mark, tag);
     if (expects_key()) {
       throw YAML::ParserException(
@@ -106,12 +108,12 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void close() {
-    Node done = std::move(open_.back().node);
+    TreeNode done = std::move(open_.back().node);
     open_.pop_back();
     attach(std::move(done));
   }
 
-  void add(const YAML::Mark& mark, Node node) {
+  void add(const YAML::Mark& mark, TreeNode node) {
     count(mark);
     node.place = place_of(mark);
     attach(std::move(node));
@@ -123,19 +125,19 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
 
-  void attach(Node node) {
+  void attach(TreeNode node) {
     if (open_.empty()) {
       root_ = std::move(node);
       return;
     }
     Open& parent = open_.back();
-    if (parent.node.kind == Node::Kind::list) {
+    if (parent.node.kind == TreeNode::Kind::list) {
       parent.node.items.push_back(std::move(node));
       return;
     }
     parent.has_key = false;
     Entry entry = std::move(parent.key);
-    if (node.kind == Node::Kind::null) {
+    if (node.kind == TreeNode::Kind::null) {
       node.place = entry.place;  // yaml-cpp tells that of what comes next
     }
     entry.value = std::move(node);
@@ -151,34 +153,41 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   Report& report_;
-  Node root_;
+  TreeNode root_;
   std::vector<Open> open_;
   std::size_t nodes_ = 0;
 };
 
-// The number of bytes of the UTF-8 character at the front, 0 if there is none. Overlong forms, surrogates and NUL are
-// no characters (Unicode 15, table 3-7).
+// The characters of more than one byte, by their first and second byte; what follows are continuation bytes (Unicode
+// 15, table 3-7). Overlong forms and surrogates are none.
+struct Utf8Range {
+  unsigned first_low, first_high;
+  unsigned second_low, second_high;
+  std::size_t bytes;
+};
+constexpr std::array kUtf8Ranges = {Utf8Range{0xc2, 0xdf, 0x80, 0xbf, 2},
+                                    Utf8Range{0xe0, 0xe0, 0xa0, 0xbf, 3},
+                                    Utf8Range{0xe1, 0xec, 0x80, 0xbf, 3},
+                                    Utf8Range{0xed, 0xed, 0x80, 0x9f, 3},
+                                    Utf8Range{0xee, 0xef, 0x80, 0xbf, 3},
+                                    Utf8Range{0xf0, 0xf0, 0x90, 0xbf, 4},
+                                    Utf8Range{0xf1, 0xf3, 0x80, 0xbf, 4},
+                                    Utf8Range{0xf4, 0xf4, 0x80, 0x8f, 4}};
+
+// The number of bytes of the UTF-8 character at the front; 0 if there is none, or it is NUL.
 std::size_t utf8_character(std::string_view text) {
-  const auto at = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto continues = [&](std::size_t i) { return (at(i) & 0xc0U) == 0x80U; };
-  const unsigned first = at(0);
-  if (first < 0x80) {
-    return first == 0 ? 0 : 1;
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (at(0) < 0x80) {
+    return at(0) == 0 ? 0 : 1;
   }
-  if (first >= 0xc2 && first <= 0xdf) {
-    return continues(1) ? 2 : 0;
-  }
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool overlong = first == 0xe0 && at(1) < 0xa0;
-    const bool surrogate = first == 0xed && at(1) > 0x9f;
-    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool overlong = first == 0xf0 && at(1) < 0x90;
-    const bool too_large = first == 0xf4 && at(1) > 0x8f;
-    return continues(1) && continues(2) && continues(3) && !overlong && !too_large ? 4 : 0;
+  for (const Utf8Range& range : kUtf8Ranges) {
+    if (at(0) < range.first_low || at(0) > range.first_high || text.size() < range.bytes) {
+      continue;
+    }
+    const std::string_view others = text.substr(2, range.bytes - 2);
+    const bool continued = std::ranges::all_of(
+        others, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; });
+    return continued && at(1) >= range.second_low && at(1) <= range.second_high ? range.bytes : 0;
   }
   return 0;
 }
@@ -209,7 +218,7 @@ bool looks_like_a_name(std::string_view text) {
   return !text.empty() && text.size() <= kNameBytesMax && std::ranges::all_of(text, belongs);
 }
 
-std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
+std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
   if (yaml.size() > kFileBytesMax) {
     report.add({}, fmt::format("is larger than {} bytes", kFileBytesMax));
     return std::nullopt;
@@ -225,7 +234,7 @@ std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
     std::ispanstream input(std::span<const char>(document.data(), document.size()));
     YAML::Parser parser(input);
     if (parser.HandleNextDocument(builder)) {
-      Node root = builder.take_root();
+      TreeNode root = builder.take_root();
       TreeBuilder second(report);
       if (parser.HandleNextDocument(second)) {
         report.add(second.take_root().place,
@@ -233,7 +242,7 @@ std::optional<Node> parse_tree(std::string_view yaml, Report& report) {
       }
       return root;
     }
-    return Node{};
+    return TreeNode{};
   } catch (const YAML::Exception& error) {
     // Its messages are fixed texts (ours above, or yaml-cpp's with at most one character of the file).
     const Place place = place_of(error.mark);

@@ -1,7 +1,7 @@
 // A YAML document as plain nodes with their places, strictly: one document, UTF-8, no anchors, aliases or tags, names
 // as mapping keys, no key twice, bounded size and depth.
 //
-// Built from yaml-cpp's events rather than its Node: events keep every place and every duplicate, and an alias can be
+// Built from yaml-cpp's events rather than its nodes: events keep every place and every duplicate, and an alias can be
 // refused before it expands. yaml-cpp's exceptions end here, as entries of the Report.
 //
 // who: config_file.cpp. threads: free function without state. limits: kFileBytesMax, kNestingMax, kNodesMax.
@@ -24,25 +24,25 @@ inline constexpr std::size_t kNodesMax = 200'000;
 
 struct Entry;
 
-struct Node {
+struct TreeNode {
   enum class Kind : std::uint8_t { null, scalar, list, mapping };
   Kind kind = Kind::null;
   Place place;
-  std::string text;            // of a scalar
-  bool quoted = false;         // a scalar in quotes, or a block: its first byte is not at `place`
-  std::vector<Node> items;     // of a list
-  std::vector<Entry> entries;  // of a mapping, in the file's order
+  std::string text;             // of a scalar
+  bool quoted = false;          // a scalar in quotes, or a block: its first byte is not at `place`
+  std::vector<TreeNode> items;  // of a list
+  std::vector<Entry> entries;   // of a mapping, in the file's order
 };
 
 struct Entry {
   std::string key;
   Place place;  // of the key
-  Node value;
+  TreeNode value;
 };
 
 // The document's root; a null node for an empty document. nullopt: it is not YAML, or beyond a limit (and the report
 // says so). Duplicate keys are reported, and left out.
-std::optional<Node> parse_tree(std::string_view yaml, Report& report);
+std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report);
 
 // Whether a key or a word from the file may be shown in a message: short and made of letters, digits and `_-`.
 bool looks_like_a_name(std::string_view text);

@@ -47,21 +47,26 @@ std::size_t last_value_end(std::string_view key, std::size_t start, const Placeh
 }
 
 // What a value of the right shape says about the key.
-TemplateFit judge(ValueType type, std::string_view value, std::optional<std::uint64_t>& number) {
+TemplateFit judge(ValueType type, std::string_view value, TemplateValues& values) {
   switch (type) {
     case ValueType::text:
       return TemplateFit::whole;
     case ValueType::text_ci:
       return is_printable_ascii(value) ? TemplateFit::whole : TemplateFit::uncertain;
     case ValueType::uint64:
-      number = canonical_uint64(value);
-      return number ? TemplateFit::whole : TemplateFit::not_an_integer;
-    case ValueType::int64: {
-      const std::optional<std::int64_t> integer = canonical_int64(value);
-      number = integer && *integer >= 0 ? std::optional(static_cast<std::uint64_t>(*integer))
-                                        : std::nullopt;
-      return integer ? TemplateFit::whole : TemplateFit::not_an_integer;
-    }
+      if (const std::optional<std::uint64_t> integer = canonical_uint64(value)) {
+        values.number = *integer;
+        values.has_number = true;
+        return TemplateFit::whole;
+      }
+      return TemplateFit::not_an_integer;
+    case ValueType::int64:
+      if (const std::optional<std::int64_t> integer = canonical_int64(value)) {
+        values.number = static_cast<std::uint64_t>(*integer);
+        values.has_number = *integer >= 0;
+        return TemplateFit::whole;
+      }
+      return TemplateFit::not_an_integer;
   }
   return TemplateFit::uncertain;
 }
@@ -235,9 +240,12 @@ std::expected<KeyTemplate, TemplateError> KeyTemplate::parse(std::string_view te
 }
 
 TemplateFit KeyTemplate::fit(std::string_view key, TemplateValues& values) const noexcept {
-  if (!key.starts_with(literal_prefix_)) {
-    return TemplateFit::none;
-  }
+  return key.starts_with(literal_prefix_) ? fit_behind_prefix(key, values) : TemplateFit::none;
+}
+
+TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,
+                                           TemplateValues& values) const noexcept {
+  values.has_number = false;
   TemplateFit fit = TemplateFit::whole;
   std::size_t start = literal_prefix_.size();
   for (std::size_t i = 0; i < placeholders_.size(); ++i) {
@@ -249,9 +257,8 @@ TemplateFit KeyTemplate::fit(std::string_view key, TemplateValues& values) const
     if (end == kNotFound) {
       return TemplateFit::none;
     }
-    const std::string_view value = key.substr(start, end - start);
-    values.texts[i] = value;
-    fit = std::max(fit, judge(placeholder.type, value, values.number));
+    values.parts[i] = {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(end - start)};
+    fit = std::max(fit, judge(placeholder.type, key.substr(start, end - start), values));
     if (placeholder.wildcard && !is_last && may_end_later(key, start, end, literal)) {
       fit = TemplateFit::uncertain;
     }

@@ -15,7 +15,7 @@
 // decide for sure (see TemplateFit::uncertain) is said, so that the caller lets such a key pass.
 //
 // who: config parses templates, Keyspace matches them. threads: immutable, const calls may run together.
-// lifetimes: values found by fit() view the key. errors: values (TemplateError, TemplateFit).
+// lifetimes: values found by fit() are places in the key. errors: values (TemplateError, TemplateFit).
 // limits: kTemplateBytesMax bytes, kPlaceholdersMax placeholders.
 #pragma once
 
@@ -59,9 +59,18 @@ enum class TemplateFit : std::uint8_t {
 // uncertain: |ci and not printable ASCII, so that equality is the database's to decide; or a wildcard could end in more
 // than one place, so that the values behind it are not sure.
 
-struct TemplateValues {
-  std::array<std::string_view, kPlaceholdersMax> texts;  // one per placeholder, wildcards included
-  std::optional<std::uint64_t> number;  // of the last integer placeholder, unless it is negative
+struct TemplateValues {  // left uninitialised: fit() is called for every key that comes by
+  struct Part {          // of the key
+    std::uint32_t begin;
+    std::uint32_t bytes;
+  };
+  std::array<Part, kPlaceholdersMax> parts;  // one per placeholder, wildcards included
+  std::uint64_t number;                      // if has_number
+  bool has_number;                           // the last integer placeholder has a value from 0
+
+  std::string_view text(std::string_view key, std::size_t placeholder) const {
+    return key.substr(parts[placeholder].begin, parts[placeholder].bytes);
+  }
 };
 
 class KeyTemplate {
@@ -72,7 +81,10 @@ class KeyTemplate {
   std::string_view literal_prefix() const { return literal_prefix_; }
   std::span<const Placeholder> placeholders() const { return placeholders_; }
 
+  // `values` is whole if the result is not `none`. Keys have less than 4 GiB.
   TemplateFit fit(std::string_view key, TemplateValues& values) const noexcept;
+  // The same for a key that is known to begin with the literal prefix.
+  TemplateFit fit_behind_prefix(std::string_view key, TemplateValues& values) const noexcept;
 
   // Appends the key that carries `values` (one per placeholder; those of wildcards are not read: a fixed byte stands
   // for them). The result need not fit(): a value may hold a ':' or the literal that should end it.

@@ -98,14 +98,15 @@ std::span<const KeyTemplate> Keyspace::templates(std::uint32_t ns) const {
 }
 
 Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noexcept {
+  Lookup result;  // the only object that is returned: built in the caller's place
   if (key.size() > kKeyBytesMax) {
-    return {};
+    return result;
   }
   TemplateValues values;
   Findings found;
   const auto try_template = [&](std::uint32_t template_index) {
     const Route& route = routes_[template_index];
-    switch (templates_[template_index].fit(key, values)) {
+    switch (templates_[template_index].fit_behind_prefix(key, values)) {
       case TemplateFit::none:
         break;
       case TemplateFit::whole:
@@ -132,7 +133,6 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
        node = index_.shorter(node)) {
     index_.visit_candidates(node, key, try_template);
   }
-  Lookup result;
   if (!found.whole) {
     if (found.impossible_ns && !found.not_sure) {
       result.kind = Lookup::Kind::impossible;
@@ -142,16 +142,29 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
   }
   const Route& route = routes_[found.template_index];
   const Space& space = spaces_[route.ns];
-  Values identity_values;
-  for (std::size_t column = 0; column < space.types.size(); ++column) {
-    identity_values[column] = values.texts[route.placeholder_of[column]];
-  }
   result.kind = Lookup::Kind::guarded;
   result.ns = route.ns;
-  result.identity =
-      write_identity({identity_values.data(), space.types.size()}, space.types, scratch.identity());
-  result.number = space.is_integer ? values.number : std::nullopt;
+  result.identity = identity_in_key(route, key, values, scratch);
+  if (space.is_integer && values.has_number) {
+    result.number.emplace(values.number);
+  }
   return result;
+}
+
+std::string_view Keyspace::identity_in_key(const Route& route,
+                                           std::string_view key,
+                                           const TemplateValues& values,
+                                           IdentityBuffer& scratch) const noexcept {
+  const std::span<const ValueType> types = spaces_[route.ns].types;
+  if (types.size() == 1) {
+    const std::string_view value = values.text(key, route.placeholder_of[0]);
+    return write_identity({&value, 1}, types, scratch.identity());
+  }
+  Values identity_values;
+  for (std::size_t column = 0; column < types.size(); ++column) {
+    identity_values[column] = values.text(key, route.placeholder_of[column]);
+  }
+  return write_identity({identity_values.data(), types.size()}, types, scratch.identity());
 }
 
 std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
@@ -164,10 +177,11 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
   }
   Values room;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i]) {
+    const std::optional<std::string_view>& value = values[i];
+    if (!value) {
       return std::nullopt;
     }
-    room[i] = *values[i];
+    room[i] = *value;
   }
   const std::span<const std::string_view> row(room.data(), values.size());
   scratch.row_identity.resize(identity_bytes_max(row));

@@ -126,6 +126,10 @@ class Keyspace {
   Keyspace() = default;
 
   void add_space(NamespaceTemplates from);
+  std::string_view identity_in_key(const Route& route,
+                                   std::string_view key,
+                                   const TemplateValues& values,
+                                   IdentityBuffer& scratch) const noexcept;
   std::optional<RowError> check_row(const Space& space,
                                     std::uint32_t template_index,
                                     const Row& row,

@@ -11,13 +11,6 @@
 namespace cuckooguard::keyspace {
 namespace {
 
-struct Step {  // how the walk came to a pair of states
-  KeyAutomaton::State left;
-  KeyAutomaton::State right;
-  std::size_t from = 0;
-  char byte = '\0';
-};
-
 // One byte for each way in which the two templates can tell bytes apart: those of their literals, those that types
 // know, and one that stands for all others.
 std::vector<char> alphabet(const KeyTemplate& left, const KeyTemplate& right) {
@@ -48,18 +41,72 @@ std::vector<char> alphabet(const KeyTemplate& left, const KeyTemplate& right) {
   return result;
 }
 
-std::string key_up_to(const std::vector<Step>& steps, std::size_t at) {
-  std::string key;
-  for (; at != 0; at = steps[at].from) {
-    key += steps[at].byte;
-  }
-  std::ranges::reverse(key);
-  return key;
-}
-
 bool one_begins_with_the_other(std::string_view left, std::string_view right) {
   return left.starts_with(right) || right.starts_with(left);
 }
+
+std::string_view shorter_of(std::string_view left, std::string_view right) {
+  return left.size() < right.size() ? left : right;
+}
+
+// The pairs of states that some key leads both automata to, in the order of those keys' lengths.
+class PairWalk {
+ public:
+  PairWalk(const KeyAutomaton& left, const KeyAutomaton& right, std::size_t prefix_bytes)
+      : left_(left), right_(right) {
+    add(left.within_prefix(prefix_bytes), right.within_prefix(prefix_bytes), 0, '\0');
+  }
+
+  std::size_t pairs() const { return pairs_.size(); }
+
+  bool accepts(std::size_t at) const {
+    return left_.accepts(pairs_[at].left) && right_.accepts(pairs_[at].right);
+  }
+
+  void go_on(std::size_t at, char byte) {
+    const KeyAutomaton::Next left = left_.step(pairs_[at].left, byte);
+    if (left.count == 0) {
+      return;
+    }
+    const KeyAutomaton::Next right = right_.step(pairs_[at].right, byte);
+    for (const KeyAutomaton::State& left_state : left.all()) {
+      for (const KeyAutomaton::State& right_state : right.all()) {
+        add(left_state, right_state, at, byte);
+      }
+    }
+  }
+
+  std::string key_to(std::size_t at) const {
+    std::string key;
+    for (; at != 0; at = pairs_[at].from) {
+      key += pairs_[at].byte;
+    }
+    std::ranges::reverse(key);
+    return key;
+  }
+
+ private:
+  struct Pair {
+    KeyAutomaton::State left;
+    KeyAutomaton::State right;
+    std::size_t from;  // the pair before it, and the byte that led here
+    char byte;
+  };
+
+  void add(const KeyAutomaton::State& left,
+           const KeyAutomaton::State& right,
+           std::size_t from,
+           char byte) {
+    if (seen_.emplace(left, right).second) {
+      pairs_.push_back({left, right, from, byte});
+    }
+  }
+
+  const KeyAutomaton& left_;
+  const KeyAutomaton& right_;
+  std::vector<Pair> pairs_;
+  std::set<std::pair<KeyAutomaton::State, KeyAutomaton::State>> seen_;
+};
 
 }  // namespace
 
@@ -72,31 +119,17 @@ std::optional<std::string> overlap(const KeyTemplate& left,
   const KeyAutomaton left_keys(left);
   const KeyAutomaton right_keys(right);
   const std::vector<char> bytes = alphabet(left, right);
-  const std::string_view common = left.literal_prefix().size() < right.literal_prefix().size()
-                                      ? left.literal_prefix()
-                                      : right.literal_prefix();
-  std::vector<Step> steps = {
-      {left_keys.within_prefix(common.size()), right_keys.within_prefix(common.size())}};
-  std::set<std::pair<KeyAutomaton::State, KeyAutomaton::State>> seen;
-  for (std::size_t at = 0; at < steps.size(); ++at) {
-    const Step here = steps[at];
-    if (left_keys.accepts(here.left) && right_keys.accepts(here.right)) {
-      return std::string(common) + key_up_to(steps, at);
+  const std::string_view common = shorter_of(left.literal_prefix(), right.literal_prefix());
+  PairWalk walk(left_keys, right_keys, common.size());
+  for (std::size_t at = 0; at < walk.pairs(); ++at) {
+    if (walk.accepts(at)) {
+      return std::string(common) + walk.key_to(at);
     }
-    if (steps.size() > states_max) {
+    if (walk.pairs() > states_max) {
       return std::string();
     }
     for (const char byte : bytes) {
-      const KeyAutomaton::Next next_left = left_keys.step(here.left, byte);
-      const KeyAutomaton::Next next_right =
-          next_left.count > 0 ? right_keys.step(here.right, byte) : KeyAutomaton::Next{};
-      for (const KeyAutomaton::State& left_state : next_left.all()) {
-        for (const KeyAutomaton::State& right_state : next_right.all()) {
-          if (seen.emplace(left_state, right_state).second) {
-            steps.push_back({left_state, right_state, at, byte});
-          }
-        }
-      }
+      walk.go_on(at, byte);
     }
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include "keyspace/template_index.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +15,7 @@ struct TemplateIndex::Leaf {
 
 TemplateIndex::TemplateIndex(std::span<const KeyTemplate> templates) {
   std::vector<Leaf> leaves;
+  leaves.reserve(templates.size());
   for (std::uint32_t i = 0; i < templates.size(); ++i) {
     leaves.push_back({templates[i].literal_prefix(), i, &templates[i]});
   }
@@ -86,7 +88,11 @@ void TemplateIndex::add_group(std::uint32_t node_index, std::span<Leaf> leaves, 
     if (level < placeholders.size() && placeholders[level].literal_after.starts_with(':')) {
       behind_colon.push_back({placeholders[level].literal_after, leaf.index, leaf.source});
     } else {
-      direct_.push_back(leaf.index);
+      const std::string_view suffix = placeholders.back().literal_after;
+      const std::size_t free_bytes =
+          sizeof(std::uint64_t) - std::min(suffix.size(), sizeof(std::uint64_t));
+      const std::uint64_t mask = suffix.empty() ? 0 : ~std::uint64_t{0} << (8 * free_bytes);
+      direct_.push_back({leaf.index, tail_of(suffix) & mask, mask});
     }
   }
   nodes_[node_index].direct_count =
@@ -97,8 +103,23 @@ void TemplateIndex::add_group(std::uint32_t node_index, std::span<Leaf> leaves, 
   }
 }
 
+std::uint64_t TemplateIndex::tail_of(std::string_view text) noexcept {
+  std::uint64_t tail = 0;
+  if (text.size() >= sizeof(tail)) {
+    std::memcpy(&tail, text.data() + text.size() - sizeof(tail), sizeof(tail));
+    return std::endian::native == std::endian::little ? tail : __builtin_bswap64(tail);
+  }
+  for (const char c : text) {
+    tail = (tail >> 8) | (std::uint64_t{static_cast<unsigned char>(c)} << 56);
+  }
+  return tail;
+}
+
 std::uint32_t TemplateIndex::child(const Node& node, char first) const noexcept {
   const char* const begin = first_bytes_.data() + node.children_begin;
+  if (node.children_count == 1) {  // common, and not worth a call
+    return *begin == first ? node.children_begin : kNone;
+  }
   const void* const found =
       node.children_count == 0 ? nullptr : std::memchr(begin, first, node.children_count);
   if (found == nullptr) {

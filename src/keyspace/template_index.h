@@ -35,8 +35,8 @@ class TemplateIndex {
   // Calls visit(template index) for each template of the node that may fit `key`; ends early when visit returns true,
   // and says whether it did.
   template <typename Visit>
-  bool visit_candidates(std::uint32_t node, std::string_view key, Visit&& visit) const {
-    return visit_group(node, key, visit);
+  bool visit_candidates(std::uint32_t node, std::string_view key, Visit visit) const {
+    return visit_group(node, key, tail_of(key), visit);
   }
 
  private:
@@ -52,6 +52,12 @@ class TemplateIndex {
     std::uint32_t after_colon = kNone;  // root of the trie behind the next placeholder
     bool ends_literal = false;
   };
+  struct Candidate {
+    std::uint32_t index = 0;  // of the template
+    std::uint64_t tail =
+        0;  // the end of its last literal, under `tail_mask`: what no key of it can do without
+    std::uint64_t tail_mask = 0;
+  };
   struct Leaf;  // building: a template and the literal it is filed under
 
   std::uint32_t add_trie(std::vector<Leaf> leaves, std::size_t level);
@@ -61,12 +67,19 @@ class TemplateIndex {
   std::uint32_t deepest(std::uint32_t root, std::string_view text) const noexcept;
   std::uint32_t child(const Node& node, char first) const noexcept;
 
-  // `text` begins with the literal of `node`.
+  // The last eight bytes, the last one in the highest place; 0 where there are fewer.
+  static std::uint64_t tail_of(std::string_view text) noexcept;
+
+  // `text` begins with the literal of `node`, and ends as the key whose end is `tail`.
   template <typename Visit>
-  bool visit_group(std::uint32_t node_index, std::string_view text, Visit& visit) const {
+  bool visit_group(std::uint32_t node_index,
+                   std::string_view text,
+                   std::uint64_t tail,
+                   Visit& visit) const {
     const Node& node = nodes_[node_index];
     for (std::uint32_t i = 0; i < node.direct_count; ++i) {
-      if (visit(direct_[node.direct_begin + i])) {
+      const Candidate& candidate = direct_[node.direct_begin + i];
+      if ((tail & candidate.tail_mask) == candidate.tail && visit(candidate.index)) {
         return true;
       }
     }
@@ -81,7 +94,7 @@ class TemplateIndex {
     text.remove_prefix(colon);
     std::uint32_t next = deepest(node.after_colon, text);
     for (; next != kNone; next = nodes_[next].shorter) {
-      if (visit_group(next, text, visit)) {
+      if (visit_group(next, text, tail, visit)) {
         return true;
       }
     }
@@ -93,7 +106,7 @@ class TemplateIndex {
   std::string
       first_bytes_;  // of each node's label, beside nodes_: a node's children are neighbours
   std::string labels_;
-  std::vector<std::uint32_t> direct_;
+  std::vector<Candidate> direct_;
 };
 
 }  // namespace cuckooguard::keyspace

@@ -99,14 +99,14 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
 }
 
 // Nodes under `at` that the path of a section leads to; `*` is every name.
-std::vector<const Node*> sections_at(const Node& at, std::string_view path) {
+std::vector<const TreeNode*> sections_at(const TreeNode& at, std::string_view path) {
   if (path.empty()) {
     return {&at};
   }
   const std::size_t dot = std::min(path.find('.'), path.size());
   const std::string_view step = path.substr(0, dot);
   const std::string_view rest = path.substr(std::min(dot + 1, path.size()));
-  std::vector<const Node*> found;
+  std::vector<const TreeNode*> found;
   for (const Entry& entry : at.entries) {
     if (step == "*" || step == entry.key) {
       std::ranges::copy(sections_at(entry.value, rest), std::back_inserter(found));
@@ -115,19 +115,21 @@ std::vector<const Node*> sections_at(const Node& at, std::string_view path) {
   return found;
 }
 
-const Entry* entry_of(const Node& node, std::string_view key) {
+const Entry* entry_of(const TreeNode& node, std::string_view key) {
   const auto found = std::ranges::find(node.entries, key, &Entry::key);
   return found == node.entries.end() ? nullptr : &*found;
 }
 
 // The settings called `key` in the sections of this list.
-std::vector<const Entry*> settings(const Node& root, const KeyList& list, std::string_view key) {
+std::vector<const Entry*> settings(const TreeNode& root,
+                                   const KeyList& list,
+                                   std::string_view key) {
   constexpr std::string_view kOfType = " of type ";
   const std::size_t end = std::min(list.section.find(kOfType), list.section.size());
   const std::string_view type =
       end < list.section.size() ? list.section.substr(end + kOfType.size()) : "";
   std::vector<const Entry*> found;
-  for (const Node* const section : sections_at(root, list.section.substr(0, end))) {
+  for (const TreeNode* const section : sections_at(root, list.section.substr(0, end))) {
     const Entry* const its_type = entry_of(*section, "type");
     const Entry* const entry = entry_of(*section, key);
     if (entry != nullptr &&

@@ -21,7 +21,7 @@ constexpr KeyList kSecretThing{"things.*", kKeys, true};
 class SectionOf : public ::testing::Test {
  protected:
   Section section(std::string_view yaml, const KeyList& keys = kThing) {
-    entry_ = {"thing", {1, 1}, parse_tree(yaml, report_).value_or(Node{})};
+    entry_ = {"thing", {1, 1}, parse_tree(yaml, report_).value_or(TreeNode{})};
     return Section({report_, environment_}, entry_, keys);
   }
 

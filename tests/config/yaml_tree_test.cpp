@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 struct Parse {
-  std::optional<Node> root;
+  std::optional<TreeNode> root;
   std::vector<std::string> errors;
 };
 
@@ -40,7 +40,7 @@ TEST(YamlTree, nodes_know_their_places) {
   const Entry& b = a.value.entries.at(0);
   EXPECT_EQ(a.place, (Place{2, 1}));
   EXPECT_EQ(b.place, (Place{3, 3}));
-  EXPECT_EQ(b.value.kind, Node::Kind::list);
+  EXPECT_EQ(b.value.kind, TreeNode::Kind::list);
   EXPECT_EQ(b.value.items.at(1).text, "y");
   EXPECT_EQ(b.value.items.at(1).place, (Place{3, 11}));
   EXPECT_TRUE(b.value.items.at(1).quoted);
@@ -51,16 +51,16 @@ TEST(YamlTree, an_empty_document_is_a_null_node) {
   for (const char* const yaml : {"", "# only a comment\n", "---\n", "~"}) {
     const Parse result = parse(yaml);
     ASSERT_TRUE(result.root) << yaml;
-    EXPECT_EQ(result.root->kind, Node::Kind::null) << yaml;
+    EXPECT_EQ(result.root->kind, TreeNode::Kind::null) << yaml;
     EXPECT_TRUE(result.errors.empty()) << yaml;
   }
 }
 
 TEST(YamlTree, keys_without_values_are_null) {
   const Parse result = parse("a:\nb: ~\nc: ''\n");
-  EXPECT_EQ(result.root->entries.at(0).value.kind, Node::Kind::null);
-  EXPECT_EQ(result.root->entries.at(1).value.kind, Node::Kind::null);
-  EXPECT_EQ(result.root->entries.at(2).value.kind, Node::Kind::scalar);
+  EXPECT_EQ(result.root->entries.at(0).value.kind, TreeNode::Kind::null);
+  EXPECT_EQ(result.root->entries.at(1).value.kind, TreeNode::Kind::null);
+  EXPECT_EQ(result.root->entries.at(2).value.kind, TreeNode::Kind::scalar);
 }
 
 TEST(YamlTree, duplicate_keys_are_reported_and_the_first_counts) {

@@ -27,7 +27,11 @@ std::vector<std::string> values_of(std::string_view text, std::string_view key) 
     case TemplateFit::whole:
       break;
   }
-  return {values.texts.begin(), values.texts.begin() + std::ssize(key_template.placeholders())};
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < key_template.placeholders().size(); ++i) {
+    texts.emplace_back(values.text(key, i));
+  }
+  return texts;
 }
 
 using Strings = std::vector<std::string>;
@@ -87,9 +91,10 @@ TEST(KeyTemplate, integers_must_be_canonical) {
 TEST(KeyTemplate, number_is_told_unless_negative) {
   TemplateValues values;
   EXPECT_EQ(must_parse("u:{id:int64}").fit("u:18", values), TemplateFit::whole);
+  EXPECT_TRUE(values.has_number);
   EXPECT_EQ(values.number, 18U);
   EXPECT_EQ(must_parse("u:{id:int64}").fit("u:-18", values), TemplateFit::whole);
-  EXPECT_EQ(values.number, std::nullopt);
+  EXPECT_FALSE(values.has_number);
 }
 
 TEST(KeyTemplate, ci_values_beyond_printable_ascii_are_uncertain) {

@@ -65,6 +65,15 @@ TEST(TemplateIndex, neighbours_behind_a_placeholder_are_left_out) {
   EXPECT_EQ(levels(index, ":thing17:5"), Levels{{}});
 }
 
+TEST(TemplateIndex, neighbours_with_another_suffix_are_left_out) {
+  const auto templates = parsed({"{{{a}}}:cart", "{{{a}}}:profile", "{{{a}}}:t", "{{{b}}}{c}"});
+  const TemplateIndex index(templates);
+  EXPECT_EQ(levels(index, "{7}:cart"), (Levels{{0, 3}}));
+  EXPECT_EQ(levels(index, "{7}:profile"), (Levels{{1, 3}}));
+  EXPECT_EQ(levels(index, "{7}:prefile"), (Levels{{3}}));
+  EXPECT_EQ(levels(index, "{t"), (Levels{{3}})) << "shorter than eight bytes";
+}
+
 TEST(TemplateIndex, every_template_that_fits_is_visited_and_prefixes_get_shorter) {
   testing::Random random(5);
   for (int i = 0; i < 2'000; ++i) {
