@@ -1,0 +1,81 @@
+#include "burst.h"
+
+#include <chrono>
+#include <vector>
+
+#include "servers.h"
+
+namespace cuckooguard::demo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct NewRow {
+  std::uint64_t id;
+  Clock::time_point committed;  // not before it was
+};
+
+void wait(const Interrupt& interrupt, Clock::time_point until) {
+  if (!interrupt.wait_until(until)) {
+    throw Interrupted();
+  }
+}
+
+class Burst {
+ public:
+  Burst(CacheAside& application, const Count& count) : application_(application), count_(count) {}
+
+  void read(const NewRow& row) {
+    const auto age = Clock::now() - row.committed;  // at the least, when it is judged
+    const Answer answer = application_.look_up(row.id);
+    count_(true, answer);
+    if (is_absent(answer)) {
+      ++(age > kMaxLag ? result_.hidden_existing : result_.hidden_in_window);
+    }
+  }
+
+  Answer probe() {
+    const Answer answer = application_.look_up(kProbeId);
+    count_(false, answer);
+    result_.probes_passed += answer == Answer::not_in_database ? 1 : 0;
+    return answer;
+  }
+
+  const BurstResult& result() const { return result_; }
+
+ private:
+  CacheAside& application_;
+  const Count& count_;
+  BurstResult result_;
+};
+
+}  // namespace
+
+BurstResult run_burst(UserWriter& writer, CacheAside& application, const BurstSettings& settings) {
+  const auto& [guarded, interrupt, count] = settings;
+  Burst burst(application, count);
+  std::vector<NewRow> rows;
+  const auto begin = Clock::now();
+  for (int i = 0; i < kBurstRows; ++i) {
+    wait(interrupt, begin + i * kBurstPace);
+    const std::uint64_t id = writer.insert_next();
+    rows.push_back({.id = id, .committed = Clock::now()});
+    burst.read(rows.back());
+  }
+  const auto inserted = Clock::now();
+  Answer answer = Answer::not_in_database;
+  const auto is_enough = [&](int probes) {
+    return probes >= kProbes && (!guarded || answer == Answer::declared_absent);
+  };
+  for (int i = 0; i < kProbesMax && !is_enough(i); ++i) {
+    wait(interrupt, inserted + i * kProbePace);
+    answer = burst.probe();
+  }
+  for (const NewRow& row : rows) {
+    wait(interrupt, row.committed + kMaxLag + std::chrono::milliseconds(1));
+    burst.read(row);
+  }
+  return burst.result();
+}
+
+}  // namespace cuckooguard::demo

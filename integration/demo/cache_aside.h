@@ -1,0 +1,48 @@
+// The application: reads users cache-aside, as most applications do.
+//
+//   GET user:<id>      a value: that is the user
+//                      __ABSENT__: there is no such user (agreed with the guard: `absent_reply: "bytes:__ABSENT__"`)
+//                      nil: ask the database; a row: SET user:<id> … EX 300
+// It does not know whether it talks to Redis or to the guard.
+//
+// Threads: one per object; the connections are its own. Errors: std::runtime_error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "redis_client.h"
+#include "users_database.h"
+
+namespace cuckooguard::demo {
+
+inline constexpr std::string_view kAbsentReply = "__ABSENT__";
+inline constexpr int kTtlSeconds = 300;
+
+enum class Answer : std::uint8_t {
+  in_cache,
+  in_database,
+  not_in_database,  // the database was asked in vain
+  declared_absent,  // by the agreed bytes
+};
+
+inline bool is_absent(Answer answer) {
+  return answer == Answer::not_in_database || answer == Answer::declared_absent;
+}
+
+class CacheAside {
+ public:
+  CacheAside(std::uint16_t cache_port, const std::string& database_path)
+      : cache_(cache_port), database_(database_path) {}
+
+  // Throws if what it finds is another user's.
+  Answer look_up(std::uint64_t id);
+
+ private:
+  RedisClient cache_;
+  UserReader database_;
+  std::string key_;
+};
+
+}  // namespace cuckooguard::demo

@@ -1,0 +1,29 @@
+// A program that the demo has started. It ends with the object: asked first, then by force; and by the kernel's hand
+// if the demo itself is killed.
+//
+// Threads: the main thread's (PR_SET_PDEATHSIG is about the thread that forks).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace cuckooguard::demo {
+
+class ChildProcess {
+ public:
+  // What it prints goes to `log_path`.
+  ChildProcess(std::vector<std::string> command, const std::string& log_path);
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  bool is_running();
+
+ private:
+  pid_t pid_ = -1;
+  bool has_ended_ = false;
+};
+
+}  // namespace cuckooguard::demo
