@@ -1,16 +1,18 @@
 // A filter in a file: written at a checkpoint, read at the next start.
 //
 //   offset 0      header, 4096 bytes: FileHeader (filter_file_format.h), zeros, its own checksum
-//   offset 4096   checksums, 8 bytes for each block of 1 MiB of what follows (the last may be shorter)
+//   offset 4096   checksums, 8 bytes for each block of 1 MiB of what follows (the last is shorter)
 //   behind them   the table's words; with exact counts: hashes, counts, large counts
 //
-// Numbers are in the byte order of the machine that wrote them, which the header states. Checksums are
-// XXH3-64; every byte is covered by one, and all are verified before anything is used. A file is
-// written beside its place, synced, and renamed: a crash leaves the old one or the new one. On any
-// mismatch there is no filter but an error that says what is wrong; the caller loads from the source.
+// Numbers are in the byte order of the machine that wrote them, which the header states. Checksums
+// are XXH3-64; every byte is covered by one, and all are verified before anything is used. A file
+// is written beside its place, synced, and renamed: a crash leaves the old one or the new one. On
+// any mismatch there is no filter but an error that says what is wrong; the caller loads from the
+// source.
 //
 // The words are read into memory of our own (huge pages, writable at once) and not served from the
-// mapping: a mapped file could be truncated under running look-ups, and verifying reads it all anyway.
+// mapping: a mapped file could be truncated under running look-ups, and verifying reads it all
+// anyway.
 //
 // called by: source checkpoints (write), start-up (read), `cuckooguard filter inspect|query`.
 // threads:   write_filter_file() on the filter's writer thread; the others anywhere.
@@ -31,7 +33,8 @@ namespace cuckooguard::filter {
 
 inline constexpr std::size_t kSourcePositionMax = 2048;
 
-// What the file says about where the filter comes from; the filter room does not read meaning into it.
+// What the file says about where the filter comes from; the filter room does not read meaning into
+// it.
 struct FilterFileLabel {
   std::string source_position;        // how far the source had been applied
   std::uint64_t definition_hash = 0;  // of templates, columns, condition, schema: see source

@@ -90,9 +90,9 @@ double predicted_overflow_share(Layout layout, double load) {
 }
 
 // Compared by chance: the fingerprints of the first bucket and, behind a set overflow bit, of the
-// second. Beyond chance: a bit is set because fingerprints of its class stand in their second bucket,
-// and an absent key of that class may have just their fingerprint; by Poisson, -ln(1 - share) stand
-// behind each of the bits.
+// second. Beyond chance: a bit is set because fingerprints of its class stand in their second
+// bucket, and an absent key of that class may have just their fingerprint; by Poisson, -ln(1 -
+// share) stand behind each of the bits.
 double predicted_false_positive_rate(Layout layout, double load) {
   const LayoutShape shape = shape_of(layout);
   const double share = predicted_overflow_share(layout, load);

@@ -53,8 +53,8 @@ double predicted_false_positive_rate(Layout layout, double load);
 // absent look-up compares two buckets.
 double lasting_false_positive_rate(Layout layout, double load);
 
-// Share of overflow bits set, in a filter filled to `load` by inserts: so many of the absent look-ups
-// read the second bucket.
+// Share of overflow bits set, in a filter filled to `load` by inserts: so many of the absent
+// look-ups read the second bucket.
 double predicted_overflow_share(Layout layout, double load);
 
 double bits_per_key(Layout layout, double load);

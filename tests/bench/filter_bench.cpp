@@ -1,8 +1,8 @@
 // filter_bench [--keys N] [--full] [--json FILE] [--churn LOOKUPS]
 //
-// Times every operation of every layout, beside what the machine's memory can do, and churns a small
-// filter for false negatives. Without --keys: 1 and 10 million keys, with --full also 100 million
-// (2 GB of memory at most, some minutes). The last line is for machines.
+// Times every operation of every layout, beside what the machine's memory can do, and churns a
+// small filter for false negatives. Without --keys: 1 and 10 million keys, with --full also 100
+// million (2 GB of memory at most, some minutes). The last line is for machines.
 
 #include <cerrno>
 #include <cstdio>
@@ -157,7 +157,8 @@ std::uint64_t run_churn(std::uint64_t lookups) {
   return churn.hidden + (churn.full ? 1 : 0);
 }
 
-// The machine is measured right behind each layout, in as much memory: what else runs on it changes.
+// The machine is measured right behind each layout, in as much memory: what else runs on it
+// changes.
 std::vector<Row> measure(const std::vector<std::uint64_t>& key_counts) {
   std::vector<Row> rows;
   for (const std::uint64_t keys : key_counts) {

@@ -1,7 +1,8 @@
 // Readers that look for keys that are always there, while one writer inserts and erases others.
 //
 // The table is small, so that every store of the writer is near some reader, and full to its sizing
-// load, so that inserts move fingerprints. Shared by the churn test (short) and the benchmark (1e9).
+// load, so that inserts move fingerprints. Shared by the churn test (short) and the benchmark
+// (1e9).
 #pragma once
 
 #include <array>

@@ -27,8 +27,8 @@ INSTANTIATE_TEST_SUITE_P(FalsePositiveRate,
                            return std::string(shape_of(layout.param).name);
                          });
 
-// The share of all (first bucket, fingerprint) pairs that are found: asks for every pair that can be,
-// which are the stored fingerprints, seen from either of their buckets.
+// The share of all (first bucket, fingerprint) pairs that are found: asks for every pair that can
+// be, which are the stored fingerprints, seen from either of their buckets.
 template <class Bucket>
 double exact_rate(const FilterTable& table) {
   const auto words = table.cells().words();

@@ -1,4 +1,5 @@
-// Hashes for filter tests: evenly spread ones from a seed, and ones made to fall where a test wants.
+// Hashes for filter tests: evenly spread ones from a seed, and ones made to fall where a test
+// wants.
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
 // Every step of inserts, displacements and erases, against every step of look-ups, on tiny tables.
 //
-// A scenario fills a table, then records the stores of a few operations. Each key that is in the filter
-// before, between and after them is then looked up in every interleaving; "absent" is a failure. The
-// same scenarios with a rule of the protocol broken must fail, or the test would prove nothing.
+// A scenario fills a table, then records the stores of a few operations. Each key that is in the
+// filter before, between and after them is then looked up in every interleaving; "absent" is a
+// failure. The same scenarios with a rule of the protocol broken must fail, or the test would prove
+// nothing.
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,11 @@
 // Cells whose every access is a step: a writer's stores are recorded, then a look-up is run against
 // every possible view of them.
 //
-// One writer stores in order and a reader loads in order, so all a reader can see is this: each of its
-// loads happens at some moment between two of the writer's stores, none before the load before it.
-// Interleavings enumerates these choices. Of all moments at which a load gives the same value only the
-// earliest is tried, since it leaves every later choice open. (Acquire and release give exactly these
-// guarantees along the cells the argument in table_reader.h uses.)
+// One writer stores in order and a reader loads in order, so all a reader can see is this: each of
+// its loads happens at some moment between two of the writer's stores, none before the load before
+// it. Interleavings enumerates these choices. Of all moments at which a load gives the same value
+// only the earliest is tried, since it leaves every later choice open. (Acquire and release give
+// exactly these guarantees along the cells the argument in table_reader.h uses.)
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// Any sequence of inserts, erases, look-ups and rebuilds, against a model that counts rows: a row the
-// model has must be found, alone and in a batch, whatever came before.
+// Any sequence of inserts, erases, look-ups and rebuilds, against a model that counts rows: a row
+// the model has must be found, alone and in a batch, whatever came before.
 //
-// Byte 0: layout and delete mode. Byte 1: bucket count. Then two bytes per operation: what, and which
-// of 256 keys. Half of the keys are crafted to share fingerprints and buckets.
+// Byte 0: layout and delete mode. Byte 1: bucket count. Then two bytes per operation: what, and
+// which of 256 keys. Half of the keys are crafted to share fingerprints and buckets.
 
 #include <array>
 #include <cstdint>
