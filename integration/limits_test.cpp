@@ -118,6 +118,38 @@ TEST(Limits, above_the_commands_in_flight_all_is_forwarded_and_in_order) {
   EXPECT_EQ(client.call({"GET", absent}), absent_reply()) << "and below it again";
 }
 
+// Answers wait for the reply before them: the bytes that wait are bounded, however small their number of runs.
+TEST(Limits, answers_held_behind_a_blocking_command_are_bounded) {
+  const std::string text(200, 'a');
+  Shop shop({.absent_reply = "bytes:" + text, .more = "limits: { client_output_soft: 64KiB }\n"});
+  shop.wait_until_it_answers();
+  constexpr std::size_t kReads = 100'000;
+  std::string request = command({"BLPOP", "queue", "0"});
+  for (std::size_t i = 0; i < kReads; ++i) {
+    request += command({"GET", absent_user()});
+  }
+  const std::size_t before = shop.guard().resident_bytes_max();
+  RawClient client = shop.client();
+  client.send(request);
+  ASSERT_TRUE(
+      eventually([&shop] { return shop.redis().info("clients", "blocked_clients") == "1"; }));
+  shop.redis().call({"RPUSH", "queue", "x"});
+  EXPECT_EQ(client.read_reply(), "*2\r\n" + bulk("queue") + bulk("x"));
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < kReads; ++i) {
+    const std::string reply = client.read_reply();
+    ASSERT_TRUE(reply == kNil || reply == bulk(text)) << i << ": " << shown(reply);
+    answered += reply == kNil ? 0 : 1;
+  }
+  std::printf("%zu absents, answered here: %zu\n", kReads, answered);
+  EXPECT_GT(answered, 100U);
+  EXPECT_LT(answered, 1000U) << "64 KiB of answers of 200 bytes";
+  if (!kUnderSanitizer) {
+    EXPECT_LT(shop.guard().resident_bytes_max(), before + std::size_t{8} * 1024 * 1024);
+  }
+  EXPECT_EQ(client.call({"GET", absent_user()}), bulk(text)) << "and answers again after it";
+}
+
 // A change of the connection whose reply there is no room to wait for: what follows is relayed, in order.
 TEST(Limits, above_the_commands_in_flight_a_change_of_the_connection_is_relayed) {
   Shop shop({.more = "limits: { inflight_per_client: 4 }\n"});
