@@ -60,12 +60,12 @@ Feed::Intake Feed::add(std::span<const std::optional<std::string_view>> values) 
   if (rows_ % kRowsPerClock == 0) {
     progress(false);
   }
-  if (!row->has_value()) {
+  const std::optional<keyspace::RowIdentity>& identity = *row;
+  if (!identity) {
     return Intake::taken;  // a NULL: no key can name this row
   }
-  const keyspace::RowIdentity& identity = **row;
-  largest_id_ = std::max(largest_id_, identity.number.value_or(0));
-  batch_.push_back(next_->hash(identity.identity));
+  largest_id_ = std::max(largest_id_, identity->number.value_or(0));
+  batch_.push_back(next_->hash(identity->identity));
   return batch_.size() < kBatch ? Intake::taken : flush();
 }
 

@@ -48,7 +48,7 @@ std::expected<std::size_t, std::string> InputFile::read(std::span<char> buffer) 
   }
 }
 
-void InputFile::rewind() {
+void InputFile::rewind() const {
   lseek(descriptor_, 0, SEEK_SET);
 }
 

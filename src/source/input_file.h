@@ -23,7 +23,7 @@ class InputFile {
 
   // Fills the front of the buffer from where the last read ended; 0 at the end of the file.
   std::expected<std::size_t, std::string> read(std::span<char> buffer);
-  void rewind();
+  void rewind() const;
   std::expected<FileStamp, std::string> stamp() const;
 
  private:

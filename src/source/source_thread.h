@@ -17,6 +17,8 @@ namespace cuckooguard::source {
 class SourceThread final : public Source {
  public:
   explicit SourceThread(std::unique_ptr<Follower> follower);
+  SourceThread(const SourceThread&) = delete;
+  SourceThread& operator=(const SourceThread&) = delete;
   ~SourceThread() override;
 
   void start() override;

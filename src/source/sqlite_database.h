@@ -19,15 +19,17 @@
 
 namespace cuckooguard::source {
 
+inline constexpr int kPrimaryCode =
+    0xff;  // the part of an extended result code that is the primary one
+
 struct SqliteError {
   int code = SQLITE_OK;  // extended result code
   std::string what;
 
   bool is_busy() const {
-    const int primary = code & 0xff;
+    const int primary = code & kPrimaryCode;
     return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL;
   }
-  bool is_interrupt() const { return (code & 0xff) == SQLITE_INTERRUPT; }
 };
 
 class SqliteStatement {

@@ -28,8 +28,10 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -37,18 +39,15 @@
 #include "source/origin.h"
 #include "source/source.h"
 #include "source/sqlite_database.h"
-#include "source/sqlite_table.h"
 
 namespace cuckooguard::source {
 
-// Where tests can do something to the database. `row` comes every SqliteOrigin::kRowsPerCheck rows.
+// Where tests can do something to the database. `row` comes every SqliteSnapshot::kRowsPerCheck rows.
 enum class SnapshotPoint : std::uint8_t { before_begin, begun, versioned, row, read, ended };
 
 class SqliteOrigin final : public Origin {
  public:
   using At = std::function<void(SnapshotPoint)>;
-
-  static constexpr std::uint64_t kRowsPerCheck = 1024;
 
   explicit SqliteOrigin(std::string path, At at = {});
 
@@ -63,31 +62,22 @@ class SqliteOrigin final : public Origin {
     SqliteDatabase database;
     SqliteStatement data_version;  // finalized before the database is closed
     FileIdentity identity;
+    std::uint32_t number;  // versions of different connections never compare equal
   };
 
   std::expected<void, SqliteError> open();
-  std::expected<Version, SqliteError> version();
+  std::expected<Version, SqliteError> version();  // of the open connection
   std::expected<void, SqliteError> read(std::span<Feed> feeds, const std::stop_token& stop);
-  std::expected<void, SqliteError> read_table(Feed& feed,
-                                              const TablePlan& plan,
-                                              const std::stop_token& stop);
-  std::expected<bool, SqliteError> read_rows(Feed& feed,
-                                             const TablePlan& plan,
-                                             const std::stop_token& stop);
-  std::expected<std::int64_t, SqliteError> number(const std::string& sql,
-                                                  const std::string& parameter) const;
   std::expected<void, SqliteError> remember_stamp();
-  Snapshot failed(const SqliteError& error, const std::stop_token& stop);
-  std::string explained(const SqliteError& error) const;
+  SqliteError explained(const SqliteError& error) const;
   void pass(SnapshotPoint point) const;
 
   std::string path_;
   At at_;
-  std::optional<Open> open_;
-  std::uint32_t incarnation_ =
-      0;  // of the connection: versions of different ones never compare equal
-  std::optional<FileStamp> stamp_;  // of the last snapshot; none with WAL
+  std::unique_ptr<Open> open_;  // null: could not be opened, or is to be opened anew
+  std::uint32_t opened_ = 0;    // how often
   Version snapshot_version_ = 0;
+  std::optional<FileStamp> snapshot_stamp_;  // none with WAL
 };
 
 }  // namespace cuckooguard::source

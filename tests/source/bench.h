@@ -111,7 +111,7 @@ struct Wanted {
 
 class Bench {
  public:
-  explicit Bench(std::vector<Wanted> wanted = {Wanted{}}) : keyspace(build(wanted)) {
+  explicit Bench(const std::vector<Wanted>& wanted = {Wanted{}}) : keyspace(build(wanted)) {
     for (const Wanted& one : wanted) {
       config::Namespace settings;
       settings.name = one.name;
@@ -124,6 +124,7 @@ class Bench {
 
   std::vector<Target> targets() {
     std::vector<Target> result;
+    result.reserve(namespaces.size());
     for (std::uint32_t ns = 0; ns < namespaces.size(); ++ns) {
       result.push_back({keyspace, ns, namespaces[ns], lives[ns]});
     }
@@ -131,6 +132,7 @@ class Bench {
   }
   std::vector<Feed> feeds(nanoseconds max_lag = seconds(1)) {
     std::vector<Feed> result;
+    result.reserve(namespaces.size());
     for (const Target& target : targets()) {
       result.emplace_back(target, witness, clock.clock(), max_lag);
     }

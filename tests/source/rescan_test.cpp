@@ -77,13 +77,13 @@ class Rows final : public Origin {
 constexpr RescanTiming kTiming{.max_lag = seconds(1), .poll_every = milliseconds(10)};
 
 struct Following {
-  explicit Following(std::vector<Wanted> wanted = {Wanted{}}) : bench(std::move(wanted)) {
-    auto origin = std::make_unique<Rows>();
-    rows = origin.get();
-    rescan.emplace(std::move(origin), bench.feeds(kTiming.max_lag), bench.clock.clock(), kTiming);
-  }
+  explicit Following(const std::vector<Wanted>& wanted = {Wanted{}},
+                     std::unique_ptr<Rows> origin = std::make_unique<Rows>())
+      : bench(wanted),
+        rows(origin.get()),
+        rescan(std::move(origin), bench.feeds(kTiming.max_lag), bench.clock.clock(), kTiming) {}
 
-  Duration step() { return rescan->step(bench.never); }
+  Duration step() { return rescan.step(bench.never); }
   // Steps, waiting as told, until it has looked and found nothing new; the time that took.
   Duration settle() {
     const TimePoint begin = bench.clock.now();
@@ -99,8 +99,8 @@ struct Following {
   }
 
   Bench bench;
-  Rows* rows = nullptr;
-  std::optional<Rescan> rescan;
+  Rows* rows;
+  Rescan rescan;
 };
 
 TEST(Rescan, nothing_is_fresh_before_a_look_has_shown_the_snapshot_to_be_current) {
@@ -303,7 +303,7 @@ TEST(Rescan, an_unsynced_namespace_passes_while_the_others_go_on) {
 TEST(Rescan, the_end_makes_everything_pass) {
   Following following;
   following.settle();
-  following.rescan->finish();
+  following.rescan.finish();
   EXPECT_FALSE(following.bench.is_fresh());
 }
 

@@ -97,6 +97,7 @@ class Commits {
 };
 
 class Writers : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+// NOLINTNEXTLINE(readability-identifier-naming): the macro's own name
 INSTANTIATE_TEST_SUITE_P(Everywhere,
                          Writers,
                          testing::Combine(testing::Values("WAL", "DELETE"), testing::Bool()),

@@ -28,6 +28,7 @@ std::string insert(int id) {
 }
 
 class EachMode : public testing::TestWithParam<const char*> {};
+// NOLINTNEXTLINE(readability-identifier-naming): the macro's own name
 INSTANTIATE_TEST_SUITE_P(Journal,
                          EachMode,
                          testing::Values("WAL", "DELETE", "TRUNCATE", "PERSIST"));
