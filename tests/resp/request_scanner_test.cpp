@@ -13,7 +13,6 @@ namespace {
 
 using std::string_literals::operator""s;
 using ::testing::ElementsAre;
-using ::testing::Optional;
 
 // Checks the input at every cut and returns what it is made of.
 ScanTranscript scan(std::string_view input, bool authenticated = true) {

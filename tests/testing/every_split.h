@@ -41,7 +41,7 @@ inline std::vector<std::size_t> cuts_of(std::size_t size) {
 template <typename Parse>
 auto expect_same_at_every_split(std::string_view input, const Parse& parse) {
   const std::string_view whole[] = {input};
-  const auto expected = parse(Pieces(whole));
+  auto expected = parse(Pieces(whole));
   for (const std::size_t cut : cuts_of(input.size())) {
     const std::string_view halves[] = {input.substr(0, cut), input.substr(cut)};
     const auto result = parse(Pieces(halves));
