@@ -42,13 +42,18 @@ Listener::Listener(asio::io_context& io, const config::Address& address, Calls c
   if (address.is_unix()) {
     remove_stale_socket(io, unix_path_);
   }
-  const auto endpoint = endpoint_of(io, address);
-  acceptor_.open(endpoint.protocol());
-  if (!address.is_unix()) {
-    acceptor_.set_option(asio::socket_base::reuse_address(true));
+  // Asio's exceptions are Boost's own; whoever starts the product catches the standard's.
+  try {
+    const auto endpoint = endpoint_of(io, address);
+    acceptor_.open(endpoint.protocol());
+    if (!address.is_unix()) {
+      acceptor_.set_option(asio::socket_base::reuse_address(true));
+    }
+    acceptor_.bind(endpoint);
+    acceptor_.listen();
+  } catch (const boost::system::system_error& failure) {
+    throw std::system_error(failure.code(), "cannot listen on " + address.text());
   }
-  acceptor_.bind(endpoint);
-  acceptor_.listen();
   accept_next();
 }
 

@@ -9,8 +9,8 @@
 //
 // Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
 // was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
-// local bytes grow with answers and observed replies only; the session stops answering at its
-// limits (proxy/session.h). Runs of plain relayed replies are a number.
+// waiting_bytes() grow with answers and observed replies only; the session stops answering at its
+// limits (proxy/session.h). Runs of plain relayed replies are a number, runs of answers one entry.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +49,8 @@ class ReplyOrder {
   // Redis still owes something.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
   std::size_t entries() const { return entries_.size() - head_; }
+  // Of our own answers that wait for replies of Redis before them.
+  std::size_t waiting_bytes() const { return local_.size() - local_head_; }
 
  private:
   enum class Kind : std::uint8_t { relay, observe, local, merge, anything };

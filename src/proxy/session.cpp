@@ -178,8 +178,10 @@ void Session::forward(std::string_view raw) {
 }
 
 bool Session::may_answer() const {
-  return !output_over_limit_ && output_.size() < worker_.settings.limits.client_output_soft &&
-         order_.entries() < worker_.settings.limits.inflight_per_client;
+  const config::Limits& limits = worker_.settings.limits;
+  return !output_over_limit_ &&
+         output_.size() + order_.waiting_bytes() < limits.client_output_soft &&
+         order_.entries() < limits.inflight_per_client;
 }
 
 void Session::on_upstream_bytes(std::string_view bytes) {

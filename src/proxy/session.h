@@ -9,15 +9,18 @@
 // Redis that closes the connection would.
 //
 // Limits, and what happens there:
-//   queued to Redis    > kUpstreamQueueBytesMax   the client is not read until half of it is
-//   written queued to client   > client_output_soft       Redis is not read, and nothing is
-//   answered here (Redis, which does not
-//                                                 bound this either, keeps the replies), until half
-//                                                 of it is written
-//   replies in order   > inflight_per_client      nothing is answered here; a command whose reply
-//   would have to be
-//                                                 observed makes the connection transparent instead
-//   a command          > 64 KiB                   streamed, never held (resp/request_scanner.h)
+//   queued to Redis > kUpstreamQueueBytesMax
+//       the client is not read until half of it is written
+//   queued to the client > client_output_soft
+//       Redis is not read (it keeps the replies, which it does not bound either) and nothing is
+//       answered here, until half of it is written
+//   queued to the client, and answers that wait for replies before them >= client_output_soft
+//       nothing is answered here
+//   replies in order > inflight_per_client
+//       nothing is answered here; a command whose reply would have to be observed makes the
+//       connection transparent instead
+//   a command > 64 KiB
+//       streamed, never held (resp/request_scanner.h)
 // So the client is never made to wait for reading its own replies: a client that writes a long
 // pipeline before it reads works here as it does with Redis.
 #pragma once

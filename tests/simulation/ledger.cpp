@@ -9,6 +9,8 @@
 namespace cuckooguard::simulation {
 namespace {
 
+using Words = std::vector<std::string>;
+
 std::string lower(std::string text) {
   for (char& byte : text) {
     byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
@@ -19,8 +21,6 @@ std::string lower(std::string text) {
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
-
-using Words = std::vector<std::string>;
 
 // From here on one command is not one reply, or the bytes are not commands.
 bool ends_counting(const Words& words) {
@@ -103,8 +103,7 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
   }
   change_ = Change{.command = command};
   // With too much in flight it cannot remember one more change.
-  is_unread_ =
-      is_unread_ || ends_counting(words) || words_in_flight_ >= world_.inflight_per_client;
+  is_unread_ = is_unread_ || ends_counting(words) || words_in_flight_ >= world_.inflight_per_client;
 }
 
 void Ledger::decide_read(Entry& entry) const {
@@ -162,7 +161,8 @@ void Ledger::note_write(const Entry& entry) const {
 
 bool Ledger::may_be_answered(const Entry& entry) const {
   return entry.is_decided && entry.why_not == nullptr &&
-         std::ranges::all_of(entry.keys, [](const KeyVerdict& key) { return key.why_not == nullptr; });
+         std::ranges::all_of(entry.keys,
+                             [](const KeyVerdict& key) { return key.why_not == nullptr; });
 }
 
 std::string Ledger::answer_to(const Entry& entry, const SimShop& shop) {
@@ -198,11 +198,24 @@ void Ledger::on_executed(const RedisConnection::Executed& executed, std::uint64_
     }
     if (!may_be_answered(candidate)) {
       fail("Redis was sent " + printable(executed.raw) + " where it should have been sent " +
-           printable(candidate.sent.raw));
+           printable(candidate.sent.raw) + why_wrong(candidate, executed.words));
       return;
     }
     ++world_.counts.answered;
   }
+}
+
+// Names a key that was left out and must not have been.
+std::string Ledger::why_wrong(const Entry& entry, const Words& asked) {
+  if (entry.why_not != nullptr) {
+    return std::string("; ") + entry.why_not;
+  }
+  for (const KeyVerdict& key : entry.keys) {
+    if (key.why_not != nullptr && std::ranges::find(asked, key.key) == asked.end()) {
+      return "; " + printable(key.key) + " was left out although " + key.why_not;
+    }
+  }
+  return {};
 }
 
 // What the client must receive for `entry` if this is how Redis was asked for it; nothing if it was not.
@@ -308,7 +321,7 @@ bool Ledger::find_expected(char first) {
   if (!may_be_answered(next)) {
     const auto key = std::ranges::find_if(
         next.keys, [](const KeyVerdict& verdict) { return verdict.why_not != nullptr; });
-    const char* const why = next.why_not != nullptr ? next.why_not
+    const char* const why = next.why_not != nullptr  ? next.why_not
                             : key != next.keys.end() ? key->why_not
                                                      : "the proxy has not read it";
     fail("the proxy answered " + describe_next() + " although " + why);

@@ -60,6 +60,8 @@ class Ledger {
   void on_executed(const RedisConnection::Executed& executed, std::uint64_t stream_bytes);
   void on_push(std::string_view bytes);
   void on_received(std::string_view bytes);
+  // What the proxy still reads of this client goes nowhere, and it need not look at it.
+  void on_redis_end() { is_unread_ = true; }
 
   // Called when all has come to rest.
   bool is_complete();
@@ -99,6 +101,7 @@ class Ledger {
   const char* why_not_now() const;
   bool may_be_answered(const Entry& entry) const;
   static std::string answer_to(const Entry& entry, const SimShop& shop);
+  static std::string why_wrong(const Entry& entry, const std::vector<std::string>& asked);
   std::optional<std::string> reply_if_run(const Entry& entry,
                                           const RedisConnection::Executed& executed) const;
   std::optional<std::string> merged(const Entry& entry,
@@ -109,9 +112,9 @@ class Ledger {
   void fail(const std::string& what) const { world_.loop.fail(what); }
 
   World world_;
-  std::deque<Entry> commands_;   // not answered yet
-  std::uint64_t first_ = 0;      // the number of commands_.front()
-  std::uint64_t aligned_ = 0;    // Redis has run, or will never run, those before
+  std::deque<Entry> commands_;  // not answered yet
+  std::uint64_t first_ = 0;     // the number of commands_.front()
+  std::uint64_t aligned_ = 0;   // Redis has run, or will never run, those before
   std::uint64_t sent_bytes_ = 0;
   std::uint64_t proxy_bytes_read_ = 0;
   std::uint64_t decided_ = 0;

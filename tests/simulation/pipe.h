@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <string_view>
+
+#include "simulation/byte_queue.h"
 
 namespace cuckooguard::simulation {
 
@@ -21,7 +22,7 @@ class Pipe {
     return used < capacity ? capacity - used : 0;
   }
   std::size_t in_flight() const { return in_flight_.size(); }
-  std::size_t unread() const { return arrived_.size() - read_; }
+  std::size_t unread() const { return arrived_.size(); }
   bool is_moving() const { return !in_flight_.empty() || (finished_ && !finish_arrived_); }
   // The reader has read all that will come.
   bool at_end() const { return finish_arrived_ && unread() == 0; }
@@ -32,32 +33,24 @@ class Pipe {
   void finish() { finished_ = true; }
 
   void deliver(std::size_t bytes) {
-    arrived_.append(in_flight_, 0, bytes);
-    in_flight_.erase(0, bytes);
+    arrived_.append(in_flight_.view().substr(0, bytes));
+    in_flight_.take(bytes);
     finish_arrived_ = finished_ && in_flight_.empty();
   }
 
   std::size_t read(std::span<char> into) {
     const std::size_t bytes = std::min(into.size(), unread());
-    arrived_.copy(into.data(), bytes, read_);
-    read_ += bytes;
-    if (read_ == arrived_.size()) {
-      arrived_.clear();
-      read_ = 0;
-    }
+    arrived_.view().copy(into.data(), bytes);
+    arrived_.take(bytes);
     return bytes;
   }
 
   void lose_in_flight() { in_flight_.clear(); }
-  void lose_arrived() {
-    arrived_.clear();
-    read_ = 0;
-  }
+  void lose_arrived() { arrived_.clear(); }
 
  private:
-  std::string in_flight_;
-  std::string arrived_;
-  std::size_t read_ = 0;  // of arrived_
+  ByteQueue in_flight_;
+  ByteQueue arrived_;
   bool finished_ = false;
   bool finish_arrived_ = false;
 };

@@ -54,8 +54,8 @@ class RedisConnection {
   using Command = std::string (RedisConnection::*)(const Words&);
   struct Entry {
     Command run;
-    int arity;  // as Redis writes it: -2 is one argument or more
-    bool runs_in_multi = false;    // instead of being queued
+    int arity;                   // as Redis writes it: -2 is one argument or more
+    bool runs_in_multi = false;  // instead of being queued
     bool needs_no_auth = false;
     int first_key = 0;
     bool many_keys = false;

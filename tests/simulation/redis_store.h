@@ -14,7 +14,7 @@ struct Value {
 };
 
 struct RedisUser {
-  std::string password;  // empty: none is needed
+  std::string password;    // empty: none is needed
   std::string key_prefix;  // empty: every key
 };
 

@@ -41,7 +41,8 @@ SentCommand Script::make_inline(Words words) {
 }
 
 std::string Script::absent_key() {
-  const std::uint64_t id = kAttackIds + static_cast<std::uint64_t>(settings_.client) * kIdsPerClient + commands_;
+  const std::uint64_t id =
+      kAttackIds + static_cast<std::uint64_t>(settings_.client) * kIdsPerClient + commands_;
   switch (random_.below(8)) {
     case 0:
       return "item:none-" + std::to_string(id);
@@ -99,7 +100,8 @@ std::string Script::value() {
 
 Script::Words Script::many(const std::string& name) {
   Words words{name};
-  const std::uint64_t count = random_.one_in(30) ? random_.between(100, 3000) : random_.between(1, 8);
+  const std::uint64_t count =
+      random_.one_in(30) ? random_.between(100, 3000) : random_.between(1, 8);
   for (std::uint64_t i = 0; i < count; ++i) {
     words.push_back(random_.one_in(8) && i > 0 ? words.back() : any_key());
   }
@@ -107,20 +109,46 @@ Script::Words Script::many(const std::string& name) {
 }
 
 std::vector<SentCommand> Script::next() {
-  const std::uint64_t dice = random_.below(1000);
-  if (dice < 700) {
-    return reads();
+  if (commands_ == 0) {
+    return opening();
   }
-  if (dice < 840) {
-    return writes();
+  if (random_.below(1000) < settings_.changes_per_mille) {
+    switch (random_.below(12)) {
+      case 0:
+        return oddities();
+      case 1:
+      case 2:
+      case 3:
+        return transaction();
+      default:
+        return changes();
+    }
   }
-  if (dice < 880) {
-    return transaction();
+  switch (random_.below(20)) {
+    case 0:
+      return new_row();
+    case 1:
+    case 2:
+    case 3:
+      return writes();
+    case 4:
+      return errors();
+    default:
+      return reads();
   }
-  if (dice < 920) {
-    return new_row();
+}
+
+// What drivers send first.
+std::vector<SentCommand> Script::opening() {
+  std::vector<SentCommand> commands;
+  if (!settings_.password.empty() && !random_.one_in(8)) {
+    commands.push_back(make({"AUTH", settings_.password}));
   }
-  return dice < 975 ? changes() : oddities();
+  if (random_.one_in(3)) {
+    commands.push_back(make({"HELLO", "3"}));
+  }
+  commands.push_back(make({"PING"}));
+  return commands;
 }
 
 std::vector<SentCommand> Script::reads() {
@@ -158,8 +186,7 @@ std::vector<SentCommand> Script::writes() {
 }
 
 std::vector<SentCommand> Script::new_row() {
-  const std::string key =
-      shop_.commit_row(random_.one_in(2) ? SimShop::kUsers : SimShop::kItems);
+  const std::string key = shop_.commit_row(random_.one_in(2) ? SimShop::kUsers : SimShop::kItems);
   switch (random_.below(3)) {
     case 0:
       return {make({"GET", key})};
@@ -217,7 +244,8 @@ std::vector<SentCommand> Script::changes() {
       return {make({"AUTH", "app", random_.one_in(3) ? "wrong" : settings_.app_password}),
               make({"GET", absent_key()})};
     case 9:
-      return {make({"HELLO", random_.one_in(2) ? "3" : "2", "AUTH", "app", settings_.app_password})};
+      return {
+          make({"HELLO", random_.one_in(2) ? "3" : "2", "AUTH", "app", settings_.app_password})};
     case 10:
       return {make({"AUTH", "limited", settings_.app_password}),
               make({"GET", absent_key()}),
@@ -232,7 +260,7 @@ std::vector<SentCommand> Script::changes() {
 }
 
 std::vector<SentCommand> Script::oddities() {
-  switch (random_.below(12)) {
+  switch (random_.below(6)) {
     case 0:
       return {make({"RESET"}), make({"GET", absent_key()})};
     case 1:
@@ -245,14 +273,21 @@ std::vector<SentCommand> Script::oddities() {
     case 3:
       return {make({"SUBSCRIBE", "news", "weather"}), make({"PING", "hello"})};
     case 4:
-      return {make({"GET"}), make({"GET", absent_key(), "too", "many"}), make({"MGET"})};
-    case 5:
-      return {make({"NOSUCH", "a", "b"})};
-    case 6:
       return {make({"HELLO", "4"}), make({"WATCH", "free:2"})};
-    case 7:
+    default:
       is_over_ = true;
       return {malformed()};
+  }
+}
+
+std::vector<SentCommand> Script::errors() {
+  switch (random_.below(4)) {
+    case 0:
+      return {make({"GET"}), make({"GET", absent_key(), "too", "many"}), make({"MGET"})};
+    case 1:
+      return {make({"NOSUCH", "a", "b"})};
+    case 2:
+      return {make({"GET", "list:1"}), make({"MGET", "list:1", absent_key()})};
     default:
       return {make({"PING"}), make({"ECHO", value()})};
   }

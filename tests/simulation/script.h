@@ -14,8 +14,9 @@ namespace cuckooguard::simulation {
 
 struct ScriptSettings {
   int client = 0;
-  std::string password;     // of the default user; empty: none
-  std::string app_password;  // of "app" and "limited"
+  std::string password;                 // of the default user; empty: none
+  std::string app_password;             // of "app" and "limited"
+  std::uint64_t changes_per_mille = 0;  // of db, version, user, transactions, and worse
 };
 
 class Script {
@@ -40,11 +41,13 @@ class Script {
   std::string any_key();
   std::string value();
   Words many(const std::string& name);
+  std::vector<SentCommand> opening();
   std::vector<SentCommand> reads();
   std::vector<SentCommand> writes();
   std::vector<SentCommand> transaction();
   std::vector<SentCommand> changes();
   std::vector<SentCommand> oddities();
+  std::vector<SentCommand> errors();
   std::vector<SentCommand> new_row();
 
   SimShop& shop_;

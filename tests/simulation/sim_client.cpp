@@ -146,9 +146,8 @@ void SimClient::on_end() {
   } else if (is_clean && !is_faulty_ && !ledger_.has_all_of_redis()) {
     world_.loop.fail("the proxy kept back what Redis had said before it closed, of " +
                      ledger_.describe_next());
-  } else if (is_clean && !is_faulty_ && said_goodbye_ &&
-             habits_.leaving == Leaving::half_closes && !script_.is_over() &&
-             !ledger_.is_complete()) {
+  } else if (is_clean && !is_faulty_ && said_goodbye_ && habits_.leaving == Leaving::half_closes &&
+             !script_.is_over() && !ledger_.is_complete()) {
     world_.loop.fail("a client that had said goodbye did not get all its replies, next: " +
                      ledger_.describe_next());
   }
@@ -156,6 +155,7 @@ void SimClient::on_end() {
 
 void SimClient::on_redis_end(RedisEnd how) {
   redis_ended_ = true;
+  ledger_.on_redis_end();
   redis_was_up_ = how != RedisEnd::unreachable;
   is_faulty_ = is_faulty_ || how != RedisEnd::orderly;
 }

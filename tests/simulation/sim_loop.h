@@ -111,7 +111,7 @@ class SimLoop final : public io::Loop {
 
   std::map<std::uint64_t, SimTransport*> transports_;
   std::uint64_t transports_made_ = 0;
-  std::set<std::uint64_t> touched_;    // may be ready
+  std::set<std::uint64_t> touched_;     // may be ready
   std::set<std::uint64_t> delivering_;  // in the batch at hand
 
   io::ChunkPool chunks_;

@@ -136,7 +136,8 @@ void SimShop::apply_all() {
       space.applied.erase(change.identity);
     }
     if (kPlans[change.ns].is_integer && change.is_insert) {
-      space.largest_applied = std::max<std::uint64_t>(space.largest_applied, std::stoull(change.identity));
+      space.largest_applied =
+          std::max<std::uint64_t>(space.largest_applied, std::stoull(change.identity));
       space.filter->set_growth(space.largest_applied, kFreshWindow);
     }
   }
@@ -193,9 +194,8 @@ void SimShop::publish_users(std::set<std::string, std::less<>> unrestricted,
 
 std::string SimShop::existing_key(std::uint32_t ns) {
   const auto& rows = spaces_[ns].rows;
-  return key_of(ns,
-                std::next(rows.begin(), static_cast<std::ptrdiff_t>(random_.below(rows.size())))
-                    ->first);
+  return key_of(
+      ns, std::next(rows.begin(), static_cast<std::ptrdiff_t>(random_.below(rows.size())))->first);
 }
 
 std::string SimShop::key_just_above(std::uint64_t distance) const {

@@ -52,14 +52,15 @@ class SimShop {
   filter::Epochs& epochs() { return epochs_; }
 
   // The world.
-  void start();                 // the first filters, and from then on applying and proving
+  void start();  // the first filters, and from then on applying and proving
   void stop() { is_stopped_ = true; }
   std::string commit_row(std::uint32_t ns);  // its key
   void delete_row(std::uint32_t ns);
   void stall_applier(std::chrono::nanoseconds time) { applier_stalled_until_ = loop_.now() + time; }
   void stop_proofs(std::chrono::nanoseconds time) { no_proof_until_ = loop_.now() + time; }
   void rebuild(std::uint32_t ns);
-  void publish_users(std::set<std::string, std::less<>> unrestricted, bool default_needs_no_password);
+  void publish_users(std::set<std::string, std::less<>> unrestricted,
+                     bool default_needs_no_password);
 
   std::string existing_key(std::uint32_t ns);
   std::string key_just_above(std::uint64_t distance) const;

@@ -12,6 +12,7 @@ namespace {
 // How often a watcher may be told without doing anything about it.
 constexpr int kFruitlessCallsMax = 4;
 constexpr std::uint64_t kSpuriousOneIn = 40;
+constexpr std::size_t kShortWriteMax = 5000;
 
 bool has(io::Interest interest, io::Interest part) {
   return (static_cast<unsigned>(interest) & static_cast<unsigned>(part)) != 0;
@@ -167,25 +168,24 @@ io::Transfer SimTransport::write(std::span<const std::string_view> pieces) {
   if (link_->is_dead || hangs_up_at_once) {
     return took(io::Status::failed, 0);
   }
+  std::size_t room = link_->to_world.room();
+  if (loop_.weather().rough && room > 1 && loop_.random().one_in(6)) {
+    room = loop_.random().between(1, std::min(room, kShortWriteMax));
+  }
   std::string bytes;
   for (const std::string_view piece : pieces.first(std::min(pieces.size(), kPiecesMax))) {
-    bytes.append(piece);
+    bytes.append(piece.substr(0, room - bytes.size()));
   }
-  std::size_t room = std::min(link_->to_world.room(), bytes.size());
-  if (loop_.weather().rough && room > 1 && loop_.random().one_in(6)) {
-    room = loop_.random().between(1, room);
-  }
-  if (room == 0) {
+  if (bytes.empty()) {
     return took(io::Status::would_block, 0);
   }
-  bytes.resize(room);
   loop_.trace(bytes);
   if (observer_.on_write) {
     observer_.on_write(bytes);
   }
   link_->to_world.write(bytes);
   link_->move_to_world();
-  return took(io::Status::ok, room);
+  return took(io::Status::ok, bytes.size());
 }
 
 void SimTransport::finish_writing() {
@@ -222,7 +222,7 @@ SimPeer::~SimPeer() {
   if (link_) {
     close();
     if (!link_->is_dead) {  // the kernel goes on sending what it has been given
-      link_->to_product.write(unsent_);
+      link_->to_product.write(unsent_.view());
       link_->to_product.finish();
       link_->move_to_product();
     }
@@ -240,8 +240,8 @@ void SimPeer::pump() {
     return;
   }
   const std::size_t bytes = std::min(link_->to_product.room(), unsent_.size());
-  link_->to_product.write(std::string_view(unsent_).substr(0, bytes));
-  unsent_.erase(0, bytes);
+  link_->to_product.write(unsent_.view().substr(0, bytes));
+  unsent_.take(bytes);
   if (finish_is_due_ && unsent_.empty()) {
     link_->to_product.finish();
   }

@@ -127,7 +127,7 @@ class SimPeer {
   SimLoop& loop_;
   Calls calls_;
   std::shared_ptr<Link> link_;
-  std::string unsent_;
+  ByteQueue unsent_;
   bool finish_is_due_ = false;
   bool closed_ = false;
 };

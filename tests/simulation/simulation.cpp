@@ -61,7 +61,8 @@ void Simulation::make_redis() {
     store.values[{db, "free:3"}] = {.text = "three"};
   }
   for (int i = 0; i < 200; ++i) {
-    const std::string key = shop_.existing_key(static_cast<std::uint32_t>(i) % SimShop::kNamespaces);
+    const std::string key =
+        shop_.existing_key(static_cast<std::uint32_t>(i) % SimShop::kNamespaces);
     store.values[{key.starts_with("cart:") ? 2 : 0, key}] = {.text = "value of " + key};
   }
 }
@@ -90,7 +91,7 @@ SimClient::Habits Simulation::habits() {
                                  SimClient::Leaving::closes,
                                  SimClient::Leaving::resets,
                                  SimClient::Leaving::quits};
-  SimClient::Habits habits{.commands = random_.between(5, 250),
+  SimClient::Habits habits{.commands = random_.between(5, 500),
                            .burst_max = random_.between(1, 40),
                            .awaits_replies = random_.one_in(2),
                            .thinks_max = microseconds(random_.between(10, 60'000)),
@@ -111,15 +112,19 @@ void Simulation::make_client(int id) {
                             .shop = shop_,
                             .counts = counts_,
                             .inflight_per_client = settings_.limits.inflight_per_client};
+  constexpr std::array<std::uint64_t, 4> kChangesPerMille{0, 0, 15, 100};
   Standing at_start;
   at_start.authenticated = password_.empty();
-  clients_.push_back(std::make_unique<SimClient>(
-      world,
-      Script(shop_,
-             random_.next(),
-             {.client = id, .password = password_, .app_password = kAppPassword}),
-      habits(),
-      at_start));
+  clients_.push_back(
+      std::make_unique<SimClient>(world,
+                                  Script(shop_,
+                                         random_.next(),
+                                         {.client = id,
+                                          .password = password_,
+                                          .app_password = kAppPassword,
+                                          .changes_per_mille = random_.pick(kChangesPerMille)}),
+                                  habits(),
+                                  at_start));
   loop_.at(microseconds(random_.below(2'000'000)), [this, id] { admit(id); });
 }
 

@@ -62,7 +62,8 @@ TEST(Simulation, every_client_sees_what_redis_would_have_said_but_for_absent_row
   LedgerCounts total;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.runs; ++seed) {
     const Outcome outcome = run(seed);
-    ASSERT_EQ(outcome.failure, "") << "seed " << seed << "; replay it with: ./dev simulate " << seed;
+    ASSERT_EQ(outcome.failure, "")
+        << "seed " << seed << "; replay it with: ./dev simulate " << seed;
     total.commands += outcome.counts.commands;
     total.replies += outcome.counts.replies;
     total.answered += outcome.counts.answered;
@@ -70,14 +71,16 @@ TEST(Simulation, every_client_sees_what_redis_would_have_said_but_for_absent_row
     total.could_be_answered += outcome.counts.could_be_answered;
     total.pushes += outcome.counts.pushes;
   }
-  std::printf("simulate: seed=%llu runs=%llu commands=%llu replies=%llu answered=%llu of=%llu shortened=%llu\n",
-              static_cast<unsigned long long>(seeds.first),
-              static_cast<unsigned long long>(seeds.runs),
-              static_cast<unsigned long long>(total.commands),
-              static_cast<unsigned long long>(total.replies),
-              static_cast<unsigned long long>(total.answered),
-              static_cast<unsigned long long>(total.could_be_answered),
-              static_cast<unsigned long long>(total.shortened));
+  std::printf(
+      "simulate: seed=%llu runs=%llu commands=%llu replies=%llu answered=%llu of=%llu "
+      "shortened=%llu\n",
+      static_cast<unsigned long long>(seeds.first),
+      static_cast<unsigned long long>(seeds.runs),
+      static_cast<unsigned long long>(total.commands),
+      static_cast<unsigned long long>(total.replies),
+      static_cast<unsigned long long>(total.answered),
+      static_cast<unsigned long long>(total.could_be_answered),
+      static_cast<unsigned long long>(total.shortened));
   if (seeds.runs >= kRuns) {  // one run alone may be an unlucky one
     EXPECT_GT(static_cast<double>(total.answered),
               kAnsweredShareMin * static_cast<double>(total.could_be_answered));

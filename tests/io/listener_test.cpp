@@ -1,0 +1,122 @@
+#include "io/listener.h"
+
+#include <filesystem>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "sockets.h"
+
+namespace cuckooguard::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ListenerTest : public ::testing::Test {
+ protected:
+  Listener::Calls calls() {
+    return {.on_accept = [this](int socket) { accepted_.emplace_back(socket); },
+            .on_failure = [this](std::error_code error) { failures_.push_back(error); }};
+  }
+  // Until `condition` holds.
+  template <typename Condition>
+  void run_until(const Condition& condition) {
+    while (!condition() && io_.run_one_for(std::chrono::milliseconds(kPatienceMs)) > 0) {
+    }
+    EXPECT_TRUE(condition());
+  }
+
+  boost::asio::io_context io_;
+  std::vector<Fd> accepted_;
+  std::vector<std::error_code> failures_;
+};
+
+TEST_F(ListenerTest, hands_on_one_connection_after_the_other) {
+  const Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
+  ASSERT_NE(listener.port(), 0);
+  const Fd first = connect_to(loopback(listener.port()));
+  const Fd second = connect_to(loopback(listener.port()));
+  run_until([this] { return accepted_.size() == 2; });
+  accepted_[0].send("one");
+  accepted_[1].send("two");
+  EXPECT_EQ(first.receive(3), "one");
+  EXPECT_EQ(second.receive(3), "two");
+}
+
+TEST_F(ListenerTest, nobody_is_let_in_after_close) {
+  Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
+  const SocketAddress address = loopback(listener.port());
+  listener.close();
+  listener.close();
+  EXPECT_THROW(connect_to(address), std::system_error);
+}
+
+TEST_F(ListenerTest, a_port_that_is_taken_is_an_error_at_the_start) {
+  const Port taken;
+  EXPECT_THROW(Listener(io_, {.host = "127.0.0.1", .port = taken.number()}, calls()),
+               std::system_error);
+}
+
+TEST_F(ListenerTest, a_unix_socket_is_removed_at_the_end) {
+  const Directory directory;
+  const fs::path path = directory / "listener";
+  {
+    const Listener listener(io_, {.unix_path = path.string()}, calls());
+    const Fd client = connect_to(unix_at(path));
+    run_until([this] { return accepted_.size() == 1; });
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(ListenerTest, a_socket_that_a_crash_left_behind_is_replaced) {
+  const Directory directory;
+  const fs::path path = directory / "listener";
+  {
+    const Fd crashed(::socket(AF_UNIX, SOCK_STREAM, 0));
+    const SocketAddress address = unix_at(path);
+    checked(
+        ::bind(crashed.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.length),
+        "bind");
+  }
+  ASSERT_TRUE(fs::exists(path));
+  const Listener listener(io_, {.unix_path = path.string()}, calls());
+  const Fd client = connect_to(unix_at(path));
+  run_until([this] { return accepted_.size() == 1; });
+}
+
+TEST_F(ListenerTest, a_socket_that_somebody_answers_on_is_left_alone) {
+  const Directory directory;
+  const fs::path path = directory / "listener";
+  const Listener first(io_, {.unix_path = path.string()}, calls());
+  EXPECT_THROW(Listener(io_, {.unix_path = path.string()}, calls()), std::system_error);
+  const Fd client = connect_to(unix_at(path));
+  run_until([this] { return accepted_.size() == 1; });
+}
+
+TEST_F(ListenerTest, a_file_that_is_no_socket_is_not_removed) {
+  const Directory directory;
+  const fs::path path = directory / "listener";
+  fs::create_directory(path);
+  EXPECT_THROW(Listener(io_, {.unix_path = path.string()}, calls()), std::system_error);
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(ListenerTest, without_descriptors_it_pauses_and_lets_in_who_waited) {
+  const Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
+  const Fd client = connect_to(loopback(listener.port()));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const Fd lowest(::dup(client.get()));  // the next descriptor would be this one or above
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(lowest.get());
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  run_until([this] { return !failures_.empty(); });
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(failures_[0], std::errc::too_many_files_open);
+  run_until([this] { return accepted_.size() == 1; });
+  EXPECT_EQ(failures_.size(), 1U);  // it did not try again and again meanwhile
+}
+
+}  // namespace
+}  // namespace cuckooguard::io
