@@ -20,9 +20,9 @@ constexpr Command without_keys(Role role) {
 }
 
 constexpr Command keys_in_range(Role role,
-                                std::int8_t first,
+                                std::uint8_t first,
                                 std::int8_t last,
-                                std::int8_t step = 1) {
+                                std::uint8_t step = 1) {
   return {.name = {},
           .role = role,
           .keys = KeyShape::range,
@@ -32,17 +32,17 @@ constexpr Command keys_in_range(Role role,
 }
 
 // destination: an argument that is a key besides those that are counted, or 0.
-constexpr Command keys_counted(Role role, std::int8_t count, std::int8_t destination = 0) {
+constexpr Command keys_counted(Role role, std::uint8_t count, std::uint8_t destination = 0) {
   return {
       .name = {}, .role = role, .keys = KeyShape::counted, .first = destination, .count = count};
 }
 
-constexpr Command keys_anywhere(Role role, std::int8_t first) {
+constexpr Command keys_anywhere(Role role, std::uint8_t first) {
   return {.name = {}, .role = role, .keys = KeyShape::anywhere, .first = first};
 }
 
 // The write makes a string its key's whole value, `offset` arguments behind the key.
-constexpr Command with_value(Command command, std::int8_t offset) {
+constexpr Command with_value(Command command, std::uint8_t offset) {
   command.value_offset = offset;
   return command;
 }
@@ -275,13 +275,13 @@ bool may_be_key(const Command& command, std::uint64_t index, std::uint64_t total
   if (index == 0) {
     return false;
   }
-  const auto first = static_cast<std::uint64_t>(command.first);
+  const std::size_t first = command.first;
   switch (command.keys) {
     case KeyShape::none:
       return false;
     case KeyShape::range:
       return index >= first && index < end_of_range(command, total) &&
-             (index - first) % static_cast<std::uint64_t>(command.step) == 0;
+             (index - first) % command.step == 0;
     case KeyShape::counted:
       return true;
     case KeyShape::anywhere:
@@ -293,15 +293,13 @@ bool may_be_key(const Command& command, std::uint64_t index, std::uint64_t total
 KeyIndexes key_indexes(const Command& command,
                        std::span<const std::string_view> arguments) noexcept {
   const std::size_t total = arguments.size();
-  const auto first = static_cast<std::size_t>(command.first);
-  const auto count = static_cast<std::size_t>(command.count);
+  const std::size_t first = command.first;
+  const std::size_t count = command.count;
   switch (command.keys) {
     case KeyShape::none:
       return {};
     case KeyShape::range:
-      return {.first = first,
-              .end = end_of_range(command, total),
-              .step = static_cast<std::size_t>(command.step)};
+      return {.first = first, .end = end_of_range(command, total), .step = command.step};
     case KeyShape::counted: {
       const std::size_t keys = count < total ? number(arguments[count]) : 0;
       // More keys than arguments: Redis refuses the command.

@@ -56,13 +56,13 @@ struct Command {
   std::string_view name;  // lower case
   Role role = Role::plain;
   KeyShape keys = KeyShape::none;
-  std::int8_t first = 0;
+  std::uint8_t first = 0;
   std::int8_t last = 0;
-  std::int8_t step = 1;
-  std::int8_t count = 0;
+  std::uint8_t step = 1;
+  std::uint8_t count = 0;
   // How far behind its key stands the string that a write makes the key's whole value (SET 1, SETEX
   // 2); 0: it does not.
-  std::int8_t value_offset = 0;
+  std::uint8_t value_offset = 0;
 };
 
 // Any case. Never null: what is not in the table is one `unknown` command whose keys may be

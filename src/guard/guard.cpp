@@ -78,7 +78,10 @@ Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
   return {.verdict = verdict, .ns = found.ns};
 }
 
-Verdict Guard::look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) {
+Verdict Guard::look_up(const keyspace::Lookup& found,
+                       std::string_view key,
+                       int db,
+                       TimePoint now) const {
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (space.mode == config::Mode::bypass) {
     return Verdict::bypassed;
@@ -186,7 +189,7 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
 void Guard::learn(const Command& command, Arguments arguments, TimePoint now) {
   const KeyIndexes keys = key_indexes(command, arguments);
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
-    const std::size_t value = i + static_cast<std::size_t>(command.value_offset);
+    const std::size_t value = i + command.value_offset;
     const bool has_value = value != i && value < arguments.size();
     learn_key(arguments[i], has_value ? &arguments[value] : nullptr, now);
   }

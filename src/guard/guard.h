@@ -113,7 +113,7 @@ class Guard {
 
   bool may_look_up(ClientState& client, bool may_answer);
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
-  Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now);
+  Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
 
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);

@@ -27,20 +27,20 @@ void PrintTo(const Condition& condition, std::ostream* out) {
 
 class GuardConditions : public testing::TestWithParam<Condition> {
  protected:
-  GuardedShop shop_;
+  GuardedShop shop;
 };
 
 TEST_P(GuardConditions, a_command_is_answered_only_while_this_condition_holds) {
-  ASSERT_TRUE(shop_.answers(GetParam().command)) << "with all conditions";
-  GetParam().take_away(shop_);
-  const Decision decision = shop_.decide(GetParam().command);
+  ASSERT_TRUE(shop.answers(GetParam().command)) << "with all conditions";
+  GetParam().take_away(shop);
+  const Decision decision = shop.decide(GetParam().command);
   EXPECT_EQ(decision.action, Action::forward) << "without this condition";
   EXPECT_EQ(decision.reply, "");
   EXPECT_EQ(decision.request, "");
 }
 
 // The same conditions, for each way in which a key can be taken out of a command.
-const Condition kEach[] = {
+const Condition conditions_of_all_keys[] = {
     {"mode_is_enforce", [](auto& s) { s.spaces[0].mode = config::Mode::observe; }},
     {"mode_is_not_bypass", [](auto& s) { s.spaces[0].mode = config::Mode::bypass; }},
     {"db_is_the_namespaces", [](auto& s) { s.spaces[0].db = 1; }},
@@ -71,9 +71,9 @@ std::string name_of(const testing::TestParamInfo<Condition>& info) {
   return info.param.name;
 }
 
-std::vector<Condition> with_command(std::vector<std::string_view> command) {
+std::vector<Condition> with_command(const std::vector<std::string_view>& command) {
   std::vector<Condition> conditions;
-  for (Condition condition : kEach) {
+  for (Condition condition : conditions_of_all_keys) {
     condition.command = command;
     conditions.push_back(condition);
   }
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Exists,
                          name_of);
 
 // A key that no row can have needs no look-up, but everything else.
-const Condition kImpossible[] = {
+const Condition conditions_of_impossible_keys[] = {
     {"mode_is_enforce", [](auto& s) { s.spaces[2].mode = config::Mode::observe; }},
     {"db_is_the_namespaces", [](auto& s) { s.spaces[2].db = 1; }},
     {"filter_is_published", [](auto& s) { s.filters[2]->publish(nullptr); }},
@@ -107,26 +107,29 @@ const Condition kImpossible[] = {
 class GuardImpossibleKeys : public GuardConditions {};
 
 TEST_P(GuardImpossibleKeys, are_answered_only_while_this_condition_holds) {
-  ASSERT_TRUE(shop_.answers({"GET", "order:7abc"}));
-  GetParam().take_away(shop_);
-  EXPECT_EQ(shop_.decide({"GET", "order:7abc"}).action, Action::forward);
+  ASSERT_TRUE(shop.answers({"GET", "order:7abc"}));
+  GetParam().take_away(shop);
+  EXPECT_EQ(shop.decide({"GET", "order:7abc"}).action, Action::forward);
 }
 
-INSTANTIATE_TEST_SUITE_P(Strict, GuardImpossibleKeys, testing::ValuesIn(kImpossible), name_of);
+INSTANTIATE_TEST_SUITE_P(Strict,
+                         GuardImpossibleKeys,
+                         testing::ValuesIn(conditions_of_impossible_keys),
+                         name_of);
 
 // Commands after which one command is no longer one reply, or the guard has no say.
 class GuardTransparent : public testing::TestWithParam<std::vector<std::string_view>> {
  protected:
-  GuardedShop shop_;
+  GuardedShop shop;
 };
 
 TEST_P(GuardTransparent, from_this_command_on_everything_is_relayed_unread) {
-  const Decision decision = shop_.decide(GetParam());
+  const Decision decision = shop.decide(GetParam());
   EXPECT_EQ(decision.action, Action::transparent);
   EXPECT_EQ(decision.change, nullptr);
-  EXPECT_TRUE(shop_.client.is_transparent());
-  EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, Action::transparent);
-  EXPECT_EQ(shop_.decide({"PING"}).action, Action::transparent);
+  EXPECT_TRUE(shop.client.is_transparent());
+  EXPECT_EQ(shop.decide({"GET", "user:500"}).action, Action::transparent);
+  EXPECT_EQ(shop.decide({"PING"}).action, Action::transparent);
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands,
