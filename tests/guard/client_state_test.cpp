@@ -1,6 +1,7 @@
+#include "guard/client_state.h"
+
 #include <gtest/gtest.h>
 
-#include "guard/client_state.h"
 #include "guard/permissions.h"
 
 namespace cuckooguard::guard {
