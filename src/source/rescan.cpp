@@ -1,6 +1,7 @@
 #include "source/rescan.h"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,15 @@ Rescan::Rescan(std::unique_ptr<Origin> origin,
       timing_(timing) {}
 
 std::chrono::nanoseconds Rescan::step(const std::stop_token& stop) {
+  try {
+    return next(stop);
+  } catch (const std::exception&
+               trouble) {  // as if the origin were gone: pass, say why, try again later
+    return lose(trouble.what());
+  }
+}
+
+Rescan::Duration Rescan::next(const std::stop_token& stop) {
   switch (phase_) {
     case Phase::following:
       return follow();

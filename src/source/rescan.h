@@ -17,7 +17,8 @@
 //   one that was outdated before its first proof doubles the pause: once, twice, four times … the load's own time,
 //   up to kPauseMax or kPauseLoadsMax loads.
 //
-// who: SourceThread. threads: the source's. errors: none; what is wrong is reported by on_state, and passes.
+// who: SourceThread. threads: the source's. errors: none; what is wrong is reported by on_state, and passes. That goes
+//      for exceptions too (no memory): without a source the namespaces pass, without the process nobody has a Redis.
 #pragma once
 
 #include <chrono>
@@ -60,6 +61,7 @@ class Rescan final : public Follower {
  private:
   enum class Phase : std::uint8_t { changed, following, down };
 
+  Duration next(const std::stop_token& stop);
   Duration follow();
   Duration wait_or_load(const std::stop_token& stop);
   Duration load(const std::stop_token& stop);

@@ -1,6 +1,7 @@
 #include "source/rescan.h"
 
 #include <functional>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -298,6 +299,21 @@ TEST(Rescan, an_unsynced_namespace_passes_while_the_others_go_on) {
   ++following.rows->version;
   following.settle();
   EXPECT_EQ(following.bench.lives[0].state(), State::ready);
+}
+
+TEST(Rescan, trouble_that_nobody_foresaw_passes_and_is_tried_again) {
+  Following following;
+  following.settle();
+  following.rows->insert("3");
+  following.rows->during_load = [] { throw std::bad_alloc(); };
+  for (int i = 0; i < 20; ++i) {
+    following.bench.clock.advance(following.step());
+    EXPECT_FALSE(following.bench.is_fresh());
+  }
+  EXPECT_EQ(following.bench.lives[0].state(), State::down);
+  following.rows->during_load = nullptr;
+  following.settle();
+  EXPECT_TRUE(following.bench.has("user:3"));
 }
 
 TEST(Rescan, the_end_makes_everything_pass) {

@@ -232,6 +232,22 @@ TEST(Source, a_text_file_is_followed_too) {
   EXPECT_TRUE(bench.has("user:777"));
 }
 
+TEST(Source, a_writer_in_the_way_at_the_start_delays_the_load_and_no_more) {
+  const TempDirectory directory;
+  const std::string path = directory.file("app.db");
+  Writer writer(path);
+  writer.run("PRAGMA journal_mode=DELETE;" + create_users(10) + "BEGIN EXCLUSIVE");
+  Bench bench;
+  auto source =
+      make_source(sqlite_settings(path), bench.targets(), bench.witness, real_now).value();
+  source->start();
+  ASSERT_TRUE(bench.witness.wait_for("users", State::loading));
+  EXPECT_THAT(bench.witness.last().why, HasSubstr("locked by a writer"));
+  EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
+  writer.run("COMMIT");
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
+}
+
 TEST(Source, what_cannot_be_followed_is_refused_before_the_start) {
   const TempDirectory directory;
   Bench bench;
