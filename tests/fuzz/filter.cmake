@@ -1,5 +1,2 @@
-cuckooguard_fuzz(filter_operations cuckooguard_filter)
-cuckooguard_fuzz(filter_file_bytes cuckooguard_filter)
-foreach(target filter_operations filter_file_bytes)
-  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/..)
-endforeach()
+cuckooguard_fuzz(filter_operations_fuzz cuckooguard_filter)
+cuckooguard_fuzz(filter_file_bytes_fuzz cuckooguard_filter)

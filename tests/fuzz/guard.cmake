@@ -1,2 +1,1 @@
-cuckooguard_fuzz(guard_decisions cuckooguard_guard)
-target_include_directories(guard_decisions PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+cuckooguard_fuzz(guard_decisions_fuzz cuckooguard_guard)

@@ -1,1 +1,1 @@
-cuckooguard_fuzz(keyspace_match cuckooguard_keyspace)
+cuckooguard_fuzz(keyspace_match_fuzz cuckooguard_keyspace)
