@@ -80,6 +80,19 @@ TEST(Feed, nothing_is_proven_for_a_load_that_was_not_completed) {
   EXPECT_EQ(bench.lives[0].state(), State::unsynced);
 }
 
+TEST(Feed, a_refused_namespace_is_not_proven_by_its_former_filter) {
+  Bench bench;
+  Feed feed = std::move(bench.feeds().front());
+  feed.begin(1);
+  ASSERT_EQ(feed.complete(), Intake::taken);
+  feed.prove(bench.clock.now());
+  feed.expire();
+  feed.refuse("the table is gone");  // before a filter was begun
+  feed.prove(bench.clock.now());
+  EXPECT_FALSE(bench.is_fresh());
+  EXPECT_EQ(bench.lives[0].state(), State::unsynced);
+}
+
 TEST(Feed, a_configured_capacity_is_the_least_there_is_room_for) {
   Bench bench;
   bench.namespaces[0].filter.capacity = 1'000'000;
