@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "cli/assembly.h"
+#include "cli/filter_file_commands.h"
 #include "cli/options.h"
 #include "config/config_file.h"
 
@@ -23,7 +24,7 @@ void set_up_log(const config::Log& log) {
   spdlog::set_level(kLevels.at(static_cast<std::size_t>(log.level)));
 }
 
-int run(const cli::Options& options) {
+int run(const cli::Serve& options) {
   const auto config = config::load_config(options.config_path);
   if (!config) {
     for (const config::Diagnostic& diagnostic : config.error()) {
@@ -48,6 +49,23 @@ int run(const cli::Options& options) {
   return 0;
 }
 
+int print(const std::expected<std::string, std::string>& text) {
+  if (!text) {
+    fmt::print(stderr, "cuckooguard: {}\n", text.error());
+    return cli::kExitFailure;
+  }
+  fmt::print("{}", *text);
+  return 0;
+}
+
+int run(const cli::InspectFilter& options) {
+  return print(cli::inspect_filter(options));
+}
+
+int run(const cli::QueryFilter& options) {
+  return print(cli::query_filter(options));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -57,7 +75,7 @@ int main(int argc, char** argv) {
     return exit_code;
   }
   try {
-    return run(*options);
+    return std::visit([](const auto& chosen) { return run(chosen); }, *options);
   } catch (
       const std::exception& failure) {  // start-up: the port is taken, no memory, no descriptors
     fmt::print(stderr, "cuckooguard: {}\n", failure.what());

@@ -1,8 +1,12 @@
 // The command line: what was asked for, as values. CLI11 prints help, version and usage errors itself.
+//
+// Called by: main. Threads: free functions. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace cuckooguard::cli {
 
@@ -11,10 +15,25 @@ inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 64;
 inline constexpr int kExitConfiguration = 78;
 
-struct Options {
+struct Serve {
   std::string config_path;
   bool check_config = false;
 };
+
+// `cuckooguard filter inspect FILE`
+struct InspectFilter {
+  std::string path;
+};
+
+// `cuckooguard filter query FILE --secret FILE --template TEMPLATE KEY...`
+struct QueryFilter {
+  std::string path;
+  std::string secret_path;
+  std::string key_template;
+  std::vector<std::string> keys;
+};
+
+using Options = std::variant<Serve, InspectFilter, QueryFilter>;
 
 // Nothing if the process is to end now with `exit_code` (help, version, a usage error; all already printed).
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code);

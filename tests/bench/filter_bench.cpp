@@ -1,4 +1,4 @@
-// filter_bench [--keys N] [--full] [--json FILE] [--churn LOOKUPS]
+// filter_bench [--keys N] [--layout NAME] [--full] [--json FILE] [--churn LOOKUPS]
 //
 // Times every operation of every layout, beside what the machine's memory can do, and churns a
 // small filter for false negatives. Without --keys: 1 and 10 million keys, with --full also 100
@@ -20,6 +20,7 @@ namespace {
 
 struct Options {
   std::vector<std::uint64_t> keys{1'000'000, 10'000'000};
+  std::vector<filter::Layout> layouts{filter::kLayouts.begin(), filter::kLayouts.end()};
   std::string json;
   std::uint64_t churn = 100'000'000;
 };
@@ -30,7 +31,21 @@ struct Row {
 };
 
 const char* const kUsage =
-    "usage: filter_bench [--keys N] [--full] [--json FILE] [--churn LOOKUPS]\n";
+    "usage: filter_bench [--keys N] [--layout NAME] [--full] [--json FILE] [--churn LOOKUPS]\n";
+
+// W12 is what the last line reports: it is always measured, last.
+bool choose_layout(const std::string& name, Options& options) {
+  for (const filter::Layout layout : filter::kLayouts) {
+    if (name == filter::shape_of(layout).name) {
+      options.layouts = {layout};
+      if (layout != filter::Layout::w12) {
+        options.layouts.push_back(filter::Layout::w12);
+      }
+      return true;
+    }
+  }
+  return false;
+}
 
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
@@ -46,6 +61,10 @@ bool parse(int argc, char** argv, Options& options) {
     const char* const value = argv[++i];
     if (argument == "--keys") {
       options.keys = {std::strtoull(value, nullptr, 10)};
+    } else if (argument == "--layout") {
+      if (!choose_layout(value, options)) {
+        return false;
+      }
     } else if (argument == "--json") {
       options.json = value;
     } else if (argument == "--churn") {
@@ -159,11 +178,11 @@ std::uint64_t run_churn(std::uint64_t lookups) {
 
 // The machine is measured right behind each layout, in as much memory: what else runs on it
 // changes.
-std::vector<Row> measure(const std::vector<std::uint64_t>& key_counts) {
+std::vector<Row> measure(const Options& options) {
   std::vector<Row> rows;
-  for (const std::uint64_t keys : key_counts) {
+  for (const std::uint64_t keys : options.keys) {
     print_head(keys);
-    for (const filter::Layout layout : filter::kLayouts) {
+    for (const filter::Layout layout : options.layouts) {
       const LayoutTimes times = measure_layout(layout, keys);
       const auto bytes = sizing_for(layout, keys, filter::DeleteMode::trusted).bytes();
       rows.push_back({times, measure_memory(bytes)});
@@ -174,7 +193,7 @@ std::vector<Row> measure(const std::vector<std::uint64_t>& key_counts) {
 }
 
 int run(const Options& options) {
-  const std::vector<Row> rows = measure(options.keys);
+  const std::vector<Row> rows = measure(options);
   std::uint64_t false_negatives = run_churn(options.churn);
   const Row* last = nullptr;
   for (const Row& row : rows) {

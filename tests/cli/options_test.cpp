@@ -21,8 +21,30 @@ TEST(Options, a_configuration_is_all_it_needs) {
   int exit_code = -1;
   const auto options = parse({"--config", "guard.yaml"}, exit_code);
   ASSERT_TRUE(options);
-  EXPECT_EQ(options->config_path, "guard.yaml");
-  EXPECT_FALSE(options->check_config);
+  EXPECT_EQ(std::get<Serve>(*options).config_path, "guard.yaml");
+  EXPECT_FALSE(std::get<Serve>(*options).check_config);
+}
+
+TEST(Options, a_filter_file_can_be_inspected_and_queried) {
+  int exit_code = -1;
+  const auto inspect = parse({"filter", "inspect", "users.filter"}, exit_code);
+  ASSERT_TRUE(inspect);
+  EXPECT_EQ(std::get<InspectFilter>(*inspect).path, "users.filter");
+  const auto query = parse({"filter",
+                            "query",
+                            "users.filter",
+                            "--secret",
+                            "secret",
+                            "--template",
+                            "user:{id}",
+                            "user:1",
+                            "user:2"},
+                           exit_code);
+  ASSERT_TRUE(query);
+  EXPECT_EQ(std::get<QueryFilter>(*query).path, "users.filter");
+  EXPECT_EQ(std::get<QueryFilter>(*query).secret_path, "secret");
+  EXPECT_EQ(std::get<QueryFilter>(*query).key_template, "user:{id}");
+  EXPECT_EQ(std::get<QueryFilter>(*query).keys, (std::vector<std::string>{"user:1", "user:2"}));
 }
 
 TEST(Options, help_and_version_end_well_without_a_configuration) {
@@ -34,8 +56,14 @@ TEST(Options, help_and_version_end_well_without_a_configuration) {
 }
 
 TEST(Options, a_usage_error_is_64) {
-  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
-           {}, {"--config"}, {"--config", "a", "--nonsense"}, {"guard.yaml"}}) {
+  for (const std::vector<const char*>& words :
+       std::vector<std::vector<const char*>>{{},
+                                             {"--config"},
+                                             {"--config", "a", "--nonsense"},
+                                             {"guard.yaml"},
+                                             {"filter"},
+                                             {"filter", "inspect"},
+                                             {"filter", "query", "f", "--secret", "s", "user:1"}}) {
     int exit_code = -1;
     EXPECT_FALSE(parse(words, exit_code));
     EXPECT_EQ(exit_code, kExitUsage);

@@ -1,0 +1,100 @@
+#include "cli/filter_file_commands.h"
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "filter/filter_file.h"
+#include "filter/secret_file.h"
+#include "keyspace/keyspace.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+std::string_view name_of(filter::DeleteMode mode) {
+  static constexpr std::array<std::string_view, 3> kNames{"trusted", "deferred", "exact"};
+  return kNames.at(static_cast<std::size_t>(mode));
+}
+
+std::expected<keyspace::Keyspace, std::string> keyspace_of(const std::string& key_template) {
+  auto parsed = keyspace::KeyTemplate::parse(key_template);
+  if (!parsed) {
+    return std::unexpected(fmt::format(
+        "--template {}: at byte {}: {}", key_template, parsed.error().offset, parsed.error().what));
+  }
+  auto built = keyspace::Keyspace::build({{.name = "query", .templates = {std::move(*parsed)}}});
+  if (!built) {
+    return std::unexpected(
+        fmt::format("--template {}: {}", key_template, built.error().front().what));
+  }
+  return std::move(*built);
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> inspect_filter(const InspectFilter& options) {
+  const auto facts = filter::inspect_filter_file(options.path);
+  if (!facts) {
+    return std::unexpected(facts.error().what);
+  }
+  const filter::LayoutShape shape = filter::shape_of(facts->sizing.layout);
+  const double load =
+      static_cast<double>(facts->fingerprints) / static_cast<double>(facts->sizing.slots());
+  const std::chrono::sys_seconds created{
+      std::chrono::seconds(static_cast<std::int64_t>(facts->label.created))};
+  std::string text;
+  const auto line = [&text]<typename Value>(std::string_view name, const Value& value) {
+    text += fmt::format("{}: {}\n", name, value);
+  };
+  line("file", options.path);
+  line("bytes", facts->file_bytes);
+  line("version", facts->version);
+  line("created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", created));
+  line("layout", fmt::format("{} ({} x {} bits)", shape.name, shape.slots, shape.bits));
+  line("deletes", name_of(facts->sizing.deletes));
+  line("buckets", facts->sizing.buckets);
+  line("items", facts->items);
+  line("capacity", facts->sizing.capacity());
+  line("load", fmt::format("{:.4f}", load));
+  line("stashed", facts->stashed);
+  line("stale", facts->stale);
+  line("full", facts->full ? "yes: it answers `may exist` to everything" : "no");
+  line("secret_id", fmt::format("{:016x}", facts->secret_id));
+  line("definition", fmt::format("{:016x}", facts->label.definition_hash));
+  line("position", keyspace::printable(facts->label.source_position, filter::kSourcePositionMax));
+  line("checksums", "verified");
+  return text;
+}
+
+std::expected<std::string, std::string> query_filter(const QueryFilter& options) {
+  const auto keys = keyspace_of(options.key_template);
+  if (!keys) {
+    return std::unexpected(keys.error());
+  }
+  const auto secret = filter::read_secret(options.secret_path);
+  if (!secret) {
+    return std::unexpected(secret.error());
+  }
+  const auto file = filter::read_filter_file(options.path, *secret);
+  if (!file) {
+    return std::unexpected(file.error().what);
+  }
+  std::string text;
+  keyspace::IdentityBuffer scratch;
+  for (const std::string& key : options.keys) {
+    const keyspace::Lookup found = keys->match(key, scratch);
+    std::string_view verdict = "unguarded";
+    if (found.kind == keyspace::Lookup::Kind::guarded) {
+      const filter::Filter& filter = *file->filter;
+      verdict = filter.may_contain(filter.hash(found.identity)) ? "may exist" : "absent";
+    }
+    text += fmt::format("{:<9} {}\n", verdict, key);
+  }
+  return text;
+}
+
+}  // namespace cuckooguard::cli
