@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "guard/folded_name.h"
+#include "guard/word.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -51,10 +52,10 @@ constexpr Command with_value(Command command, std::uint8_t offset) {
 using enum Role;
 
 constexpr Family kFamilies[] = {
-    // The reads that are answered.
+    // Reads that are answered in a way of their own.
     {"get", keys_in_range(get, 1, 1)},
     {"mget", keys_in_range(mget, 1, -1)},
-    {"exists", keys_in_range(exists, 1, -1)},
+    {"exists touch", keys_in_range(exists, 1, -1)},
 
     // Writes of one key: strings and keys in general,
     {"set setnx getset", with_value(keys_in_range(write, 1, 1), 1)},
@@ -89,7 +90,7 @@ constexpr Family kFamilies[] = {
     {"sort georadius georadiusbymember migrate xreadgroup", keys_anywhere(write, 1)},
     {"flushall flushdb swapdb function", without_keys(write)},
 
-    // Reads that are forwarded.
+    // Reads that are answered if guard/missing_reply.h has them.
     {"bitcount bitfield_ro bitpos dump expiretime getbit getrange pexpiretime pttl strlen "
      "substr ttl type",
      keys_in_range(read, 1, 1)},
@@ -105,10 +106,10 @@ constexpr Family kFamilies[] = {
     {"xlen xpending xrange xrevrange", keys_in_range(read, 1, 1)},
     {"lcs", keys_in_range(read, 1, 2)},
     {"memory object xinfo", keys_in_range(read, 2, 2)},
-    {"touch pfcount sdiff sinter sunion", keys_in_range(read, 1, -1)},
+    {"pfcount sdiff sinter sunion", keys_in_range(read, 1, -1)},
     {"sintercard zdiff zinter zintercard zunion", keys_counted(read, 1)},
     {"eval_ro evalsha_ro fcall_ro", keys_counted(read, 2)},
-    {"xread", keys_anywhere(read, 1)},
+    {"xread", {.name = {}, .role = read, .keys = KeyShape::streams, .first = 1}},
 
     // What changes the connection once Redis has said yes.
     {"select", without_keys(select)},
@@ -204,6 +205,19 @@ std::size_t number(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? value : 0;
 }
 
+// XREAD [COUNT n] [BLOCK n] STREAMS key ... id ...
+KeyIndexes keys_of_streams(std::span<const std::string_view> arguments) {
+  std::size_t at = 1;
+  while (at < arguments.size() &&
+         (is_word(arguments[at], "count") || is_word(arguments[at], "block"))) {
+    at += 2;
+  }
+  if (at >= arguments.size() || !is_word(arguments[at], "streams")) {
+    return {};
+  }
+  return {.first = at + 1, .end = at + 1 + (arguments.size() - at - 1) / 2};
+}
+
 }  // namespace
 
 const Command& find_command(std::string_view name) noexcept {
@@ -238,6 +252,7 @@ bool may_be_key(const Command& command, std::uint64_t index, std::uint64_t total
              (index - first) % command.step == 0;
     case KeyShape::counted:
       return true;
+    case KeyShape::streams:
     case KeyShape::anywhere:
       return index >= first;
   }
@@ -262,6 +277,8 @@ KeyIndexes key_indexes(const Command& command,
               .end = fits ? count + 1 + keys : 0,
               .also = first < total ? first : 0};
     }
+    case KeyShape::streams:
+      return keys_of_streams(arguments);
     case KeyShape::anywhere:
       return {.first = first, .end = total};
   }

@@ -18,10 +18,10 @@ namespace cuckooguard::guard {
 
 enum class Role : std::uint8_t {
   plain,        // neither writes a key nor changes the connection
-  read,         // reads keys, and is not answered (yet)
-  get,          // the reads that may be answered
+  read,         // reads keys; answered if guard/missing_reply.h has it
+  get,          // reads of a kind of their own
   mget,         //
-  exists,       //
+  exists,       // counts its keys: EXISTS, TOUCH
   write,        // may write its keys
   select,       // changes the connection, once Redis has said yes: see ChangeKind
   auth,         //
@@ -44,6 +44,7 @@ enum class KeyShape : std::uint8_t {
           // being the last
   counted,   // argument `count` says how many keys follow it; argument first is one too, unless
              // first is 0
+  streams,   // those of XREAD: behind STREAMS, followed by as many ids
   anywhere,  // any argument from first on may be a key: behind a keyword (SORT ... STORE key), or
              // not known at all
 };

@@ -36,7 +36,8 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// Keys of GET, MGET and EXISTS by verdict. Never under `unguarded`: such a key has no namespace.
+// Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first that may exist.
+// Never under `unguarded`: such a key has no namespace.
 struct NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
@@ -46,8 +47,9 @@ struct NamespaceCounters {
 };
 
 struct GuardCounters {
+  Counter answered;  // commands, whole
   Counter unguarded_keys;
-  // GET, MGET and EXISTS that were forwarded without a look at their keys, and why.
+  // Reads that were forwarded without a look at their keys, and why.
   Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
   Counter not_allowed_reads;  // user not known to be unrestricted, or not authenticated
   Counter no_room_reads;      // the session could not have held the answer

@@ -1,6 +1,7 @@
 #include "guard/guard.h"
 
 #include "guard/command_table.h"
+#include "guard/missing_reply.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -34,7 +35,6 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
   const Command& command = find_command(arguments.front());
   switch (command.role) {
     case Role::plain:
-    case Role::read:
       return {};
     case Role::get:
       return may_look_up(client, may_answer) ? decide_get(arguments, client, now) : Decision{};
@@ -42,6 +42,9 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
       return may_look_up(client, may_answer) ? decide_mget(arguments, client, now) : Decision{};
     case Role::exists:
       return may_look_up(client, may_answer) ? decide_exists(arguments, client, now) : Decision{};
+    case Role::read:
+      return may_look_up(client, may_answer) ? decide_read(command, arguments, client, now)
+                                             : Decision{};
     case Role::write:
     case Role::unknown:
       learn(command, arguments, now);
@@ -112,6 +115,11 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   return space.mode == config::Mode::enforce ? Verdict::absent : Verdict::observed;
 }
 
+Decision Guard::answer(std::string_view reply) {
+  counters_.answered.add();
+  return {.action = Action::answer, .reply = reply};
+}
+
 // GET key. Any other number of arguments is an error, which is Redis's to give.
 Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimePoint now) {
   if (arguments.size() != 2) {
@@ -122,7 +130,7 @@ Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimeP
     return {};
   }
   const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
-  return {.action = Action::answer, .reply = absent.of_string_read(client.version())};
+  return answer(absent.of_string_read(client.version()));
 }
 
 Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
@@ -151,10 +159,10 @@ Decision Guard::decide_mget(Arguments arguments, const ClientState& client, Time
   for (const auto& element : elements_) {
     reply_.append(*element);
   }
-  return {.action = Action::answer, .reply = reply_};
+  return answer(reply_);
 }
 
-// Redis counts a key as often as it is named: what is taken out adds nothing.
+// EXISTS and TOUCH. Redis counts a key as often as it is named: what is taken out adds nothing.
 Decision Guard::decide_exists(Arguments arguments, const ClientState& client, TimePoint now) {
   passing_.assign(1, arguments.front());
   for (const std::string_view key : arguments.subspan(1)) {
@@ -166,11 +174,36 @@ Decision Guard::decide_exists(Arguments arguments, const ClientState& client, Ti
     return {};
   }
   if (passing_.size() == 1) {
-    return {.action = Action::answer, .reply = kNoneExists};
+    return answer(kNoneExists);
   }
   request_.clear();
   resp::append_command(request_, passing_);
   return {.action = Action::rewrite, .request = request_};
+}
+
+// Answered whole, or not at all.
+Decision Guard::decide_read(const Command& command,
+                            Arguments arguments,
+                            const ClientState& client,
+                            TimePoint now) {
+  const auto reply = missing_reply(command, arguments);
+  if (!reply || !are_absent(key_indexes(command, arguments), arguments, client.db(), now)) {
+    return {};
+  }
+  return answer(bytes_of(*reply, arguments.size(), client.version(), reply_));
+}
+
+// All of them, and there is one. What comes behind a key that may exist is not judged.
+bool Guard::are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now) {
+  bool are_absent = keys.first < keys.end;
+  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
+    const Verdict verdict = judge(arguments[i], db, now).verdict;
+    if (verdict < Verdict::observed) {
+      return false;
+    }
+    are_absent = are_absent && verdict == Verdict::absent;
+  }
+  return are_absent;
 }
 
 Decision Guard::decide_change(const Command& command, Arguments arguments, ClientState& client) {

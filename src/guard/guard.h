@@ -3,8 +3,9 @@
 //
 // must: a command is answered only if all of this holds; else, and always when in doubt, it is
 // forwarded as it is.
-//   - it is GET (one key), MGET or EXISTS, and its key, or each key taken out of it, is absent:
-//     guarded by a namespace whose mode is enforce and whose db the client has selected; the
+//   - it is GET (one key), MGET, EXISTS or TOUCH, or a read of guard/missing_reply.h in a shape
+//     that cannot fail, and each key, or each key taken out of the first four, is absent: guarded
+//     by a namespace whose mode is enforce and whose db the client has selected; the
 //     namespace's filter is published and fresh at `now`; the id is not just above the largest
 //     seen; the filter says absent; the key was not written through the guard a moment ago
 //     (overlay)
@@ -54,7 +55,7 @@ struct GuardedNamespace {
 enum class Action : std::uint8_t {
   forward,  // send the command's own bytes, relay its one reply
   answer,   // `reply` holds the bytes, nothing is sent
-  rewrite,  // send `request` instead, relay its one reply (EXISTS)
+  rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
   merge,  // send `request`; its array reply is merged with `elements` (MGET). An error replaces the
           // whole reply
   transparent,  // send the bytes; from here on everything on this connection is relayed unread,
@@ -115,9 +116,15 @@ class Guard {
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
 
+  Decision answer(std::string_view reply);
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_read(const Command& command,
+                       Arguments arguments,
+                       const ClientState& client,
+                       TimePoint now);
+  bool are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
   Decision decide_change(const Command& command, Arguments arguments, ClientState& client);
 
   void learn(const Command& command, Arguments arguments, TimePoint now);

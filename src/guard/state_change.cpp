@@ -4,16 +4,12 @@
 #include <array>
 #include <charconv>
 
+#include "guard/word.h"
+
 namespace cuckooguard::guard {
 namespace {
 
 using Arguments = std::span<const std::string_view>;
-
-bool is_word(std::string_view argument, std::string_view lower) {
-  return std::ranges::equal(argument, lower, [](char a, char b) {
-    return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-  });
-}
 
 // Redis takes a number only as it would write it itself.
 int db_of(Arguments arguments) {

@@ -174,6 +174,17 @@ TEST(CommandTable, counted_keys_are_those_behind_their_number) {
   EXPECT_THAT(keys_of({"BZMPOP", "0.5", "2", "a", "b", "MIN"}), ElementsAre("a", "b"));
 }
 
+TEST(CommandTable, keys_of_xread_stand_between_streams_and_their_ids) {
+  EXPECT_THAT(keys_of({"XREAD", "STREAMS", "a", "b", "0", "$"}), ElementsAre("a", "b"));
+  EXPECT_THAT(keys_of({"XREAD", "count", "2", "Block", "0", "streams", "a", "0"}),
+              ElementsAre("a"));
+  EXPECT_THAT(keys_of({"XREAD", "STREAMS", "streams", "0"}), ElementsAre("streams"));
+  EXPECT_THAT(keys_of({"XREAD", "COUNT", "STREAMS", "a", "0"}), IsEmpty());
+  EXPECT_THAT(keys_of({"XREAD", "STREAMS"}), IsEmpty());
+  EXPECT_THAT(keys_of({"XREAD", "COUNT"}), IsEmpty());
+  EXPECT_THAT(keys_of({"XREAD"}), IsEmpty());
+}
+
 TEST(CommandTable, a_command_that_redis_will_refuse_leads_nowhere) {
   EXPECT_THAT(keys_of({"SET"}), IsEmpty());
   EXPECT_THAT(keys_of({"DEL"}), IsEmpty());

@@ -93,6 +93,11 @@ INSTANTIATE_TEST_SUITE_P(Exists,
                          testing::ValuesIn(with_command({"EXISTS", "user:500"})),
                          name_of);
 
+INSTANTIATE_TEST_SUITE_P(Read,
+                         GuardConditions,
+                         testing::ValuesIn(with_command({"SUNION", "user:500", "item:plum"})),
+                         name_of);
+
 // A key that no row can have needs no look-up, but everything else.
 const Condition conditions_of_impossible_keys[] = {
     {"mode_is_enforce", [](auto& s) { s.spaces[2].mode = config::Mode::observe; }},
