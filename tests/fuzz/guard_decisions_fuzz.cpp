@@ -65,7 +65,8 @@ class Run {
   }
 
   Words command() {
-    static constexpr std::string_view kReads[] = {"GET", "MGET", "MGET", "EXISTS"};
+    static constexpr std::string_view kReads[] = {
+        "GET", "MGET", "MGET", "EXISTS", "TOUCH", "TTL", "SUNION", "HMGET"};
     static constexpr std::string_view kWrites[] = {"SET", "DEL", "MSET", "HSET", "MODULE.SET"};
     static const std::vector<Words> kChanges = {{"MULTI"},
                                                 {"EXEC"},
@@ -264,18 +265,41 @@ class Run {
   }
 
   void check_answer(const Words& words, const Decision& decision) {
-    std::string expected =
-        words.front() == "MGET" ? "*" + std::to_string(words.size() - 1) + "\r\n" : std::string();
-    for (std::size_t i = 1; i < words.size(); ++i) {
+    require(words.size() > 1 && decision.reply == expected_answer(words), "the bytes of an answer");
+    // Behind HMGET's key stand fields.
+    const std::size_t end = words.front() == "HMGET" ? 2 : words.size();
+    for (std::size_t i = 1; i < end; ++i) {
       check_absent(words[i]);
-      if (words.front() != "EXISTS") {
-        expected += absent_bytes(words[i]);
+    }
+  }
+
+  std::string expected_answer(const Words& words) const {
+    const std::string& name = words.front();
+    const bool is_resp3 = redis_.client.version == resp::Version::resp3;
+    if (name == "EXISTS" || name == "TOUCH") {
+      return ":0\r\n";
+    }
+    if (name == "TTL") {
+      return words.size() == 2 ? ":-2\r\n" : "an error";
+    }
+    if (name == "SUNION") {
+      return is_resp3 ? "~0\r\n" : "*0\r\n";
+    }
+    if (name == "HMGET") {
+      std::string nils = "*" + std::to_string(words.size() - 2) + "\r\n";
+      for (std::size_t i = 2; i < words.size(); ++i) {
+        nils += is_resp3 ? kNil3 : kNil2;
       }
+      return words.size() > 2 ? nils : "an error";
     }
-    if (words.front() == "EXISTS") {
-      expected = ":0\r\n";
+    if (name == "GET") {
+      return words.size() == 2 ? std::string(absent_bytes(words[1])) : "an error";
     }
-    require(words.size() > 1 && decision.reply == expected, "the bytes of an answer");
+    std::string elements = "*" + std::to_string(words.size() - 1) + "\r\n";
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      elements += absent_bytes(words[i]);
+    }
+    return elements;
   }
 
   // What is sent, and what is put in, are together the client's keys in their order.

@@ -93,6 +93,17 @@ TEST(MissingReply, options_may_change_what_a_command_replies) {
   EXPECT_EQ(reply_to("LCS k k2 WITHMATCHLEN LEN"), ":0\r\n");
 }
 
+TEST(MissingReply, places_are_searched_with_all_options) {
+  for (const char* const read : {"GEORADIUS_RO k 13.361389 38.115556 200 km",
+                                 "GEORADIUS_RO k -180 85 0 M WITHCOORD WITHDIST WITHHASH",
+                                 "georadius_ro k -180 85 0 M count 3 any asc withhash",
+                                 "GEORADIUSBYMEMBER_RO k m 10 ft DESC COUNT 2",
+                                 "GEOSEARCH k FROMMEMBER m BYRADIUS 5 km",
+                                 "GEOSEARCH k ASC BYBOX 400 400 km FROMLONLAT 15 37 COUNT 10"}) {
+    EXPECT_EQ(reply_to(read), "*0\r\n") << read;
+  }
+}
+
 TEST(MissingReply, integers_and_states_are_those_of_redis) {
   EXPECT_EQ(reply_to("TTL k"), ":-2\r\n");
   EXPECT_EQ(reply_to("PEXPIRETIME k"), ":-2\r\n");
