@@ -223,87 +223,6 @@ GEORADIUS_RO K 181 1 1 km
 GEORADIUS_RO K 1 85.06 1 km
 )";
 
-// Not BLOCK: it may wait for ever.
-constexpr std::string_view kNotorious[] = {"",
-                                           "0",
-                                           "1",
-                                           "-1",
-                                           "2",
-                                           "-2",
-                                           "00",
-                                           "01",
-                                           "+1",
-                                           "-0",
-                                           " 1",
-                                           "1 ",
-                                           "1.5",
-                                           ".5",
-                                           "1e2",
-                                           "1e400",
-                                           "0x1",
-                                           "inf",
-                                           "-inf",
-                                           "+INF",
-                                           "nan",
-                                           "(1",
-                                           "(",
-                                           "((1",
-                                           "[",
-                                           "[a",
-                                           "-",
-                                           "+",
-                                           "$",
-                                           ">",
-                                           "*",
-                                           "#",
-                                           "#1",
-                                           "1-1",
-                                           "1-",
-                                           "(0-0",
-                                           "(1-0",
-                                           "4294967295",
-                                           "8388608",
-                                           "4611686018427387904",
-                                           "9223372036854775807",
-                                           "9223372036854775808",
-                                           "-9223372036854775808",
-                                           "18446744073709551616",
-                                           "a",
-                                           "K",
-                                           "user:2",
-                                           "other",
-                                           "km",
-                                           "u64",
-                                           "i64",
-                                           "COUNT",
-                                           "LIMIT",
-                                           "MATCH",
-                                           "RANK",
-                                           "MAXLEN",
-                                           "REV",
-                                           "BYSCORE",
-                                           "BYLEX",
-                                           "WITHSCORES",
-                                           "WITHVALUES",
-                                           "WEIGHTS",
-                                           "AGGREGATE",
-                                           "SUM",
-                                           "STREAMS",
-                                           "LEN",
-                                           "IDX",
-                                           "ASC",
-                                           "DESC",
-                                           "ALPHA",
-                                           "BIT",
-                                           "BYTE",
-                                           "GET",
-                                           "ANY",
-                                           "WITHCOORD",
-                                           "FROMMEMBER",
-                                           "BYRADIUS",
-                                           "SAMPLES",
-                                           "STORE"};
-
 std::vector<Words> reads_of(std::string_view text) {
   std::vector<Words> reads;
   std::istringstream lines{std::string(text)};
@@ -368,32 +287,6 @@ Words in_lower_case(const Words& read) {
     }
   }
   return words;
-}
-
-std::vector<Words> mutations_of(const Words& read) {
-  std::vector<Words> mutations;
-  for (std::size_t at = 1; at <= read.size(); ++at) {
-    const auto here = static_cast<std::ptrdiff_t>(at);
-    for (const std::string_view notorious : kNotorious) {
-      Words with_one_more = read;
-      with_one_more.insert(with_one_more.begin() + here, std::string(notorious));
-      mutations.push_back(std::move(with_one_more));
-      if (at < read.size()) {
-        mutations.push_back(read);
-        mutations.back()[at] = notorious;
-      }
-    }
-    if (at < read.size()) {
-      mutations.push_back(read);
-      mutations.back().erase(mutations.back().begin() + here);
-      mutations.push_back(read);
-      mutations.back().push_back(read[at]);
-      mutations.push_back(read);
-      std::swap(mutations.back()[at], mutations.back().back());
-    }
-    mutations.emplace_back(read.begin(), read.begin() + here);
-  }
-  return mutations;
 }
 
 }  // namespace cuckooguard::harness

@@ -23,7 +23,4 @@ bool is_key(std::string_view word);
 Words with_keys(const Words& read, const std::vector<std::string>& keys);
 Words in_lower_case(const Words& read);
 
-// All that is one step away: an argument left out, doubled, in another place, or one of some notorious words.
-std::vector<Words> mutations_of(const Words& read);
-
 }  // namespace cuckooguard::harness
