@@ -162,6 +162,16 @@ TEST_F(WrongClient, whose_user_is_restricted_gets_redis_refusal) {
   EXPECT_TRUE(client_.exchange(get_absent(), 1).starts_with("-NOPERM"));
 }
 
+TEST_F(WrongClient, who_became_a_restricted_user_by_a_refused_hello_gets_redis_refusal) {
+  shop_.redis().call({"ACL", "SETUSER", "reader", "on", ">word", "~user:1", "+@read"});
+  expect_answering();
+  const std::string replies = client_.exchange(
+      command({"MULTI", "x"}) + command({"HELLO", "3", "AUTH", "reader", "word", "SETNAME", "a b"}),
+      2);
+  EXPECT_TRUE(replies.starts_with("-")) << shown(replies);
+  EXPECT_TRUE(client_.exchange(get_absent(), 1).starts_with("-NOPERM"));
+}
+
 TEST(WrongClientBehindAPassword, is_refused_before_auth_and_answered_after_it) {
   Shop shop(behind_a_password("password: word"));
   ASSERT_TRUE(eventually([&shop] {

@@ -111,7 +111,10 @@ std::optional<StateChange> state_change_of(const Command& command,
       return std::nullopt;
   }
   if (may_be_in_multi && change.kind != ChangeKind::unclear) {
-    return StateChange{.kind = ChangeKind::queued};
+    // MULTI itself may be refused, and then HELLO, too, after its AUTH has been taken: not even a refusal says that
+    // nothing has changed.
+    const bool may_be_half_done = change.kind == ChangeKind::hello && change.authenticates;
+    return StateChange{.kind = may_be_half_done ? ChangeKind::unclear : ChangeKind::queued};
   }
   return change;
 }

@@ -28,7 +28,8 @@ enum class ChangeKind : std::uint8_t {
   unwatch,    //
   reset,      // back to how the connection began
   queued,     // SELECT, AUTH or HELLO that may have been sent inside MULTI
-  unclear,  // AUTH or HELLO of a form that Redis should refuse: what it leaves behind depends on Redis's release
+  unclear,  // AUTH or HELLO of a form that Redis should refuse, or HELLO with AUTH that may have been sent inside MULTI:
+            // what it leaves behind depends on Redis's release, and cannot be told from its reply
 };
 
 // No namespace has this db.
