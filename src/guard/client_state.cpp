@@ -33,28 +33,37 @@ void ClientState::accepted(const StateChange& change) {
       break;
     case ChangeKind::hello:
       version_ = change.version;
+      update_subscribed();
       if (change.authenticates) {
         set_user(change.user);
       }
       break;
     case ChangeKind::multi:
-      unsettled_ |= kInMulti;
+      set(kInMulti, true);
       break;
     case ChangeKind::end_multi:
-      unsettled_ &= static_cast<std::uint8_t>(~(kInMulti | kWatching));
+      set(kInMulti | kWatching, false);
       break;
     case ChangeKind::watch:
-      unsettled_ |= kWatching;
+      set(kWatching, true);
       break;
     case ChangeKind::unwatch:
-      unsettled_ &= static_cast<std::uint8_t>(~kWatching);
+      set(kWatching, false);
       break;
     case ChangeKind::reset:
       begin_again();
       break;
+    case ChangeKind::tracking_on:
+      set(kTracking, true);
+      break;
+    case ChangeKind::tracking_off:
+      set(kTracking, false);
+      break;
+    case ChangeKind::subscribe:
+      break;  // confirmed() has heard of each
     case ChangeKind::queued:
     case ChangeKind::unclear:
-      unsettled_ |= kUncertain;
+      set(kUncertain, true);
       break;
   }
 }
@@ -70,7 +79,7 @@ void ClientState::refused(const StateChange& change) {
       }
       break;
     case ChangeKind::unclear:
-      unsettled_ |= kUncertain;
+      set(kUncertain, true);
       break;
     case ChangeKind::end_multi:
       // A refused EXEC has ended MULTI in Redis 7 (-EXECABORT), in older releases not always: nothing is answered
@@ -99,6 +108,59 @@ bool ClientState::is_unrestricted(const Permissions& permissions) {
   return unrestricted_;
 }
 
+void ClientState::confirmed(const PubSubFrame& frame) {
+  subscriptions_.confirmed(frame);
+  update_subscribed();
+}
+
+// In RESP3 a subscribed connection is as free as any other.
+void ClientState::update_subscribed() {
+  set(kSubscribed, subscriptions_.any() && version_ == resp::Version::resp2);
+}
+
+bool ClientState::can_set_reply_mode(const Permissions& permissions) {
+  return changes_in_flight_ == 0 && (unsettled_ & ~kSilent) == 0 && is_unrestricted(permissions);
+}
+
+bool ClientState::can_subscribe() const {
+  return !may_be_in_multi() && (unsettled_ & (kUncertain | kSilent)) == 0;
+}
+
+void ClientState::set_reply_mode(ReplyMode mode) {
+  switch (mode) {
+    case ReplyMode::on:
+      silence_ = Silence::none;
+      break;
+    case ReplyMode::off:
+      silence_ = Silence::off;
+      break;
+    case ReplyMode::skip:  // nothing to skip while all are off
+      silence_ = silence_ == Silence::off ? Silence::off : Silence::this_one_and_next;
+      break;
+  }
+  set(kSilent, silence_ != Silence::none);
+}
+
+bool ClientState::next_has_reply() {
+  switch (silence_) {
+    case Silence::none:
+      return true;
+    case Silence::this_one_and_next:
+      silence_ = Silence::next;
+      return false;
+    case Silence::next:
+      set_reply_mode(ReplyMode::on);
+      return false;
+    case Silence::off:
+      break;
+  }
+  return false;
+}
+
+void ClientState::set(std::uint8_t bit, bool on) {
+  unsettled_ = static_cast<std::uint8_t>(on ? unsettled_ | bit : unsettled_ & ~bit);
+}
+
 void ClientState::set_user(const std::string& name) {
   user_ = name;
   standing_ = Standing::authenticated;
@@ -111,6 +173,8 @@ void ClientState::begin_again() {
   standing_ = Standing::initial;
   permissions_version_ = 0;
   unsettled_ = 0;
+  silence_ = Silence::none;
+  subscriptions_.clear();
   user_.clear();
 }
 

@@ -41,8 +41,23 @@ class ClientState {
   void become_transparent() { transparent_ = true; }
   bool is_transparent() const { return transparent_; }
 
+  // Redis has confirmed a subscription or its end.
+  void confirmed(const PubSubFrame& frame);
+  const Subscriptions& subscriptions() const { return subscriptions_; }
+
+  // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain state, so that the
+  // guard can follow. Else the connection becomes transparent.
+  bool can_set_reply_mode(const Permissions& permissions);
+  bool can_subscribe() const;
+
+  // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one included.
+  void set_reply_mode(ReplyMode mode);
+  bool next_has_reply();
+  bool is_silent() const { return silence_ != Silence::none; }
+
   // db(), version() and the user are what Redis holds for the next command, and it would run that
-  // command at once: no change in flight, not inside MULTI, not after WATCH, nothing uncertain.
+  // command at once: no change in flight, not inside MULTI, not after WATCH, not tracking, not subscribed in
+  // RESP2, with replies, nothing uncertain.
   bool is_settled() const { return unsettled_ == 0 && changes_in_flight_ == 0; }
   // Inside MULTI as far as replies tell, or a MULTI is in flight.
   bool may_be_in_multi() const { return (unsettled_ & kInMulti) != 0 || multis_in_flight_ != 0; }
@@ -63,14 +78,21 @@ class ClientState {
   static constexpr std::uint8_t kInMulti = 1;
   static constexpr std::uint8_t kWatching = 2;
   static constexpr std::uint8_t kUncertain = 4;  // until RESET
+  static constexpr std::uint8_t kTracking = 8;
+  static constexpr std::uint8_t kSubscribed = 16;  // and in RESP2: next to nothing is allowed
+  static constexpr std::uint8_t kSilent = 32;
 
   // Of the connection's user. `initial` is Redis's default user, who may still have to give a
   // password.
   enum class Standing : std::uint8_t { initial, authenticated, unknown };
 
+  enum class Silence : std::uint8_t { none, this_one_and_next, next, off };
+
   void accepted(const StateChange& change);
   void refused(const StateChange& change);
   void set_user(const std::string& name);
+  void set(std::uint8_t bit, bool on);
+  void update_subscribed();
   void begin_again();
 
   const Command* streamed_ = nullptr;
@@ -82,8 +104,10 @@ class ClientState {
   resp::Version version_ = resp::Version::resp2;
   Standing standing_ = Standing::initial;
   std::uint8_t unsettled_ = 0;
+  Silence silence_ = Silence::none;
   bool transparent_ = false;
   bool unrestricted_ = false;
+  Subscriptions subscriptions_;
   std::string user_;  // meaningful if authenticated
 };
 static_assert(sizeof(ClientState) <= 64 + sizeof(std::string), "one per client");

@@ -120,13 +120,13 @@ constexpr Family kFamilies[] = {
     {"watch", keys_in_range(watch, 1, -1)},
     {"unwatch", without_keys(unwatch)},
     {"reset", without_keys(reset)},
+    {"subscribe psubscribe unsubscribe punsubscribe", without_keys(subscribe)},
+    {"ssubscribe sunsubscribe", keys_in_range(subscribe, 1, -1)},
     {"client", without_keys(client)},
     {"script", without_keys(script)},
 
     // Not one reply for one command, or no reply, or an end of the connection.
-    {"monitor subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe sync psync "
-     "replconf quit shutdown",
-     without_keys(transparent)},
+    {"monitor sync psync replconf quit shutdown", without_keys(transparent)},
 
     // The rest.
     {"acl asking bgrewriteaof bgsave cluster command config dbsize debug echo failover info keys "

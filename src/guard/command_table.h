@@ -31,6 +31,7 @@ enum class Role : std::uint8_t {
   watch,        //
   unwatch,      //
   reset,        //
+  subscribe,    // all of the family
   client,       // depends on the subcommand
   script,       //
   transparent,  // not one reply for one command from here on, or a state in which the guard has no
@@ -50,7 +51,7 @@ enum class KeyShape : std::uint8_t {
 };
 
 constexpr bool changes_connection(Role role) {
-  return role >= Role::select && role <= Role::reset;
+  return role >= Role::select && role <= Role::subscribe;
 }
 
 struct Command {

@@ -207,6 +207,11 @@ bool Guard::are_absent(const KeyIndexes& keys, Arguments arguments, int db, Time
 }
 
 Decision Guard::decide_change(const Command& command, Arguments arguments, ClientState& client) {
+  const auto reply_mode = reply_mode_of(command, arguments);
+  if (reply_mode && client.can_set_reply_mode(parts_.permissions)) {
+    client.set_reply_mode(*reply_mode);
+    return {};
+  }
   if (makes_transparent(command, arguments)) {
     client.become_transparent();
     return {.action = Action::transparent};
@@ -214,6 +219,11 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
   auto change = state_change_of(command, arguments, client.may_be_in_multi());
   if (!change) {
     return {};
+  }
+  // A change whose outcome could not be seen, or confirmations that would come at another time.
+  if (client.is_silent() || (change->kind == ChangeKind::subscribe && !client.can_subscribe())) {
+    client.become_transparent();
+    return {.action = Action::transparent};
   }
   change_ = *std::move(change);
   return {.change = &change_};

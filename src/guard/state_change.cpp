@@ -60,9 +60,29 @@ StateChange hello_of(Arguments arguments) {
   return change;
 }
 
-// Subcommands of CLIENT that are answered once and leave the guard's picture of the connection as it is. Not REPLY,
-// TRACKING, CACHING, and none that the guard has not heard of.
-constexpr std::array<std::string_view, 15> kHarmlessClient = {"id",
+// [P|S][UN]SUBSCRIBE [channel ...]
+StateChange subscribe_of(const Command& command, Arguments arguments) {
+  return {.kind = ChangeKind::subscribe,
+          .channels = channel_kind_of(command.name),
+          .confirmations = static_cast<std::uint32_t>(arguments.size() - 1)};
+}
+
+// CLIENT TRACKING ON|OFF ...; nothing for other subcommands.
+std::optional<StateChange> tracking_of(Arguments arguments) {
+  if (arguments.size() < 3 || !is_word(arguments[1], "tracking")) {
+    return std::nullopt;
+  }
+  if (is_word(arguments[2], "on")) {
+    return StateChange{.kind = ChangeKind::tracking_on};
+  }
+  if (is_word(arguments[2], "off")) {
+    return StateChange{.kind = ChangeKind::tracking_off};
+  }
+  return StateChange{.kind = ChangeKind::unclear};
+}
+
+// Subcommands of CLIENT that are answered once. Not REPLY, and none that the guard has not heard of.
+constexpr std::array<std::string_view, 17> kOneReplyClient = {"id",
                                                               "info",
                                                               "list",
                                                               "getname",
@@ -76,7 +96,9 @@ constexpr std::array<std::string_view, 15> kHarmlessClient = {"id",
                                                               "getredir",
                                                               "trackinginfo",
                                                               "no-evict",
-                                                              "no-touch"};
+                                                              "no-touch",
+                                                              "tracking",
+                                                              "caching"};
 
 }  // namespace
 
@@ -107,6 +129,16 @@ std::optional<StateChange> state_change_of(const Command& command,
       return StateChange{.kind = ChangeKind::unwatch};
     case Role::reset:
       return StateChange{.kind = ChangeKind::reset};
+    case Role::subscribe:
+      return subscribe_of(command, arguments);
+    case Role::client: {
+      const auto tracking = tracking_of(arguments);
+      if (!tracking) {
+        return std::nullopt;
+      }
+      change = *tracking;
+      break;
+    }
     default:
       return std::nullopt;
   }
@@ -119,13 +151,29 @@ std::optional<StateChange> state_change_of(const Command& command,
   return change;
 }
 
+std::optional<ReplyMode> reply_mode_of(const Command& command, Arguments arguments) {
+  if (command.role != Role::client || arguments.size() != 3 || !is_word(arguments[1], "reply")) {
+    return std::nullopt;
+  }
+  if (is_word(arguments[2], "on")) {
+    return ReplyMode::on;
+  }
+  if (is_word(arguments[2], "off")) {
+    return ReplyMode::off;
+  }
+  if (is_word(arguments[2], "skip")) {
+    return ReplyMode::skip;
+  }
+  return std::nullopt;
+}
+
 bool makes_transparent(const Command& command, Arguments arguments) {
   switch (command.role) {
     case Role::transparent:
       return true;
     case Role::client:
       return arguments.size() > 1 &&
-             std::ranges::none_of(kHarmlessClient, [&arguments](std::string_view name) {
+             std::ranges::none_of(kOneReplyClient, [&arguments](std::string_view name) {
                return is_word(arguments[1], name);
              });
     case Role::script:
@@ -137,7 +185,9 @@ bool makes_transparent(const Command& command, Arguments arguments) {
 
 bool may_change_connection(const Command& command, Arguments arguments) {
   const bool has_subcommands = command.role == Role::client || command.role == Role::script;
-  return changes_connection(command.role) || makes_transparent(command, arguments) ||
+  const bool tracks =
+      command.role == Role::client && arguments.size() > 1 && is_word(arguments[1], "tracking");
+  return changes_connection(command.role) || makes_transparent(command, arguments) || tracks ||
          (has_subcommands && arguments.size() < 2);
 }
 

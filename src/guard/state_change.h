@@ -14,20 +14,24 @@
 #include <string_view>
 
 #include "guard/command_table.h"
+#include "guard/subscriptions.h"
 #include "resp/version.h"
 
 namespace cuckooguard::guard {
 
 enum class ChangeKind : std::uint8_t {
-  select,     // `db`
-  auth,       // `user`
-  hello,      // `version`, and `user` if it `authenticates`
-  multi,      //
-  end_multi,  // EXEC, DISCARD: also the end of WATCH
-  watch,      //
-  unwatch,    //
-  reset,      // back to how the connection began
-  queued,     // SELECT, AUTH or HELLO that may have been sent inside MULTI
+  select,        // `db`
+  auth,          // `user`
+  hello,         // `version`, and `user` if it `authenticates`
+  multi,         //
+  end_multi,     // EXEC, DISCARD: also the end of WATCH
+  watch,         //
+  unwatch,       //
+  reset,         // back to how the connection began
+  tracking_on,   // CLIENT TRACKING: Redis would send the client invalidations of what it has read
+  tracking_off,  //
+  subscribe,     // and unsubscribe: `confirmations` frames of `channels` instead of one reply
+  queued,        // SELECT, AUTH or HELLO that may have been sent inside MULTI
   unclear,  // AUTH or HELLO of a form that Redis should refuse, or HELLO with AUTH that may have been sent inside MULTI:
             // what it leaves behind depends on Redis's release, and cannot be told from its reply
 };
@@ -41,6 +45,9 @@ struct StateChange {
   bool authenticates = false;
   int db = 0;
   std::string user{};
+  ChannelKind channels = ChannelKind::plain;
+  // 0: one for each subscription there is when Redis gets to it, at least one (UNSUBSCRIBE alone).
+  std::uint32_t confirmations = 0;
 };
 
 // Nothing if the command changes nothing (HELLO alone asks only). `may_be_in_multi`: of the client that sends it.
@@ -48,7 +55,12 @@ std::optional<StateChange> state_change_of(const Command& command,
                                            std::span<const std::string_view> arguments,
                                            bool may_be_in_multi);
 
-// CLIENT REPLY, MONITOR ...: from here on one command is no longer one reply, or the guard has no say.
+// CLIENT REPLY ON, OFF or SKIP. It holds from the command itself on, not from a reply: OFF and SKIP have none.
+enum class ReplyMode : std::uint8_t { on, off, skip };
+std::optional<ReplyMode> reply_mode_of(const Command& command,
+                                       std::span<const std::string_view> arguments);
+
+// MONITOR, SYNC ...: from here on one command is no longer one reply, or the guard has no say.
 bool makes_transparent(const Command& command, std::span<const std::string_view> arguments);
 
 // Of the first chunk of a command too large to be held whole, which may end anywhere behind its name: whether it is, or

@@ -46,7 +46,8 @@ void ReplyOrder::add_relay() {
 
 void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
   changes_.push_back(change);
-  entries_.push_back({Kind::observe, 1});
+  const bool subscribes = change.kind == guard::ChangeKind::subscribe;
+  entries_.push_back({Kind::observe, subscribes ? change.confirmations : 1});
 }
 
 void ReplyOrder::answer(std::string_view bytes) {
@@ -110,21 +111,53 @@ bool ReplyOrder::relay(std::string_view bytes) {
         continue;
       }
     }
-    const resp::ReplyFramer::Piece piece = framer_.next(bytes);
-    output_->append(bytes.substr(0, piece.bytes));
-    bytes.remove_prefix(piece.bytes);
-    within_reply_ = !piece.ends;
-    well_formed = !piece.malformed;
-    if (piece.ends) {
-      on_reply_end(framer_.type());
-    }
+    bytes.remove_prefix(relay_piece(bytes, well_formed));
   }
   return false;
 }
 
+// What there is of one reply.
+std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
+  if (!within_reply_) {
+    begin_reply(bytes.front());
+  }
+  const resp::ReplyFramer::Piece piece = framer_.next(bytes);
+  output_->append(bytes.substr(0, piece.bytes));
+  if (keeps_ends_) {
+    ends_.add(bytes.substr(0, piece.bytes));
+  }
+  within_reply_ = !piece.ends;
+  well_formed = !piece.malformed;
+  if (piece.ends) {
+    on_reply_end(framer_.type());
+  }
+  return piece.bytes;
+}
+
+// Only what may be a pub/sub frame is looked into: any push, but an array only where RESP2 sends such frames.
+void ReplyOrder::begin_reply(char first) {
+  keeps_ends_ = first == '>' || (first == '*' && state_->version() == resp::Version::resp2 &&
+                                 (state_->subscriptions().any() || is_awaiting_confirmations()));
+  if (keeps_ends_) {
+    ends_.clear();
+  }
+}
+
+bool ReplyOrder::is_awaiting_confirmations() const {
+  return leading_replies_ == 0 && !is_drained() && entries_[head_].kind == Kind::observe &&
+         changes_[change_head_].kind == guard::ChangeKind::subscribe;
+}
+
 void ReplyOrder::on_reply_end(char type) {
-  if (type == '>') {
-    return;  // a push is nobody's reply
+  if (keeps_ends_) {
+    const guard::PubSubFrame frame = guard::parse_pubsub_frame(ends_.head(), ends_.tail());
+    if (frame.kind == guard::PubSubFrame::Kind::confirmation) {
+      on_confirmation(frame);
+      return;
+    }
+    if (frame.kind == guard::PubSubFrame::Kind::message || type == '>') {
+      return;  // nobody's reply
+    }
   }
   if (leading_replies_ > 0) {
     --leading_replies_;
@@ -135,13 +168,29 @@ void ReplyOrder::on_reply_end(char type) {
   }
   Entry& entry = entries_[head_];
   if (entry.kind == Kind::observe) {
-    state_->replied(changes_[change_head_], type);
-    ++change_head_;
-    forget_consumed(changes_, change_head_);
-    pop();
+    end_observed(type);
   } else if (--entry.amount == 0) {
     pop();
   }
+}
+
+void ReplyOrder::on_confirmation(const guard::PubSubFrame& frame) {
+  const bool awaited = is_awaiting_confirmations();
+  if (awaited && entries_[head_].amount == 0) {  // UNSUBSCRIBE of all there is
+    const std::uint32_t held = state_->subscriptions().count(changes_[change_head_].channels);
+    entries_[head_].amount = std::max(held, 1U);
+  }
+  state_->confirmed(frame);
+  if (awaited && --entries_[head_].amount == 0) {
+    end_observed(framer_.type());
+  }
+}
+
+void ReplyOrder::end_observed(char type) {
+  state_->replied(changes_[change_head_], type);
+  ++change_head_;
+  forget_consumed(changes_, change_head_);
+  pop();
 }
 
 // Our own answers leave as soon as nothing of Redis's is before them.
@@ -167,11 +216,7 @@ void ReplyOrder::pop() {
 std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_formed) {
   if (merge_header_.empty() && bytes.front() != '*') {
     if (bytes.front() == '>') {  // a push comes between replies, so before this one
-      const resp::ReplyFramer::Piece piece = framer_.next(bytes);
-      output_->append(bytes.substr(0, piece.bytes));
-      within_reply_ = !piece.ends;
-      well_formed = !piece.malformed;
-      return piece.bytes;
+      return relay_piece(bytes, well_formed);
     }
     drop_merge_parts();
     return 0;

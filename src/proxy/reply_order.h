@@ -4,6 +4,9 @@
 // upstream per client nothing more is needed: Redis answers in order, so a reply belongs to
 // whatever stands at the head. Replies are never buffered here: pieces are handed on as they come.
 //
+// Not one for one: RESP3 pushes and, on a subscribed RESP2 connection, message frames are nobody's reply; SUBSCRIBE and
+// its like are owed as many confirmations as there are channels (guard/subscriptions.h).
+//
 //   client:  GET a   GET absent   GET b   MGET c absent d
 //   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
 //
@@ -22,19 +25,21 @@
 
 #include "guard/client_state.h"
 #include "io/output_queue.h"
+#include "proxy/reply_ends.h"
 #include "resp/reply_framer.h"
 
 namespace cuckooguard::proxy {
 
 class ReplyOrder {
  public:
-  // `output` and `state` outlive this. `state` hears the outcome of every observed reply, in order.
+  // `output` and `state` outlive this. `state` hears the outcome of every observed reply and of every subscription, in
+  // order.
   ReplyOrder(io::OutputQueue& output, guard::ClientState& state)
       : output_(&output), state_(&state) {}
 
   // One reply of Redis is to be relayed.
   void expect_reply();
-  // The same, and `state` must hear its first byte.
+  // The same, and `state` must hear its first byte; or all of a SUBSCRIBE's confirmations.
   void expect_observed_reply(const guard::StateChange& change);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
@@ -57,7 +62,7 @@ class ReplyOrder {
   struct Entry {
     Kind kind = Kind::relay;
     std::uint32_t amount =
-        0;  // relay: replies; local: bytes; merge: elements of the client's reply
+        0;  // relay, observe: replies; local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
   };
@@ -67,7 +72,12 @@ class ReplyOrder {
   void add_local(std::string_view bytes);
   void pop();
   void emit_ready();
+  std::size_t relay_piece(std::string_view bytes, bool& well_formed);
+  void begin_reply(char first);
   void on_reply_end(char type);
+  bool is_awaiting_confirmations() const;
+  void on_confirmation(const guard::PubSubFrame& frame);
+  void end_observed(char type);
   std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
   bool begin_merge();
   void drop_merge_parts();
@@ -75,6 +85,8 @@ class ReplyOrder {
   io::OutputQueue* output_;
   guard::ClientState* state_;
   resp::ReplyFramer framer_;
+  ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
+  bool keeps_ends_ = false;
   bool within_reply_ = false;
   std::uint64_t leading_replies_ =
       0;  // to be relayed before entries_; the common case needs no entry at all

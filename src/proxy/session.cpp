@@ -107,6 +107,9 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       take_chunk(scan, raw);
       return true;
     case resp::ScanOutcome::nothing:
+      if (state_.is_silent()) {
+        become_transparent();  // Redis takes even an empty line for what CLIENT REPLY SKIP skips
+      }
       forward(raw);
       return true;
     case resp::ScanOutcome::protocol_error:
@@ -141,6 +144,10 @@ void Session::take_command(std::string_view raw) {
     case guard::Action::forward:
       break;
   }
+  if (!state_.next_has_reply()) {
+    forward(raw);
+    return;
+  }
   if (decision.change == nullptr) {
     order_.expect_reply();
   } else if (order_.entries() < worker_.settings.limits.inflight_per_client) {
@@ -157,7 +164,7 @@ void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
       worker_.guard.stream(scan, worker_.arguments.views(), state_, now_);
   if (decision.action == guard::Action::transparent) {
     become_transparent();
-  } else if (scan.begins) {
+  } else if (scan.begins && state_.next_has_reply()) {
     order_.expect_reply();
   }
   forward(raw);

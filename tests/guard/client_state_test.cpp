@@ -33,6 +33,10 @@ StateChange plain(ChangeKind kind) {
   return {.kind = kind};
 }
 
+PubSubFrame confirmed(ChannelKind channels, std::uint32_t count) {
+  return {PubSubFrame::Kind::confirmation, channels, count};
+}
+
 class ClientStateTest : public testing::Test {
  protected:
   ClientStateTest() {
@@ -205,6 +209,47 @@ TEST_F(ClientStateTest, reset_does_not_undo_what_was_sent_behind_it) {
   EXPECT_TRUE(client.may_be_in_multi());
   client.replied(plain(ChangeKind::multi), '+');
   EXPECT_TRUE(client.may_be_in_multi());
+}
+
+TEST_F(ClientStateTest, a_subscribed_resp2_client_is_not_settled_until_all_has_ended) {
+  client.confirmed(confirmed(ChannelKind::plain, 1));
+  client.confirmed(confirmed(ChannelKind::pattern, 2));
+  client.confirmed(confirmed(ChannelKind::plain, 1));  // the pattern is left
+  EXPECT_FALSE(client.is_settled());
+  client.confirmed(confirmed(ChannelKind::shard, 1));
+  client.confirmed(confirmed(ChannelKind::pattern, 0));
+  EXPECT_FALSE(client.is_settled());
+  client.confirmed(confirmed(ChannelKind::shard, 0));
+  EXPECT_TRUE(client.is_settled());
+}
+
+TEST_F(ClientStateTest, in_resp3_a_subscribed_client_is_as_settled_as_any) {
+  run(client, hello3(), '%');
+  client.confirmed(confirmed(ChannelKind::plain, 1));
+  EXPECT_TRUE(client.is_settled());
+  run(client, {.kind = ChangeKind::hello, .version = Version::resp2}, '*');
+  EXPECT_FALSE(client.is_settled());
+  run(client, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client.is_settled());
+  EXPECT_FALSE(client.subscriptions().any());
+}
+
+TEST_F(ClientStateTest, skip_skips_one_reply_and_off_all_until_on) {
+  client.set_reply_mode(ReplyMode::skip);
+  EXPECT_FALSE(client.next_has_reply());  // SKIP itself
+  EXPECT_FALSE(client.is_settled());
+  EXPECT_FALSE(client.next_has_reply());
+  EXPECT_TRUE(client.is_settled());
+  EXPECT_TRUE(client.next_has_reply());
+  client.set_reply_mode(ReplyMode::off);
+  client.set_reply_mode(ReplyMode::skip);
+  for (int command = 0; command < 3; ++command) {
+    EXPECT_FALSE(client.next_has_reply());
+  }
+  EXPECT_FALSE(client.is_settled());
+  client.set_reply_mode(ReplyMode::on);
+  EXPECT_TRUE(client.next_has_reply());
+  EXPECT_TRUE(client.is_settled());
 }
 
 TEST_F(ClientStateTest, transparent_is_for_good) {

@@ -112,6 +112,17 @@ TEST(GuardStream, a_large_script_may_be_loaded) {
             Action::transparent);
 }
 
+TEST(GuardStream, a_large_client_command_may_only_be_of_a_harmless_kind) {
+  for (const std::string_view subcommand : {"TRACKING", "reply"}) {
+    GuardedShop shop;
+    EXPECT_EQ(stream(shop, {.arguments = {"CLIENT", subcommand}, .total = 3, .begins = true}),
+              Action::transparent);
+  }
+  GuardedShop shop;
+  EXPECT_EQ(stream(shop, {.arguments = {"CLIENT", "SETNAME"}, .total = 3, .begins = true}),
+            Action::forward);
+}
+
 TEST(GuardStream, one_command_does_not_colour_the_next) {
   GuardedShop shop;
   stream(shop, {.arguments = {"SET", "user:500"}, .total = 3, .begins = true});

@@ -15,6 +15,10 @@ class SessionTest : public ProxiedClient {};
 
 const std::string kPing = "*1\r\n$4\r\nPING\r\n";
 const std::string kSubscribe = "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\nc\r\n";
+const std::string kUnsubscribe = "*1\r\n$11\r\nUNSUBSCRIBE\r\n";
+const std::string kSubscribed = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
+const std::string kUnsubscribed = "*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n";
+const std::string kMessage = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n";
 
 TEST_F(SessionTest, an_absent_key_is_answered_without_redis) {
   connect_both();
@@ -223,13 +227,53 @@ TEST_F(SessionTest, bytes_that_are_no_commands_are_for_redis_to_refuse) {
   EXPECT_TRUE(client_is_closed());
 }
 
-TEST_F(SessionTest, a_subscribed_connection_is_relayed_unread_both_ways) {
+TEST_F(SessionTest, a_subscribed_client_is_served_by_redis_until_it_has_unsubscribed) {
   connect_both();
-  client_sends(kSubscribe + std::string(kAbsentGet) + "no command\r\n");
-  EXPECT_EQ(redis_got(), kSubscribe + std::string(kAbsentGet) + "no command\r\n");
-  redis_sends("*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$7\r\nmessage\r\nwhatever");
+  client_sends(kSubscribe + std::string(kAbsentGet));
+  EXPECT_EQ(redis_got(), kSubscribe + std::string(kAbsentGet));
+  redis_sends(kSubscribed + "-ERR Can't execute 'get'\r\n" + kMessage);
+  client_sends(kUnsubscribe + std::string(kAbsentGet));
+  EXPECT_EQ(redis_got(), kUnsubscribe + std::string(kAbsentGet));
+  redis_sends(kMessage + kUnsubscribed + "$-1\r\n");
+  client_sends(std::string(kAbsentGet));
   EXPECT_EQ(client_got(),
-            "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$7\r\nmessage\r\nwhatever");
+            kSubscribed + "-ERR Can't execute 'get'\r\n" + kMessage + kMessage + kUnsubscribed +
+                "$-1\r\n" + std::string(kNil));
+  EXPECT_EQ(redis_got(), "");
+}
+
+TEST_F(SessionTest, replies_that_are_switched_off_are_not_waited_for) {
+  connect_both();
+  client_sends("CLIENT REPLY OFF\r\nSET free 1\r\n" + std::string(kAbsentGet) +
+               "CLIENT REPLY ON\r\n" + std::string(kAbsentGet));
+  EXPECT_EQ(redis_got(),
+            "CLIENT REPLY OFF\r\nSET free 1\r\n" + std::string(kAbsentGet) + "CLIENT REPLY ON\r\n");
+  EXPECT_EQ(client_got(), "");
+  redis_sends("+OK\r\n");
+  EXPECT_EQ(client_got(), "+OK\r\n" + std::string(kNil));
+}
+
+TEST_F(SessionTest, a_skipped_reply_is_not_waited_for) {
+  connect_both();
+  client_sends("CLIENT REPLY SKIP\r\n" + kPing + std::string(kAbsentGet) + kPing);
+  EXPECT_EQ(redis_got(), "CLIENT REPLY SKIP\r\n" + kPing + kPing);
+  redis_sends("+PONG\r\n");
+  EXPECT_EQ(client_got(), std::string(kNil) + "+PONG\r\n");
+}
+
+// Redis skips the reply of the next command that it takes up, and takes up an empty one, too.
+TEST_F(SessionTest, an_empty_command_behind_skip_is_redis_to_judge) {
+  connect_both();
+  client_sends("CLIENT REPLY SKIP\r\n*0\r\n" + std::string(kAbsentGet));
+  EXPECT_EQ(redis_got(), "CLIENT REPLY SKIP\r\n*0\r\n" + std::string(kAbsentGet));
+}
+
+TEST_F(SessionTest, a_monitoring_connection_is_relayed_unread_both_ways) {
+  connect_both();
+  client_sends("MONITOR\r\n" + std::string(kAbsentGet) + "no command\r\n");
+  EXPECT_EQ(redis_got(), "MONITOR\r\n" + std::string(kAbsentGet) + "no command\r\n");
+  redis_sends("+OK\r\n+1.2 [0 unix] \"GET\"\r\n*3\r\nwhatever");
+  EXPECT_EQ(client_got(), "+OK\r\n+1.2 [0 unix] \"GET\"\r\n*3\r\nwhatever");
 }
 
 TEST_F(SessionTest, a_redis_that_speaks_no_resp_ends_the_client) {
