@@ -11,6 +11,8 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include "cli/learned_facts.h"
+
 namespace cuckooguard::cli {
 namespace {
 
@@ -42,19 +44,6 @@ void raise_descriptor_limit() {
   }
 }
 
-guard::KnownUsers known_users(const std::vector<upstream::UserFacts>& users) {
-  guard::KnownUsers known;
-  for (const upstream::UserFacts& user : users) {
-    if (user.unrestricted) {
-      known.unrestricted.insert(user.name);
-    }
-    if (user.name == "default") {
-      known.default_needs_no_password = user.needs_no_password;
-    }
-  }
-  return known;
-}
-
 }  // namespace
 
 unsigned worker_count(unsigned configured) {
@@ -70,9 +59,7 @@ unsigned worker_count(unsigned configured) {
 struct Assembly::WorkerParts {
   WorkerParts(Assembly& all, std::size_t index)
       : reader(all.epochs_.reader(index)),
-        guard({.keyspace = all.keyspace_,
-               .namespaces = all.namespaces_,
-               .permissions = all.permissions_}),
+        guard({.keyspace = all.keyspace_, .namespaces = all.namespaces_, .facts = all.facts_}),
         worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
         clients({.loop = worker.loop(),
                  .guard = guard,
@@ -96,6 +83,7 @@ Assembly::Assembly(config::Config config)
       session_settings_{.upstream = config_.upstream, .limits = config_.limits} {
   make_namespaces();
   make_sources();
+  make_control();
 }
 
 Assembly::~Assembly() = default;
@@ -137,6 +125,35 @@ void Assembly::make_sources() {
                                              : "namespace " + refusal.ns + ": " + refusal.what);
     }
   }
+}
+
+void Assembly::make_control() {
+  if (config_.namespaces.empty()) {
+    return;
+  }
+  control_.emplace(
+      config_.upstream,
+      questions_for(config_),
+      upstream::Control::Calls{
+          .epoch = [this] { return facts_.epoch(); },
+          .users = [this] { return facts_.users_to_ask(); },
+          .on_facts =
+              [this](std::uint64_t epoch, const upstream::Facts& facts) {
+                facts_.publish(epoch, reading_of(facts, config_.upstream.acl));
+              },
+          .on_reachable =
+              [this](bool reachable, const std::string& why) {
+                if (reachable) {
+                  spdlog::info("event=upstream_up");
+                } else {
+                  facts_.lost();
+                  spdlog::warn("event=upstream_down why={}", why);
+                }
+              },
+          .on_refused =
+              [](const std::string& why) { spdlog::error("event=upstream_refused why={}", why); },
+      });
+  facts_.set_on_doubt([this] { control_->refresh(); });
 }
 
 void Assembly::make_workers() {
@@ -194,20 +211,7 @@ void Assembly::run() {
   make_workers();
   listen();
   report_start();
-  if (!config_.namespaces.empty()) {
-    control_.emplace(
-        config_.upstream,
-        upstream::Control::Calls{
-            .on_users = [this](const auto& users) { permissions_.publish(known_users(users)); },
-            .on_reachable =
-                [](bool reachable, const std::string& why) {
-                  if (reachable) {
-                    spdlog::info("event=upstream_up");
-                  } else {
-                    spdlog::warn("event=upstream_down why={}", why);
-                  }
-                },
-        });
+  if (control_) {
     control_->start();
   }
   for (const auto& source : sources_) {

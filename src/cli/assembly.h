@@ -18,7 +18,7 @@
 #include "filter/live_filter.h"
 #include "guard/guard.h"
 #include "guard/overlay.h"
-#include "guard/permissions.h"
+#include "guard/redis_facts.h"
 #include "io/listener.h"
 #include "io/worker.h"
 #include "keyspace/keyspace.h"
@@ -49,6 +49,7 @@ class Assembly {
   void make_workers();
   void listen();
   void hand_over(int socket);
+  void make_control();
   void report_start() const;
 
   config::Config config_;
@@ -58,7 +59,7 @@ class Assembly {
   std::vector<std::unique_ptr<filter::LiveFilter>> live_filters_;
   std::vector<std::unique_ptr<guard::Overlay>> overlays_;
   std::vector<guard::GuardedNamespace> namespaces_;
-  guard::Permissions permissions_;
+  guard::RedisFacts facts_;
   LoadReport report_;
   std::vector<std::string> refusals_;
   std::vector<std::unique_ptr<source::Source>> sources_;

@@ -33,6 +33,9 @@ struct Address {  // host:port or unix:/path
 
 enum class UpstreamMode : std::uint8_t { pinned };
 
+// Whom the guard answers: ask Redis what each user may do, or trust whoever Redis has accepted.
+enum class Acl : std::uint8_t { ask, trust };
+
 struct Control {  // how the control connection logs in; all empty: without AUTH
   std::string username;
   std::string password;
@@ -45,6 +48,7 @@ struct Upstream {
   Address address{.host = "127.0.0.1", .port = 6379};
   UpstreamMode mode = UpstreamMode::pinned;
   milliseconds connect_timeout{5000};
+  Acl acl = Acl::ask;
   Control control;
 
   bool operator==(const Upstream&) const = default;

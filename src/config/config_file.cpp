@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned}};
+constexpr std::array kAcls = {Choice<Acl>{"ask", Acl::ask}, Choice<Acl>{"trust", Acl::trust}};
 constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
                                    Choice<LogLevel>{"info", LogLevel::info},
                                    Choice<LogLevel>{"warning", LogLevel::warning},
@@ -71,6 +72,7 @@ void read_upstream(const Reading& reading, const Section& top, Upstream& upstrea
   section.read("connect_timeout",
                upstream.connect_timeout,
                bounded<milliseconds>(parse_duration, 1ms, 10min, "must be from 1ms to 10m"));
+  section.read_choice("acl", upstream.acl, kAcls);
   if (const Entry* const control = section.find("control")) {
     read_control(reading, *control, upstream.control);
   }

@@ -19,8 +19,8 @@ namespace schema {
 
 inline constexpr std::array<std::string_view, 8> kTopKeys = {
     "listen", "upstream", "sources", "namespaces", "limits", "log", "workers", "drain_timeout"};
-inline constexpr std::array<std::string_view, 4> kUpstreamKeys = {
-    "address", "mode", "connect_timeout", "control"};
+inline constexpr std::array<std::string_view, 5> kUpstreamKeys = {
+    "address", "mode", "connect_timeout", "acl", "control"};
 inline constexpr std::array<std::string_view, 3> kControlKeys = {
     "username", "password", "password_file"};
 inline constexpr std::array<std::string_view, 4> kSqliteKeys = {

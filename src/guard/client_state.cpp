@@ -1,6 +1,6 @@
 #include "guard/client_state.h"
 
-#include "guard/permissions.h"
+#include "guard/redis_facts.h"
 
 namespace cuckooguard::guard {
 
@@ -9,12 +9,22 @@ void ClientState::sent(const StateChange& change) {
   if (change.kind == ChangeKind::multi) {
     ++multis_in_flight_;
   }
+  if (change.for_all_clients) {
+    ++for_all_in_flight_;
+    queued_for_all_ = queued_for_all_ || may_be_in_multi();
+    facts_->change_sent();
+  }
 }
 
 void ClientState::replied(const StateChange& change, char reply_type) {
   --changes_in_flight_;
   if (change.kind == ChangeKind::multi) {
     --multis_in_flight_;
+  }
+  if (change.for_all_clients) {
+    // Also if it was refused: CONFIG SET of several settings, an EXEC.
+    --for_all_in_flight_;
+    facts_->change_replied();
   }
   if (reply_type == '-' || reply_type == '!') {
     refused(change);
@@ -61,6 +71,8 @@ void ClientState::accepted(const StateChange& change) {
       break;
     case ChangeKind::subscribe:
       break;  // confirmed() has heard of each
+    case ChangeKind::server:
+      break;
     case ChangeKind::queued:
     case ChangeKind::unclear:
       set(kUncertain, true);
@@ -75,7 +87,7 @@ void ClientState::refused(const StateChange& change) {
       // an error. The user is known again once Redis has accepted one.
       if (change.authenticates) {
         standing_ = Standing::unknown;
-        permissions_version_ = 0;
+        facts_version_ = 0;
       }
       break;
     case ChangeKind::unclear:
@@ -89,23 +101,34 @@ void ClientState::refused(const StateChange& change) {
   }
 }
 
-bool ClientState::is_unrestricted(const Permissions& permissions) {
-  const std::uint64_t version = permissions.version();
-  if (permissions_version_ != version) {
-    switch (standing_) {
-      case Standing::initial:
-        unrestricted_ = permissions.is_initial_user_unrestricted();
-        break;
-      case Standing::authenticated:
-        unrestricted_ = permissions.is_unrestricted(user_);
-        break;
-      case Standing::unknown:
-        unrestricted_ = false;
-        break;
-    }
-    permissions_version_ = version;
+const UserAccess* ClientState::access(const Snapshot& snapshot, RedisFacts& facts) {
+  if (facts_version_ == snapshot.version) {
+    return access_;
   }
-  return unrestricted_;
+  facts_version_ = snapshot.version;
+  access_ = nullptr;
+  switch (standing_) {
+    case Standing::initial:
+      if (snapshot.users->default_needs_no_password) {
+        access_ = snapshot.users->find("default");
+      }
+      break;
+    case Standing::authenticated:
+      access_ = snapshot.users->find(user_);
+      if (access_ == nullptr) {
+        facts.ask_for(user_);
+      }
+      break;
+    case Standing::unknown:
+      break;
+  }
+  return access_;
+}
+
+void ClientState::ended() {
+  for (; for_all_in_flight_ > 0; --for_all_in_flight_) {
+    facts_->change_replied();
+  }
 }
 
 void ClientState::confirmed(const PubSubFrame& frame) {
@@ -118,8 +141,8 @@ void ClientState::update_subscribed() {
   set(kSubscribed, subscriptions_.any() && version_ == resp::Version::resp2);
 }
 
-bool ClientState::can_set_reply_mode(const Permissions& permissions) {
-  return changes_in_flight_ == 0 && (unsettled_ & ~kSilent) == 0 && is_unrestricted(permissions);
+bool ClientState::can_set_reply_mode() const {
+  return changes_in_flight_ == 0 && (unsettled_ & ~kSilent) == 0;
 }
 
 bool ClientState::can_subscribe() const {
@@ -164,14 +187,14 @@ void ClientState::set(std::uint8_t bit, bool on) {
 void ClientState::set_user(const std::string& name) {
   user_ = name;
   standing_ = Standing::authenticated;
-  permissions_version_ = 0;
+  facts_version_ = 0;
 }
 
 void ClientState::begin_again() {
   db_ = 0;
   version_ = resp::Version::resp2;
   standing_ = Standing::initial;
-  permissions_version_ = 0;
+  facts_version_ = 0;
   unsettled_ = 0;
   silence_ = Silence::none;
   subscriptions_.clear();

@@ -12,7 +12,7 @@
 // where the client may be inside MULTI takes effect at EXEC, or never: if Redis accepts it, nothing
 // is answered until RESET.
 //
-// Called by: the session (sent, replied), Guard (the questions). Threads: its worker's. Errors:
+// Called by: the session (sent, replied, upstream_is_up, ended), Guard (the questions). Threads: its worker's. Errors:
 // none. Limits: 96 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
 // changes in flight. Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c
 // helloCommand and resetCommand), asked by hand.
@@ -26,7 +26,9 @@
 
 namespace cuckooguard::guard {
 
-class Permissions;
+class RedisFacts;
+struct Snapshot;
+struct UserAccess;
 
 class ClientState {
  public:
@@ -47,7 +49,7 @@ class ClientState {
 
   // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain state, so that the
   // guard can follow. Else the connection becomes transparent.
-  bool can_set_reply_mode(const Permissions& permissions);
+  bool can_set_reply_mode() const;
   bool can_subscribe() const;
 
   // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one included.
@@ -65,9 +67,21 @@ class ClientState {
   resp::Version version() const { return version_; }
   int db() const { return db_; }
 
-  // Whether Redis is known to run any command on any key for this client's user. Asks `permissions`
-  // only after they or the user have changed; one load and one comparison otherwise.
-  bool is_unrestricted(const Permissions& permissions);
+  // What this client's user may do; null: nothing is known of it, or it has not authenticated. Looks
+  // it up only after the snapshot or the user has changed; one comparison otherwise. A user of whom
+  // nothing is known is asked for. Lifetime: as long as the snapshot.
+  const UserAccess* access(const Snapshot& snapshot, RedisFacts& facts);
+
+  // Its own connection to Redis stands, or has stood.
+  void upstream_is_up() { has_upstream_ = true; }
+  bool has_upstream() const { return has_upstream_; }
+
+  // Before sent(), for changes for all clients: who hears of them. Outlives this, or ended().
+  void tell(RedisFacts& facts) { facts_ = &facts; }
+  // It has sent such a change inside MULTI: EXEC is one, too.
+  bool has_queued_for_all() const { return queued_for_all_; }
+  // The connection is gone: replies that have not come never will. Harmless when repeated.
+  void ended();
 
   // The streamed command (Guard::stream) whose chunks are passing; null between them.
   const Command* streamed() const { return streamed_; }
@@ -96,17 +110,20 @@ class ClientState {
   void begin_again();
 
   const Command* streamed_ = nullptr;
-  std::uint64_t permissions_version_ =
-      0;  // of the permissions that `unrestricted_` was read from; 0: read it again
+  const UserAccess* access_ = nullptr;
+  RedisFacts* facts_ = nullptr;
+  std::uint64_t facts_version_ = 0;  // of the snapshot that `access_` is of; 0: look it up again
   std::uint32_t changes_in_flight_ = 0;
   std::uint32_t multis_in_flight_ = 0;
+  std::uint32_t for_all_in_flight_ = 0;
   int db_ = 0;
   resp::Version version_ = resp::Version::resp2;
   Standing standing_ = Standing::initial;
   std::uint8_t unsettled_ = 0;
   Silence silence_ = Silence::none;
   bool transparent_ = false;
-  bool unrestricted_ = false;
+  bool has_upstream_ = false;
+  bool queued_for_all_ = false;
   Subscriptions subscriptions_;
   std::string user_;  // meaningful if authenticated
 };

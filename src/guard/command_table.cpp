@@ -124,12 +124,14 @@ constexpr Family kFamilies[] = {
     {"ssubscribe sunsubscribe", keys_in_range(subscribe, 1, -1)},
     {"client", without_keys(client)},
     {"script", without_keys(script)},
+    // What changes Redis for all clients.
+    {"acl config", without_keys(server)},
 
     // Not one reply for one command, or no reply, or an end of the connection.
     {"monitor sync psync replconf quit shutdown", without_keys(transparent)},
 
     // The rest.
-    {"acl asking bgrewriteaof bgsave cluster command config dbsize debug echo failover info keys "
+    {"asking bgrewriteaof bgsave cluster command dbsize debug echo failover info keys "
      "lastsave latency lolwut module pfselftest ping publish pubsub randomkey readonly readwrite "
      "replicaof role save scan slaveof slowlog spublish time wait",
      without_keys(plain)},
@@ -164,7 +166,7 @@ constexpr Command kUnknown = keys_anywhere(unknown, 1);
 constexpr std::size_t kSlotBits = 10;
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 constexpr std::uint8_t kEmpty = 0xff;
-static_assert(kCommands.size() < kEmpty);
+static_assert(kCommands.size() <= kCommandsMax && kCommandsMax <= kEmpty);
 
 constexpr std::size_t slot_of(const FoldedName& name) {
   const std::uint64_t mixed = name[0] ^ std::rotl(name[1], 21) ^ std::rotl(name[2], 42);

@@ -34,6 +34,7 @@ enum class Role : std::uint8_t {
   subscribe,    // all of the family
   client,       // depends on the subcommand
   script,       //
+  server,       // may change what holds for all clients, depending on the subcommand: ACL, CONFIG
   transparent,  // not one reply for one command from here on, or a state in which the guard has no
                 // say
   unknown,      // not in the table
@@ -49,6 +50,11 @@ enum class KeyShape : std::uint8_t {
   anywhere,  // any argument from first on may be a key: behind a keyword (SORT ... STORE key), or
              // not known at all
 };
+
+// The reads that are answered.
+constexpr bool may_be_answered(Role role) {
+  return role >= Role::get && role <= Role::exists;
+}
 
 constexpr bool changes_connection(Role role) {
   return role >= Role::select && role <= Role::subscribe;
@@ -71,8 +77,14 @@ struct Command {
 // anywhere.
 const Command& find_command(std::string_view name) noexcept;
 
-// All of the table, for tests and metrics.
+// All of the table.
 std::span<const Command> all_commands() noexcept;
+
+// The place of a command of the table in all_commands(); below kCommandsMax.
+inline constexpr std::size_t kCommandsMax = 255;
+inline std::size_t command_index(const Command& command) noexcept {
+  return static_cast<std::size_t>(&command - all_commands().data());
+}
 
 // Whether argument `index` of a command of `total` arguments is a key, without a look at the
 // others: for a streamed command. Where that cannot be told, it is.

@@ -12,17 +12,18 @@ namespace cuckooguard::guard {
 // What the guard finds out about one key, in the order of the checks: only the last two mean that
 // the key has no row.
 enum class Verdict : std::uint8_t {
-  unguarded,  // no namespace's key
-  bypassed,   // the namespace's mode is bypass
-  other_db,   // the client has selected another db than the namespace's
-  not_fresh,  // no filter yet, or too long without proof that it is up to date
-  fresh_id,   // just above the largest id seen: its event may be on its way
-  may_exist,  // the filter cannot rule it out
-  overlaid,   // written through the guard a moment ago
-  observed,   // absent, but the namespace's mode is observe
-  absent,     // absent, and to be answered
+  unguarded,    // no namespace's key
+  bypassed,     // the namespace's mode is bypass
+  other_db,     // the client has selected another db than the namespace's
+  not_allowed,  // the client's user is not known to be allowed this command on the namespace's keys
+  not_fresh,    // no filter yet, or too long without proof that it is up to date
+  fresh_id,     // just above the largest id seen: its event may be on its way
+  may_exist,    // the filter cannot rule it out
+  overlaid,     // written through the guard a moment ago
+  observed,     // absent, but the namespace's mode is observe
+  absent,       // absent, and to be answered
 };
-inline constexpr std::size_t kVerdicts = 9;
+inline constexpr std::size_t kVerdicts = 10;
 
 class Counter {
  public:
@@ -51,7 +52,9 @@ struct GuardCounters {
   Counter unguarded_keys;
   // Reads that were forwarded without a look at their keys, and why.
   Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
-  Counter not_allowed_reads;  // user not known to be unrestricted, or not authenticated
+  Counter unlisted_reads;     // Redis does not have the command under this name
+  Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
+  Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known
   Counter no_room_reads;      // the session could not have held the answer
 };
 

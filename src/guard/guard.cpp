@@ -21,6 +21,7 @@ std::string_view overlay_identity(const keyspace::Lookup& found, std::string_vie
 
 Guard::Guard(const Parts& parts)
     : parts_(parts),
+      facts_(parts.facts.snapshot()),
       namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {}
 
 Guard::~Guard() = default;
@@ -32,19 +33,22 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
   if (arguments.empty()) {
     return {};
   }
-  const Command& command = find_command(arguments.front());
+  const Command& command = find(arguments.front());
   switch (command.role) {
     case Role::plain:
       return {};
     case Role::get:
-      return may_look_up(client, may_answer) ? decide_get(arguments, client, now) : Decision{};
+      return may_look_up(command, client, may_answer) ? decide_get(arguments, client, now)
+                                                      : Decision{};
     case Role::mget:
-      return may_look_up(client, may_answer) ? decide_mget(arguments, client, now) : Decision{};
+      return may_look_up(command, client, may_answer) ? decide_mget(arguments, client, now)
+                                                      : Decision{};
     case Role::exists:
-      return may_look_up(client, may_answer) ? decide_exists(arguments, client, now) : Decision{};
+      return may_look_up(command, client, may_answer) ? decide_exists(arguments, client, now)
+                                                      : Decision{};
     case Role::read:
-      return may_look_up(client, may_answer) ? decide_read(command, arguments, client, now)
-                                             : Decision{};
+      return may_look_up(command, client, may_answer) ? decide_read(command, arguments, client, now)
+                                                      : Decision{};
     case Role::write:
     case Role::unknown:
       learn(command, arguments, now);
@@ -54,12 +58,40 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
   }
 }
 
-bool Guard::may_look_up(ClientState& client, bool may_answer) {
+// As of now: one load, unless something has changed.
+const Snapshot& Guard::facts() {
+  if (parts_.facts.version() != facts_->version) {
+    facts_ = parts_.facts.snapshot();
+  }
+  return *facts_;
+}
+
+// As this Redis has it: what it does not list under a name of the table is something else, or nothing; what the table
+// lacks may be known from Redis.
+const Command& Guard::find(std::string_view name) {
+  const Command& command = find_command(name);
+  const Commands& known = *facts().commands;
+  if (command.role == Role::unknown) {
+    const Command* const learned = known.find_learned(name);
+    return learned != nullptr ? *learned : command;
+  }
+  const bool may_touch_keys = command.role <= Role::write;
+  return may_touch_keys && !known.listed[command_index(command)] ? find_command({}) : command;
+}
+
+bool Guard::may_look_up(const Command& command, ClientState& client, bool may_answer) {
   if (!client.is_settled()) {
     counters_.unsettled_reads.add();
     return false;
   }
-  if (!client.is_unrestricted(parts_.permissions)) {
+  const Snapshot& known = *facts_;  // of find()
+  if (known.availability != Availability::available || (known.is_lost && client.has_upstream())) {
+    counters_.unavailable_reads.add();
+    return false;
+  }
+  access_ = client.access(known, parts_.facts);
+  command_ = command_index(command);
+  if (access_ == nullptr) {
     counters_.not_allowed_reads.add();
     return false;
   }
@@ -68,6 +100,13 @@ bool Guard::may_look_up(ClientState& client, bool may_answer) {
     return false;
   }
   return true;
+}
+
+// Redis will surely not refuse.
+bool Guard::may_do_anything(ClientState& client) {
+  const UserAccess* const access = client.access(*facts_, parts_.facts);
+  return facts_->availability == Availability::available && access != nullptr &&
+         access->is_unrestricted;
 }
 
 Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
@@ -91,6 +130,9 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   }
   if (space.db != db) {
     return Verdict::other_db;
+  }
+  if (!access_->may(command_, found.ns)) {
+    return Verdict::not_allowed;
   }
   // Freshness before the filter, and the largest id before the filter's buckets: the writer publishes, then says fresh;
   // inserts, then says largest. Asked the other way round, an old filter could be trusted on the word of a new proof.
@@ -208,7 +250,7 @@ bool Guard::are_absent(const KeyIndexes& keys, Arguments arguments, int db, Time
 
 Decision Guard::decide_change(const Command& command, Arguments arguments, ClientState& client) {
   const auto reply_mode = reply_mode_of(command, arguments);
-  if (reply_mode && client.can_set_reply_mode(parts_.permissions)) {
+  if (reply_mode && client.can_set_reply_mode() && may_do_anything(client)) {
     client.set_reply_mode(*reply_mode);
     return {};
   }
@@ -226,6 +268,12 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
     return {.action = Action::transparent};
   }
   change_ = *std::move(change);
+  if (change_.kind == ChangeKind::end_multi && client.has_queued_for_all()) {
+    change_.for_all_clients = true;
+  }
+  if (change_.for_all_clients) {
+    client.tell(parts_.facts);
+  }
   return {.change = &change_};
 }
 
@@ -264,12 +312,19 @@ Decision Guard::stream(const resp::Scan& chunk,
     return {.action = Action::transparent};
   }
   if (chunk.begins) {
-    const Command& begun = find_command(arguments.empty() ? std::string_view{} : arguments.front());
+    const Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
     if (may_change_connection(begun, arguments)) {
       client.become_transparent();
       return {.action = Action::transparent};
     }
-    client.set_streamed(&begun);
+    if (begun.role == Role::server) {
+      // Nobody will see its reply: what it may change is in doubt until the connection ends.
+      client.tell(parts_.facts);
+      client.sent({.kind = ChangeKind::server, .for_all_clients = true});
+      client.become_transparent();
+      return {.action = Action::transparent};
+    }
+    client.set_streamed(&find_command(begun.name));  // a learned one may be gone at the next chunk
   }
   const Command& command = client.streamed() != nullptr ? *client.streamed() : find_command({});
   if (command.role == Role::write || command.role == Role::unknown) {

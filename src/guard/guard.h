@@ -9,8 +9,8 @@
 //     namespace's filter is published and fresh at `now`; the id is not just above the largest
 //     seen; the filter says absent; the key was not written through the guard a moment ago
 //     (overlay)
-//   - the client is settled (guard/client_state.h) and its user known to be unrestricted
-//   (guard/permissions.h)
+//   - Redis has the command, serves, and the client's user is known to be allowed the command on
+//   the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
 //   - `may_answer` (tests/guard/guard_conditions_test.cpp)
 // Each key of a write enters its namespace's overlay before decide() returns, so that the next
 // command sees it; except where the value written is the absent reply's own bytes.
@@ -38,7 +38,7 @@
 #include "guard/command_table.h"
 #include "guard/counters.h"
 #include "guard/overlay.h"
-#include "guard/permissions.h"
+#include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
 #include "resp/request_scanner.h"
 
@@ -79,7 +79,7 @@ class Guard {
   struct Parts {
     const keyspace::Keyspace& keyspace;
     std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
-    const Permissions& permissions;
+    RedisFacts& facts;
   };
 
   explicit Guard(const Parts& parts);
@@ -112,7 +112,10 @@ class Guard {
   };
   using Arguments = std::span<const std::string_view>;
 
-  bool may_look_up(ClientState& client, bool may_answer);
+  const Snapshot& facts();
+  const Command& find(std::string_view name);
+  bool may_look_up(const Command& command, ClientState& client, bool may_answer);
+  bool may_do_anything(ClientState& client);
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
 
@@ -131,6 +134,9 @@ class Guard {
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
 
   Parts parts_;
+  std::shared_ptr<const Snapshot> facts_;
+  const UserAccess* access_ = nullptr;  // of the client and the command at hand
+  std::size_t command_ = 0;
   GuardCounters counters_;
   std::unique_ptr<NamespaceCounters[]> namespace_counters_;
 

@@ -68,8 +68,8 @@ StateChange subscribe_of(const Command& command, Arguments arguments) {
 }
 
 // CLIENT TRACKING ON|OFF ...; nothing for other subcommands.
-std::optional<StateChange> tracking_of(Arguments arguments) {
-  if (arguments.size() < 3 || !is_word(arguments[1], "tracking")) {
+std::optional<StateChange> tracking_of(const Command& command, Arguments arguments) {
+  if (command.role != Role::client || arguments.size() < 3 || !is_word(arguments[1], "tracking")) {
     return std::nullopt;
   }
   if (is_word(arguments[2], "on")) {
@@ -99,6 +99,33 @@ constexpr std::array<std::string_view, 17> kOneReplyClient = {"id",
                                                               "no-touch",
                                                               "tracking",
                                                               "caching"};
+
+// What only asks. Any other subcommand of ACL and CONFIG, also one that the guard has not heard of, may change who may
+// do what: SETUSER, DELUSER, LOAD; SET requirepass, SET aclfile.
+constexpr std::array<std::string_view, 13> kHarmlessServer = {"whoami",
+                                                              "getuser",
+                                                              "list",
+                                                              "users",
+                                                              "cat",
+                                                              "dryrun",
+                                                              "log",
+                                                              "genpass",
+                                                              "help",
+                                                              "save",
+                                                              "get",
+                                                              "resetstat",
+                                                              "rewrite"};
+
+bool is_any_of(std::string_view argument, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words,
+                             [argument](std::string_view word) { return is_word(argument, word); });
+}
+
+// CLIENT PAUSE ms [WRITE|ALL]: what is paused for writes alone still answers reads.
+bool pauses_reads(Arguments arguments) {
+  return arguments.size() > 2 && is_word(arguments[1], "pause") &&
+         !(arguments.size() == 4 && is_word(arguments[3], "write"));
+}
 
 }  // namespace
 
@@ -131,14 +158,16 @@ std::optional<StateChange> state_change_of(const Command& command,
       return StateChange{.kind = ChangeKind::reset};
     case Role::subscribe:
       return subscribe_of(command, arguments);
-    case Role::client: {
-      const auto tracking = tracking_of(arguments);
-      if (!tracking) {
-        return std::nullopt;
+    case Role::server:
+    case Role::client:
+      if (changes_server(command, arguments)) {
+        return StateChange{.kind = ChangeKind::server, .for_all_clients = true};
       }
-      change = *tracking;
-      break;
-    }
+      if (const auto tracking = tracking_of(command, arguments)) {
+        change = *tracking;
+        break;
+      }
+      return std::nullopt;
     default:
       return std::nullopt;
   }
@@ -167,15 +196,23 @@ std::optional<ReplyMode> reply_mode_of(const Command& command, Arguments argumen
   return std::nullopt;
 }
 
+bool changes_server(const Command& command, Arguments arguments) {
+  switch (command.role) {
+    case Role::server:
+      return arguments.size() > 1 && !is_any_of(arguments[1], kHarmlessServer);
+    case Role::client:
+      return pauses_reads(arguments);
+    default:
+      return false;
+  }
+}
+
 bool makes_transparent(const Command& command, Arguments arguments) {
   switch (command.role) {
     case Role::transparent:
       return true;
     case Role::client:
-      return arguments.size() > 1 &&
-             std::ranges::none_of(kOneReplyClient, [&arguments](std::string_view name) {
-               return is_word(arguments[1], name);
-             });
+      return arguments.size() > 1 && !is_any_of(arguments[1], kOneReplyClient);
     case Role::script:
       return arguments.size() > 1 && is_word(arguments[1], "debug");
     default:

@@ -31,6 +31,7 @@ enum class ChangeKind : std::uint8_t {
   tracking_on,   // CLIENT TRACKING: Redis would send the client invalidations of what it has read
   tracking_off,  //
   subscribe,     // and unsubscribe: `confirmations` frames of `channels` instead of one reply
+  server,        // nothing on the connection: `for_all_clients`
   queued,        // SELECT, AUTH or HELLO that may have been sent inside MULTI
   unclear,  // AUTH or HELLO of a form that Redis should refuse, or HELLO with AUTH that may have been sent inside MULTI:
             // what it leaves behind depends on Redis's release, and cannot be told from its reply
@@ -43,6 +44,8 @@ struct StateChange {
   ChangeKind kind = ChangeKind::unclear;
   resp::Version version = resp::Version::resp2;
   bool authenticates = false;
+  // It may change what any user may do, or pause Redis (guard/redis_facts.h).
+  bool for_all_clients = false;
   int db = 0;
   std::string user{};
   ChannelKind channels = ChannelKind::plain;
@@ -54,6 +57,9 @@ struct StateChange {
 std::optional<StateChange> state_change_of(const Command& command,
                                            std::span<const std::string_view> arguments,
                                            bool may_be_in_multi);
+
+// ACL SETUSER, CONFIG SET, CLIENT PAUSE ...: it may change what holds for all clients.
+bool changes_server(const Command& command, std::span<const std::string_view> arguments);
 
 // CLIENT REPLY ON, OFF or SKIP. It holds from the command itself on, not from a reply: OFF and SKIP have none.
 enum class ReplyMode : std::uint8_t { on, off, skip };

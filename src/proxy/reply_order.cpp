@@ -164,7 +164,13 @@ void ReplyOrder::on_reply_end(char type) {
     return;
   }
   if (is_drained()) {
-    return;  // Redis speaks unasked: "-ERR max number of clients reached", a time-out's farewell
+    // Redis speaks unasked: "-ERR max number of clients reached", a time-out's farewell. To a client that wants no
+    // replies it says nothing; if it does, it has refused CLIENT REPLY, and nobody knows what comes next.
+    if (state_->is_silent()) {
+      state_->become_transparent();
+      expect_anything();
+    }
+    return;
   }
   Entry& entry = entries_[head_];
   if (entry.kind == Kind::observe) {

@@ -19,6 +19,7 @@ Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
 void Session::end() {
   if (!ended_) {
     ended_ = true;
+    state_.ended();
     client_->close();
     upstream_.close();
     worker_.ends.on_session_end(*this);
@@ -150,11 +151,13 @@ void Session::take_command(std::string_view raw) {
   }
   if (decision.change == nullptr) {
     order_.expect_reply();
-  } else if (order_.entries() < worker_.settings.limits.inflight_per_client) {
-    order_.expect_observed_reply(*decision.change);
-    state_.sent(*decision.change);
   } else {
-    become_transparent();
+    state_.sent(*decision.change);  // also if nobody will see its reply: it is in flight for good
+    if (order_.entries() < worker_.settings.limits.inflight_per_client) {
+      order_.expect_observed_reply(*decision.change);
+    } else {
+      become_transparent();
+    }
   }
   forward(raw);
 }

@@ -74,7 +74,10 @@ class Session final : public io::Mortal, io::Watcher, io::Flushable, upstream::C
  private:
   void on_ready(io::Readiness readiness) override;
   void flush() override;
-  void on_upstream_up() override { upstream_was_up_ = true; }
+  void on_upstream_up() override {
+    upstream_was_up_ = true;
+    state_.upstream_is_up();
+  }
   void on_upstream_bytes(std::string_view bytes) override;
   void on_upstream_progress() override { update_watch(); }
   void on_upstream_lost() override;

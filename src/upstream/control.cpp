@@ -1,68 +1,30 @@
 #include "upstream/control.h"
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
 #include <fstream>
-#include <memory>
-#include <string_view>
+#include <system_error>
 #include <utility>
 
-#include <hiredis/hiredis.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/time.h>
+#include <unistd.h>
+
+#include "upstream/inquiry.h"
+#include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {
 namespace {
 
-struct FreeReply {
-  void operator()(redisReply* reply) const { freeReplyObject(reply); }
-};
-using Reply = std::unique_ptr<redisReply, FreeReply>;
-
-Reply ask(redisContext& redis, const std::vector<std::string>& words) {
-  std::vector<const char*> arguments;
-  std::vector<std::size_t> lengths;
-  for (const std::string& word : words) {
-    arguments.push_back(word.data());
-    lengths.push_back(word.size());
-  }
-  return Reply(static_cast<redisReply*>(
-      redisCommandArgv(&redis, static_cast<int>(words.size()), arguments.data(), lengths.data())));
-}
+constexpr const char* kDefaultUser = "default";
+constexpr const char* kClusterRefused =
+    "this Redis runs in cluster mode (cluster_enabled:1), which is not supported: every command is "
+    "forwarded to this node, and nothing is answered here";
 
 timeval to_timeval(std::chrono::milliseconds duration) {
   return {.tv_sec = duration.count() / 1000, .tv_usec = duration.count() % 1000 * 1000};
-}
-
-std::vector<std::string> strings_of(const redisReply& reply) {
-  if (reply.type == REDIS_REPLY_STRING || reply.type == REDIS_REPLY_STATUS) {
-    return {std::string(reply.str, reply.len)};
-  }
-  std::vector<std::string> strings;
-  for (std::size_t i = 0; reply.type == REDIS_REPLY_ARRAY && i < reply.elements; ++i) {
-    const redisReply& element = *reply.element[i];
-    if (element.type == REDIS_REPLY_STRING || element.type == REDIS_REPLY_STATUS) {
-      strings.emplace_back(element.str, element.len);
-    }
-  }
-  return strings;
-}
-
-// The reply is a list of name, value, name, value.
-AclUser user_of(const redisReply& reply) {
-  AclUser user;
-  for (std::size_t i = 0; i + 1 < reply.elements; i += 2) {
-    const std::string_view name(reply.element[i]->str, reply.element[i]->len);
-    const redisReply& value = *reply.element[i + 1];
-    if (name == "flags") {
-      user.flags = strings_of(value);
-    } else if (name == "commands" && value.type == REDIS_REPLY_STRING) {
-      user.commands.assign(value.str, value.len);
-    } else if (name == "keys") {
-      user.keys = strings_of(value);
-    } else if (name == "selectors") {
-      user.has_selectors = value.elements > 0;
-    }
-  }
-  return user;
 }
 
 std::string read_secret(const std::string& path) {
@@ -72,64 +34,93 @@ std::string read_secret(const std::string& path) {
   return secret;
 }
 
-constexpr const char* kDefaultUser = "default";
+int make_eventfd() {
+  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptor < 0) {
+    throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  return descriptor;
+}
 
 }  // namespace
-
-UserFacts facts_of(const std::string& name, const AclUser& user) {
-  const auto has = [&user](std::string_view flag) {
-    return std::ranges::find(user.flags, flag) != user.flags.end();
-  };
-  const bool every_key = std::ranges::any_of(
-      user.keys, [](const std::string& pattern) { return pattern == "~*" || pattern == "*"; });
-  // A command list that says more than "everything" has taken something away again.
-  const bool every_command = user.commands == "+@all";
-  return {.name = name,
-          .unrestricted = has("on") && every_key && every_command,
-          .needs_no_password = has("on") && has("nopass")};
-}
 
 void Control::Close::operator()(redisContext* context) const {
   redisFree(context);
 }
 
-Control::Control(const config::Upstream& settings, Calls calls)
-    : settings_(settings), calls_(std::move(calls)) {}
+Control::Control(const config::Upstream& settings, Questions questions, Calls calls)
+    : settings_(settings),
+      questions_(std::move(questions)),
+      calls_(std::move(calls)),
+      wake_(make_eventfd()) {}
 
-Control::~Control() = default;
+Control::~Control() {
+  thread_ = {};  // before what it works with
+  ::close(wake_);
+}
 
 void Control::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 void Control::refresh() {
-  {
-    const std::lock_guard lock(mutex_);
-    refresh_ = true;
-  }
-  wake_.notify_all();
+  const std::uint64_t one = 1;
+  // It fails only if the counter is full: then the thread is about to wake anyway.
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
 }
 
 void Control::run(const std::stop_token& stop) {
-  Redis redis;
+  const std::stop_callback wake_to_end(stop, [this] { refresh(); });
   while (!stop.stop_requested()) {
     std::string why;
-    if (!redis) {
-      redis = connect(why);
+    const Redis redis = connect(why);
+    if (redis) {
+      why = keep_asking(*redis, stop);
     }
-    if (redis && !ask_users(*redis)) {
-      why = redis->errstr;
-      redis.reset();
+    if (stop.stop_requested()) {
+      return;
     }
-    tell_reachable(redis != nullptr, why);
-    std::unique_lock lock(mutex_);
-    const std::chrono::milliseconds pause = redis ? std::chrono::milliseconds(kEvery) : kRetryEvery;
-    wake_.wait_for(lock, stop, pause, [this] { return refresh_; });
-    refresh_ = false;
+    tell_reachable(false, why);
+    rest(-1, kRetryEvery);
   }
 }
 
-Control::Redis Control::connect(std::string& why) const {
+std::string Control::keep_asking(redisContext& redis, const std::stop_token& stop) {
+  Inquiry inquiry(redis, questions_);
+  while (!stop.stop_requested()) {
+    const std::uint64_t epoch = calls_.epoch();
+    const bool trusts = settings_.acl == config::Acl::trust;
+    std::optional<Facts> facts = inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
+    if (!facts) {
+      return redis.errstr;
+    }
+    if (trusts) {
+      facts->needs_password = needs_password().value_or(true);
+    }
+    const bool serves = facts->state == ServerState::available;
+    tell_reachable(true, {});
+    tell(epoch, *std::move(facts));
+    if (!rest(redis.fd, serves ? std::chrono::milliseconds(kEvery) : kRetryEvery)) {
+      return "Redis has closed the connection";
+    }
+  }
+  return {};
+}
+
+void Control::tell(std::uint64_t epoch, Facts facts) {
+  const bool is_refused = facts.is_cluster.value_or(false);
+  if (is_refused && !refused_) {
+    calls_.on_refused(kClusterRefused);
+  }
+  refused_ = is_refused;
+  if (facts.is_cluster.value_or(true)) {
+    facts.users.clear();
+    facts.needs_password = true;
+  }
+  calls_.on_facts(epoch, std::move(facts));
+}
+
+Control::Redis Control::open(std::string& why) const {
   const timeval timeout = to_timeval(settings_.connect_timeout);
   const config::Address& address = settings_.address;
   Redis redis(address.is_unix()
@@ -140,33 +131,40 @@ Control::Redis Control::connect(std::string& why) const {
     return nullptr;
   }
   redisSetTimeout(redis.get(), to_timeval(kCallTimeout));
-  const config::Control& control = settings_.control;
-  const std::string password =
-      control.password_file.empty() ? control.password : read_secret(control.password_file);
-  if (!password.empty()) {
-    const std::string user = control.username.empty() ? kDefaultUser : control.username;
-    const Reply reply = ask(*redis, {"AUTH", user, password});
-    if (!reply || reply->type == REDIS_REPLY_ERROR) {
-      why = reply ? reply->str : redis->errstr;
-      return nullptr;
-    }
-  }
   return redis;
 }
 
-// False if the connection is of no more use. A Redis that refuses to tell (NOAUTH, NOPERM) is one
-// without known users.
-bool Control::ask_users(redisContext& redis) {
-  const Reply reply = ask(redis, {"ACL", "GETUSER", kDefaultUser});
-  if (!reply) {
+Control::Redis Control::connect(std::string& why) const {
+  Redis redis = open(why);
+  return redis && log_in(*redis, why) ? std::move(redis) : nullptr;
+}
+
+bool Control::log_in(redisContext& redis, std::string& why) const {
+  const config::Control& control = settings_.control;
+  const std::string password =
+      control.password_file.empty() ? control.password : read_secret(control.password_file);
+  if (password.empty()) {
+    return true;
+  }
+  const std::string user = control.username.empty() ? kDefaultUser : control.username;
+  const Reply reply(static_cast<redisReply*>(redisCommand(
+      &redis, "AUTH %b %b", user.data(), user.size(), password.data(), password.size())));
+  if (!reply || is_error(*reply)) {
+    why = reply ? reply->str : redis.errstr;
     return false;
   }
-  std::vector<UserFacts> users;
-  if (reply->type == REDIS_REPLY_ARRAY) {
-    users.push_back(facts_of(kDefaultUser, user_of(*reply)));
-  }
-  calls_.on_users(std::move(users));
   return true;
+}
+
+// Redis refuses before anything else who must authenticate.
+std::optional<bool> Control::needs_password() const {
+  std::string why;
+  const Redis redis = open(why);
+  const Reply reply(redis ? static_cast<redisReply*>(redisCommand(redis.get(), "PING")) : nullptr);
+  if (!reply) {
+    return std::nullopt;
+  }
+  return is_error(*reply) && text_of(*reply).starts_with("NOAUTH");
 }
 
 void Control::tell_reachable(bool reachable, const std::string& why) {
@@ -176,6 +174,16 @@ void Control::tell_reachable(bool reachable, const std::string& why) {
   told_ = true;
   reachable_ = reachable;
   calls_.on_reachable(reachable, why);
+}
+
+bool Control::rest(int redis, std::chrono::milliseconds pause) {
+  std::array<pollfd, 2> watched{{{.fd = wake_, .events = POLLIN, .revents = 0},
+                                 {.fd = redis, .events = POLLIN, .revents = 0}}};
+  ::poll(watched.data(), watched.size(), static_cast<int>(pause.count()));
+  std::uint64_t wakes = 0;
+  [[maybe_unused]] const ssize_t bytes = ::read(wake_, &wakes, sizeof(wakes));
+  // Nothing was asked: whatever comes is the end.
+  return watched[1].revents == 0;
 }
 
 }  // namespace cuckooguard::upstream

@@ -1,34 +1,36 @@
-// The control connection: what Redis says about its users, asked on a connection of its own, so
-// that the guard never answers for Redis where Redis would have refused (DESIGN 6: nothing is
-// answered to a user who is not known to be allowed). hiredis, blocking, in one thread of its own;
-// quiet: one ACL GETUSER per kEvery.
+// The control connection: what Redis says of itself, asked on a connection of its own, so that the
+// guard never answers for Redis where Redis would have refused. hiredis, blocking, in one thread of
+// its own; what is asked: upstream/inquiry.h. Quiet: once per kEvery, and at once when refresh() is
+// called; while Redis does not serve, once per kRetryEvery.
 //
-// Threads: construct, start and destroy from the owner's thread; on_users runs on the control
-// thread. Errors: a Redis that cannot be reached or that does not let us ask is reported as no
-// known users only if it has answered so; while it is down the last answer stands (absent keys are
-// still answered while Redis is down). Limits: one connection; each call waits at most
-// kCallTimeout.
+// The loss of the connection is seen at once, not with the next asking: a Redis that is back may be
+// another one. After a reconnect everything is asked anew before on_facts is called again.
+//
+// `acl: trust`: no user is asked for; whether a client must authenticate at all is tried on a
+// connection of its own.
+//
+// Threads: construct, start and destroy from the owner's thread; the calls run on the control
+// thread. Errors: a Redis that cannot be reached is told once (on_reachable), and so is one in
+// cluster mode (on_refused): its facts have no users, and the guard answers nothing. That is no
+// reason to end: Redis need not even be up when the guard starts.
+// Limits: one connection; each call waits at most kCallTimeout.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "config/config.h"
+#include "upstream/facts.h"
 
 struct redisContext;
 
 namespace cuckooguard::upstream {
-
-struct UserFacts {
-  std::string name;
-  bool unrestricted = false;  // enabled, every command, every key
-  bool needs_no_password = false;
-};
 
 class Control {
  public:
@@ -37,11 +39,15 @@ class Control {
   static constexpr std::chrono::seconds kCallTimeout{2};
 
   struct Calls {
-    std::function<void(std::vector<UserFacts>)> on_users;
+    // Before Redis is asked: what on_facts is given back with the answers, and whom to ask for.
+    std::function<std::uint64_t()> epoch;
+    std::function<std::vector<std::string>()> users;
+    std::function<void(std::uint64_t epoch, Facts)> on_facts;
     std::function<void(bool reachable, const std::string& why)> on_reachable;  // on change only
+    std::function<void(const std::string& why)> on_refused;                    // once in a row
   };
 
-  Control(const config::Upstream& settings, Calls calls);
+  Control(const config::Upstream& settings, Questions questions, Calls calls);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -58,28 +64,25 @@ class Control {
   using Redis = std::unique_ptr<redisContext, Close>;
 
   void run(const std::stop_token& stop);
-  Redis connect(std::string& why) const;
-  bool ask_users(redisContext& redis);
+  // As long as the connection stands; why it does not any more.
+  std::string keep_asking(redisContext& redis, const std::stop_token& stop);
+  Redis open(std::string& why) const;
+  Redis connect(std::string& why) const;  // and logged in
+  bool log_in(redisContext& redis, std::string& why) const;
+  std::optional<bool> needs_password() const;
+  void tell(std::uint64_t epoch, Facts facts);
   void tell_reachable(bool reachable, const std::string& why);
+  // Until refresh(), the end, or `pause` is over. False: `redis` (-1: none) was closed meanwhile.
+  bool rest(int redis, std::chrono::milliseconds pause);
 
   config::Upstream settings_;
+  Questions questions_;
   Calls calls_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  bool refresh_ = false;
+  int wake_;  // eventfd
   bool told_ = false;
   bool reachable_ = false;
+  bool refused_ = false;
   std::jthread thread_;
 };
-
-// From the reply to ACL GETUSER (Redis 6 and 7 differ in how they write keys); exposed for its
-// test.
-struct AclUser {
-  std::vector<std::string> flags;
-  std::string commands;
-  std::vector<std::string> keys;
-  bool has_selectors = false;
-};
-UserFacts facts_of(const std::string& name, const AclUser& user);
 
 }  // namespace cuckooguard::upstream

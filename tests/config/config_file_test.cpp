@@ -36,6 +36,7 @@ TEST(ConfigFile, every_setting_arrives) {
       "upstream:\n"
       "  address: redis:6379\n"
       "  mode: pinned\n"
+      "  acl: trust\n"
       "  connect_timeout: 200ms\n"
       "  control: { username: guard, password_file: /run/secrets/redis }\n"
       "sources:\n"
@@ -47,7 +48,7 @@ TEST(ConfigFile, every_setting_arrives) {
   EXPECT_EQ(
       config.upstream,
       (Upstream{
-          {"redis", 6379, ""}, UpstreamMode::pinned, 200ms, {"guard", "", "/run/secrets/redis"}}));
+          {"redis", 6379, ""}, UpstreamMode::pinned, 200ms, Acl::trust, {"guard", "", "/run/secrets/redis"}}));
   EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 7}));
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.workers, 3U);

@@ -166,7 +166,8 @@ class Run {
           unrestricted_.insert("default");
         }
         no_password_ = random_.ConsumeBool();
-        shop_.permissions.publish(
+        shop_.facts.publish_users(
+            shop_.facts.epoch(),
             {.unrestricted = unrestricted_, .default_needs_no_password = no_password_});
         break;
       case 3:
@@ -174,7 +175,7 @@ class Run {
             random_.ConsumeBool() ? config::Mode::enforce : config::Mode::observe;
         break;
       default:
-        shop_.client.is_unrestricted(shop_.permissions);
+        shop_.client.access(*shop_.facts.snapshot(), shop_.facts);
     }
   }
 
@@ -355,7 +356,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   // What the last run has left in the overlays has expired.
   shop.now += std::chrono::minutes(10);
   shop.client = ClientState();
-  shop.permissions.publish({.unrestricted = {"default"}, .default_needs_no_password = true});
+  shop.facts.publish_users(shop.facts.epoch(),
+                           {.unrestricted = {"default"}, .default_needs_no_password = true});
   for (std::size_t ns = 0; ns < shop.spaces.size(); ++ns) {
     shop.spaces[ns].mode = cuckooguard::config::Mode::enforce;
     shop.filters[ns]->set_fresh_until(shop.now + seconds(1));

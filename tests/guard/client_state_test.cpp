@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "guard/permissions.h"
+#include "guard/redis_facts.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -40,11 +40,15 @@ PubSubFrame confirmed(ChannelKind channels, std::uint32_t count) {
 class ClientStateTest : public testing::Test {
  protected:
   ClientStateTest() {
-    permissions.publish({.unrestricted = {"default", "alice"}, .default_needs_no_password = true});
+    facts.publish_users(facts.epoch(),
+                        {.unrestricted = {"default", "alice"}, .default_needs_no_password = true});
   }
-  bool is_unrestricted() { return client.is_unrestricted(permissions); }
+  bool is_unrestricted() {
+    const UserAccess* const access = client.access(*facts.snapshot(), facts);
+    return access != nullptr && access->is_unrestricted;
+  }
 
-  Permissions permissions;
+  RedisFacts facts;
   ClientState client;
 };
 
@@ -107,14 +111,15 @@ TEST_F(ClientStateTest, the_user_is_whom_redis_accepted_last) {
 TEST_F(ClientStateTest, new_permissions_count_at_once) {
   run(client, auth("alice"), '+');
   EXPECT_TRUE(is_unrestricted());
-  permissions.publish({.unrestricted = {"default"}});
+  facts.publish_users(facts.epoch(), {.unrestricted = {"default"}});
   EXPECT_FALSE(is_unrestricted());
-  permissions.publish({.unrestricted = {"alice"}});
+  facts.publish_users(facts.epoch(), {.unrestricted = {"alice"}});
   EXPECT_TRUE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, the_initial_user_counts_only_while_it_needs_no_password) {
-  permissions.publish({.unrestricted = {"default"}, .default_needs_no_password = false});
+  facts.publish_users(facts.epoch(),
+                      {.unrestricted = {"default"}, .default_needs_no_password = false});
   EXPECT_FALSE(is_unrestricted());
   run(client, auth("default"), '+');
   EXPECT_TRUE(is_unrestricted());

@@ -59,10 +59,10 @@ const Condition conditions_of_all_keys[] = {
     {"overlay_does_not_hold_it", [](auto& s) { s.overlays[0]->add("500", s.now); }},
     {"own_write_has_not_just_passed", [](auto& s) { s.decide({"SET", "user:500", "x"}); }},
     {"user_is_unrestricted",
-     [](auto& s) { s.permissions.publish({.default_needs_no_password = true}); }},
-    {"permissions_are_known", [](auto& s) { s.permissions.withdraw(); }},
+     [](auto& s) { s.facts.publish_users(s.facts.epoch(), {.default_needs_no_password = true}); }},
+    {"users_are_known", [](auto& s) { s.facts.withdraw_users(); }},
     {"client_is_authenticated",
-     [](auto& s) { s.permissions.publish({.unrestricted = {"default"}}); }},
+     [](auto& s) { s.facts.publish_users(s.facts.epoch(), {.unrestricted = {"default"}}); }},
     {"client_is_still_that_user", [](auto& s) { s.send({"AUTH", "bob", "secret"}, '+'); }},
     {"no_change_is_in_flight", [](auto& s) { s.send({"SELECT", "0"}); }},
     {"client_is_not_in_multi", [](auto& s) { s.send({"MULTI"}, '+'); }},
@@ -112,7 +112,7 @@ const Condition conditions_of_impossible_keys[] = {
     {"filter_is_published", [](auto& s) { s.filters[2]->publish(nullptr); }},
     {"filter_is_fresh", [](auto& s) { s.now += seconds(1); }},
     {"own_write_has_not_just_passed", [](auto& s) { s.decide({"SET", "order:7abc", "x"}); }},
-    {"user_is_unrestricted", [](auto& s) { s.permissions.withdraw(); }},
+    {"user_is_unrestricted", [](auto& s) { s.facts.withdraw_users(); }},
     {"client_is_not_in_multi", [](auto& s) { s.send({"MULTI"}, '+'); }},
 };
 
@@ -255,7 +255,7 @@ TEST(GuardStates, harmless_client_and_script_subcommands_leave_the_connection_gu
 
 TEST(GuardStates, a_user_who_logged_in_is_answered_if_unrestricted) {
   GuardedShop shop;
-  shop.permissions.publish({.unrestricted = {"alice", "default"}});
+  shop.facts.publish_users(shop.facts.epoch(), {.unrestricted = {"alice", "default"}});
   EXPECT_FALSE(shop.answers({"GET", "user:500"})) << "the default user needs a password now";
   shop.send({"AUTH", "alice", "secret"}, '+');
   EXPECT_TRUE(shop.answers({"GET", "user:500"}));

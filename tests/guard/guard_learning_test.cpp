@@ -143,13 +143,14 @@ TEST(GuardLearning, a_command_without_a_value_has_none_to_be_taken_for_the_absen
 
 TEST(GuardLearning, does_not_depend_on_the_clients_state) {
   GuardedShop shop;
-  shop.permissions.withdraw();
+  shop.facts.withdraw_users();
   shop.may_answer = false;
   shop.decide({"SET", "user:500", "x"});
   shop.send({"MULTI"}, '+');
   shop.decide({"SET", "user:501", "x"});
   shop.send({"EXEC"}, '*');
-  shop.permissions.publish({.unrestricted = {"default"}, .default_needs_no_password = true});
+  shop.facts.publish_users(shop.facts.epoch(),
+                           {.unrestricted = {"default"}, .default_needs_no_password = true});
   shop.may_answer = true;
   EXPECT_FALSE(shop.answers({"GET", "user:500"}));
   EXPECT_FALSE(shop.answers({"GET", "user:501"}));

@@ -190,7 +190,7 @@ TEST(Guard, why_a_read_was_not_looked_at_is_counted) {
   GuardedShop shop;
   shop.may_answer = false;
   shop.decide({"GET", "user:500"});
-  shop.permissions.withdraw();
+  shop.facts.withdraw_users();
   shop.decide({"GET", "user:500"});
   shop.send({"MULTI"});
   shop.decide({"GET", "user:500"});

@@ -61,10 +61,11 @@ class GuardedShop {
     filters[kUsers]->set_growth(100, 10);
     spaces[kItems].absent_reply = AbsentReply({.nil = false, .bytes = "*"});
     spaces[kCarts].db = 2;
-    permissions.publish({.unrestricted = {"default"}, .default_needs_no_password = true});
+    facts.publish_users(facts.epoch(),
+                        {.unrestricted = {"default"}, .default_needs_no_password = true});
     epochs_.reader(0).enter();
     guard = std::make_unique<Guard>(
-        Guard::Parts{.keyspace = keyspace_, .namespaces = spaces, .permissions = permissions});
+        Guard::Parts{.keyspace = keyspace_, .namespaces = spaces, .facts = facts});
   }
 
   Decision decide(std::span<const std::string_view> arguments) {
@@ -111,7 +112,7 @@ class GuardedShop {
   TimePoint now{std::chrono::hours(5)};
   bool may_answer = true;
   ClientState client;
-  Permissions permissions;
+  RedisFacts facts;
   std::vector<std::unique_ptr<filter::LiveFilter>> filters;
   std::vector<std::unique_ptr<Overlay>> overlays;
   std::vector<GuardedNamespace> spaces;

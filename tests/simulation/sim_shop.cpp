@@ -52,8 +52,8 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
   }
   guarded_[kItems].absent_reply =
       guard::AbsentReply({.nil = false, .bytes = std::string(kItemAbsent)});
-  guard_ = std::make_unique<guard::Guard>(guard::Guard::Parts{
-      .keyspace = keyspace_, .namespaces = guarded_, .permissions = permissions_});
+  guard_ = std::make_unique<guard::Guard>(
+      guard::Guard::Parts{.keyspace = keyspace_, .namespaces = guarded_, .facts = facts_});
   fill();
 }
 
@@ -189,7 +189,7 @@ void SimShop::publish_users(std::set<std::string, std::less<>> unrestricted,
                             bool default_needs_no_password) {
   known_ = {.unrestricted = std::move(unrestricted),
             .default_needs_no_password = default_needs_no_password};
-  permissions_.publish(known_);
+  facts_.publish_users(facts_.epoch(), known_);
 }
 
 std::string SimShop::existing_key(std::uint32_t ns) {

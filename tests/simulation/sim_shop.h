@@ -110,11 +110,11 @@ class SimShop {
   filter::Epochs epochs_;
   std::vector<Space> spaces_;
   std::vector<guard::GuardedNamespace> guarded_;
-  guard::Permissions permissions_;
+  guard::RedisFacts facts_;
   std::unique_ptr<guard::Guard> guard_;
   std::deque<Change> unapplied_;
   std::map<std::string, io::TimePoint, std::less<>> written_until_;  // keys
-  guard::KnownUsers known_;
+  guard::Users known_;
   std::uint64_t next_text_ = 0;
   bool is_stopped_ = false;
   io::TimePoint applier_stalled_until_{};

@@ -1,0 +1,18 @@
+// The control connection's words and the guard's: what the guard wants to know of Redis, and what
+// it is told. Neither room knows the other.
+//
+// Called by: Assembly. Threads: pure functions. Errors: none; what Redis lists in a form that the
+// guard has no room for may have its keys anywhere.
+#pragma once
+
+#include "config/config.h"
+#include "guard/redis_facts.h"
+#include "upstream/facts.h"
+
+namespace cuckooguard::cli {
+
+upstream::Questions questions_for(const config::Config& config);
+
+guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl);
+
+}  // namespace cuckooguard::cli

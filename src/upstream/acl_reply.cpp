@@ -1,0 +1,118 @@
+#include "upstream/acl_reply.h"
+
+#include <algorithm>
+
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+std::vector<std::string> strings_of(const redisReply& reply) {
+  std::vector<std::string> strings;
+  for (const redisReply* const element : elements_of(reply)) {
+    strings.emplace_back(text_of(*element));
+  }
+  return strings;
+}
+
+// No pattern holds a space: Redis refuses it.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (!word.empty()) {
+      words.emplace_back(word);
+    }
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return words;
+}
+
+std::vector<std::string> keys_of(const redisReply& reply) {
+  if (reply.type != REDIS_REPLY_ARRAY) {
+    return words_of(text_of(reply));
+  }
+  std::vector<std::string> keys = strings_of(reply);
+  for (std::string& key : keys) {
+    key.insert(0, "~");
+  }
+  return keys;
+}
+
+struct Pattern {
+  KeyAccess access = KeyAccess::none;
+  std::string_view glob;
+};
+
+// ~glob, %R~glob, %RW~glob; %W~glob does not allow to read.
+Pattern pattern_of(std::string_view text) {
+  const std::size_t tilde = text.find('~');
+  if (tilde == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view kind = text.substr(0, tilde);
+  const std::string_view glob = text.substr(tilde + 1);
+  if (kind.empty() || kind == "%RW" || kind == "%WR") {
+    return {.access = KeyAccess::read_write, .glob = glob};
+  }
+  return {.access = kind == "%R" ? KeyAccess::read : KeyAccess::none, .glob = glob};
+}
+
+// Every key that begins with `prefix` fits: the glob is plain text that the prefix begins with, and
+// one '*'.
+bool covers(std::string_view glob, std::string_view prefix) {
+  if (!glob.ends_with('*')) {
+    return false;
+  }
+  const std::string_view literal = glob.substr(0, glob.size() - 1);
+  return literal.find_first_of("*?[\\") == std::string_view::npos && prefix.starts_with(literal);
+}
+
+KeyAccess access_of_prefix(const AclUser& user, std::string_view prefix) {
+  KeyAccess most = KeyAccess::none;
+  for (const std::string& key : user.keys) {
+    const Pattern pattern = pattern_of(key);
+    if (covers(pattern.glob, prefix)) {
+      most = std::max(most, pattern.access);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+bool AclUser::has(std::string_view flag) const {
+  return std::ranges::find(flags, flag) != flags.end();
+}
+
+AclUser acl_user_of(const redisReply& reply) {
+  AclUser user;
+  if (const redisReply* const flags = value_of(reply, "flags")) {
+    user.flags = strings_of(*flags);
+  }
+  if (const redisReply* const commands = value_of(reply, "commands")) {
+    user.commands = text_of(*commands);
+  }
+  if (const redisReply* const keys = value_of(reply, "keys")) {
+    user.keys = keys_of(*keys);
+  }
+  if (const redisReply* const selectors = value_of(reply, "selectors")) {
+    user.has_selectors = !elements_of(*selectors).empty();
+  }
+  return user;
+}
+
+// A command list that says more than "everything" has taken something away again.
+bool may_run_every_command(const AclUser& user) {
+  return user.commands == "+@all";
+}
+
+KeyAccess key_access(const AclUser& user, std::span<const std::string> prefixes) {
+  KeyAccess least = prefixes.empty() ? KeyAccess::none : KeyAccess::read_write;
+  for (const std::string& prefix : prefixes) {
+    least = std::min(least, access_of_prefix(user, prefix));
+  }
+  return least;
+}
+
+}  // namespace cuckooguard::upstream

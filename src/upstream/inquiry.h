@@ -1,0 +1,66 @@
+// What is asked of Redis on one connection of hiredis, and what is remembered between two askings,
+// so that the second is cheap: HELLO, DBSIZE, one ACL GETUSER per user.
+//
+//   once            COMMAND, COMMAND INFO name ...
+//   each time       HELLO            cluster? master?   needs no permission; before Redis 6: INFO
+//                   DBSIZE           -LOADING, -MASTERDOWN, -BUSY, or it serves. Not permitted: INFO
+//                   ACL GETUSER      for each user
+//   if that differs ACL DRYRUN       for each answerable command, in one pipeline; from Redis 7
+//
+// A user who may run every command is not asked for further. Of one with selectors DRYRUN cannot
+// tell what its root permissions are: such a one is known only if those are "+@all".
+// DRYRUN names keys that begin as the user's own do and end at random, so that no rule can have
+// been written for them.
+//
+// Called by: Control. Threads: its own. Lifetimes: the connection outlives this. Errors: nullopt if
+// the connection is of no more use (its errstr says why). What Redis refuses to tell is not known,
+// and allows nothing. Limits: each call waits at most Control::kCallTimeout.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "upstream/acl_reply.h"
+#include "upstream/facts.h"
+#include "upstream/server_reply.h"
+
+struct redisContext;
+
+namespace cuckooguard::upstream {
+
+class Inquiry {
+ public:
+  Inquiry(redisContext& redis, const Questions& questions);
+
+  // `users`: whom to ask for.
+  std::optional<Facts> ask(std::span<const std::string> users);
+
+ private:
+  struct Known {
+    AclUser acl;
+    UserFacts facts;
+  };
+
+  bool ask_commands(Facts& facts);
+  bool ask_kind(Facts& facts);
+  bool ask_state(Facts& facts);
+  bool ask_user(const std::string& name, Facts& facts);
+  bool ask_what_it_may(const AclUser& user, UserFacts& facts);
+  // What may be run on keys that begin with `prefix`; nullopt: the connection failed.
+  std::optional<std::vector<bool>> try_commands(const std::string& user, const std::string& prefix);
+  std::optional<std::string> prefix_with(const std::vector<KeyAccess>& keys,
+                                         KeyAccess access) const;
+
+  redisContext& redis_;
+  const Questions& questions_;
+  std::string random_;
+  std::optional<ServerKind> kind_;
+  std::map<std::string, int> arity_;  // of the answerable commands
+  std::map<std::string, Known> known_;
+  bool has_asked_commands_ = false;
+};
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,75 @@
+#include "upstream/server_reply.h"
+
+#include <string>
+
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+// The value in a line "name:value\r\n"; empty if there is none.
+std::string_view line_value(std::string_view info, const std::string& name) {
+  const std::string label = name + ":";
+  std::size_t at = info.find(label);
+  while (at != std::string_view::npos && at != 0 && info[at - 1] != '\n') {
+    at = info.find(label, at + 1);
+  }
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = info.substr(at + label.size());
+  return rest.substr(0, rest.find_first_of("\r\n"));
+}
+
+}  // namespace
+
+std::optional<ServerKind> kind_of_hello(const redisReply& reply) {
+  const redisReply* const mode = value_of(reply, "mode");
+  const redisReply* const role = value_of(reply, "role");
+  if (mode == nullptr || text_of(*mode).empty()) {
+    return std::nullopt;
+  }
+  return ServerKind{.is_cluster = text_of(*mode) == "cluster",
+                    .is_master = role != nullptr && text_of(*role) == "master"};
+}
+
+std::optional<ServerKind> kind_of_info(const redisReply& reply) {
+  const std::string_view info = is_error(reply) ? std::string_view{} : text_of(reply);
+  const std::string_view cluster = line_value(info, "cluster_enabled");
+  if (cluster.empty()) {
+    return std::nullopt;
+  }
+  return ServerKind{.is_cluster = cluster != "0",
+                    .is_master = line_value(info, "role") == "master"};
+}
+
+std::optional<ServerState> state_of_error(std::string_view error) {
+  if (error.starts_with("LOADING ")) {
+    return ServerState::loading;
+  }
+  if (error.starts_with("MASTERDOWN ")) {
+    return ServerState::master_link_down;
+  }
+  if (error.starts_with("BUSY ")) {
+    return ServerState::busy;
+  }
+  return std::nullopt;
+}
+
+std::optional<ServerState> state_of_info(const redisReply& reply) {
+  if (is_error(reply)) {
+    return state_of_error(text_of(reply));
+  }
+  const std::string_view info = text_of(reply);
+  const std::string_view loading = line_value(info, "loading");
+  if (loading.empty()) {
+    return std::nullopt;
+  }
+  if (loading != "0") {
+    return ServerState::loading;
+  }
+  return line_value(info, "master_link_status") == "down" ? ServerState::master_link_down
+                                                          : ServerState::available;
+}
+
+}  // namespace cuckooguard::upstream

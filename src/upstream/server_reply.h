@@ -1,0 +1,30 @@
+// Reads what Redis says of its state: HELLO and INFO (cluster, role), an error (LOADING, BUSY ...).
+//
+// Called by: Inquiry. Threads: pure functions. Errors: what is not said is nullopt.
+// Source: recorded from Redis 7.0.15.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "upstream/facts.h"
+
+struct redisReply;
+
+namespace cuckooguard::upstream {
+
+// From HELLO, which needs no permission and is answered while Redis is loading or busy; from Redis 6.
+struct ServerKind {
+  bool is_cluster = true;
+  bool is_master = false;
+};
+std::optional<ServerKind> kind_of_hello(const redisReply& reply);
+// From INFO, for older ones.
+std::optional<ServerKind> kind_of_info(const redisReply& reply);
+
+// Of an error, without '-': one of the states in which Redis refuses reads; nullopt: another error.
+std::optional<ServerState> state_of_error(std::string_view error);
+// From INFO. A replica without its master may serve old data or refuse to: INFO does not say which.
+std::optional<ServerState> state_of_info(const redisReply& reply);
+
+}  // namespace cuckooguard::upstream
