@@ -34,7 +34,7 @@ std::vector<std::string> keys_of(const redisReply& reply) {
   }
   std::vector<std::string> keys = strings_of(reply);
   for (std::string& key : keys) {
-    key.insert(0, "~");
+    key = std::string("~").append(key);
   }
   return keys;
 }

@@ -1,5 +1,6 @@
 #include "upstream/control.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -21,49 +22,19 @@ using harness::RedisServer;
 
 constexpr std::chrono::seconds kPatience{30};
 
-struct FactsCase {
-  const char* what;
-  AclUser user;
-  bool unrestricted;
-  bool needs_no_password;
-};
-
-class FactsOf : public ::testing::TestWithParam<FactsCase> {};
-
-TEST_P(FactsOf, are_what_acl_getuser_says) {
-  const UserFacts facts = facts_of("u", GetParam().user);
-  EXPECT_EQ(facts.name, "u");
-  EXPECT_EQ(facts.unrestricted, GetParam().unrestricted) << GetParam().what;
-  EXPECT_EQ(facts.needs_no_password, GetParam().needs_no_password) << GetParam().what;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Users,
-    FactsOf,
-    ::testing::Values(
-        FactsCase{"default of Redis 7",
-                  {{"on", "nopass", "sanitize-payload"}, "+@all", {"~*"}},
-                  true,
-                  true},
-        FactsCase{"default of Redis 6", {{"on", "allkeys", "nopass"}, "+@all", {"*"}}, true, true},
-        FactsCase{"with a password", {{"on"}, "+@all", {"~*"}}, true, false},
-        FactsCase{"off", {{"off", "nopass"}, "+@all", {"~*"}}, false, false},
-        FactsCase{"one prefix", {{"on", "nopass"}, "+@all", {"~app:*"}}, false, true},
-        FactsCase{"reads only", {{"on", "nopass"}, "+@all", {"%R~*"}}, false, true},
-        FactsCase{"no keys", {{"on", "nopass"}, "+@all", {""}}, false, true},
-        FactsCase{"one command less", {{"on", "nopass"}, "+@all -debug", {"~*"}}, false, true},
-        FactsCase{"some commands", {{"on", "nopass"}, "-@all +get", {"~*"}}, false, true},
-        FactsCase{"no commands", {{"on", "nopass"}, "-@all", {"~*"}}, false, true},
-        FactsCase{"nothing known", {}, false, false}));
-
 // What a Control has said, and waiting for it.
 class Heard {
  public:
   Control::Calls calls() {
-    return {.on_users =
-                [this](std::vector<UserFacts> users) {
+    return {.epoch = [this] { return ++epoch_; },
+            .users = [this] { return names_; },
+            .on_facts =
+                [this](std::uint64_t epoch, Facts facts) {
                   const std::lock_guard lock(mutex_);
-                  users_ = std::move(users);
+                  EXPECT_EQ(epoch, epoch_.load()) << "of the asking that began last";
+                  has_commands_ = has_commands_ || facts.commands;
+                  facts_ = std::move(facts);
+                  ++times_;
                   changed_.notify_all();
                 },
             .on_reachable =
@@ -72,38 +43,69 @@ class Heard {
                   reachable_.push_back(reachable);
                   why_ = why;
                   changed_.notify_all();
+                },
+            .on_refused =
+                [this](const std::string& why) {
+                  const std::lock_guard lock(mutex_);
+                  refusals_.push_back(why);
+                  changed_.notify_all();
                 }};
   }
 
-  // The users once they are told, and `accept` takes them.
+  // The facts once they are told, and `accept` takes them.
+  template <typename Accept>
+  bool facts_become(const Accept& accept) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return facts_ && accept(*facts_); });
+  }
   template <typename Accept>
   bool users_become(const Accept& accept) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return users_ && accept(*users_); });
+    return facts_become([&](const Facts& facts) { return accept(facts.users); });
   }
   bool reachable_becomes(const std::vector<bool>& history) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return reachable_ == history; });
   }
-  bool any_users() {
+  bool any_facts() {
     const std::lock_guard lock(mutex_);
-    return users_.has_value();
+    return facts_.has_value();
   }
   std::string why() {
     const std::lock_guard lock(mutex_);
     return why_;
   }
+  std::vector<std::string> refusals() {
+    const std::lock_guard lock(mutex_);
+    return refusals_;
+  }
+  int times() {
+    const std::lock_guard lock(mutex_);
+    return times_;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<std::vector<UserFacts>> users_;
+  std::atomic<std::uint64_t> epoch_{0};
+  std::vector<std::string> names_{"default"};
+  std::optional<Facts> facts_;
+  bool has_commands_ = false;
+  int times_ = 0;
   std::vector<bool> reachable_;
   std::string why_;
+  std::vector<std::string> refusals_;
 };
 
-config::Upstream at(const RedisServer& redis, config::Control control = {}) {
-  return {.address = {.host = "127.0.0.1", .port = redis.port()}, .control = std::move(control)};
+config::Upstream at(const RedisServer& redis,
+                    config::Control control = {},
+                    config::Acl acl = config::Acl::ask) {
+  return {.address = {.host = "127.0.0.1", .port = redis.port()},
+          .acl = acl,
+          .control = std::move(control)};
+}
+
+Questions some_questions() {
+  return {.built_in = {"get", "no-such"}, .answerable = {{.name = "get"}}, .keys = {{"user:"}}};
 }
 
 bool is_open_default(const std::vector<UserFacts>& users) {
@@ -123,7 +125,7 @@ bool is_nobody(const std::vector<UserFacts>& users) {
 TEST(Control, the_default_user_of_a_fresh_redis_may_do_everything_without_a_password) {
   const RedisServer redis;
   Heard heard;
-  Control control(at(redis), heard.calls());
+  Control control(at(redis), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_open_default));
   EXPECT_TRUE(heard.reachable_becomes({true}));
@@ -132,7 +134,8 @@ TEST(Control, the_default_user_of_a_fresh_redis_may_do_everything_without_a_pass
 TEST(Control, speaks_over_a_unix_socket_too) {
   const RedisServer redis;
   Heard heard;
-  Control control({.address = {.unix_path = redis.unix_path().string()}}, heard.calls());
+  Control control(
+      {.address = {.unix_path = redis.unix_path().string()}}, some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_open_default));
 }
@@ -140,7 +143,7 @@ TEST(Control, speaks_over_a_unix_socket_too) {
 TEST(Control, nobody_is_known_to_who_may_not_ask) {
   const RedisServer redis({"--requirepass", "secret"}, "secret");
   Heard heard;
-  Control control(at(redis), heard.calls());
+  Control control(at(redis), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_nobody));
 }
@@ -148,7 +151,7 @@ TEST(Control, nobody_is_known_to_who_may_not_ask) {
 TEST(Control, a_password_opens_the_door_and_the_default_user_still_needs_one) {
   const RedisServer redis({"--requirepass", "secret"}, "secret");
   Heard heard;
-  Control control(at(redis, {.password = "secret"}), heard.calls());
+  Control control(at(redis, {.password = "secret"}), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_default_with_password));
 }
@@ -158,7 +161,9 @@ TEST(Control, the_password_is_read_from_its_file_at_each_connect) {
   const harness::TemporaryDirectory directory;
   harness::write_whole_file(directory / "password", "wrong\n");
   Heard heard;
-  Control control(at(redis, {.password_file = (directory / "password").string()}), heard.calls());
+  Control control(at(redis, {.password_file = (directory / "password").string()}),
+                  some_questions(),
+                  heard.calls());
   control.start();
   EXPECT_TRUE(heard.reachable_becomes({false}));
   harness::write_whole_file(directory / "password", "secret\n");
@@ -168,7 +173,8 @@ TEST(Control, the_password_is_read_from_its_file_at_each_connect) {
 TEST(Control, asks_as_the_user_it_is_given) {
   const RedisServer redis({"--user", "ops", "on", ">pass", "+acl|getuser"});
   Heard heard;
-  Control control(at(redis, {.username = "ops", .password = "pass"}), heard.calls());
+  Control control(
+      at(redis, {.username = "ops", .password = "pass"}), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_open_default));
 }
@@ -176,17 +182,17 @@ TEST(Control, asks_as_the_user_it_is_given) {
 TEST(Control, a_wrong_password_is_told_with_redis_own_words_and_nobody_is_known) {
   const RedisServer redis({"--requirepass", "secret"}, "secret");
   Heard heard;
-  Control control(at(redis, {.password = "guess"}), heard.calls());
+  Control control(at(redis, {.password = "guess"}), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.reachable_becomes({false}));
   EXPECT_NE(heard.why().find("WRONGPASS"), std::string::npos) << heard.why();
-  EXPECT_FALSE(heard.any_users());
+  EXPECT_FALSE(heard.any_facts());
 }
 
 TEST(Control, a_restricted_default_user_is_not_unrestricted) {
   const RedisServer redis({"--user", "default", "on", "nopass", "~app:*", "&*", "+@all"});
   Heard heard;
-  Control control(at(redis), heard.calls());
+  Control control(at(redis), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_restricted_default));
 }
@@ -194,7 +200,7 @@ TEST(Control, a_restricted_default_user_is_not_unrestricted) {
 TEST(Control, a_change_is_seen_when_it_is_asked_for) {
   const RedisServer redis;
   Heard heard;
-  Control control(at(redis), heard.calls());
+  Control control(at(redis), some_questions(), heard.calls());
   control.start();
   ASSERT_TRUE(heard.users_become(is_open_default));
   redis.call({"ACL", "SETUSER", "default", "-debug"});
@@ -207,7 +213,7 @@ TEST(Control, a_change_is_seen_when_it_is_asked_for) {
 TEST(Control, a_redis_that_was_restarted_is_asked_again) {
   RedisServer redis;
   Heard heard;
-  Control control(at(redis), heard.calls());
+  Control control(at(redis), some_questions(), heard.calls());
   control.start();
   ASSERT_TRUE(heard.users_become(is_open_default));
   redis.kill();
@@ -218,11 +224,78 @@ TEST(Control, a_redis_that_was_restarted_is_asked_again) {
   EXPECT_TRUE(heard.reachable_becomes({true, false, true}));
 }
 
+TEST(Control, the_loss_of_redis_is_seen_at_once) {
+  RedisServer redis;
+  Heard heard;
+  Control control(at(redis), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.users_become(is_open_default));
+  const auto before = std::chrono::steady_clock::now();
+  redis.kill();
+  EXPECT_TRUE(heard.reachable_becomes({true, false}));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, Control::kEvery / 2)
+      << "without waiting for the next asking";
+}
+
+TEST(Control, commands_are_told_with_the_first_facts_of_each_connection) {
+  RedisServer redis;
+  Heard heard;
+  Control control(at(redis), some_questions(), heard.calls());
+  control.start();
+  const auto has_commands = [](const Facts& facts) {
+    return facts.commands && facts.commands->has_built_in == std::vector<bool>{true, false} &&
+           facts.commands->all.size() > 200;
+  };
+  EXPECT_TRUE(heard.facts_become(has_commands));
+  control.refresh();
+  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return !facts.commands; }));
+  redis.kill();
+  ASSERT_TRUE(heard.reachable_becomes({true, false}));
+  redis.start_again();
+  EXPECT_TRUE(heard.facts_become(has_commands));
+}
+
+TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
+  const RedisServer redis({"--cluster-enabled", "yes"});
+  Heard heard;
+  Control control(at(redis), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.facts_become([](const Facts& facts) { return facts.is_cluster == true; }));
+  EXPECT_TRUE(heard.users_become(is_nobody));
+  control.refresh();
+  ASSERT_TRUE(heard.facts_become([&](const Facts&) { return true; }));
+  const std::vector<std::string> refusals = heard.refusals();
+  ASSERT_EQ(refusals.size(), 1U);
+  EXPECT_NE(refusals[0].find("cluster_enabled:1"), std::string::npos);
+  EXPECT_NE(refusals[0].find("not supported"), std::string::npos);
+}
+
+TEST(Control, a_trusting_one_asks_for_no_user_but_knows_whether_a_password_is_needed) {
+  const RedisServer redis({"--user", "default", "on", "nopass", "~*", "&*", "+ping"});
+  Heard heard;
+  Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
+  control.start();
+  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return !facts.needs_password; }));
+  EXPECT_TRUE(heard.users_become(is_nobody));
+}
+
+TEST(Control, a_trusting_one_sees_a_password_that_it_does_not_have) {
+  const RedisServer redis({"--requirepass", "secret"}, "secret");
+  for (const char* const password : {"", "secret"}) {
+    Heard heard;
+    Control control(
+        at(redis, {.password = password}, config::Acl::trust), some_questions(), heard.calls());
+    control.start();
+    EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return facts.needs_password; }));
+  }
+}
+
 TEST(Control, ends_at_once_while_it_waits_for_a_redis_that_is_not_there) {
   Heard heard;
   const auto began = std::chrono::steady_clock::now();
   {
     Control control({.address = {.host = "127.0.0.1", .port = harness::free_port()}},
+                    some_questions(),
                     heard.calls());
     control.start();
     EXPECT_TRUE(heard.reachable_becomes({false}));

@@ -1,0 +1,128 @@
+#include "upstream/acl_reply.h"
+
+#include <gtest/gtest.h>
+
+#include "reply_text.h"
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+AclUser user_with_keys(std::vector<std::string> keys) {
+  return {.flags = {"on"}, .commands = "+@all", .keys = std::move(keys), .has_selectors = false};
+}
+
+TEST(AclReply, is_read_as_redis_7_writes_it) {
+  const Reply reply = reply_of(array(bulk("flags"),
+                                     array(bulk("on"), bulk("sanitize-payload")),
+                                     bulk("passwords"),
+                                     array(bulk("2d71")),
+                                     bulk("commands"),
+                                     bulk("-@all +@read +set"),
+                                     bulk("keys"),
+                                     bulk("%R~user:* ~app:* %W~w:*"),
+                                     bulk("channels"),
+                                     bulk(""),
+                                     bulk("selectors"),
+                                     array(array(bulk("commands"), bulk("-@all +get")))));
+  const AclUser user = acl_user_of(*reply);
+  EXPECT_TRUE(user.has("on"));
+  EXPECT_FALSE(user.has("nopass"));
+  EXPECT_EQ(user.commands, "-@all +@read +set");
+  EXPECT_EQ(user.keys, (std::vector<std::string>{"%R~user:*", "~app:*", "%W~w:*"}));
+  EXPECT_TRUE(user.has_selectors);
+}
+
+TEST(AclReply, is_read_as_redis_6_writes_it) {
+  const Reply reply = reply_of(array(bulk("flags"),
+                                     array(bulk("on"), bulk("allkeys"), bulk("nopass")),
+                                     bulk("passwords"),
+                                     array(),
+                                     bulk("commands"),
+                                     bulk("+@all"),
+                                     bulk("keys"),
+                                     array(bulk("*"), bulk("%R~x*"))));
+  const AclUser user = acl_user_of(*reply);
+  EXPECT_TRUE(user.has("nopass"));
+  EXPECT_EQ(user.keys, (std::vector<std::string>{"~*", "~%R~x*"}));
+  EXPECT_FALSE(user.has_selectors);
+  EXPECT_TRUE(may_run_every_command(user));
+}
+
+TEST(AclReply, of_a_strange_shape_allows_nothing) {
+  const std::vector<std::string> any{""};
+  for (const std::string& bytes : kStrange) {
+    const AclUser user = acl_user_of(*reply_of(bytes));
+    EXPECT_FALSE(user.has("on")) << bytes;
+    EXPECT_FALSE(may_run_every_command(user)) << bytes;
+    EXPECT_EQ(key_access(user, any), KeyAccess::none) << bytes;
+  }
+}
+
+TEST(AclReply, every_command_is_said_only_of_who_lacks_none) {
+  EXPECT_TRUE(may_run_every_command({.commands = "+@all"}));
+  for (const char* const less :
+       {"+@all -debug", "-@all +@all", "-@all +get", "-@all", "+@ALL", ""}) {
+    EXPECT_FALSE(may_run_every_command({.commands = less})) << less;
+  }
+}
+
+struct AccessCase {
+  const char* pattern;
+  const char* prefix;
+  KeyAccess access;
+};
+
+class KeyPattern : public testing::TestWithParam<AccessCase> {};
+
+TEST_P(KeyPattern, gives_access_to_prefixes_that_it_covers_for_certain) {
+  const std::vector<std::string> prefixes{GetParam().prefix};
+  EXPECT_EQ(key_access(user_with_keys({GetParam().pattern}), prefixes), GetParam().access)
+      << GetParam().pattern << " of " << GetParam().prefix;
+}
+
+constexpr auto kNone = KeyAccess::none;
+constexpr auto kRead = KeyAccess::read;
+constexpr auto kReadWrite = KeyAccess::read_write;
+
+INSTANTIATE_TEST_SUITE_P(AclReply,
+                         KeyPattern,
+                         testing::Values(AccessCase{"~*", "user:", kReadWrite},
+                                         AccessCase{"~*", "", kReadWrite},
+                                         AccessCase{"~user:*", "user:", kReadWrite},
+                                         AccessCase{"~use*", "user:", kReadWrite},
+                                         AccessCase{"~user:1*", "user:", kNone},
+                                         AccessCase{"~user:", "user:", kNone},
+                                         AccessCase{"~user:*", "", kNone},
+                                         AccessCase{"%R~user:*", "user:", kRead},
+                                         AccessCase{"%R~*", "user:", kRead},
+                                         AccessCase{"%RW~user:*", "user:", kReadWrite},
+                                         AccessCase{"%WR~user:*", "user:", kReadWrite},
+                                         AccessCase{"%W~user:*", "user:", kNone},
+                                         AccessCase{"%W~*", "user:", kNone},
+                                         AccessCase{"~u?er:*", "user:", kNone},
+                                         AccessCase{"~u[s]er:*", "user:", kNone},
+                                         AccessCase{"~user\\:*", "user:", kNone},
+                                         AccessCase{"~*:*", "user:", kNone},
+                                         AccessCase{"~user:**", "user:", kNone},
+                                         AccessCase{"~user:*:p", "user:", kNone},
+                                         AccessCase{"~User:*", "user:", kNone},
+                                         AccessCase{"~", "user:", kNone},
+                                         AccessCase{"*", "user:", kNone},
+                                         AccessCase{"", "user:", kNone}));
+
+TEST(AclReply, the_best_pattern_counts_for_a_prefix_and_the_worst_prefix_for_a_namespace) {
+  const AclUser user = user_with_keys({"%R~*", "~user:*", "%W~cart:*"});
+  const auto access = [&user](std::vector<std::string> prefixes) {
+    return key_access(user, prefixes);
+  };
+  EXPECT_EQ(access({"user:"}), kReadWrite);
+  EXPECT_EQ(access({"cart:"}), kRead);
+  EXPECT_EQ(access({"user:", "cart:"}), kRead);
+  EXPECT_EQ(key_access(user_with_keys({"~user:*"}), std::vector<std::string>{"user:", "u:"}),
+            kNone);
+  EXPECT_EQ(access({}), kNone);
+}
+
+}  // namespace
+}  // namespace cuckooguard::upstream

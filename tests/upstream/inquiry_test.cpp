@@ -1,0 +1,200 @@
+// What is learned is compared with what Redis does: against a real one.
+#include "upstream/inquiry.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <hiredis/hiredis.h>
+
+#include "harness/redis_server.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr auto kNone = KeyAccess::none;
+constexpr auto kRead = KeyAccess::read;
+constexpr auto kReadWrite = KeyAccess::read_write;
+
+const Questions kQuestions{
+    .built_in = {"get", "mget", "exists"},
+    .answerable = {{.name = "get"},
+                   {.name = "mget"},
+                   {.name = "zscore"},
+                   {.name = "getex"},
+                   {.name = "zinter", .key_count = 1}},
+    .keys = {{"user:"}, {"cart:", "basket:"}},
+};
+using May = std::vector<bool>;
+const May kAll{true, true, true, true, true};
+
+class InquiryTest : public testing::Test {
+ protected:
+  struct Close {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+
+  explicit InquiryTest(std::vector<std::string> arguments = {}) : redis(std::move(arguments)) {}
+
+  void set_user(std::string rules) {
+    std::string command = "ACL SETUSER bob reset on nopass " + rules;
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at != std::string::npos;) {
+      const std::size_t end = command.find(' ', at);
+      words.push_back(command.substr(at, end == std::string::npos ? end : end - at));
+      at = end == std::string::npos ? end : end + 1;
+    }
+    std::vector<const char*> texts;
+    for (const std::string& word : words) {
+      texts.push_back(word.c_str());
+    }
+    redisReply* const reply = static_cast<redisReply*>(
+        redisCommandArgv(connection.get(), static_cast<int>(texts.size()), texts.data(), nullptr));
+    ASSERT_STREQ(reply->str, "OK") << command;
+    freeReplyObject(reply);
+  }
+
+  Facts ask() {
+    const std::vector<std::string> names{"default", "bob"};
+    return inquiry.ask(names).value();
+  }
+  UserFacts bob() {
+    for (const UserFacts& user : ask().users) {
+      if (user.name == "bob") {
+        return user;
+      }
+    }
+    return {};
+  }
+  UserFacts bob_with(const std::string& rules) {
+    set_user(rules);
+    return bob();
+  }
+
+  harness::RedisServer redis;
+  std::unique_ptr<redisContext, Close> connection{redisConnect("127.0.0.1", redis.port())};
+  Inquiry inquiry{*connection, kQuestions};
+};
+
+TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user_may_all) {
+  const Facts facts = ask();
+  EXPECT_EQ(facts.is_cluster, false);
+  EXPECT_TRUE(facts.is_master);
+  EXPECT_EQ(facts.state, ServerState::available);
+  ASSERT_EQ(facts.users.size(), 1U) << "there is no bob";
+  EXPECT_EQ(facts.users[0].name, "default");
+  EXPECT_TRUE(facts.users[0].unrestricted);
+  EXPECT_TRUE(facts.users[0].needs_no_password);
+  ASSERT_TRUE(facts.commands);
+  EXPECT_EQ(facts.commands->has_built_in, (May{true, true, true}));
+}
+
+TEST_F(InquiryTest, who_may_all_is_not_asked_for_each_command) {
+  EXPECT_TRUE(bob_with("+@all ~*").unrestricted);
+  EXPECT_EQ(redis.calls("acl|dryrun"), 0U);
+  const UserFacts prefix = bob_with("+@all ~user:*");
+  EXPECT_FALSE(prefix.unrestricted);
+  EXPECT_EQ(prefix.keys, (std::vector{kReadWrite, kNone}));
+  EXPECT_EQ(prefix.commands_on_writable, kAll);
+  EXPECT_EQ(redis.calls("acl|dryrun"), 0U);
+}
+
+TEST_F(InquiryTest, who_may_some_commands_may_those) {
+  const UserFacts some = bob_with("+get +zinter ~*");
+  EXPECT_FALSE(some.unrestricted);
+  EXPECT_EQ(some.keys, (std::vector{kReadWrite, kReadWrite}));
+  EXPECT_EQ(some.commands_on_writable, (May{true, false, false, false, true}));
+  EXPECT_EQ(bob_with("+@all -mget ~*").commands_on_writable, (May{true, false, true, true, true}));
+  EXPECT_EQ(bob_with("-@all ~*").commands_on_writable, (May{false, false, false, false, false}));
+}
+
+TEST_F(InquiryTest, who_may_only_read_keys_may_not_run_what_writes_them) {
+  const UserFacts reader = bob_with("+@all %R~user:*");
+  EXPECT_EQ(reader.keys, (std::vector{kRead, kNone}));
+  EXPECT_EQ(reader.commands_on_readable, (May{true, true, true, false, true})) << "not GETEX";
+  const UserFacts both = bob_with("+@all %R~user:* ~cart:* ~basket:*");
+  EXPECT_EQ(both.keys, (std::vector{kRead, kReadWrite}));
+  EXPECT_EQ(both.commands_on_readable, (May{true, true, true, false, true}));
+  EXPECT_EQ(both.commands_on_writable, kAll);
+}
+
+TEST_F(InquiryTest, every_prefix_of_a_namespace_must_be_covered) {
+  EXPECT_EQ(bob_with("+@all ~cart:*").keys, (std::vector{kNone, kNone}));
+  EXPECT_EQ(bob_with("+@all %W~user:*").keys, (std::vector{kNone, kNone}));
+}
+
+TEST_F(InquiryTest, selectors_give_nothing) {
+  const UserFacts by_selector = bob_with("+get %R~user:* (+mget ~*)");
+  EXPECT_EQ(by_selector.keys, (std::vector{kRead, kNone}));
+  EXPECT_TRUE(by_selector.commands_on_readable.empty());
+  EXPECT_EQ(bob_with("+@all ~user:* (+mget ~*)").commands_on_writable, kAll) << "the root says it";
+}
+
+TEST_F(InquiryTest, a_rule_for_one_first_argument_is_not_a_rule_for_all) {
+  EXPECT_EQ(bob_with("+get|user: ~user:*").commands_on_writable,
+            (May{false, false, false, false, false}));
+}
+
+TEST_F(InquiryTest, a_user_that_is_off_or_gone_may_nothing) {
+  const UserFacts off = bob_with("off +@all ~*");
+  EXPECT_FALSE(off.unrestricted);
+  EXPECT_FALSE(off.needs_no_password);
+  EXPECT_TRUE(off.keys.empty());
+  EXPECT_TRUE(bob_with("+@all ~*").unrestricted);
+  redis.call({"ACL", "DELUSER", "bob"});
+  EXPECT_EQ(ask().users.size(), 1U);
+}
+
+TEST_F(InquiryTest, commands_are_tried_again_only_if_the_user_has_changed) {
+  bob_with("+get ~user:*");
+  const std::uint64_t tried = redis.calls("acl|dryrun");
+  EXPECT_EQ(tried, kQuestions.answerable.size());
+  EXPECT_EQ(bob().commands_on_writable, (May{true, false, false, false, false}));
+  EXPECT_EQ(redis.calls("acl|dryrun"), tried);
+  redis.call({"ACL", "SETUSER", "bob", "+mget"});
+  EXPECT_EQ(bob().commands_on_writable, (May{true, true, false, false, false}));
+  EXPECT_EQ(redis.calls("acl|dryrun"), 2 * tried);
+}
+
+TEST_F(InquiryTest, all_of_them_are_asked_without_a_look_at_keys) {
+  bob_with("+get ~user:*");
+  EXPECT_EQ(redis.info("stats", "keyspace_misses"), "0");
+  EXPECT_EQ(redis.info("stats", "keyspace_hits"), "0");
+}
+
+class RenamedCommands : public InquiryTest {
+ protected:
+  RenamedCommands()
+      : InquiryTest({"--rename-command", "GET", "FETCH", "--rename-command", "MGET", ""}) {}
+};
+
+TEST_F(RenamedCommands, are_not_there_under_their_old_names) {
+  EXPECT_EQ(ask().commands->has_built_in, (May{false, false, true}));
+}
+
+class WithoutRights : public InquiryTest {
+ protected:
+  WithoutRights()
+      : InquiryTest({"--user",
+                     "default",
+                     "on",
+                     "nopass",
+                     "~*",
+                     "&*",
+                     "+@all",
+                     "-acl",
+                     "-info",
+                     "-command"}) {}
+};
+
+TEST_F(WithoutRights, what_redis_refuses_to_tell_is_not_known) {
+  const std::vector<std::string> names{"default"};
+  const Facts facts = inquiry.ask(names).value();
+  EXPECT_TRUE(facts.users.empty());
+  EXPECT_FALSE(facts.commands);
+  EXPECT_EQ(facts.is_cluster, false) << "HELLO needs no permission";
+}
+
+}  // namespace
+}  // namespace cuckooguard::upstream
