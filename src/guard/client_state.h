@@ -13,7 +13,7 @@
 // is answered until RESET.
 //
 // Called by: the session (sent, replied, upstream_is_up, ended), Guard (the questions). Threads: its worker's. Errors:
-// none. Limits: 96 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
+// none. Limits: 104 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
 // changes in flight. Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c
 // helloCommand and resetCommand), asked by hand.
 #pragma once
@@ -127,6 +127,6 @@ class ClientState {
   Subscriptions subscriptions_;
   std::string user_;  // meaningful if authenticated
 };
-static_assert(sizeof(ClientState) <= 64 + sizeof(std::string), "one per client");
+static_assert(sizeof(ClientState) <= 72 + sizeof(std::string), "one per client");
 
 }  // namespace cuckooguard::guard

@@ -101,6 +101,9 @@ class Guard {
                   ClientState& client,
                   TimePoint now);
 
+  // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
+  void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
+
   // Any thread.
   const GuardCounters& counters() const { return counters_; }
   const NamespaceCounters& counters(std::uint32_t ns) const { return namespace_counters_[ns]; }

@@ -134,10 +134,12 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   return piece.bytes;
 }
 
-// Only what may be a pub/sub frame is looked into: any push, but an array only where RESP2 sends such frames.
+// Only errors and what may be a pub/sub frame are looked into: any push, but an array only where RESP2 sends such
+// frames.
 void ReplyOrder::begin_reply(char first) {
-  keeps_ends_ = first == '>' || (first == '*' && state_->version() == resp::Version::resp2 &&
-                                 (state_->subscriptions().any() || is_awaiting_confirmations()));
+  keeps_ends_ = first == '-' || first == '>' ||
+                (first == '*' && state_->version() == resp::Version::resp2 &&
+                 (state_->subscriptions().any() || is_awaiting_confirmations()));
   if (keeps_ends_) {
     ends_.clear();
   }
@@ -149,7 +151,9 @@ bool ReplyOrder::is_awaiting_confirmations() const {
 }
 
 void ReplyOrder::on_reply_end(char type) {
-  if (keeps_ends_) {
+  if (type == '-') {
+    errors_->on_redis_error(ends_.head());
+  } else if (keeps_ends_) {
     const guard::PubSubFrame frame = guard::parse_pubsub_frame(ends_.head(), ends_.tail());
     if (frame.kind == guard::PubSubFrame::Kind::confirmation) {
       on_confirmation(frame);

@@ -32,10 +32,18 @@ namespace cuckooguard::proxy {
 
 class ReplyOrder {
  public:
-  // `output` and `state` outlive this. `state` hears the outcome of every observed reply and of every subscription, in
-  // order.
-  ReplyOrder(io::OutputQueue& output, guard::ClientState& state)
-      : output_(&output), state_(&state) {}
+  // Hears the first bytes (up to guard::kPubSubHeadBytes) of every error that Redis has replied with.
+  class Errors {
+   public:
+    virtual void on_redis_error(std::string_view first_bytes) = 0;
+
+   protected:
+    ~Errors() = default;
+  };
+
+  // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
+  ReplyOrder(io::OutputQueue& output, guard::ClientState& state, Errors& errors)
+      : output_(&output), state_(&state), errors_(&errors) {}
 
   // One reply of Redis is to be relayed.
   void expect_reply();
@@ -84,6 +92,7 @@ class ReplyOrder {
 
   io::OutputQueue* output_;
   guard::ClientState* state_;
+  Errors* errors_;
   resp::ReplyFramer framer_;
   ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
   bool keeps_ends_ = false;

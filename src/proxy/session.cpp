@@ -10,7 +10,7 @@ Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
-      order_(output_, state_),
+      order_(output_, state_, *this),
       upstream_(worker.loop, worker.settings.upstream, *this) {
   client_->bind(*this);
   update_watch();
@@ -201,6 +201,10 @@ void Session::on_upstream_bytes(std::string_view bytes) {
   }
   queue_flush();
   update_watch();
+}
+
+void Session::on_redis_error(std::string_view first_bytes) {
+  worker_.guard.note_error(first_bytes);
 }
 
 void Session::on_upstream_lost() {

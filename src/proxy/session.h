@@ -40,7 +40,11 @@
 
 namespace cuckooguard::proxy {
 
-class Session final : public io::Mortal, io::Watcher, io::Flushable, upstream::Connection::Owner {
+class Session final : public io::Mortal,
+                      io::Watcher,
+                      io::Flushable,
+                      upstream::Connection::Owner,
+                      ReplyOrder::Errors {
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
 
@@ -81,6 +85,7 @@ class Session final : public io::Mortal, io::Watcher, io::Flushable, upstream::C
   void on_upstream_bytes(std::string_view bytes) override;
   void on_upstream_progress() override { update_watch(); }
   void on_upstream_lost() override;
+  void on_redis_error(std::string_view first_bytes) override;
 
   void read_client();
   void on_client_finished();

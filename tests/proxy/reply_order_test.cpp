@@ -18,7 +18,9 @@ using testing::Pieces;
 constexpr const char* kNil = "$-1\r\n";
 using Element = std::optional<std::string_view>;
 
-struct Chain {
+struct Chain : ReplyOrder::Errors {
+  void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
+
   std::string relay(Pieces pieces) {
     for (const std::string_view piece : pieces) {
       if (!order.relay(piece)) {
@@ -40,7 +42,8 @@ struct Chain {
   io::ChunkPool pool;
   io::OutputQueue output{pool};
   guard::ClientState state;
-  ReplyOrder order{output, state};
+  ReplyOrder order{output, state, *this};
+  std::vector<std::string> errors;
 };
 
 // What the client gets for Redis's bytes, at every cut of them.
@@ -221,6 +224,28 @@ TEST(ReplyOrder, a_push_is_not_the_reply_that_is_observed) {
   chain.order.expect_observed_reply(hello3());
   EXPECT_TRUE(chain.order.relay(">1\r\n+p\r\n"));
   EXPECT_FALSE(chain.state.is_settled());
+}
+
+TEST(ReplyOrder, the_beginning_of_every_error_is_heard) {
+  const std::string long_error =
+      "-BUSY Redis is busy running a script. You can only call SCRIPT KILL.\r\n";
+  expect_same_at_every_split(long_error + "+OK\r\n$6\r\n-LOAD\n\r\n-NO\r\n", [&](Pieces pieces) {
+    Chain chain;
+    for (int reply = 0; reply < 4; ++reply) {
+      chain.order.expect_reply();
+    }
+    const std::string sent = chain.relay(pieces);
+    EXPECT_EQ(chain.errors,
+              (std::vector<std::string>{long_error.substr(0, guard::kPubSubHeadBytes), "-NO\r\n"}));
+    return sent;
+  });
+}
+
+TEST(ReplyOrder, a_reply_to_a_client_that_wants_none_makes_the_connection_transparent) {
+  Chain chain;
+  chain.state.set_reply_mode(guard::ReplyMode::off);
+  EXPECT_TRUE(chain.order.relay("-NOPERM no CLIENT for you\r\n"));
+  EXPECT_TRUE(chain.state.is_transparent());
 }
 
 // A subscriber of version `version`, its commands and what Redis sends; `served` at last, and not before.
