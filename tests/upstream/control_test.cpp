@@ -271,7 +271,8 @@ TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
 }
 
 TEST(Control, a_trusting_one_asks_for_no_user_but_knows_whether_a_password_is_needed) {
-  const RedisServer redis({"--user", "default", "on", "nopass", "~*", "&*", "+ping"});
+  const RedisServer redis;
+  redis.call({"ACL", "SETUSER", "default", "-@all", "+ping"});
   Heard heard;
   Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
   control.start();

@@ -173,24 +173,9 @@ TEST_F(RenamedCommands, are_not_there_under_their_old_names) {
   EXPECT_EQ(ask().commands->has_built_in, (May{false, false, true}));
 }
 
-class WithoutRights : public InquiryTest {
- protected:
-  WithoutRights()
-      : InquiryTest({"--user",
-                     "default",
-                     "on",
-                     "nopass",
-                     "~*",
-                     "&*",
-                     "+@all",
-                     "-acl",
-                     "-info",
-                     "-command"}) {}
-};
-
-TEST_F(WithoutRights, what_redis_refuses_to_tell_is_not_known) {
-  const std::vector<std::string> names{"default"};
-  const Facts facts = inquiry.ask(names).value();
+TEST_F(InquiryTest, what_redis_refuses_to_tell_is_not_known) {
+  redis.call({"ACL", "SETUSER", "default", "-info", "-command", "-dbsize", "-acl"});
+  const Facts facts = ask();
   EXPECT_TRUE(facts.users.empty());
   EXPECT_FALSE(facts.commands);
   EXPECT_EQ(facts.is_cluster, false) << "HELLO needs no permission";

@@ -1,0 +1,123 @@
+// While Redis refuses reads, or holds them back, the guard does not answer for it; it resumes when Redis does.
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/ports.h"
+#include "harness/redis_command.h"
+#include "harness/shop.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+std::string get_absent() {
+  return command({"GET", absent_user()});
+}
+
+class RedisStates : public testing::Test {
+ protected:
+  RedisStates() { shop_.wait_until_it_answers(); }
+
+  bool resumes() {
+    return eventually([this] { return shop_.client().exchange(get_absent(), 1) == absent_reply(); });
+  }
+  // What Redis says, the guard's client is told, byte for byte.
+  void expect_refused_as_by_redis(std::string_view code) {
+    EXPECT_TRUE(eventually([&] { return client_.exchange(get_absent(), 1).starts_with(code); }));
+    RawClient straight = shop_.redis().client();
+    const std::string refusal = straight.exchange(get_absent(), 1);
+    EXPECT_TRUE(refusal.starts_with(code)) << shown(refusal);
+    EXPECT_EQ(client_.exchange(get_absent(), 1), refusal);
+  }
+
+  Shop shop_;
+  RawClient client_ = shop_.client();
+};
+
+TEST_F(RedisStates, a_replica_without_its_master_is_not_answered_for) {
+  RawClient admin = shop_.redis().client();
+  admin.call({"CONFIG", "SET", "replica-serve-stale-data", "no"});
+  admin.call({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
+  expect_refused_as_by_redis("-MASTERDOWN");
+  admin.call({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(resumes());
+}
+
+TEST_F(RedisStates, a_replica_that_serves_stale_data_is) {
+  RawClient admin = shop_.redis().client();
+  admin.call({"REPLICAOF", "127.0.0.1", std::to_string(free_port())});
+  EXPECT_TRUE(resumes());
+  EXPECT_EQ(client_.exchange(get_absent(), 1), absent_reply());
+}
+
+TEST_F(RedisStates, a_redis_that_runs_a_script_for_too_long_is_not_answered_for) {
+  RawClient admin = shop_.redis().client();
+  admin.call({"CONFIG", "SET", "busy-reply-threshold", "10"});
+  RawClient script = shop_.redis().client();
+  script.send(command({"EVAL", "while true do end", "0"}));
+  expect_refused_as_by_redis("-BUSY");
+  EXPECT_TRUE(eventually([&] { return admin.call({"SCRIPT", "KILL"}) == kOk; }));
+  EXPECT_TRUE(resumes());
+}
+
+TEST_F(RedisStates, a_pause_seen_on_the_wire_holds_reads_back_as_redis_does) {
+  RawClient admin = shop_.client();
+  EXPECT_EQ(admin.call({"CLIENT", "PAUSE", "700"}), kOk);
+  const auto began = SteadyClock::now();
+  EXPECT_EQ(client_.exchange(get_absent(), 1), kNil) << "Redis's own, when it resumes";
+  EXPECT_GT(SteadyClock::now() - began, milliseconds(400));
+  EXPECT_TRUE(resumes());
+}
+
+TEST_F(RedisStates, a_pause_of_writes_does_not_hold_reads_back) {
+  RawClient admin = shop_.client();
+  EXPECT_EQ(admin.call({"CLIENT", "PAUSE", "100000", "WRITE"}), kOk);
+  EXPECT_EQ(client_.exchange(get_absent(), 1), absent_reply());
+  EXPECT_EQ(admin.call({"CLIENT", "UNPAUSE"}), kOk);
+}
+
+TEST_F(RedisStates, a_pause_that_redis_refuses_is_none) {
+  RawClient admin = shop_.client();
+  EXPECT_TRUE(admin.call({"CLIENT", "PAUSE", "never"}).starts_with("-ERR"));
+  const auto began = SteadyClock::now();
+  EXPECT_TRUE(resumes());
+  EXPECT_LT(SteadyClock::now() - began, milliseconds(4000));
+}
+
+// Loading for long enough to be seen: every key of the file takes a while (key-load-delay).
+TEST_F(RedisStates, a_redis_that_loads_is_not_answered_for) {
+  RawClient admin = shop_.redis().client();
+  admin.call({"DEBUG", "POPULATE", "2000"});
+  admin.call({"CONFIG", "SET", "key-load-delay", "1000"});
+  admin.call({"CONFIG", "SET", "loading-process-events-interval-bytes", "1024"});
+  admin.send(command({"DEBUG", "RELOAD"}));
+  expect_refused_as_by_redis("-LOADING");
+  EXPECT_EQ(admin.read_reply(), kOk);
+  EXPECT_TRUE(resumes());
+}
+
+// Back as another: what was known of the old one is not used for those who reach the new one.
+TEST(RedisThatComesBack, with_a_password_is_not_answered_for_by_what_was_known_before) {
+  RedisServer first;
+  const TemporaryDirectory directory;
+  Shop shop({.acl_file = true});
+  shop.wait_until_it_answers();
+  for (int round = 0; round < 3; ++round) {
+    shop.redis().kill();
+    RawClient down = shop.client();
+    EXPECT_EQ(down.exchange(get_absent(), 1), absent_reply()) << "answered while Redis is down";
+    down.close();
+    shop.write_acl_file("user default on >word ~* &* +@all\n");
+    shop.redis().start_again_with_password("word");
+    EXPECT_TRUE(shop.client().exchange(get_absent(), 1).starts_with("-NOAUTH"));
+    shop.redis().kill();
+    shop.write_acl_file("user default on nopass ~* &* +@all\n");
+    shop.redis().start_again_with_password("");
+    ASSERT_TRUE(eventually([&] { return shop.client().exchange(get_absent(), 1) == absent_reply(); }));
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness
