@@ -43,11 +43,6 @@ class AccessControl : public testing::Test {
   static bool becomes_answered(RawClient& client) {
     return becomes(client, get_absent(), absent_reply());
   }
-  // Redis has been asked about this user: what it may not be answered now, it will not be.
-  void wait_until_asked_for_bob() {
-    ASSERT_TRUE(eventually([this] { return shop_.redis().calls("acl|getuser") > 2; }));
-  }
-
   Shop shop_;
 };
 
@@ -159,9 +154,7 @@ TEST(AccessControlSettings, a_renamed_command_is_not_answered) {
 }
 
 TEST(AccessControlSettings, trust_answers_whom_redis_has_accepted_and_nobody_before) {
-  Shop shop({.redis_arguments = {"--requirepass", "word"},
-             .password = "word",
-             .acl = "trust"});
+  Shop shop({.acl = "trust", .redis_arguments = {"--requirepass", "word"}, .password = "word"});
   shop.redis().call({"ACL", "SETUSER", "bob", "on", ">word", "+get", "~nothing"});
   RawClient bob = shop.client();
   EXPECT_EQ(bob.call({"AUTH", "bob", "word"}), kOk);
@@ -174,8 +167,8 @@ TEST(AccessControlSettings, without_rights_for_the_control_user_nobody_is_answer
   Shop shop({.control = "username: ops, password: word",
              .redis_arguments = {"--user", "ops", "on", ">word", "+ping"}});
   ASSERT_TRUE(eventually([&] { return shop.guard().log().contains("event=upstream_up"); }));
-  ASSERT_TRUE(eventually(
-      [&] { return !shop.redis().info("errorstats", "errorstat_NOPERM").empty(); }));
+  ASSERT_TRUE(
+      eventually([&] { return !shop.redis().info("errorstats", "errorstat_NOPERM").empty(); }));
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(shop.guard().call({"GET", absent_user()}), kNil);
   }

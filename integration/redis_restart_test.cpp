@@ -52,10 +52,10 @@ TEST_F(RedisRestart, clients_are_closed_and_come_back_without_a_restart_of_the_g
     }
     shop_.redis().start_again();
     RawClient again = shop_.client();
-    EXPECT_EQ(again.exchange(command({"SET", user(1), "one"}) + command({"GET", user(1)}) +
-                                 command({"GET", absent_user()}),
-                             3),
-              std::string(kOk) + bulk("one") + absent_reply());
+    EXPECT_EQ(again.exchange(command({"SET", user(1), "one"}) + command({"GET", user(1)}), 2),
+              std::string(kOk) + bulk("one"));
+    // It may be another Redis: it is asked first.
+    EXPECT_TRUE(eventually([&] { return again.call({"GET", absent_user()}) == absent_reply(); }));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -42,6 +43,12 @@ class RedisServer {
   void kill();         // SIGKILL: as a crash
   void stop();         // SIGTERM
   void start_again();  // on the same port, empty
+  // The same, as another Redis.
+  void start_again_as(std::vector<std::string> arguments, std::string password) {
+    arguments_ = std::move(arguments);
+    password_ = std::move(password);
+    start_again();
+  }
 
  private:
   void start();

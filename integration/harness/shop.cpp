@@ -18,7 +18,8 @@ Shop::Shop(ShopSettings settings)
 
 std::string Shop::yaml() const {
   const std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
-  return "upstream: { address: \"" + address + "\", control: { " + settings_.control + " } }\n" +
+  return "upstream: { address: \"" + address + "\", acl: " + settings_.acl + ", control: { " +
+         settings_.control + " } }\n" +
          "workers: 2\n"
          "sources:\n"
          "  shop: { type: sqlite, path: \"" +

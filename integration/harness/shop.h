@@ -29,6 +29,7 @@ struct ShopSettings {
   std::string max_lag = "10m";
   std::string absent_reply = "bytes:__ABSENT__";
   std::string upstream{};        // else Redis's TCP address
+  std::string acl = "ask";       // upstream.acl
   std::string control{};         // what stands in upstream.control: "password: word"
   std::string more_namespace{};  // lines of the namespace `users`, indented by four
   std::string more{};            // lines of the top level
