@@ -87,15 +87,20 @@ TEST_F(RedisStates, a_pause_that_redis_refuses_is_none) {
   EXPECT_LT(SteadyClock::now() - began, milliseconds(4000));
 }
 
-// Loading for long enough to be seen: every key of the file takes a while (key-load-delay).
+// Loading for long enough to be seen: every key of the file takes a while.
 TEST_F(RedisStates, a_redis_that_loads_is_not_answered_for) {
   RawClient admin = shop_.redis().client();
   admin.call({"DEBUG", "POPULATE", "2000"});
-  admin.call({"CONFIG", "SET", "key-load-delay", "1000"});
-  admin.call({"CONFIG", "SET", "loading-process-events-interval-bytes", "1024"});
-  admin.send(command({"DEBUG", "RELOAD"}));
-  expect_refused_as_by_redis("-LOADING");
-  EXPECT_EQ(admin.read_reply(), kOk);
+  ASSERT_EQ(admin.call({"SAVE"}), kOk);
+  shop_.redis().kill();
+  shop_.redis().start_again_as(
+      {"--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024"}, "");
+  RawClient client = shop_.client();
+  EXPECT_TRUE(client.call({"GET", user(1)}).starts_with("-LOADING"));
+  RawClient straight = shop_.redis().client();
+  const std::string refusal = straight.exchange(get_absent(), 1);
+  ASSERT_TRUE(refusal.starts_with("-LOADING")) << shown(refusal);
+  EXPECT_EQ(client.exchange(get_absent(), 1), refusal);
   EXPECT_TRUE(resumes());
 }
 

@@ -87,7 +87,7 @@ guard::UserAccess user_of(const upstream::UserFacts& facts) {
 guard::Users users_of(const upstream::Facts& facts, config::Acl acl) {
   guard::Users users;
   if (acl == config::Acl::trust) {
-    users.trusts_everyone = facts.is_cluster == false;
+    users.trusts_everyone = facts.is_cluster != true;
     users.default_needs_no_password = !facts.needs_password;
     return users;
   }

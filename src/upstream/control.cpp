@@ -113,7 +113,8 @@ void Control::tell(std::uint64_t epoch, Facts facts) {
     calls_.on_refused(kClusterRefused);
   }
   refused_ = is_refused;
-  if (facts.is_cluster.value_or(true)) {
+  // In doubt nobody is known, unless the operator has said that there is nothing to ask.
+  if (facts.is_cluster.value_or(settings_.acl == config::Acl::ask)) {
     facts.users.clear();
     facts.needs_password = true;
   }

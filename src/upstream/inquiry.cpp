@@ -71,14 +71,19 @@ std::optional<Facts> Inquiry::ask(std::span<const std::string> users) {
 
 bool Inquiry::ask_commands(Facts& facts) {
   const Reply all = ask_redis(redis_, {"COMMAND"});
+  if (!all || is_error(*all)) {
+    // Asked again next time: it may be -BUSY. Not by names: Redis closes a connection that sends more than 10
+    // arguments before it has authenticated.
+    return all != nullptr;
+  }
   Words info{"COMMAND", "INFO"};
   info.insert(info.end(), questions_.built_in.begin(), questions_.built_in.end());
-  const Reply by_name = all ? ask_redis(redis_, info) : nullptr;
+  const Reply by_name = ask_redis(redis_, info);
   if (!by_name) {
     return false;
   }
-  if (is_error(*all) || is_error(*by_name)) {
-    return true;  // asked again next time: it may be -BUSY
+  if (is_error(*by_name)) {
+    return true;
   }
   has_asked_commands_ = true;
   facts.commands = CommandList{.has_built_in = names_there(*by_name, questions_.built_in),

@@ -280,6 +280,18 @@ TEST(Control, a_trusting_one_asks_for_no_user_but_knows_whether_a_password_is_ne
   EXPECT_TRUE(heard.users_become(is_nobody));
 }
 
+// Redis closes a connection that sends more than 10 arguments before it has authenticated.
+TEST(Control, keeps_its_connection_where_it_may_ask_nothing) {
+  const RedisServer redis({"--requirepass", "secret"}, "secret");
+  Questions questions = some_questions();
+  questions.built_in.resize(100, "get");
+  Heard heard;
+  Control control(at(redis), questions, heard.calls());
+  control.start();
+  EXPECT_TRUE(heard.users_become(is_nobody));
+  EXPECT_TRUE(heard.reachable_becomes({true}));
+}
+
 TEST(Control, a_trusting_one_sees_a_password_that_it_does_not_have) {
   const RedisServer redis({"--requirepass", "secret"}, "secret");
   for (const char* const password : {"", "secret"}) {
