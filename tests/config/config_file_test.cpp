@@ -45,10 +45,12 @@ TEST(ConfigFile, every_setting_arrives) {
       "workers: 3\n"
       "drain_timeout: 0s\n");
   EXPECT_EQ(config.listen.text(), "unix:/run/guard.sock");
-  EXPECT_EQ(
-      config.upstream,
-      (Upstream{
-          {"redis", 6379, ""}, UpstreamMode::pinned, 200ms, Acl::trust, {"guard", "", "/run/secrets/redis"}}));
+  EXPECT_EQ(config.upstream,
+            (Upstream{{"redis", 6379, ""},
+                      UpstreamMode::pinned,
+                      200ms,
+                      Acl::trust,
+                      {"guard", "", "/run/secrets/redis"}}));
   EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 7}));
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.workers, 3U);
