@@ -155,6 +155,14 @@ TEST_F(ClientList, names_are_kept_and_refused_by_redis) {
                  3);
 }
 
+// Of later releases, which clients try, or of none: Redis refuses them, and nothing has changed.
+TEST_F(ClientList, guarding_resumes_after_subcommands_that_redis_does_not_know) {
+  client_.same(command({"CLIENT", "MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", "none"}), 1);
+  client_.expect_answered();
+  client_.same(command({"CLIENT", "NOSUCH"}) + command({"CLIENT"}), 2);
+  client_.expect_answered();
+}
+
 TEST_F(ClientList, absent_reads_count_in_no_statistics_of_redis) {
   wait_until_both([](const RedisServer& redis) { return redis.call({"PING"}) == kPong; });
   shop().redis().call({"CONFIG", "RESETSTAT"});

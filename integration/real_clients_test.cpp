@@ -60,7 +60,8 @@ class RealClients : public testing::Test {
     return output;
   }
 
-  mutable Shop shop_;
+  // Without a delay before a snapshot, in which Redis would wait for more replicas.
+  mutable Shop shop_{{.redis_arguments = {"--repl-diskless-sync-delay", "0"}}};
   RedisServer straight_;
   TemporaryDirectory directory_;
 };
@@ -225,7 +226,7 @@ class ClientLibraries : public RealClients {
     EXPECT_EQ(asked, number_in(straight.standard_output, "absent_asked"));
     EXPECT_EQ(number_in(guarded.standard_output, "checks"),
               number_in(straight.standard_output, "checks") + answered);
-    EXPECT_GE(asked, 300U);
+    EXPECT_GE(asked, 200U);
     EXPECT_GE(answered, asked - asked / 20);
   }
 
@@ -233,13 +234,15 @@ class ClientLibraries : public RealClients {
     return std::string(CUCKOOGUARD_CLIENTS) + "/" + name;
   }
 
-  void same_in_node(const std::string& script, const std::string& library) {
-    if (!std::filesystem::exists(std::string(CUCKOOGUARD_NODE_FOLDER) + "/node_modules/" +
-                                 library)) {
-      GTEST_SKIP() << library << " is not installed below " << CUCKOOGUARD_NODE_FOLDER
+  void same_in_node(const std::string& library, std::vector<std::string> script_and_options) {
+    const std::string folder = CUCKOOGUARD_NODE_FOLDER;
+    if (!std::filesystem::exists(folder + "/node_modules/" + library)) {
+      GTEST_SKIP() << library << " is not installed below " << folder
                    << ": ./dev test does so, by npm and its registry";
     }
-    same_in_program({"node", program(script), CUCKOOGUARD_NODE_FOLDER});
+    std::vector<std::string> command{"node", program(script_and_options.front()), folder};
+    command.insert(command.end(), script_and_options.begin() + 1, script_and_options.end());
+    same_in_program(command);
   }
 };
 
@@ -253,11 +256,16 @@ TEST_F(ClientLibraries, python_redis) {
 }
 
 TEST_F(ClientLibraries, ioredis) {
-  same_in_node("ioredis.mjs", "ioredis");
+  same_in_node("ioredis", {"ioredis.mjs"});
 }
 
-TEST_F(ClientLibraries, node_redis) {
-  same_in_node("node_redis.mjs", "redis");
+TEST_F(ClientLibraries, node_redis_in_resp2) {
+  same_in_node("redis", {"node_redis.mjs", "2"});
+}
+
+// It begins with CLIENT MAINT_NOTIFICATIONS, which Redis 7.0 does not know: an error, and nothing has changed.
+TEST_F(ClientLibraries, node_redis_in_resp3) {
+  same_in_node("redis", {"node_redis.mjs", "3"});
 }
 
 }  // namespace
