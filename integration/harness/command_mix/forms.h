@@ -31,6 +31,18 @@ enum class DataType : std::uint8_t {
 inline constexpr std::size_t kDataTypes = 10;
 
 std::span<const std::string_view> forms_of(DataType type);
+
+std::span<const std::string_view> string_forms();
+std::span<const std::string_view> list_forms();
+std::span<const std::string_view> hash_forms();
+std::span<const std::string_view> set_forms();
+std::span<const std::string_view> words_forms();
+std::span<const std::string_view> sorted_set_forms();
+std::span<const std::string_view> stream_forms();
+std::span<const std::string_view> bitmap_forms();
+std::span<const std::string_view> hyperloglog_forms();
+std::span<const std::string_view> geo_forms();
+
 std::span<const std::string_view> key_forms();         // of any data type
 std::span<const std::string_view> script_forms();      //
 std::span<const std::string_view> connection_forms();  //
