@@ -63,7 +63,7 @@ std::map<std::string, std::string> state_of(const std::string& line) {
 std::string shown(const std::map<std::string, std::string>& fields) {
   std::string text;
   for (const auto& [name, value] : fields) {
-    text += name + "=" + value + " ";
+    text.append(name).append("=").append(value).append(" ");
   }
   return text;
 }

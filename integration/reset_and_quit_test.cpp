@@ -11,8 +11,13 @@
 namespace cuckooguard::harness {
 namespace {
 
-const std::string kReset = command({"RESET"});
-const std::string kQuit = command({"QUIT"});
+std::string reset() {
+  return command({"RESET"});
+}
+
+std::string quit() {
+  return command({"QUIT"});
+}
 
 class ResetAndQuit : public SideBySide {
  protected:
@@ -39,10 +44,10 @@ TEST_F(ResetAndQuit, reset_ends_every_state) {
       {command({"SELECT", "3"}) + command({"HELLO", "3"}) + command({"WATCH", user(1)}) +
            command({"MULTI"}),
        4},
-      {kReset, 1},
+      {reset(), 1},
   };
   for (const auto& [request, replies] : states) {
-    client_.same(request + kReset + command({"GET", user(77)}) + command({"CLIENT", "GETNAME"}),
+    client_.same(request + reset() + command({"GET", user(77)}) + command({"CLIENT", "GETNAME"}),
                  replies + 3);
     client_.expect_answered();
     client_.same(request, replies);
@@ -53,8 +58,8 @@ TEST_F(ResetAndQuit, reset_ends_every_state) {
 }
 
 TEST_F(ResetAndQuit, reset_within_a_pipeline_is_in_its_place) {
-  client_.same(command({"SELECT", "3"}) + get_absent() + kReset + get_absent() +
-                   command({"SELECT", "4"}) + command({"MULTI"}) + get_absent() + kReset +
+  client_.same(command({"SELECT", "3"}) + get_absent() + reset() + get_absent() +
+                   command({"SELECT", "4"}) + command({"MULTI"}) + get_absent() + reset() +
                    command({"GET", user(1)}),
                9);
   client_.expect_answered();
@@ -69,37 +74,37 @@ TEST_F(ResetAndQuit, reset_takes_no_arguments) {
 }
 
 TEST_F(ResetAndQuit, quit_is_replied_to_and_closes) {
-  for (const std::string& quit : {kQuit,
-                                  command({"quit"}),
-                                  std::string("QUIT\r\n"),
-                                  std::string("quit now\r\n"),
-                                  command({"QUIT", "now"}),
-                                  command({"MULTI"}) + kQuit,
-                                  command({"SUBSCRIBE", "a"}) + kQuit,
-                                  command({"HELLO", "3"}) + kQuit,
-                                  command({"GET", user(1)}) + kQuit + kQuit}) {
-    EXPECT_TRUE(connect().same_until_closed(quit).ends_with(kOk)) << shown(quit);
+  for (const std::string& request : {quit(),
+                                     command({"quit"}),
+                                     std::string("QUIT\r\n"),
+                                     std::string("quit now\r\n"),
+                                     command({"QUIT", "now"}),
+                                     command({"MULTI"}) + quit(),
+                                     command({"SUBSCRIBE", "a"}) + quit(),
+                                     command({"HELLO", "3"}) + quit(),
+                                     command({"GET", user(1)}) + quit() + quit()}) {
+    EXPECT_TRUE(connect().same_until_closed(request).ends_with(kOk)) << shown(request);
   }
   connect().expect_answered();
 }
 
 TEST_F(ResetAndQuit, what_is_behind_quit_does_not_run) {
-  connect().same_until_closed(command({"GET", user(1)}) + kQuit + command({"SET", "behind", "x"}));
+  connect().same_until_closed(command({"GET", user(1)}) + quit() + command({"SET", "behind", "x"}));
   connect().same_until_closed("QUIT\r\nSET behind x\r\n");
-  connect().same_until_closed(kQuit + get_absent() + command({"SET", "behind", "x"}) +
+  connect().same_until_closed(quit() + get_absent() + command({"SET", "behind", "x"}) +
                               get_absent());
-  connect().same_until_closed(command({"MULTI"}) + command({"SET", "behind", "x"}) + kQuit +
+  connect().same_until_closed(command({"MULTI"}) + command({"SET", "behind", "x"}) + quit() +
                               command({"EXEC"}));
   expect_not_run();
 }
 
 TEST_F(ResetAndQuit, what_is_behind_quit_does_not_run_though_no_buffer_holds_it) {
   constexpr std::size_t kCommands = 40'000;  // 1.6 MB
-  std::string many = kQuit;
+  std::string many = quit();
   for (std::size_t i = 0; i < kCommands; ++i) {
     many += command({"SET", "behind", std::to_string(i)});
   }
-  const std::string one = kQuit + command({"SET", "behind", std::string(3'000'000, 'x')});
+  const std::string one = quit() + command({"SET", "behind", std::string(3'000'000, 'x')});
   for (const std::string& request : {many, one}) {
     for (int round = 0; round < 3; ++round) {
       connect().same_until_closed(request);
@@ -115,13 +120,13 @@ TEST_F(ResetAndQuit, what_the_guard_has_answered_before_quit_arrives) {
     request += command({"GET", absent_user(700'000)}) + command({"GET", user(1)});
     expected += absent_reply() + bulk("one");
   }
-  client_.guarded().send(request + kQuit);
+  client_.guarded().send(request + quit());
   EXPECT_EQ(client_.guarded().read_until_closed(), expected + std::string(kOk));
 }
 
 TEST_F(ResetAndQuit, quit_behind_a_command_that_waits_waits_too) {
   for (RawClient* client : {&client_.straight(), &client_.guarded()}) {
-    client->send(command({"BLPOP", "queue", "0"}) + kQuit + command({"SET", "behind", "x"}));
+    client->send(command({"BLPOP", "queue", "0"}) + quit() + command({"SET", "behind", "x"}));
   }
   wait_until_blocked(1);
   tell_both({"RPUSH", "queue", "x"});
@@ -130,7 +135,7 @@ TEST_F(ResetAndQuit, quit_behind_a_command_that_waits_waits_too) {
 }
 
 TEST_F(ResetAndQuit, a_client_that_quits_is_gone_from_redis) {
-  client_.same_until_closed(kQuit);
+  client_.same_until_closed(quit());
   wait_until_both([](const RedisServer& redis) {
     return !redis.call({"CLIENT", "LIST"}).contains("cmd=quit") &&
            !redis.call({"CLIENT", "LIST"}).contains("cmd=get");

@@ -183,6 +183,7 @@ std::string CommandMix::large() {
       return counted({"GET", text});
     case 2: {
       std::vector<std::string> keys;
+      keys.reserve(5000);
       for (std::size_t i = 0; i < 5000; ++i) {
         keys.push_back(user_key());
       }

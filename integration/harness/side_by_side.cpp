@@ -83,7 +83,7 @@ void SideBySide::Connection::close() {
   straight_.close();
 }
 
-SideBySide::SideBySide(ShopSettings settings)
+SideBySide::SideBySide(const ShopSettings& settings)
     : shop_(settings), straight_(settings.redis_arguments, settings.password) {
   shop_.wait_until_it_answers();
   tell_both({"SET", user(1), "one"});

@@ -67,7 +67,7 @@ class SideBySide : public testing::Test {
   };
 
  protected:
-  explicit SideBySide(ShopSettings settings = {});
+  explicit SideBySide(const ShopSettings& settings = {});
   void TearDown() override;
 
   Connection connect();
