@@ -95,48 +95,6 @@ TEST_F(RedisRestart, a_client_that_finishes_sending_gets_all_its_replies) {
   }
 }
 
-TEST_F(RedisRestart, quit_is_answered_and_closes_and_what_is_behind_it_does_not_run) {
-  RawClient client = shop_.client();
-  client.send(command({"GET", absent_user()}) + command({"QUIT"}) +
-              command({"SET", "behind", "quit"}));
-  EXPECT_EQ(client.read_until_closed(), absent_reply() + std::string(kOk));
-  EXPECT_EQ(shop_.redis().call({"EXISTS", "behind"}), ":0\r\n");
-}
-
-TEST_F(RedisRestart, a_client_that_goes_while_blocked_is_not_blocked_in_redis_any_more) {
-  std::vector<RawClient> clients;
-  for (int i = 0; i < 5; ++i) {
-    clients.push_back(shop_.client());
-    clients.back().send(command({"GET", absent_user()}) + command({"BLPOP", "queue", "0"}));
-  }
-  ASSERT_TRUE(blocked_clients_are("5"));
-  clients.clear();
-  EXPECT_TRUE(blocked_clients_are("0"));
-}
-
-TEST_F(RedisRestart, a_client_killed_by_redis_is_closed) {
-  RawClient client = shop_.client();
-  client.call({"CLIENT", "SETNAME", "victim"});
-  const std::string id = client.call({"CLIENT", "ID"});
-  EXPECT_EQ(shop_.redis().call({"CLIENT", "KILL", "ID", id.substr(1, id.size() - 3)}), ":1\r\n");
-  EXPECT_EQ(client.read_until_closed(), "");
-}
-
-TEST_F(RedisRestart, a_connection_has_exactly_one_in_redis_and_nothing_else_on_it) {
-  const auto clients = [this] {
-    return std::stoul(shop_.redis().info("clients", "connected_clients"));
-  };
-  ASSERT_TRUE(eventually([&] { return clients() == 2; })) << "the control connection, and this one";
-  RawClient client = shop_.client();
-  const std::string request = command({"CLIENT", "LIST", "TYPE", "NORMAL"});
-  const std::string list = client.exchange(request, 1);
-  EXPECT_TRUE(list.contains("qbuf=" + std::to_string(request.size()) + " ")) << shown(list);
-  EXPECT_TRUE(list.contains("cmd=client|list")) << shown(list);
-  EXPECT_EQ(clients(), 3U);
-  client.close();
-  EXPECT_TRUE(eventually([&] { return clients() == 2; }));
-}
-
 TEST(Addresses, unix_sockets_on_both_sides) {
   RedisServer* redis = nullptr;
   Shop shop({.on_unix_socket = true});

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/temporary_directory.h"
+
 namespace cuckooguard::harness {
 namespace {
 
@@ -92,6 +94,21 @@ std::optional<int> ChildProcess::exit_code(milliseconds patience) {
   constexpr int kSignalled = 128;
   exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
   return exit_code_;
+}
+
+Ended run_program(std::vector<std::string> command) {
+  return run_program(std::move(command), "/dev/null");
+}
+
+Ended run_program(std::vector<std::string> command, const std::filesystem::path& file) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> with_input{"/bin/sh", "-c", "exec \"$@\" <" + file.string(), "sh"};
+  with_input.insert(with_input.end(), command.begin(), command.end());
+  ChildProcess process(std::move(with_input), {directory / "output", directory / "errors"});
+  const std::optional<int> code = process.exit_code();
+  return {.exit_code = code.value_or(-1),
+          .standard_output = read_whole_file(directory / "output"),
+          .standard_error = read_whole_file(directory / "errors")};
 }
 
 std::size_t memory_bytes(pid_t pid, const std::string& field) {

@@ -39,6 +39,16 @@ class ChildProcess {
   std::optional<int> exit_code_;
 };
 
+// A run that is expected to end by itself.
+struct Ended {
+  int exit_code = -1;  // -1: it did not end in time, and was ended
+  std::string standard_output;
+  std::string standard_error;
+};
+Ended run_program(std::vector<std::string> command);
+// `file` is its standard input.
+Ended run_program(std::vector<std::string> command, const std::filesystem::path& file);
+
 // "VmRSS" or "VmHWM" of /proc/<pid>/status, in bytes.
 std::size_t memory_bytes(pid_t pid, const std::string& field);
 

@@ -1,13 +1,12 @@
 #include "harness/command_mix.h"
 
 #include <algorithm>
+#include <array>
 
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 namespace {
-
-using Form = std::string (*)();
 
 std::string quoted(std::string_view text) {
   return "\"" + std::string(text) + "\"";
@@ -21,10 +20,12 @@ std::string CommandMix::pipeline() {
   const bool calm = choose(2) == 0;
   std::string bytes;
   for (std::size_t left = 1 + choose(kCommandsMax); left > 0; --left) {
-    if (!calm && choose(10) == 0) {
-      bytes += choose(2) == 0 ? transaction() : connection_command();
-    } else {
+    if (calm || choose(10) != 0) {
       bytes += any();
+    } else if (choose(2) == 0) {
+      bytes += transaction();
+    } else {
+      bytes += choose(8) == 0 ? watched_read() : one_of_forms(connection_forms(), any_type());
     }
   }
   return bytes;
@@ -48,30 +49,33 @@ std::vector<std::size_t> CommandMix::cuts(std::size_t size) {
 }
 
 std::string CommandMix::any() {
+  constexpr std::size_t kLargeOnceIn = 12;
   switch (choose(28)) {
     case 0:
     case 1:
-      return string_command();
     case 2:
-      return list_command();
+      return one_of_forms(key_forms(), any_type());
     case 3:
-      return hash_command();
+      return one_of_forms(mistaken_forms(), any_type());
     case 4:
-      return set_command();
     case 5:
-      return sorted_set_command();
-    case 6:
-      return key_command();
-    case 7:
-      return mistake();
-    case 8:
-    case 9:
       return inline_command();
+    case 6:
+    case 7:
+      return one_of_forms(script_forms(), any_type());
+    case 8:
+      return choose(kLargeOnceIn) == 0 ? large() : reply_type();
+    case 9:
     case 10:
     case 11:
-      return script();
     case 12:
-      return choose(8) == 0 ? large() : reply_type();
+    case 13:
+    case 14:
+    case 15:
+    case 16:
+    case 17:
+    case 18:
+      return of_some_type();
     default:
       return read();
   }
@@ -81,144 +85,70 @@ std::string CommandMix::any() {
 std::string CommandMix::read() {
   std::vector<std::string> keys;
   for (std::size_t left = 1 + choose(6); left > 0; --left) {
-    keys.push_back(readable_key());
+    keys.push_back(choose(2) == 0 ? user_key() : readable_key(DataType::string));
   }
+  constexpr std::array<std::string_view, 3> kGets{"GET", "get", "Get"};
+  constexpr std::array<std::string_view, 4> kMany{"MGET", "EXISTS", "mget", "exists"};
   if (choose(3) != 0) {
-    return command({one_of({"GET", "get", "Get"}), keys.front()});
+    return counted({one_of(kGets), keys.front()});
   }
-  std::vector<std::string_view> arguments{one_of({"MGET", "EXISTS", "mget", "exists"})};
+  std::vector<std::string_view> arguments{one_of(kMany)};
   arguments.insert(arguments.end(), keys.begin(), keys.end());
+  ++commands_;
   return command(arguments);
 }
 
-std::string CommandMix::string_command() {
-  const std::string k = key();
-  switch (choose(8)) {
-    case 0:
-      return command({"APPEND", k, value()});
-    case 1:
-      return command({"INCR", k});
-    case 2:
-      return command({"GETRANGE", readable_key(), "0", number()});
-    case 3:
-      return command({"SETRANGE", k, number(), value()});
-    case 4:
-      return command({"MSET", k, value(), key(), value()});
-    case 5:
-      return command({"GETSET", k, value()});
-    case 6:
-      return command({"SET", k, number(), one_of({"NX", "XX", "GET", "BAD"})});
-    default:
-      return command({"SET", k, choose(4) == 0 ? number() : value()});
-  }
+std::string CommandMix::of_some_type() {
+  const auto type = static_cast<DataType>(choose(kDataTypes));
+  return one_of_forms(forms_of(type), type);
 }
 
-std::string CommandMix::list_command() {
-  switch (choose(6)) {
-    case 0:
-      return command({"LPOP", key()});
-    case 1:
-      return command({"LRANGE", readable_key(), "0", "-1"});
-    case 2:
-      return command({"LPOP", readable_key(), number()});
-    case 3:
-      return command({"LLEN", readable_key()});
-    case 4:
-      return command({"BLPOP", "never:pushed", choose(10) == 0 ? "0.001" : "no number"});
-    default:
-      return command({one_of({"LPUSH", "RPUSH"}), key(), value(), number()});
+std::string CommandMix::one_of_forms(std::span<const std::string_view> forms, DataType type) {
+  std::string_view form = one_of(forms);
+  std::vector<std::string> words;
+  while (!form.empty()) {
+    const std::string_view word = form.substr(0, form.find(' '));
+    form.remove_prefix(std::min(form.size(), word.size() + 1));
+    words.push_back(filled_in(word, type));
   }
+  const std::vector<std::string_view> arguments(words.begin(), words.end());
+  ++commands_;
+  return command(arguments);
 }
 
-std::string CommandMix::hash_command() {
-  switch (choose(6)) {
-    case 0:
-      return command({"HGETALL", readable_key()});
-    case 1:
-      return command({"HINCRBYFLOAT", key(), "field 1", "0.5"});
-    case 2:
-      return command({"HDEL", key(), "field " + std::to_string(choose(5))});
-    case 3:
-      return command({"HMGET", readable_key(), "field 1", "field 2", "no such"});
-    default:
-      return command({"HSET", key(), "field " + std::to_string(choose(5)), value()});
+std::string CommandMix::filled_in(std::string_view word, DataType type) {
+  constexpr std::array<std::string_view, 8> kScores{"1", "2.5", "-3", "inf", "1e3", "0", "(1", "7"};
+  constexpr std::size_t kOthersOnceIn = 10;
+  constexpr std::size_t kPrefixBytes = 3;  // "{k}"
+  if (word.size() != kPrefixBytes || word.front() != '{') {
+    return std::string(script_of(word));
   }
-}
-
-// Integers only: Redis keeps them sorted.
-std::string CommandMix::set_command() {
-  switch (choose(5)) {
-    case 0:
-      return command({"SMEMBERS", readable_key()});
-    case 1:
-      return command({"SISMEMBER", readable_key(), number()});
-    case 2:
-      return command({"SCARD", readable_key()});
-    default:
-      return command({"SADD", key(), number(), number()});
+  if (type != DataType::words && choose(kOthersOnceIn) == 0) {
+    type = any_type();
   }
-}
-
-std::string CommandMix::sorted_set_command() {
-  switch (choose(5)) {
-    case 0:
-      return command({"ZRANGE", readable_key(), "0", "-1", "WITHSCORES"});
-    case 1:
-      return command({"ZSCORE", readable_key(), number()});
-    case 2:
-      return command({"ZINCRBY", key(), "1.5", number()});
+  switch (word[1]) {
+    case 'k':
+      return key(type);
+    case 'r':
+      return readable_key(type);
+    case 'a':
+      return "user:" + std::to_string(1'500'000 + choose(3000));
+    case 'n':
+      return number();
+    case 'f':
+      return "f" + std::to_string(choose(10));
+    case 's':
+      return std::string(one_of(kScores));
+    case 'i':
+      return stream_id();
     default:
-      return command({"ZADD", key(), number(), number()});
-  }
-}
-
-std::string CommandMix::key_command() {
-  switch (choose(9)) {
-    case 0:
-      return command({"TYPE", readable_key()});
-    case 1:
-      return command({"TTL", readable_key()});
-    case 2:
-      return command({"EXPIREAT", key(), "4102444800"});
-    case 3:
-      return command({"EXPIRETIME", readable_key()});
-    case 4:
-      return command({"RENAME", key(), key()});
-    case 5:
-      return command({"COPY", readable_key(), key(), "REPLACE"});
-    case 6:
-      return command({"DBSIZE"});
-    case 7:
-      return command({"OBJECT", "ENCODING", readable_key()});
-    default:
-      return command({one_of({"DEL", "UNLINK"}), key(), key()});
-  }
-}
-
-std::string CommandMix::mistake() {
-  switch (choose(9)) {
-    case 0:
-      return command({"GET"});
-    case 1:
-      return command({"GET", readable_key(), readable_key()});
-    case 2:
-      return command({"MGET"});
-    case 3:
-      return command({"EXISTS"});
-    case 4:
-      return command({"NOSUCHCOMMAND", key(), value()});
-    case 5:
-      return command({"INCRBY", key(), "not a number"});
-    case 6:
-      return command({""});
-    case 7:
-      return command({"OBJECT", "NOSUCH", key()});
-    default:
-      return command({"SET", key()});
+      return value();
   }
 }
 
 std::string CommandMix::inline_command() {
+  constexpr std::array<std::string_view, 3> kNames{"GET ", "EXISTS ", "mget "};
+  ++commands_;
   switch (choose(7)) {
     case 0:
       return "\r\n";
@@ -231,46 +161,12 @@ std::string CommandMix::inline_command() {
     case 4:
       return "get " + quoted("\\x75ser:" + number()) + "\n";
     default:
-      return std::string(one_of({"GET ", "EXISTS ", "mget "})) + user_key() + "\r\n";
+      return std::string(one_of(kNames)) + user_key() + "\r\n";
   }
 }
 
-std::string CommandMix::connection_command() {
-  switch (choose(9)) {
-    case 0:
-      return command({"SELECT", one_of({"1", "99", "x"})});
-    case 1:
-    case 2:
-      return command({"SELECT", "0"});
-    case 3:
-      return command({"HELLO", one_of({"2", "3", "4"})});
-    case 4:
-      return command({"CLIENT", "SETNAME", "name" + number()});
-    case 5:
-      return command({"CLIENT", "GETNAME"});
-    case 6:
-      return command({"WATCH", readable_key()}) + read() + command({"UNWATCH"});
-    case 7:
-      return command({"RESET"});
-    default:
-      return command({"PING", value()});
-  }
-}
-
-std::string CommandMix::script() {
-  switch (choose(5)) {
-    case 0:
-      return command({"EVAL", "return redis.call('get', KEYS[1])", "1", readable_key()});
-    case 1:
-      return command({"EVAL", "return {1, 'two', {3, {}}, false, redis.status_reply('ok')}", "0"});
-    case 2:
-      return command(
-          {"EVAL", "redis.setresp(3); return redis.call('hgetall', KEYS[1])", "1", readable_key()});
-    case 3:
-      return command({"EVAL", "return redis.error_reply('MY error')", "0"});
-    default:
-      return command({"EVAL", "return redis.call('set', KEYS[1], ARGV[1])", "1", key(), value()});
-  }
+std::string CommandMix::watched_read() {
+  return counted({"WATCH", readable_key(any_type())}) + read() + counted({"UNWATCH"});
 }
 
 // Commands above 64 KiB are streamed through; replies of any length are.
@@ -278,86 +174,104 @@ std::string CommandMix::large() {
   const std::string text(std::size_t{60} * 1024 + choose(std::size_t{300} * 1024),
                          static_cast<char>('a' + choose(26)));
   const std::string k = "plain:large" + number();
+  const DataType type = any_type();
   switch (choose(4)) {
     case 0:
-      return command({"MSET", key(), "small", k, text, key(), "behind"}) + command({"GET", k});
+      return counted({"MSET", key(type), "small", k, text, key(type), "behind"}) +
+             counted({"GET", k});
     case 1:
-      return command({"GET", text});
+      return counted({"GET", text});
     case 2: {
       std::vector<std::string> keys;
+      keys.reserve(5000);
       for (std::size_t i = 0; i < 5000; ++i) {
         keys.push_back(user_key());
       }
       std::vector<std::string_view> arguments{"MGET"};
       arguments.insert(arguments.end(), keys.begin(), keys.end());
+      ++commands_;
       return command(arguments);
     }
     default:
-      return command({"SET", k, text}) + command({"GET", k}) + command({"STRLEN", k});
+      return counted({"SET", k, text}) + counted({"GET", k}) + counted({"STRLEN", k});
   }
 }
 
 std::string CommandMix::transaction() {
-  std::string bytes = choose(3) == 0 ? command({"WATCH", readable_key()}) : std::string();
-  bytes += command({"MULTI"});
+  std::string bytes =
+      choose(3) == 0 ? counted({"WATCH", readable_key(DataType::string)}) : std::string();
+  bytes += counted({"MULTI"});
   for (std::size_t left = choose(6); left > 0; --left) {
-    bytes += choose(3) == 0 ? string_command() : read();
+    bytes += choose(2) == 0 ? of_some_type() : read();
   }
   if (choose(8) == 0) {
-    bytes += mistake();
+    bytes += one_of_forms(mistaken_forms(), DataType::string);
   }
-  return bytes + command({choose(4) == 0 ? "DISCARD" : "EXEC"}) + command({"UNWATCH"});
+  return bytes + counted({choose(4) == 0 ? "DISCARD" : "EXEC"}) + counted({"UNWATCH"});
 }
 
 // Not "push": with it Redis gives a push and no reply.
 std::string CommandMix::reply_type() {
-  return command({"DEBUG",
-                  "PROTOCOL",
-                  one_of({"string",
-                          "integer",
-                          "double",
-                          "null",
-                          "array",
-                          "set",
-                          "map",
-                          "attrib",
-                          "verbatim",
-                          "true",
-                          "false",
-                          "bignum"})});
+  constexpr std::array<std::string_view, 12> kTypes{"string",
+                                                    "integer",
+                                                    "double",
+                                                    "null",
+                                                    "array",
+                                                    "set",
+                                                    "map",
+                                                    "attrib",
+                                                    "true",
+                                                    "false",
+                                                    "verbatim",
+                                                    "bignum"};
+  return counted({"DEBUG", "PROTOCOL", one_of(kTypes)});
+}
+
+// Not words: their order is each Redis's own, and so must not come into another type's keys.
+DataType CommandMix::any_type() {
+  return static_cast<DataType>(choose(static_cast<std::size_t>(DataType::words)));
 }
 
 std::string CommandMix::user_key() {
-  return "user:" + std::to_string(choose(3) == 0 ? 1 + choose(30) : 1'000'000 + choose(3000));
+  return "user:" + std::to_string(choose(3) == 0 ? 1 + choose(180) : 1'000'000 + choose(3000));
 }
 
-std::string CommandMix::key() {
+std::string CommandMix::key(DataType type) {
+  const auto number = static_cast<std::size_t>(type);
   switch (choose(6)) {
     case 0:
-      return "user:" + std::to_string(2'000'000 + choose(10));
+      return "user:" + std::to_string(2'000'000 + number * 10 + choose(5));
     case 1:
-      return "plain:" + number();
+      return "plain:" + std::to_string(number) + ":" + std::to_string(choose(5));
     case 2:
-      return std::string("bin\0\r\n:", 7) + static_cast<char>(choose(256));
+      return std::string("bin\0\r\n:", 7) + static_cast<char>(250 - number);
     case 3:
-      return choose(2) == 0 ? "tag:red" : "tag:written" + std::to_string(choose(3));
+      return "tag:" + (number == 0 ? "red" : "written" + std::to_string(number));
     default:
-      return "user:" + std::to_string(1 + choose(30));
+      return "user:" + std::to_string(1 + number * 20 + choose(10));
   }
 }
 
-std::string CommandMix::readable_key() {
-  switch (choose(6)) {
+std::string CommandMix::readable_key(DataType type) {
+  constexpr std::array<std::string_view, 7> kOdd{
+      "tag:blue", "tag:", "tag:a:b", "user:", "user:01", "user:-1", "user:x"};
+  switch (choose(12)) {
     case 0:
     case 1:
     case 2:
-      return user_key();
     case 3:
-      return std::string(
-          one_of({"tag:blue", "tag:", "tag:a:b", "user:", "user:01", "user:-1", "user:x"}));
+      return "user:" + std::to_string(1'000'000 + choose(3000));
+    case 4:
+      return std::string(one_of(kOdd));
     default:
-      return key();
+      return key(type);
   }
+}
+
+// Mostly the next one: a stream takes only growing ids.
+std::string CommandMix::stream_id() {
+  const std::size_t id = choose(5) < 3 ? ++last_stream_id_ : choose(last_stream_id_ + 1);
+  return std::to_string(id) + "-" + std::to_string(choose(2));
 }
 
 std::string CommandMix::value() {
@@ -366,6 +280,11 @@ std::string CommandMix::value() {
     byte = static_cast<char>(choose(256));
   }
   return text;
+}
+
+std::string CommandMix::counted(std::initializer_list<std::string_view> arguments) {
+  ++commands_;
+  return command(arguments);
 }
 
 }  // namespace cuckooguard::harness

@@ -3,17 +3,21 @@
 //
 // Nothing that makes the guard relay a connection unread (CLIENT REPLY, MONITOR ...): it learns no written keys there.
 //
-// Keys: `user:` ids 1 to 1000 (rows), ids from 1,000,000 on (absent; seldom written), ids from 2,000,000 on (no rows, but
-// often written), `tag:` names, unguarded keys, binary ones.
+// Keys: `user:` ids 1 to 1000 (rows), ids from 1,000,000 on (absent; never written), ids from 2,000,000 on (no rows, but
+// often written), `tag:` names, unguarded keys, binary ones. Each data type has keys of its own, and sometimes takes
+// another's. The commands are forms: command_mix/forms.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/command_mix/forms.h"
 
 namespace cuckooguard::harness {
 
@@ -24,40 +28,45 @@ class CommandMix {
   // Some commands, whole. Ends outside of MULTI and with replies on.
   std::string pipeline();
 
+  // How many there have been.
+  std::size_t commands() const { return commands_; }
+
   // Ascending offsets into something of this size: none, a few, or one every few bytes.
   std::vector<std::size_t> cuts(std::size_t size);
-
-  // Uniform in [0, below).
-  std::size_t choose(std::size_t below) { return random_() % below; }
 
  private:
   std::string any();
   std::string read();
-  std::string string_command();
-  std::string list_command();
-  std::string hash_command();
-  std::string set_command();
-  std::string sorted_set_command();
-  std::string key_command();
-  std::string mistake();
+  std::string of_some_type();
   std::string inline_command();
-  std::string connection_command();
-  std::string script();
+  std::string watched_read();
   std::string large();
   std::string transaction();
   std::string reply_type();
 
-  std::string user_key();      // of a row, or absent
-  std::string key();           // to write
-  std::string readable_key();  // to read: absent ones, too
+  // One of the forms, filled in.
+  std::string one_of_forms(std::span<const std::string_view> forms, DataType type);
+  std::string filled_in(std::string_view word, DataType type);
+
+  DataType any_type();
+  std::string user_key();                   // of a row, or absent
+  std::string key(DataType type);           // to write
+  std::string readable_key(DataType type);  // to read: absent ones, too
+  std::string stream_id();
   std::string value();
   std::string number() { return std::to_string(choose(50)); }
-  template <std::size_t n>
-  std::string_view one_of(const std::string_view (&choices)[n]) {
-    return choices[choose(n)];
+
+  std::string counted(std::initializer_list<std::string_view> arguments);
+
+  // Uniform in [0, below).
+  std::size_t choose(std::size_t below) { return random_() % below; }
+  std::string_view one_of(std::span<const std::string_view> choices) {
+    return choices[choose(choices.size())];
   }
 
   std::mt19937 random_;
+  std::size_t commands_ = 0;
+  std::size_t last_stream_id_ = 0;
 };
 
 }  // namespace cuckooguard::harness

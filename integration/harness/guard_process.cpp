@@ -76,13 +76,8 @@ std::string guard_binary() {
 }
 
 Ended run_guard(std::vector<std::string> arguments) {
-  const TemporaryDirectory directory;
   arguments.insert(arguments.begin(), guard_binary());
-  ChildProcess process(std::move(arguments), {directory / "output", directory / "errors"});
-  const std::optional<int> code = process.exit_code();
-  return {.exit_code = code.value_or(-1),
-          .standard_output = read_whole_file(directory / "output"),
-          .standard_error = read_whole_file(directory / "errors")};
+  return run_program(std::move(arguments));
 }
 
 }  // namespace cuckooguard::harness

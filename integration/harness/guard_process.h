@@ -61,13 +61,7 @@ class GuardProcess {
   std::unique_ptr<ChildProcess> process_;
 };
 
-// A run that is expected to end by itself.
-struct Ended {
-  int exit_code = -1;  // -1: it did not end
-  std::string standard_output;
-  std::string standard_error;
-};
 std::string guard_binary();
-Ended run_guard(std::vector<std::string> arguments);
+Ended run_guard(std::vector<std::string> arguments);  // that is expected to end by itself
 
 }  // namespace cuckooguard::harness
