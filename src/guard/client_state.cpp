@@ -73,7 +73,7 @@ void ClientState::accepted(const StateChange& change) {
       break;  // confirmed() has heard of each
     case ChangeKind::server:
       break;
-    case ChangeKind::queued:
+    case ChangeKind::unknown:
     case ChangeKind::unclear:
       set(kUncertain, true);
       break;
@@ -93,9 +93,6 @@ void ClientState::refused(const StateChange& change) {
     case ChangeKind::unclear:
       set(kUncertain, true);
       break;
-    case ChangeKind::end_multi:
-      // A refused EXEC has ended MULTI in Redis 7 (-EXECABORT), in older releases not always: nothing is answered
-      // until an EXEC or DISCARD is accepted.
     default:
       break;
   }

@@ -53,7 +53,7 @@ enum class KeyShape : std::uint8_t {
 
 // The reads that are answered.
 constexpr bool may_be_answered(Role role) {
-  return role >= Role::get && role <= Role::exists;
+  return role >= Role::read && role <= Role::exists;
 }
 
 constexpr bool changes_connection(Role role) {

@@ -52,7 +52,6 @@ struct GuardCounters {
   Counter unguarded_keys;
   // Reads that were forwarded without a look at their keys, and why.
   Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
-  Counter unlisted_reads;     // Redis does not have the command under this name
   Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
   Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known
   Counter no_room_reads;      // the session could not have held the answer

@@ -264,8 +264,7 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
   }
   // A change whose outcome could not be seen, or confirmations that would come at another time.
   if (client.is_silent() || (change->kind == ChangeKind::subscribe && !client.can_subscribe())) {
-    client.become_transparent();
-    return {.action = Action::transparent};
+    return change_unseen(*change, client);
   }
   change_ = *std::move(change);
   if (change_.kind == ChangeKind::end_multi && client.has_queued_for_all()) {
@@ -275,6 +274,16 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
     client.tell(parts_.facts);
   }
   return {.change = &change_};
+}
+
+// Nobody will see its reply. What it may change for all clients is in doubt until the connection ends.
+Decision Guard::change_unseen(const StateChange& change, ClientState& client) {
+  if (change.for_all_clients) {
+    client.tell(parts_.facts);
+    client.sent(change);
+  }
+  client.become_transparent();
+  return {.action = Action::transparent};
 }
 
 void Guard::learn(const Command& command, Arguments arguments, TimePoint now) {
@@ -318,11 +327,7 @@ Decision Guard::stream(const resp::Scan& chunk,
       return {.action = Action::transparent};
     }
     if (begun.role == Role::server) {
-      // Nobody will see its reply: what it may change is in doubt until the connection ends.
-      client.tell(parts_.facts);
-      client.sent({.kind = ChangeKind::server, .for_all_clients = true});
-      client.become_transparent();
-      return {.action = Action::transparent};
+      return change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client);
     }
     client.set_streamed(&find_command(begun.name));  // a learned one may be gone at the next chunk
   }

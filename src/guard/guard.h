@@ -133,6 +133,8 @@ class Guard {
   bool are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
   Decision decide_change(const Command& command, Arguments arguments, ClientState& client);
 
+  Decision change_unseen(const StateChange& change, ClientState& client);
+
   void learn(const Command& command, Arguments arguments, TimePoint now);
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
 

@@ -42,7 +42,7 @@ StateChange hello_of(Arguments arguments) {
   if (arguments[1] == "3") {
     change.version = resp::Version::resp3;
   } else if (arguments[1] != "2") {
-    return {.kind = ChangeKind::unclear};
+    return {.kind = ChangeKind::unknown};  // Redis looks at the version before all else
   }
   std::size_t at = 2;
   while (at < arguments.size()) {
@@ -81,24 +81,24 @@ std::optional<StateChange> tracking_of(const Command& command, Arguments argumen
   return StateChange{.kind = ChangeKind::unclear};
 }
 
-// Subcommands of CLIENT that are answered once. Not REPLY, and none that the guard has not heard of.
-constexpr std::array<std::string_view, 17> kOneReplyClient = {"id",
-                                                              "info",
-                                                              "list",
-                                                              "getname",
-                                                              "setname",
-                                                              "setinfo",
-                                                              "kill",
-                                                              "pause",
-                                                              "help",
-                                                              "unpause",
-                                                              "unblock",
-                                                              "getredir",
-                                                              "trackinginfo",
-                                                              "no-evict",
-                                                              "no-touch",
-                                                              "tracking",
-                                                              "caching"};
+// Subcommands of CLIENT that are answered once, and leave the connection as it is, but for TRACKING. Not REPLY.
+constexpr std::array<std::string_view, 17> kKnownClient = {"id",
+                                                           "info",
+                                                           "list",
+                                                           "getname",
+                                                           "setname",
+                                                           "setinfo",
+                                                           "kill",
+                                                           "pause",
+                                                           "help",
+                                                           "unpause",
+                                                           "unblock",
+                                                           "getredir",
+                                                           "trackinginfo",
+                                                           "no-evict",
+                                                           "no-touch",
+                                                           "tracking",
+                                                           "caching"};
 
 // What only asks. Any other subcommand of ACL and CONFIG, also one that the guard has not heard of, may change who may
 // do what: SETUSER, DELUSER, LOAD; SET requirepass, SET aclfile.
@@ -119,6 +119,11 @@ constexpr std::array<std::string_view, 13> kHarmlessServer = {"whoami",
 bool is_any_of(std::string_view argument, std::span<const std::string_view> words) {
   return std::ranges::any_of(words,
                              [argument](std::string_view word) { return is_word(argument, word); });
+}
+
+// Redis refuses CLIENT alone.
+bool is_known_client(Arguments arguments) {
+  return arguments.size() > 1 && is_any_of(arguments[1], kKnownClient);
 }
 
 // CLIENT PAUSE ms [WRITE|ALL]: what is paused for writes alone still answers reads.
@@ -167,6 +172,10 @@ std::optional<StateChange> state_change_of(const Command& command,
         change = *tracking;
         break;
       }
+      if (command.role == Role::client && !is_known_client(arguments)) {
+        change = {.kind = ChangeKind::unknown};
+        break;
+      }
       return std::nullopt;
     default:
       return std::nullopt;
@@ -175,7 +184,7 @@ std::optional<StateChange> state_change_of(const Command& command,
     // MULTI itself may be refused, and then HELLO, too, after its AUTH has been taken: not even a refusal says that
     // nothing has changed.
     const bool may_be_half_done = change.kind == ChangeKind::hello && change.authenticates;
-    return StateChange{.kind = may_be_half_done ? ChangeKind::unclear : ChangeKind::queued};
+    return StateChange{.kind = may_be_half_done ? ChangeKind::unclear : ChangeKind::unknown};
   }
   return change;
 }
@@ -212,7 +221,7 @@ bool makes_transparent(const Command& command, Arguments arguments) {
     case Role::transparent:
       return true;
     case Role::client:
-      return arguments.size() > 1 && !is_any_of(arguments[1], kOneReplyClient);
+      return reply_mode_of(command, arguments).has_value();
     case Role::script:
       return arguments.size() > 1 && is_word(arguments[1], "debug");
     default:
@@ -221,11 +230,14 @@ bool makes_transparent(const Command& command, Arguments arguments) {
 }
 
 bool may_change_connection(const Command& command, Arguments arguments) {
-  const bool has_subcommands = command.role == Role::client || command.role == Role::script;
-  const bool tracks =
-      command.role == Role::client && arguments.size() > 1 && is_word(arguments[1], "tracking");
-  return changes_connection(command.role) || makes_transparent(command, arguments) || tracks ||
-         (has_subcommands && arguments.size() < 2);
+  switch (command.role) {
+    case Role::client:
+      return !is_known_client(arguments) || is_word(arguments[1], "tracking");
+    case Role::script:
+      return arguments.size() < 2 || makes_transparent(command, arguments);
+    default:
+      return changes_connection(command.role) || makes_transparent(command, arguments);
+  }
 }
 
 }  // namespace cuckooguard::guard

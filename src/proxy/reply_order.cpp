@@ -197,7 +197,11 @@ void ReplyOrder::on_confirmation(const guard::PubSubFrame& frame) {
 }
 
 void ReplyOrder::end_observed(char type) {
-  state_->replied(changes_[change_head_], type);
+  const guard::StateChange& change = changes_[change_head_];
+  // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran; any other error of EXEC has not.
+  const bool is_aborted = type == '-' && change.kind == guard::ChangeKind::end_multi &&
+                          ends_.head().starts_with("-EXECABORT ");
+  state_->replied(change, is_aborted ? '*' : type);
   ++change_head_;
   forget_consumed(changes_, change_head_);
   pop();

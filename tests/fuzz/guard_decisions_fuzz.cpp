@@ -355,6 +355,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   static GuardedShop shop;
   // What the last run has left in the overlays has expired.
   shop.now += std::chrono::minutes(10);
+  shop.client.ended();
   shop.client = ClientState();
   shop.facts.publish_users(shop.facts.epoch(),
                            {.unrestricted = {"default"}, .default_needs_no_password = true});

@@ -79,7 +79,7 @@ TEST_F(ClientStateTest, a_refused_change_changes_nothing) {
     run(client, hello3(), refused);
     run(client, plain(ChangeKind::multi), refused);
     run(client, plain(ChangeKind::watch), refused);
-    run(client, plain(ChangeKind::queued), refused);
+    run(client, plain(ChangeKind::unknown), refused);
     EXPECT_TRUE(client.is_settled());
     EXPECT_EQ(client.db(), 0);
     EXPECT_EQ(client.version(), Version::resp2);
@@ -176,7 +176,7 @@ TEST_F(ClientStateTest, watch_lasts_until_unwatch_or_the_end_of_multi) {
 }
 
 TEST_F(ClientStateTest, a_change_accepted_inside_multi_leaves_nothing_certain_until_reset) {
-  run(client, plain(ChangeKind::queued), '+');
+  run(client, plain(ChangeKind::unknown), '+');
   EXPECT_FALSE(client.is_settled());
   run(client, select(0), '+');
   run(client, plain(ChangeKind::end_multi), '*');

@@ -77,16 +77,16 @@ TEST(StateChange, a_hello_that_redis_should_refuse_is_unclear) {
 }
 
 TEST(StateChange, what_multi_may_queue_does_not_take_effect_with_its_reply) {
-  EXPECT_EQ(read({"SELECT", "1"}, true)->kind, ChangeKind::queued);
-  EXPECT_EQ(read({"AUTH", "secret"}, true)->kind, ChangeKind::queued);
-  EXPECT_EQ(read({"HELLO", "3"}, true)->kind, ChangeKind::queued);
+  EXPECT_EQ(read({"SELECT", "1"}, true)->kind, ChangeKind::unknown);
+  EXPECT_EQ(read({"AUTH", "secret"}, true)->kind, ChangeKind::unknown);
+  EXPECT_EQ(read({"HELLO", "3"}, true)->kind, ChangeKind::unknown);
   EXPECT_EQ(read({"AUTH"}, true)->kind, ChangeKind::unclear);
 }
 
 // Redis 7.0: "MULTI x", "HELLO 3 AUTH reader word SETNAME 'a b'" in one pipeline: two errors, and the user is reader.
 TEST(StateChange, hello_with_auth_behind_multi_is_unclear_since_its_refusal_says_nothing) {
   EXPECT_EQ(read({"HELLO", "3", "AUTH", "reader", "word"}, true)->kind, ChangeKind::unclear);
-  EXPECT_EQ(read({"HELLO", "3", "SETNAME", "n"}, true)->kind, ChangeKind::queued);
+  EXPECT_EQ(read({"HELLO", "3", "SETNAME", "n"}, true)->kind, ChangeKind::unknown);
 }
 
 TEST(StateChange, the_frame_of_a_transaction_is_never_queued) {

@@ -218,6 +218,22 @@ TEST(ReplyOrder, an_observed_reply_is_settled_by_its_last_byte_and_not_by_its_fi
   EXPECT_TRUE(chain.state.is_settled());
 }
 
+TEST(ReplyOrder, an_aborted_exec_has_ended_multi_and_a_refused_one_has_not) {
+  const guard::StateChange multi{.kind = guard::ChangeKind::multi};
+  const guard::StateChange exec{.kind = guard::ChangeKind::end_multi};
+  for (const auto& [error, is_settled] : {std::pair{"-EXECABORT Transaction discarded\r\n", true},
+                                          std::pair{"-ERR wrong number of arguments\r\n", false}}) {
+    Chain chain;
+    chain.state.sent(multi);
+    chain.order.expect_observed_reply(multi);
+    chain.state.sent(exec);
+    chain.order.expect_observed_reply(exec);
+    EXPECT_TRUE(chain.order.relay("+OK\r\n"));
+    EXPECT_TRUE(chain.order.relay(error));
+    EXPECT_EQ(chain.state.is_settled(), is_settled) << error;
+  }
+}
+
 TEST(ReplyOrder, a_push_is_not_the_reply_that_is_observed) {
   Chain chain;
   chain.state.sent(hello3());
