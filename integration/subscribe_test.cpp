@@ -81,8 +81,9 @@ TEST_F(Subscribe, guarding_resumes_after_leaving_what_was_never_joined) {
 }
 
 TEST_F(Subscribe, guarding_resumes_after_the_last_channel_is_left) {
-  client_.same(command({"SUBSCRIBE", "a", "b"}) + command({"PSUBSCRIBE", "c*"}), 3);
-  client_.same(command({"UNSUBSCRIBE"}), 2);
+  // Redis leaves several in the order of a hash table that it has seeded at random.
+  client_.same(command({"SUBSCRIBE", "a"}) + command({"PSUBSCRIBE", "c*"}), 2);
+  client_.same(command({"UNSUBSCRIBE"}), 1);
   client_.same(get_absent(), 1);  // the pattern is still there
   client_.same({"PUNSUBSCRIBE", "c*"});
   client_.expect_answered();
@@ -100,7 +101,8 @@ TEST_F(Subscribe, guarding_resumes_after_the_last_channel_is_left_in_resp3) {
   client_.same(command({"SUBSCRIBE", "a", "b"}), 2);
   publish("a", "text");
   client_.same({}, 1);
-  client_.same(command({"UNSUBSCRIBE"}), 2);
+  client_.same(command({"UNSUBSCRIBE", "b"}), 1);
+  client_.same(command({"UNSUBSCRIBE"}), 1);
   client_.same({"PING"});
   client_.expect_answered();
 }

@@ -55,6 +55,7 @@ class ClientState {
   // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one included.
   void set_reply_mode(ReplyMode mode);
   bool next_has_reply();
+  bool has_replies_off() const { return silence_ == Silence::off; }
   bool is_silent() const { return silence_ != Silence::none; }
 
   // db(), version() and the user are what Redis holds for the next command, and it would run that

@@ -262,6 +262,10 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
   if (!change) {
     return {};
   }
+  if (change->kind == ChangeKind::reset && client.has_replies_off() && arguments.size() == 1 &&
+      may_do_anything(client)) {
+    client.set_reply_mode(ReplyMode::on);  // RESET does so before it replies
+  }
   // A change whose outcome could not be seen, or confirmations that would come at another time.
   if (client.is_silent() || (change->kind == ChangeKind::subscribe && !client.can_subscribe())) {
     return change_unseen(*change, client);

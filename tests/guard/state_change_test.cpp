@@ -63,15 +63,22 @@ TEST(StateChange, hello_names_a_version_and_perhaps_a_user) {
   EXPECT_EQ(read({"HELLO", "3", "AUTH", "a", "x", "AUTH", "b", "y"})->user, "b") << "as in Redis";
 }
 
-TEST(StateChange, a_hello_that_redis_should_refuse_is_unclear) {
+// Redis looks at the version first, so its refusal says that nothing has changed.
+TEST(StateChange, a_hello_of_another_version_changes_nothing_unless_redis_takes_it) {
   for (const Words& arguments : std::vector<Words>{{"HELLO", "4"},
                                                    {"HELLO", ""},
                                                    {"HELLO", "03"},
-                                                   {"HELLO", "3", "AUTH"},
+                                                   {"HELLO", "4", "AUTH", "a", "b"},
+                                                   {"HELLO", "AUTH", "a", "b"}}) {
+    EXPECT_EQ(read(arguments)->kind, ChangeKind::unknown) << testing::PrintToString(arguments);
+  }
+}
+
+TEST(StateChange, a_hello_with_options_that_redis_should_refuse_is_unclear) {
+  for (const Words& arguments : std::vector<Words>{{"HELLO", "3", "AUTH"},
                                                    {"HELLO", "3", "AUTH", "alice"},
                                                    {"HELLO", "3", "SETNAME"},
-                                                   {"HELLO", "3", "AUTH", "a", "b", "x"},
-                                                   {"HELLO", "AUTH", "a", "b"}}) {
+                                                   {"HELLO", "3", "AUTH", "a", "b", "x"}}) {
     EXPECT_EQ(read(arguments)->kind, ChangeKind::unclear) << testing::PrintToString(arguments);
   }
 }
@@ -101,9 +108,16 @@ TEST(StateChange, the_frame_of_a_transaction_is_never_queued) {
 }
 
 TEST(StateChange, other_commands_change_nothing) {
-  for (const std::string_view name : {"GET", "SET", "PING", "CLIENT", "SCRIPT", "JSON.GET"}) {
+  for (const std::string_view name : {"GET", "SET", "PING", "SCRIPT", "JSON.GET"}) {
     EXPECT_FALSE(read({name, "x"})) << name;
   }
+  EXPECT_FALSE(read({"CLIENT", "ID"}));
+  EXPECT_FALSE(read({"client", "setname", "x"}));
+}
+
+TEST(StateChange, a_subcommand_of_client_that_nobody_knows_may_change_anything) {
+  EXPECT_EQ(read({"CLIENT", "NOSUCH"})->kind, ChangeKind::unknown);
+  EXPECT_EQ(read({"CLIENT"})->kind, ChangeKind::unknown);
 }
 
 }  // namespace

@@ -22,25 +22,36 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
   return std::ranges::find(names, name) != names.end();
 }
 
-// From here on one command is not one reply, or the bytes are not commands.
-bool ends_counting(const Words& words) {
+// CLIENT REPLY's ON, OFF or SKIP in lower case; empty for other commands.
+std::string reply_mode(const Words& words) {
+  const bool is_it = words.size() == 3 && lower(words[0]) == "client" && lower(words[1]) == "reply";
+  return is_it ? lower(words[2]) : std::string{};
+}
+
+// From here on the proxy may follow or may stop looking: it depends on what the connection is.
+bool may_end_reading(const Words& words) {
+  return words.empty() || !reply_mode(words).empty() ||
+         is_one_of(lower(words[0]), {"subscribe", "unsubscribe", "quit"});
+}
+
+// These change what the connection is once Redis has replied. Not CLIENT REPLY: it holds from where it stands.
+bool is_change(const Words& words) {
   if (words.empty()) {
     return true;
   }
   const std::string name = lower(words[0]);
-  return is_one_of(name, {"subscribe", "quit"}) ||
-         (name == "client" && words.size() > 1 && lower(words[1]) != "setname");
-}
-
-// These change what the connection is.
-bool is_change(const Words& words) {
-  if (ends_counting(words)) {
-    return true;
-  }
-  const std::string name = lower(words[0]);
-  return (name == "hello" && words.size() > 1) ||
-         is_one_of(name,
-                   {"select", "auth", "multi", "exec", "discard", "watch", "unwatch", "reset"});
+  return (name == "hello" && words.size() > 1) || is_one_of(name,
+                                                            {"select",
+                                                             "auth",
+                                                             "multi",
+                                                             "exec",
+                                                             "discard",
+                                                             "watch",
+                                                             "unwatch",
+                                                             "reset",
+                                                             "subscribe",
+                                                             "unsubscribe",
+                                                             "quit"});
 }
 
 std::string printable(std::string_view bytes) {
@@ -94,16 +105,32 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
   words_in_flight_ += words.size() + 2;
   if (is_answerable_read(words)) {
     decide_read(entry);
-    return;
-  }
-  entry.why_not = "it is no read";
-  if (!is_change(words)) {
+  } else {
+    entry.why_not = "it is no read";
     note_write(entry);
-    return;
   }
-  change_ = Change{.command = command};
-  // With too much in flight it cannot remember one more change.
-  is_unread_ = is_unread_ || ends_counting(words) || words_in_flight_ >= world_.inflight_per_client;
+  if (is_change(words)) {
+    change_ = Change{.command = command};
+    // With too much in flight it cannot remember one more change, nor see one that has no reply.
+    is_unread_ =
+        is_unread_ || silence_ != Silence::none || words_in_flight_ >= world_.inflight_per_client;
+  }
+  is_unread_ = is_unread_ || may_end_reading(words);
+  pass_silence(words);
+}
+
+// CLIENT REPLY holds for what stands behind it, SKIP for one command. Where Redis does not take it (inside MULTI,
+// without AUTH) the proxy has stopped looking and answers nothing.
+void Ledger::pass_silence(const Words& words) {
+  const std::string mode = reply_mode(words);
+  if (mode == "off") {
+    silence_ = Silence::off;
+  } else if (mode == "skip" && silence_ != Silence::off) {
+    silence_ = Silence::next;
+  } else if (mode == "on" || silence_ == Silence::next ||
+             (words.size() == 1 && lower(words[0]) == "reset")) {
+    silence_ = Silence::none;
+  }
 }
 
 void Ledger::decide_read(Entry& entry) const {
@@ -128,8 +155,11 @@ const char* Ledger::why_not_now() const {
   if (standing_.watching) {
     return "the client watches keys";
   }
-  if (standing_.odd) {
-    return "the client is subscribed or has switched replies off";
+  if (standing_.subscribed) {
+    return "the client is subscribed";
+  }
+  if (silence_ != Silence::none) {
+    return "the client has switched replies off";
   }
   if (!standing_.authenticated) {
     return "the client has not authenticated";
@@ -140,8 +170,11 @@ const char* Ledger::why_not_now() const {
 // Keys of writes are learned as they pass by, whatever Redis says to the write.
 void Ledger::note_write(const Entry& entry) const {
   const Words& words = entry.sent.words;
+  if (is_unread_ || words.size() < 2) {
+    return;
+  }
   const std::string name = lower(words[0]);
-  if (is_unread_ || words.size() < 2 || !is_one_of(name, {"set", "incr", "append", "del"})) {
+  if (!is_one_of(name, {"set", "incr", "append", "del"})) {
     return;
   }
   // A large command is learned from while it passes.

@@ -88,6 +88,8 @@ class Ledger {
     std::string bytes;
     std::optional<std::uint64_t> command{};  // absent: a push
   };
+  // Of the next command to be decided.
+  enum class Silence : std::uint8_t { none, next, off };
   struct Change {
     std::uint64_t command = 0;
     bool is_done = false;
@@ -96,6 +98,7 @@ class Ledger {
 
   Entry& entry(std::uint64_t command) { return commands_[command - first_]; }
   void decide(Entry& entry, std::uint64_t command);
+  void pass_silence(const std::vector<std::string>& words);
   void decide_read(Entry& entry) const;
   void note_write(const Entry& entry) const;
   const char* why_not_now() const;
@@ -125,6 +128,7 @@ class Ledger {
   bool expects_push_ = false;
   Standing standing_;  // after the last change that is done
   std::optional<Change> change_;
+  Silence silence_ = Silence::none;
   bool is_unread_ = false;  // the proxy may have stopped looking at this client's commands
 };
 

@@ -55,6 +55,7 @@ const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands()
       {"reset", {.run = &Self::reset, .arity = 1, .runs_in_multi = true, .needs_no_auth = true}},
       {"client", {.run = &Self::client, .arity = -2}},
       {"subscribe", {.run = &Self::subscribe, .arity = -2}},
+      {"unsubscribe", {.run = &Self::unsubscribe, .arity = -2}},
       {"quit", {.run = &Self::quit, .arity = -1, .runs_in_multi = true, .needs_no_auth = true}},
   };
   return table;
@@ -140,7 +141,7 @@ std::string RedisConnection::ping(const Words& words) {
   if (words.size() > 2) {
     return error("ERR wrong number of arguments for 'ping' command");
   }
-  if (channels_ > 0 && standing_.version == 2) {
+  if (is_bound_to_channels()) {
     return header('*', 2) + bulk("pong") + bulk(words.size() > 1 ? words[1] : "");
   }
   return words.size() > 1 ? bulk(words[1]) : simple("PONG");
@@ -295,7 +296,7 @@ std::string RedisConnection::reset(const Words&) {
   forget_watches();
   standing_ = {};
   standing_.authenticated = store_.users.at("default").password.empty();
-  channels_ = 0;
+  channels_.clear();
   replies_off_ = false;
   return simple("RESET");
 }
@@ -307,22 +308,34 @@ std::string RedisConnection::client(const Words& words) {
   if (words.size() != 3 || !is_word(words[1], "REPLY")) {
     return error("ERR unknown subcommand '" + words[1] + "'. Try CLIENT HELP.");
   }
-  standing_.odd = true;  // for good: a guard that once lost count does not count again
   if (is_word(words[2], "SKIP")) {
     skip_ = replies_off_ ? 0 : 2;
   } else {
     replies_off_ = is_word(words[2], "OFF");
+    skip_ = 0;
   }
   return kOk;
 }
 
+std::string RedisConnection::confirmation(const char* verb, const std::string& channel) const {
+  return header(standing_.version == 3 ? '>' : '*', 3) + bulk(verb) + bulk(channel) +
+         integer(static_cast<long long>(channels_.size()));
+}
+
 std::string RedisConnection::subscribe(const Words& words) {
-  standing_.odd = true;
   std::string reply;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    ++channels_;
-    reply += header(standing_.version == 3 ? '>' : '*', 3) + bulk("subscribe") + bulk(words[i]) +
-             integer(static_cast<long long>(channels_));
+    channels_.insert(words[i]);
+    reply += confirmation("subscribe", words[i]);
+  }
+  return reply;
+}
+
+std::string RedisConnection::unsubscribe(const Words& words) {
+  std::string reply;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    channels_.erase(words[i]);
+    reply += confirmation("unsubscribe", words[i]);
   }
   return reply;
 }

@@ -69,6 +69,7 @@ bool RedisConnection::run(std::string& input,
       }
       skip_ = std::max(0, skip_ - 1);
       goes_on = !quits_;
+      standing_.subscribed = is_bound_to_channels();
     }
     output += reply;
     if (parsed != Parsed::nothing) {
@@ -154,7 +155,7 @@ std::string RedisConnection::run_command(const Words& words) {
     return refuse(
         "NOPERM this user has no permissions to access one of the keys used as arguments");
   }
-  if (channels_ > 0 && standing_.version == 2 && name != "subscribe" && name != "ping" &&
+  if (is_bound_to_channels() && name != "subscribe" && name != "unsubscribe" && name != "ping" &&
       name != "quit" && name != "reset") {
     return refuse("ERR Can't execute '" + name +
                   "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in "

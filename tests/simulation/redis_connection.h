@@ -1,6 +1,6 @@
 // One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis 7.0.15's, to the byte, as
 // far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO
-// RESET CLIENT (REPLY, SETNAME) SUBSCRIBE QUIT.
+// RESET CLIENT (REPLY, SETNAME) SUBSCRIBE UNSUBSCRIBE (of channels named) QUIT.
 //
 // It shares no code with the product: a scanner's mistake must not be made twice.
 #pragma once
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ struct Standing {
   bool authenticated = true;
   bool in_multi = false;
   bool watching = false;
-  bool odd = false;  // subscribed, or with replies switched off: not one reply for one command
+  bool subscribed = false;  // in RESP2, which leaves next to no command
 
   bool operator==(const Standing&) const = default;
 };
@@ -74,6 +75,7 @@ class RedisConnection {
   std::string authenticate(const std::string& user, const std::string& password);
   void leave_multi();
   void forget_watches();
+  bool is_bound_to_channels() const { return !channels_.empty() && standing_.version == 2; }
 
   std::string get(const Words& words);
   std::string set(const Words& words);
@@ -94,7 +96,9 @@ class RedisConnection {
   std::string hello(const Words& words);
   std::string reset(const Words& words);
   std::string client(const Words& words);
+  std::string confirmation(const char* verb, const std::string& channel) const;
   std::string subscribe(const Words& words);
+  std::string unsubscribe(const Words& words);
   std::string quit(const Words& words);
 
   RedisStore& store_;
@@ -103,7 +107,7 @@ class RedisConnection {
   bool quits_ = false;
   bool replies_off_ = false;
   int skip_ = 0;  // replies that are not sent: 2 while CLIENT REPLY SKIP itself runs
-  std::size_t channels_ = 0;
+  std::set<std::string> channels_;
   bool transaction_is_refused_ = false;
   std::vector<Words> queued_;
   std::map<RedisStore::Key, std::uint64_t> watched_;

@@ -260,7 +260,7 @@ std::vector<SentCommand> Script::changes() {
 }
 
 std::vector<SentCommand> Script::oddities() {
-  switch (random_.below(6)) {
+  switch (random_.below(9)) {
     case 0:
       return {make({"RESET"}), make({"GET", absent_key()})};
     case 1:
@@ -273,6 +273,18 @@ std::vector<SentCommand> Script::oddities() {
     case 3:
       return {make({"SUBSCRIBE", "news", "weather"}), make({"PING", "hello"})};
     case 4:
+      return {make({"SUBSCRIBE", "news"}),
+              make({"GET", absent_key()}),
+              make({"UNSUBSCRIBE", "news"}),
+              make({"GET", absent_key()})};
+    case 5:
+      return {make({"CLIENT", "REPLY", "SKIP"}),
+              make({"CLIENT", "REPLY", "ON"}),
+              make({"GET", absent_key()}),
+              make({"UNSUBSCRIBE", "news", "weather"})};
+    case 6:
+      return {make({"CLIENT", "REPLY", "OFF"}), make({"RESET"}), make({"GET", absent_key()})};
+    case 7:
       return {make({"HELLO", "4"}), make({"WATCH", "free:2"})};
     default:
       is_over_ = true;
