@@ -1,8 +1,8 @@
 // What the operator can set, as plain structs. Every default of the product is stated here and nowhere else;
 // config/cuckooguard.yaml documents them, and a test compares the two.
 //
-// who: config_file.h fills it from YAML, main hands its parts to the rooms. threads: plain values.
-// units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
+// Called by: config_file.h, which fills it from YAML, and main, which hands its parts to the rooms. Threads: plain values.
+// Units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
 #pragma once
 
 #include <chrono>

@@ -4,8 +4,8 @@
 //
 // YAML's anchors, aliases and tags are refused: a configuration needs none, and an alias can grow without bound.
 //
-// who: main, before anything is bound. threads: free functions without state. errors: values; yaml-cpp's exceptions
-// end here. limits: kFileBytesMax, kNestingMax.
+// Called by: main, before anything is bound. Threads: free functions without state. Errors: values; exceptions of
+// yaml-cpp end here. Limits: kFileBytesMax, kNestingMax.
 #pragma once
 
 #include <cstddef>

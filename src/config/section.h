@@ -1,7 +1,7 @@
 // One mapping of the configuration file, read key by key. What is wrong goes to the Report; the struct keeps its
 // default then, so that reading goes on and every error is found.
 //
-// who: the readers of this room. lifetimes: views the tree and the Reading.
+// Called by: the readers of this room. Lifetimes: views the tree and the Reading.
 #pragma once
 
 #include <array>

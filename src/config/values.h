@@ -3,7 +3,7 @@
 // Each function takes the whole text and gives the value, or words that go on from the value: `"5" has no unit: ...`.
 // The words never repeat the text: it may come from the environment, or hold a secret that went astray.
 //
-// who: the readers of this room. threads: free functions without state.
+// Called by: the readers of this room. Threads: free functions without state.
 #pragma once
 
 #include <array>

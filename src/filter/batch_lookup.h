@@ -10,9 +10,9 @@
 //
 // `Lanes` computes on arrays of 64: lanes_scalar.h, lanes_avx2.h, lanes_avx512.h.
 //
-// called by: FilterTable (table.cpp), the interleaving test.
-// threads:   any number of readers.
-// limits:    kBatchMax hashes.
+// Called by: FilterTable (table.cpp), the interleaving test.
+// Threads:   any number of readers.
+// Limits:    kBatchMax hashes.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@
 namespace cuckooguard::filter {
 
 // Columns are left uninitialized, and vectors compute on what stands behind the last key, to throw
-// the
-// result away: the warning about it is right, and clearing them would cost more than it could find.
+// the result away: the warning about it is right, and clearing them would cost more than it could
+// find.
 #if !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -34,11 +34,11 @@
 //             and a larger filter can be built without asking the database (rebuilt()).
 // In no mode does inserting one identity many times fill buckets or ask for growth.
 //
-// called by: sources (one writer each), the guard's look-ups (readers), by way of LiveFilter.
-// threads:   may_contain(), hash(), stats() from any thread at any time; all else from one writer.
-// errors:    none thrown after construction, which throws std::bad_alloc and std::invalid_argument.
-// limits:    fewer than 2^32 buckets; batches of kBatchMax hashes.
-// source:    [1] Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than
+// Called by: sources (one writer each), the guard's look-ups (readers), by way of LiveFilter.
+// Threads:   may_contain(), hash(), stats() from any thread at any time; all else from one writer.
+// Errors:    none thrown after construction, which throws std::bad_alloc and std::invalid_argument.
+// Limits:    fewer than 2^32 buckets; batches of kBatchMax hashes.
+// Source:    [1] Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than
 //                Bloom", CoNEXT 2014. [2] Breslow & Jayasena, "Morton filters", VLDB 2018.
 //            [3] Li, Andersen, Kaminsky, Freedman, "Algorithmic Improvements for Fast Concurrent
 //                Cuckoo Hashing", EuroSys 2014, section 4.

@@ -5,11 +5,11 @@
 // may free the old object once passed() is true for the number it got: every reader has then either
 // left or entered after the replacement.
 //
-// called by: workers (Reader), sources through LiveFilter (advance, passed).
-// threads:   each Reader belongs to one thread at a time; advance() and passed() from any thread.
-// lifetimes: Epochs outlives every LiveFilter that uses it and every worker.
-// cost:      enter() is one exchange per wake-up; leave() a plain store.
-// source:    epoch-based reclamation, K. Fraser, "Practical lock-freedom", 2004, section 5.2.3.
+// Called by: workers (Reader), sources through LiveFilter (advance, passed).
+// Threads:   each Reader belongs to one thread at a time; advance() and passed() from any thread.
+// Lifetimes: Epochs outlives every LiveFilter that uses it and every worker.
+// Cost:      enter() is one exchange per wake-up; leave() a plain store.
+// Source:    epoch-based reclamation, K. Fraser, "Practical lock-freedom", 2004, section 5.2.3.
 //
 // Why sequential consistency: enter() stores the epoch, then the reader loads the pointer; the
 // writer stores the pointer, then passed() loads the epoch. Were either pair reordered, the writer

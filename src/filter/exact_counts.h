@@ -9,10 +9,10 @@
 // Growing copies everything at once: give the expected number of keys to spare a large filter that
 // pause.
 //
-// called by: CuckooFilter in DeleteMode::exact; filter files.
-// threads:   one writer; nobody else looks.
-// errors:    std::bad_alloc.
-// limits:    fewer than 2^32 slots.
+// Called by: CuckooFilter in DeleteMode::exact; filter files.
+// Threads:   one writer; nobody else looks.
+// Errors:    std::bad_alloc.
+// Limits:    fewer than 2^32 slots.
 #pragma once
 
 #include <cstddef>

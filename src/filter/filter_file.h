@@ -14,10 +14,10 @@
 // mapping: a mapped file could be truncated under running look-ups, and verifying reads it all
 // anyway.
 //
-// called by: source checkpoints (write), start-up (read), `cuckooguard filter inspect|query`.
-// threads:   write_filter_file() on the filter's writer thread; the others anywhere.
-// errors:    FilterFileError; std::bad_alloc.
-// limits:    kSourcePositionMax bytes of position.
+// Called by: source checkpoints (write), start-up (read), `cuckooguard filter inspect|query`.
+// Threads:   write_filter_file() on the filter's writer thread; the others anywhere.
+// Errors:    FilterFileError; std::bad_alloc.
+// Limits:    kSourcePositionMax bytes of position.
 #pragma once
 
 #include <cstddef>

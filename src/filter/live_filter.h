@@ -3,15 +3,15 @@
 // Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now),
 // and for growing integer identities !is_fresh_id(id). The state is for people and metrics.
 //
-// called by: one writer thread (the namespace's source): publish, insert, erase, reclaim, set_*.
+// Called by: one writer thread (the namespace's source): publish, insert, erase, reclaim, set_*.
 //            any number of readers (workers): current, is_fresh, is_fresh_id, state.
-// threads:   a reader calls current() only between its Epochs::Reader::enter() and leave(), and
+// Threads:   a reader calls current() only between its Epochs::Reader::enter() and leave(), and
 //            drops the pointer before leave(). Readers never wait.
-// lifetimes: the Epochs outlives this. Destroy it after the readers have stopped.
-// growth:    to replace a filter, the writer fills a new one aside (applying events to it and to
+// Lifetimes: the Epochs outlives this. Destroy it after the readers have stopped.
+// Growth:    to replace a filter, the writer fills a new one aside (applying events to it and to
 //            this one), then publishes it. Until every reader has passed, events still reach the
 //            old one too, so that a look-up that began on it is as right as on the new one.
-// secrets:   insert(hash) and erase(hash) reach all filters, so they share one secret. If a filter
+// Secrets:   insert(hash) and erase(hash) reach all filters, so they share one secret. If a filter
 //            with another secret is published, the replaced one cannot be kept up to date any more
 //            and answers "may exist" to everything until it is freed.
 #pragma once

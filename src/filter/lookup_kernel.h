@@ -1,7 +1,7 @@
 // Which instructions a batch of look-ups uses. All give the same answers.
 //
-// called by: CuckooFilter at construction; tests and the benchmark to force one.
-// threads:   pure functions.
+// Called by: CuckooFilter at construction; tests and the benchmark to force one.
+// Threads:   pure functions.
 #pragma once
 
 #include <cstddef>

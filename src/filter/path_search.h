@@ -7,10 +7,10 @@
 // been touched when the search fails, and paths are short: at most six moves with kPathNodesMax
 // nodes.
 //
-// called by: TableWriter; the arrays are its scratch.
-// threads:   the writer's.
-// limits:    kPathNodesMax buckets looked at per search; at a load of 0.95 about ten are enough.
-// source:    Li, Andersen, Kaminsky, Freedman, EuroSys 2014, section 4.3 (BFS).
+// Called by: TableWriter; the arrays are its scratch.
+// Threads:   the writer's.
+// Limits:    kPathNodesMax buckets looked at per search; at a load of 0.95 about ten are enough.
+// Source:    Li, Andersen, Kaminsky, Freedman, EuroSys 2014, section 4.3 (BFS).
 #pragma once
 
 #include <array>

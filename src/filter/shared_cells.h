@@ -8,8 +8,8 @@
 //   moves                  counts removals of fingerprints; see table_reader.h
 //   stash_mask, stash[63]  see stash.h
 //
-// threads:  load_* and prefetch_* from any thread, store_* from the one writer.
-// source:   loads acquire and stores release, because the argument in table_reader.h follows what a
+// Threads:  load_* and prefetch_* from any thread, store_* from the one writer.
+// Source:   loads acquire and stores release, because the argument in table_reader.h follows what a
 //           reader has seen back to what the writer had done before. Free of charge on x86-64.
 #pragma once
 

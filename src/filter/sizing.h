@@ -1,8 +1,8 @@
 // From what is wanted (a false positive rate, a number of keys) to a layout and a bucket count.
 //
-// called by: sources before they build a filter, `--plan`, the benchmark.
-// threads:   pure functions.
-// limits:    false positive rates from kFalsePositiveRateMin to 1 (others are taken as the
+// Called by: sources before they build a filter, `--plan`, the benchmark.
+// Threads:   pure functions.
+// Limits:    false positive rates from kFalsePositiveRateMin to 1 (others are taken as the
 //            nearest); buckets are even and below 2^32 (32 GiB of words); more items than fit are
 //            sized as the largest table, which will fill up and then answer "may exist" to
 //            everything.

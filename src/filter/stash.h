@@ -9,7 +9,7 @@
 // that has seen the mask finds everything that stays. Taking an entry out counts as a removal and
 // bumps the move counter first, like every other (table_reader.h).
 //
-// threads:  stash_contains() by readers; the rest by the writer.
+// Threads:  stash_contains() by readers; the rest by the writer.
 #pragma once
 
 #include <bit>

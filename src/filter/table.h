@@ -1,8 +1,8 @@
 // A table of any layout behind one interface: what CuckooFilter calls and the file reads and
 // writes.
 //
-// called by: CuckooFilter, filter files.
-// threads:   may_contain and load_* from any thread; the rest from one writer.
+// Called by: CuckooFilter, filter files.
+// Threads:   may_contain and load_* from any thread; the rest from one writer.
 #pragma once
 
 #include <cstdint>

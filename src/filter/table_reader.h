@@ -38,9 +38,9 @@
 // own first bucket B; the reader reads B. tests/filter/interleaving_test.cpp runs every
 // interleaving, and shows that it catches both.
 //
-// threads:  any number of readers.
-// limits:   kLookupAttempts tries; a reader disturbed that often answers "may exist".
-// source:   the move counter after Li et al., EuroSys 2014, section 4.2; argument: ours.
+// Threads:  any number of readers.
+// Limits:   kLookupAttempts tries; a reader disturbed that often answers "may exist".
+// Source:   the move counter after Li et al., EuroSys 2014, section 4.2; argument: ours.
 #pragma once
 
 #include <cstdint>

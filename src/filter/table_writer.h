@@ -8,9 +8,9 @@
 // keys crafted to collide. By chance it happens to 2 of 100,000 keys with W8 and to next to none
 // with W12.
 //
-// called by: FilterTable (table.cpp), the interleaving test.
-// threads:   one writer.
-// errors:    outcomes; a failed insert has changed no bucket.
+// Called by: FilterTable (table.cpp), the interleaving test.
+// Threads:   one writer.
+// Errors:    outcomes; a failed insert has changed no bucket.
 #pragma once
 
 #include <cstdint>

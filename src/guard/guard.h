@@ -1,25 +1,25 @@
 // Decides what becomes of each command: answered here because its keys cannot exist, or forwarded
 // to Redis.
 //
-// must: a command is answered only if all of this holds; else, and always when in doubt, it is
-// forwarded as it is.
-//   - it is GET (one key), MGET, EXISTS or TOUCH, or a read of guard/missing_reply.h in a shape
-//     that cannot fail, and each key, or each key taken out of the first four, is absent: guarded
-//     by a namespace whose mode is enforce and whose db the client has selected; the
-//     namespace's filter is published and fresh at `now`; the id is not just above the largest
-//     seen; the filter says absent; the key was not written through the guard a moment ago
-//     (overlay)
+// Must: a command is answered only if all of this holds; else, and always when in doubt, it is
+// forwarded as it is (tests/guard/guard_conditions_test.cpp).
+//   - it is a read that cannot fail in Redis in this shape (guard/missing_reply.h), and each of its
+//     keys is absent; of MGET, EXISTS and TOUCH those that are absent are left out
+//   - a key is absent if a namespace in mode enforce guards it, in the db that the client has
+//     selected; the namespace's filter is published and fresh at `now`; the id is not just above
+//     the largest seen; the filter says so; and it was not written through the guard a moment ago
+//     (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
-//   the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
-//   - `may_answer` (tests/guard/guard_conditions_test.cpp)
+//     the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
+//   - the session has room for the reply (`may_answer`)
 // Each key of a write enters its namespace's overlay before decide() returns, so that the next
 // command sees it; except where the value written is the absent reply's own bytes.
 //
-// Called by: the session, for each command it has scanned. Between Epochs::Reader enter() and
-// leave(). Threads: one Guard per worker. What it is built from is shared by all workers and
-// outlives it. Lifetimes: all views in a Decision point into the Guard, its parts or the arguments;
-// valid until its next call. Errors: none. Limits: keys above resp::kWholeArgumentBytesMax are
-// never guarded. Scratch grows to the largest command.
+// Called by: the session, for each command it has scanned, between Epochs::Reader enter() and
+// leave(). Threads: one Guard per worker; what it is built from is shared by all workers.
+// Lifetimes: its parts outlive it. All views in a Decision point into the Guard, its parts or the
+// arguments, and are valid until its next call. Errors: none. Limits: keys above
+// resp::kWholeArgumentBytesMax are never guarded. Scratch grows to the largest command.
 #pragma once
 
 #include <chrono>
@@ -37,6 +37,7 @@
 #include "guard/client_state.h"
 #include "guard/command_table.h"
 #include "guard/counters.h"
+#include "guard/decision.h"
 #include "guard/overlay.h"
 #include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
@@ -50,28 +51,6 @@ struct GuardedNamespace {
   AbsentReply absent_reply{config::AbsentReply{}};
   const filter::LiveFilter* filter = nullptr;
   Overlay* overlay = nullptr;
-};
-
-enum class Action : std::uint8_t {
-  forward,  // send the command's own bytes, relay its one reply
-  answer,   // `reply` holds the bytes, nothing is sent
-  rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
-  merge,  // send `request`; its array reply is merged with `elements` (MGET). An error replaces the
-          // whole reply
-  transparent,  // send the bytes; from here on everything on this connection is relayed unread,
-                // both ways
-};
-
-struct Decision {
-  Action action = Action::forward;
-  std::string_view reply{};
-  std::string_view request{};
-  // merge: for each element of the client's MGET the bytes of an absent one, or nullopt: the next
-  // element of Redis's.
-  std::span<const std::optional<std::string_view>> elements{};
-  // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
-  // ClientState::replied.
-  const StateChange* change = nullptr;
 };
 
 class Guard {
@@ -120,6 +99,8 @@ class Guard {
   bool may_look_up(const Command& command, ClientState& client, bool may_answer);
   bool may_do_anything(ClientState& client);
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
+  // What the overlay knows a key by.
+  static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
 
   Decision answer(std::string_view reply);

@@ -9,20 +9,18 @@
 //   entry = 64 bits:                 | tag: 32 bits of the hash | tick when it expires: 32 bits |
 //   0 = free
 //
-// must: holds(i, t) for every i added at most `ttl` before t. (tests/guard/overlay_test.cpp)
-// aims: !holds(i, t) for others; two identities share set and tag with probability 2^-32 per entry.
-// full: the first entry of a set without room becomes a wildcard that holds every identity of that set
-// until all it stands for
-//       has expired. So a full overlay passes: with `max_keys` keys 2 % of the look-ups, with four
-//       times as many all.
+// Must: holds(i, t) for every i added at most `ttl` before t. (tests/guard/overlay_test.cpp)
+// The first entry of a set without room becomes a wildcard that holds every identity of that set
+// until all it stands for has expired. So a full overlay passes: with `max_keys` keys 2 % of the
+// look-ups of other keys, with four times as many all of them. Two identities share set and tag
+// with probability 2^-32 per entry.
+//
 // Called by: Guard. Threads: any number, all calls; no locks. An entry is one atomic word and is
-// only ever replaced by
-//   one that holds at least what it held, by compare-and-swap; a reader sees one or the other.
-// Errors: std::bad_alloc and std::invalid_argument (no keys) from the constructor.
-// Limits: 16 bytes per key of max_keys, of which memory is taken page by page as they are first
-// used. Ticks of 2^28 ns
-//   (268 ms): an entry may live up to two ticks longer than asked; 36 years after boot they end and
-//   entries stay for good.
+// only ever replaced by one that holds at least what it held, by compare-and-swap; a reader sees
+// one or the other. Errors: std::bad_alloc and std::invalid_argument (no keys) from the
+// constructor. Limits: 16 bytes per key of max_keys, of which memory is taken page by page as they
+// are first used. Ticks of 2^28 ns (268 ms): an entry may live up to two ticks longer than asked;
+// 36 years after boot they end and entries stay for good.
 #pragma once
 
 #include <atomic>

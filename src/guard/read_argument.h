@@ -1,6 +1,6 @@
 // What one argument of a read may be, so that Redis surely takes it.
 //
-// must: whatever has_kind() accepts, Redis 7.0.15 accepts in that place, under any configuration. Redis takes more than
+// Must: whatever has_kind() accepts, Redis 7.0.15 accepts in that place, under any configuration. Redis takes more than
 // this ("1e300" as a score, say): such a read is forwarded, and Redis decides.
 //
 // Called by: ReadShape. Threads: pure function. Errors: none.

@@ -12,7 +12,7 @@
 //
 // Words come first, then options, in any order. An option may end with options of its own.
 //
-// must: what fits, Redis runs without an error as long as its keys are missing. What does not fit may be good all the
+// Must: what fits, Redis runs without an error as long as its keys are missing. What does not fit may be good all the
 // same (an option that is named twice): it is forwarded.
 //
 // Called by: guard/missing_reply.h. Threads: immutable. Errors: a mistake in the notation does not compile.

@@ -8,7 +8,7 @@
 //
 // Before the first publish nothing is known and nothing is answered.
 //
-// must: a command that changes what holds for all clients (ACL SETUSER, CONFIG SET, CLIENT PAUSE)
+// Must: a command that changes what holds for all clients (ACL SETUSER, CONFIG SET, CLIENT PAUSE)
 // is never overtaken by what was asked before it: all users are withdrawn when it is sent, and only
 // an asking that began after its reply can be published. Proof: change_sent() and change_replied()
 // both move epoch(); publish() takes only a reading whose epoch() stands and while no change is in

@@ -32,10 +32,12 @@ enum class ChangeKind : std::uint8_t {
   tracking_off,  //
   subscribe,     // and unsubscribe: `confirmations` frames of `channels` instead of one reply
   server,        // nothing on the connection: `for_all_clients`
-  unknown,  // if Redis says yes, nobody knows what has changed or will: SELECT, AUTH or HELLO that may have been sent
-  // inside MULTI, HELLO of another version, subcommands of CLIENT that the guard has not heard of
-  unclear,  // AUTH or HELLO of a form that Redis should refuse, or HELLO with AUTH that may have been sent inside MULTI:
-            // what it leaves behind depends on Redis's release, and cannot be told from its reply
+  // If Redis says yes, nobody knows what has changed or will: SELECT, AUTH or HELLO that may have
+  // been sent inside MULTI, HELLO of another version, CLIENT subcommands that nobody here knows.
+  unknown,
+  // What is left behind depends on Redis's release and cannot be told from its reply: AUTH or HELLO
+  // of a form that Redis should refuse, HELLO with AUTH that may have been sent inside MULTI.
+  unclear,
 };
 
 // No namespace has this db.
@@ -67,7 +69,8 @@ enum class ReplyMode : std::uint8_t { on, off, skip };
 std::optional<ReplyMode> reply_mode_of(const Command& command,
                                        std::span<const std::string_view> arguments);
 
-// MONITOR, SYNC, CLIENT REPLY where the guard could not follow ...: from here on one command is no longer one reply, or the guard has no say.
+// MONITOR, SYNC, CLIENT REPLY where the guard could not follow ...: from here on one command is no
+// longer one reply, or the guard has no say.
 bool makes_transparent(const Command& command, std::span<const std::string_view> arguments);
 
 // Of the first chunk of a command too large to be held whole, which may end anywhere behind its name: whether it is, or

@@ -1,7 +1,7 @@
 // Room for one identity that cannot be a view of the key: one per thread that calls Keyspace::match, allocated once,
 // so that matching never allocates. What it holds is overwritten by the next call.
 //
-// limit: kKeyBytesMax, the longest key that is guarded at all, plus a length before each value.
+// Limit: kKeyBytesMax, the longest key that is guarded at all, plus a length before each value.
 #pragma once
 
 #include <cstddef>

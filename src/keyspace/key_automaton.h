@@ -6,8 +6,8 @@
 // A placeholder and the literal behind it are read together (Knuth-Morris-Pratt): a state holds how many bytes of the
 // literal have been seen. Bytes that turn out to belong to the value after all are checked against its type then.
 //
-// who: overlap.cpp. threads: const calls may run together. lifetimes: views the template.
-// source: [1] Knuth, Morris, Pratt, "Fast pattern matching in strings", SIAM J. Comput. 6 (1977), section 2.
+// Called by: overlap.cpp. Threads: const calls may run together. Lifetimes: views the template.
+// Source: [1] Knuth, Morris, Pratt, "Fast pattern matching in strings", SIAM J. Comput. 6 (1977), section 2.
 #pragma once
 
 #include <array>

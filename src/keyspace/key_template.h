@@ -14,9 +14,9 @@
 // least one byte, of the literal behind it; the last literal is matched as the suffix. What one template cannot
 // decide for sure (see TemplateFit::uncertain) is said, so that the caller lets such a key pass.
 //
-// who: config parses templates, Keyspace matches them. threads: immutable, const calls may run together.
-// lifetimes: values found by fit() are places in the key. errors: values (TemplateError, TemplateFit).
-// limits: kTemplateBytesMax bytes, kPlaceholdersMax placeholders.
+// Called by: config (parse), Keyspace (match). Threads: immutable, const calls may run together.
+// Lifetimes: values found by fit() are places in the key. Errors: values (TemplateError, TemplateFit).
+// Limits: kTemplateBytesMax bytes, kPlaceholdersMax placeholders.
 #pragma once
 
 #include <array>

@@ -4,13 +4,13 @@
 // key, nothing copied), else every value but the last behind its length (4 bytes, little endian), and the last one
 // raw: two different tuples never give the same bytes. `|ci` values are folded (ASCII case, trailing spaces).
 //
-// must: a row that identity_of_row() accepts has, for each of its keys, the very identity that match() gives.
+// Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that match() gives.
 //       A row of which that is not true is an error, never silently another identity. (tests/keyspace)
-// who: sources (rows), the guard (keys), config (build, for its errors).
-// threads: immutable after build; const calls may run together, each thread with its own IdentityBuffer.
-// lifetimes: an identity views the key, the row's values or the IdentityBuffer: it is valid until any of them changes.
-// errors: values. Calling with a namespace or a number of values that does not exist is a programming error (throws).
-// limits: keys above kKeyBytesMax are unguarded; kNamespacesMax namespaces, kTemplatesMax templates.
+// Called by: sources (rows), the guard (keys), config (build, for its errors).
+// Threads: immutable after build; const calls may run together, each thread with its own IdentityBuffer.
+// Lifetimes: an identity views the key, the row's values or the IdentityBuffer: it is valid until any of them changes.
+// Errors: values. Calling with a namespace or a number of values that does not exist is a programming error (throws).
+// Limits: keys above kKeyBytesMax are unguarded; kNamespacesMax namespaces, kTemplatesMax templates.
 #pragma once
 
 #include <array>

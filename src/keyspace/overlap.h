@@ -3,8 +3,8 @@
 // A breadth-first walk through the product of their automata (key_automaton.h): the same parse as KeyTemplate::fit,
 // byte classes and integer ranges respected, wildcards taken for whatever an application may put there.
 //
-// who: Keyspace::build. threads: free function without state.
-// limits: pairs of states looked at; two templates that are not told apart within it count as overlapping.
+// Called by: Keyspace::build. Threads: free function without state.
+// Limits: pairs of states looked at; two templates that are not told apart within it count as overlapping.
 #pragma once
 
 #include <cstddef>

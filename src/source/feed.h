@@ -3,10 +3,10 @@
 //   begin(rows) ─▶ add(row) … ─▶ complete() publishes ─▶ prove(until) … ─▶ expire() ─▶ begin(rows) …
 //                     └─▶ refuse(why): unsynced until the next load
 //
-// must: no absent verdict is possible between expire() and the next prove(), and prove() does nothing for a namespace
+// Must: no absent verdict is possible between expire() and the next prove(), and prove() does nothing for a namespace
 //       whose last load was not completed.
-// who: an Origin gives it rows, Rescan the rest. threads: the source's; it is the one writer of the live filter.
-// errors: values. A filter that turns out too small says so; the rows must then be given again from the first one.
+// Called by: an Origin gives it rows, Rescan the rest. Threads: the source's; it is the one writer of the live filter.
+// Errors: values. A filter that turns out too small says so; the rows must then be given again from the first one.
 #pragma once
 
 #include <chrono>

@@ -11,7 +11,7 @@
 //   csv    the first record names the columns; an empty field is NULL, that is a row without a key
 //
 // cost of a look: one stat, 1.4 us.
-// who: Rescan; make_source (check). threads: the source's. errors: values.
+// Called by: Rescan; make_source (check). Threads: the source's. Errors: values.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // One reading of a text file from its first record to its last, for every namespace that wants its rows.
 //
-// who: FileOrigin. threads: the source's. lifetimes: the file and the feeds outlive the pass.
-// errors: what is wrong with the text makes the namespaces unsynced; what is wrong with the file is returned.
+// Called by: FileOrigin. Threads: the source's. Lifetimes: the file and the feeds outlive the pass.
+// Errors: what is wrong with the text makes the namespaces unsynced; what is wrong with the file is returned.
 #pragma once
 
 #include <array>

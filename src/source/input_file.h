@@ -1,6 +1,6 @@
 // A regular file open for reading.
 //
-// threads: one. errors: a sentence with the path in it.
+// Threads: one. Errors: a sentence with the path in it.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // Where the rows of a source come from, seen from the one that follows it (rescan.h): something that can be looked at
 // (has it changed?) and read as one consistent snapshot.
 //
-// must: a version stands for one content. If look() gives the version of a snapshot, then no change that was complete
+// Must: a version stands for one content. If look() gives the version of a snapshot, then no change that was complete
 //       before that look() began came after the snapshot.
-// who: Rescan. threads: the source's. errors: values.
+// Called by: Rescan. Threads: the source's. Errors: values.
 #pragma once
 
 #include <cstdint>

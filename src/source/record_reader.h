@@ -5,10 +5,10 @@
 //          A quote inside an unquoted field, or text behind a closing quote, is an error. Empty lines are skipped.
 // A UTF-8 byte order mark at the start is skipped. The last record needs no line end.
 //
-// who: FileOrigin. threads: one. lifetimes: fields are valid until the next call.
-// errors: a sentence with the line's number; the reader is then at its end.
-// limits: kRecordBytesMax per record, kFieldsMax fields.
-// source: RFC 4180, section 2.
+// Called by: FileOrigin. Threads: one. Lifetimes: fields are valid until the next call.
+// Errors: a sentence with the line's number; the reader is then at its end.
+// Limits: kRecordBytesMax per record, kFieldsMax fields.
+// Source: RFC 4180, section 2.
 #pragma once
 
 #include <cstddef>

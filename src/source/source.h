@@ -2,24 +2,21 @@
 // publishes it, and keeps proving that nothing has changed since; from the moment it sees a change
 // until the next publish, everything passes.
 //
-//   make_source() ── checks ──▶ Source ── start() ──▶ one thread:  load ─▶ publish ─▶ poll, poll,
-//   poll … ─▶ load …
-//                                                       every poll without a change: fresh_until =
-//                                                       t + max_lag
+//   make_source() ─ checks ─▶ Source ─ start() ─▶ one thread:
+//       load ─▶ publish ─▶ poll ─▶ poll ─▶ a change ─▶ load ─▶ ...
+//       every poll without a change: fresh_until = t + max_lag
 //
-// must: a row committed more than max_lag ago is never answered absent. fresh_until moves only by
-// proof: t is read
-//       before the poll that shows no change since the snapshot in force.
-//       (tests/source/sqlite_source_test.cpp)
-// who: main makes one source per entry of `sources:` and owns them; nothing else talks to a source.
-// threads: start(), stop() and the destructor from the owner's thread. The observer is called on
-// the source's thread.
-//          The source's thread is the one writer of its targets' live filters.
-// lifetimes: keyspace, settings, live filters and observer must outlive the source.
-// errors: what the operator can mend before the start is a Refusal. Later nothing is fatal: the
-// namespaces pass
-//         (fail open), their state says why, and the source tries again with jittered, growing
-//         pauses.
+// Must: a row committed more than max_lag ago is never answered absent. fresh_until moves only by
+// proof: t is read before the poll that shows no change since the snapshot in force.
+// (tests/source/rescan_test.cpp)
+//
+// Called by: Assembly, which makes one source per entry of `sources:` and owns them; nothing else
+// talks to a source. Threads: start(), stop() and the destructor from the owner's thread. The
+// observer is called on the source's thread, which is the one writer of its targets' live filters.
+// Lifetimes: keyspace, settings, live filters and observer must outlive the source.
+// Errors: what the operator can mend before the start is a Refusal. Later nothing is fatal: the
+// namespaces pass (fail open), their state says why, and the source tries again with jittered,
+// growing pauses.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // A Source that is one thread taking a Follower's steps until it is told to stop.
 //
-// threads: the follower's steps run on the thread alone; stop() wakes it from its pause and joins it.
+// Threads: the follower's steps run on the thread alone; stop() wakes it from its pause and joins it.
 #pragma once
 
 #include <condition_variable>

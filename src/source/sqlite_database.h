@@ -1,8 +1,8 @@
 // A read-only connection to one SQLite database file, and its statements, as values with destructors.
 //
-// who: sqlite_origin, sqlite_table. threads: one at a time, except interrupt() (any thread while the object lives).
-// errors: SqliteError; `busy` are those that pass by themselves (a writer holds the lock).
-// traps: never open() the database file by other means in this process: closing that descriptor would drop SQLite's
+// Called by: sqlite_origin, sqlite_table. Threads: one at a time, except interrupt() (any thread while the object lives).
+// Errors: SqliteError; `busy` are those that pass by themselves (a writer holds the lock).
+// Traps: never open() the database file by other means in this process: closing that descriptor would drop SQLite's
 //        POSIX locks (sqlite.org/howtocorrupt.html, 2.2). stat() is fine.
 //        No mmap: a file cut short by another process would be a SIGBUS here, and with us dies the application's
 //        Redis address. It costs about a tenth: 1,000,000 rows scanned in 115 ms instead of 105.

@@ -20,9 +20,9 @@
 // keeps every writer of SQLite's out. (With WAL they move at checkpoints, and a copy in place corrupts it anyway.)
 //
 // cost of a look: 4 us with WAL (2.5 data_version + 1.4 stat), 10 us without, on 2 cores at 2.x GHz.
-// who: Rescan; make_source (check). threads: the source's. errors: values.
-// limit: it holds the database open, so the last application to close it does not remove the -wal file.
-// source: sqlite.org/isolation.html, fileformat2.html 1.3.6 (change counter), walformat.html 2.1.1.
+// Called by: Rescan; make_source (check). Threads: the source's. Errors: values.
+// Limit: it holds the database open, so the last application to close it does not remove the -wal file.
+// Source: sqlite.org/isolation.html, fileformat2.html 1.3.6 (change counter), walformat.html 2.1.1.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // INTEGER as decimal digits, TEXT and BLOB as their bytes, NULL as nullopt. A REAL has no canonical text, and a number
 // where a text belongs has more than one: both are refused, in words that name the value.
 //
-// who: SqliteOrigin. lifetimes: the values view this object and the statement's current row. limit: kPlaceholdersMax.
+// Called by: SqliteOrigin. Lifetimes: the values view this object and the statement's current row. Limit: kPlaceholdersMax.
 #pragma once
 
 #include <array>

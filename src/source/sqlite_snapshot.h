@@ -1,7 +1,7 @@
 // Reads the tables of one open read transaction into feeds.
 //
-// who: SqliteOrigin, for each snapshot. threads: the source's. lifetimes: of one transaction.
-// errors: what is wrong with a table or a row is told to its feed (unsynced); what is wrong with the database, and a
+// Called by: SqliteOrigin, for each snapshot. Threads: the source's. Lifetimes: of one transaction.
+// Errors: what is wrong with a table or a row is told to its feed (unsynced); what is wrong with the database, and a
 //         stop, is returned.
 #pragma once
 

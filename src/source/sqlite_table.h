@@ -6,9 +6,9 @@
 // a column of NUMERIC affinity (declared as UUID, STRING, DATE, …) is right as long as no row holds a number, since
 // text that looks like one would have been stored as one: then a text finds only its own bytes. That is checked per row.
 //
-// who: make_source before the start, and every snapshot again, inside its transaction (the schema may have changed).
-// errors: a sentence for the operator, or SqliteError if the database itself failed.
-// source: sqlite.org/datatype3.html 3.1 (affinity), sqlite.org/lang_createtable.html 5 (rowid).
+// Called by: make_source before the start, and every snapshot again, inside its transaction (the schema may have changed).
+// Errors: a sentence for the operator, or SqliteError if the database itself failed.
+// Source: sqlite.org/datatype3.html 3.1 (affinity), sqlite.org/lang_createtable.html 5 (rowid).
 #pragma once
 
 #include <expected>

@@ -1,6 +1,6 @@
 // Reads ACL GETUSER, and judges of it what is certain.
 //
-// must: a key access is never more than Redis gives for every key with the prefix; "every command"
+// Must: a key access is never more than Redis gives for every key with the prefix; "every command"
 // is never said of a user from whom something was taken away again. In doubt: less.
 // Only the root permissions count: what a selector adds is left out, which is on the safe side.
 //

@@ -1,0 +1,36 @@
+// What becomes of one command: the guard's word to the session.
+//
+// Called by: Guard makes it, the session carries it out. Threads: plain values. Lifetimes: views
+// are valid until the guard's next call (guard/guard.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "guard/state_change.h"
+
+namespace cuckooguard::guard {
+
+enum class Action : std::uint8_t {
+  forward,      // send the command's own bytes, relay its one reply
+  answer,       // `reply` holds the bytes, nothing is sent
+  rewrite,      // send `request` instead, relay its one reply (EXISTS, TOUCH)
+  merge,        // send `request`; its array reply is merged with `elements` (MGET), an error is all
+  transparent,  // send the bytes; from here on everything is relayed unread, both ways
+};
+
+struct Decision {
+  Action action = Action::forward;
+  std::string_view reply{};
+  std::string_view request{};
+  // merge: for each element of the client's MGET the bytes of an absent one, or nullopt: the next
+  // element of Redis's.
+  std::span<const std::optional<std::string_view>> elements{};
+  // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
+  // ClientState::replied.
+  const StateChange* change = nullptr;
+};
+
+}  // namespace cuckooguard::guard

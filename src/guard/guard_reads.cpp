@@ -1,0 +1,176 @@
+// The reads of a Guard: may they be answered at all, are their keys absent, with which bytes.
+#include "guard/command_table.h"
+#include "guard/guard.h"
+#include "guard/missing_reply.h"
+#include "resp/reply_writer.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+constexpr std::string_view kNoneExists = ":0\r\n";
+
+}  // namespace
+
+bool Guard::may_look_up(const Command& command, ClientState& client, bool may_answer) {
+  if (!client.is_settled()) {
+    counters_.unsettled_reads.add();
+    return false;
+  }
+  const Snapshot& known = *facts_;  // of find()
+  if (known.availability != Availability::available || (known.is_lost && client.has_upstream())) {
+    counters_.unavailable_reads.add();
+    return false;
+  }
+  access_ = client.access(known, parts_.facts);
+  command_ = command_index(command);
+  if (access_ == nullptr) {
+    counters_.not_allowed_reads.add();
+    return false;
+  }
+  if (!may_answer) {
+    counters_.no_room_reads.add();
+    return false;
+  }
+  return true;
+}
+
+Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    counters_.unguarded_keys.add();
+    return {};
+  }
+  const Verdict verdict = look_up(found, key, db, now);
+  namespace_counters_[found.ns].of(verdict).add();
+  return {.verdict = verdict, .ns = found.ns};
+}
+
+Verdict Guard::look_up(const keyspace::Lookup& found,
+                       std::string_view key,
+                       int db,
+                       TimePoint now) const {
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  if (space.mode == config::Mode::bypass) {
+    return Verdict::bypassed;
+  }
+  if (space.db != db) {
+    return Verdict::other_db;
+  }
+  if (!access_->may(command_, found.ns)) {
+    return Verdict::not_allowed;
+  }
+  // Freshness before the filter, and the largest id before the filter's buckets: the writer publishes, then says fresh;
+  // inserts, then says largest. Asked the other way round, an old filter could be trusted on the word of a new proof.
+  if (!space.filter->is_fresh(now)) {
+    return Verdict::not_fresh;
+  }
+  const auto* const filter = space.filter->current();
+  if (filter == nullptr) {
+    return Verdict::not_fresh;
+  }
+  if (found.kind == keyspace::Lookup::Kind::guarded) {
+    if (found.number && space.filter->is_fresh_id(*found.number)) {
+      return Verdict::fresh_id;
+    }
+    if (filter->may_contain(filter->hash(found.identity))) {
+      return Verdict::may_exist;
+    }
+  }
+  if (space.overlay->holds(overlay_identity(found, key), now)) {
+    return Verdict::overlaid;
+  }
+  return space.mode == config::Mode::enforce ? Verdict::absent : Verdict::observed;
+}
+
+Decision Guard::answer(std::string_view reply) {
+  counters_.answered.add();
+  return {.action = Action::answer, .reply = reply};
+}
+
+// GET key. Any other number of arguments is an error, which is Redis's to give.
+Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimePoint now) {
+  if (arguments.size() != 2) {
+    return {};
+  }
+  const KeyVerdict found = judge(arguments[1], client.db(), now);
+  if (found.verdict != Verdict::absent) {
+    return {};
+  }
+  const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
+  return answer(absent.of_string_read(client.version()));
+}
+
+Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
+  passing_.assign(1, arguments.front());
+  elements_.clear();
+  for (const std::string_view key : arguments.subspan(1)) {
+    const KeyVerdict found = judge(key, client.db(), now);
+    if (found.verdict == Verdict::absent) {
+      const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
+      elements_.emplace_back(absent.of_string_read(client.version()));
+    } else {
+      elements_.emplace_back(std::nullopt);
+      passing_.push_back(key);
+    }
+  }
+  if (passing_.size() == arguments.size()) {
+    return {};
+  }
+  if (passing_.size() > 1) {
+    request_.clear();
+    resp::append_command(request_, passing_);
+    return {.action = Action::merge, .request = request_, .elements = elements_};
+  }
+  reply_.clear();
+  resp::append_array_header(reply_, elements_.size());
+  for (const auto& element : elements_) {
+    reply_.append(*element);
+  }
+  return answer(reply_);
+}
+
+// EXISTS and TOUCH. Redis counts a key as often as it is named: what is taken out adds nothing.
+Decision Guard::decide_exists(Arguments arguments, const ClientState& client, TimePoint now) {
+  passing_.assign(1, arguments.front());
+  for (const std::string_view key : arguments.subspan(1)) {
+    if (judge(key, client.db(), now).verdict != Verdict::absent) {
+      passing_.push_back(key);
+    }
+  }
+  if (passing_.size() == arguments.size()) {
+    return {};
+  }
+  if (passing_.size() == 1) {
+    return answer(kNoneExists);
+  }
+  request_.clear();
+  resp::append_command(request_, passing_);
+  return {.action = Action::rewrite, .request = request_};
+}
+
+// Answered whole, or not at all.
+Decision Guard::decide_read(const Command& command,
+                            Arguments arguments,
+                            const ClientState& client,
+                            TimePoint now) {
+  const auto reply = missing_reply(command, arguments);
+  if (!reply || !are_absent(key_indexes(command, arguments), arguments, client.db(), now)) {
+    return {};
+  }
+  return answer(bytes_of(*reply, arguments.size(), client.version(), reply_));
+}
+
+// All of them, and there is one. What comes behind a key that may exist is not judged.
+bool Guard::are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now) {
+  bool are_absent = keys.first < keys.end;
+  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
+    const Verdict verdict = judge(arguments[i], db, now).verdict;
+    if (verdict < Verdict::observed) {
+      return false;
+    }
+    are_absent = are_absent && verdict == Verdict::absent;
+  }
+  return are_absent;
+}
+
+}  // namespace cuckooguard::guard
