@@ -80,7 +80,9 @@ void print_head(std::uint64_t keys) {
   std::printf(
       "\n%llu keys, ns per key; batches of 16 and 64 with %s (b), with scalar code (s).\n"
       "dep, line: one random cache line read dependent on the last one, and prefetched\n"
-      "      load insert erase build/s | absent: 1   b16   b64   s16   s64 | present: 1   b16   "
+      "file: written to disk, and read back verified, in seconds\n"
+      "      load insert erase build/s write  read | absent: 1   b16   b64   s16   s64 | present: "
+      "1   b16   "
       "b64 |"
       "   dep  line 1/dep b64/line s16/line | bits/key   rate %% predicted\n",
       static_cast<unsigned long long>(keys),
@@ -90,7 +92,8 @@ void print_head(std::uint64_t keys) {
 void print_row(const Row& row) {
   const LayoutTimes& t = row.times;
   std::printf(
-      "%-4s %.3f %6.1f %5.1f %7.2f | %9.1f %5.1f %5.1f %5.1f %5.1f | %10.1f %5.1f %5.1f | %5.1f "
+      "%-4s %.3f %6.1f %5.1f %7.2f %5.2f %5.2f | %9.1f %5.1f %5.1f %5.1f %5.1f | %10.1f %5.1f "
+      "%5.1f | %5.1f "
       "%5.1f "
       "%5.2f %8.2f %8.2f | %8.2f %8.5f %9.5f\n",
       filter::shape_of(t.layout).name.data(),
@@ -98,6 +101,8 @@ void print_row(const Row& row) {
       t.insert_ns,
       t.erase_ns,
       t.build_seconds,
+      t.file_write_seconds,
+      t.file_read_seconds,
       t.negative.single,
       t.negative.batch16,
       t.negative.batch64,
@@ -140,14 +145,17 @@ bool write_json(const std::string& path, const std::vector<Row>& rows) {
     const LayoutTimes& t = rows[i].times;
     std::fprintf(file,
                  "%s\n{\"layout\":\"%s\",\"keys\":%llu,\"load\":%.4f,\"insert_ns\":%.2f,"
-                 "\"erase_ns\":%.2f,\"build_seconds\":%.3f,",
+                 "\"erase_ns\":%.2f,\"build_seconds\":%.3f,\"file_write_seconds\":%.3f,"
+                 "\"file_read_seconds\":%.3f,",
                  i == 0 ? "" : ",",
                  filter::shape_of(t.layout).name.data(),
                  static_cast<unsigned long long>(t.keys),
                  t.load,
                  t.insert_ns,
                  t.erase_ns,
-                 t.build_seconds);
+                 t.build_seconds,
+                 t.file_write_seconds,
+                 t.file_read_seconds);
     write_times(file, "negative_ns", t.negative);
     write_times(file, "positive_ns", t.positive);
     std::fprintf(file,

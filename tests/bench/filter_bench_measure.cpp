@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 
 #include "bench/filter_bench_machine.h"
+#include "filter/filter_file.h"
 #include "filter/hashes.h"
+#include "filter/temporary_folder.h"
 
 namespace cuckooguard::bench {
 namespace {
@@ -126,6 +131,26 @@ double measure_insert(const filter::Sizing& sizing, std::uint64_t keys) {
   return seconds * 1e9 / static_cast<double>(keys);
 }
 
+void measure_file(const CuckooFilter& filter, LayoutTimes& times) {
+  const filter::testing::TemporaryFolder folder;
+  const std::string path = folder.file("bench.filter");
+  const auto timed = [](auto&& work) {  // not CPU time: a start waits for the disk, too
+    const auto begin = std::chrono::steady_clock::now();
+    if (!work()) {
+      throw std::runtime_error("filter_bench: the filter file");
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  times.file_write_seconds =
+      timed([&] { return filter::write_filter_file(path, filter, {}).has_value(); });
+  std::expected<filter::FilterFile, filter::FilterFileError> read;
+  times.file_read_seconds = timed([&] {
+    read = filter::read_filter_file(path, filter::testing::fixed_secret(1));
+    return read.has_value();
+  });
+  times.false_negatives += read->filter->may_contain(nth_hash(kPresentSeed, 0)) ? 0 : 1;
+}
+
 }  // namespace
 
 LayoutTimes measure_layout(filter::Layout layout, std::uint64_t keys) {
@@ -144,6 +169,7 @@ LayoutTimes measure_layout(filter::Layout layout, std::uint64_t keys) {
   times.false_positive_rate = static_cast<double>(absent.found) / static_cast<double>(absent.asked);
   times.negative = measure_lookups(filter, keys, false, times.false_negatives);
   times.positive = measure_lookups(filter, keys, true, times.false_negatives);
+  measure_file(filter, times);
 
   const std::uint64_t erases = std::min(kErases, keys);
   const double erasing = over_all_keys(erases, [&filter](std::span<const std::uint64_t> chunk) {

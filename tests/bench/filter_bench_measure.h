@@ -23,6 +23,9 @@ struct LayoutTimes {
   double insert_ns = 0;      // one by one, from empty to `load`
   double build_seconds = 0;  // the same keys given as a span
   double erase_ns = 0;
+  double file_write_seconds = 0;  // to disk, synced
+  double file_read_seconds =
+      0;  // read back while the kernel still has it, verified, ready for look-ups
   LookupTimes negative;
   LookupTimes positive;
   double false_positive_rate = 0;
