@@ -26,7 +26,7 @@ class BlockingCommands : public SideBySide {
 TEST_F(BlockingCommands, are_woken_by_what_they_wait_for) {
   struct Case {
     std::vector<std::string_view> wait;
-    std::initializer_list<std::string_view> wake;
+    std::vector<std::string_view> wake;
   };
   const std::vector<Case> cases{
       {{"BLPOP", "none", "list", "0"}, {"RPUSH", "list", "x"}},

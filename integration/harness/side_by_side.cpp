@@ -99,8 +99,13 @@ SideBySide::Connection SideBySide::connect() {
 }
 
 void SideBySide::tell_both(std::initializer_list<std::string_view> arguments) {
-  shop_.redis().call(arguments);
-  straight_.call(arguments);
+  tell_both(std::span(arguments.begin(), arguments.size()));
+}
+
+void SideBySide::tell_both(std::span<const std::string_view> arguments) {
+  const std::string request = command(arguments);
+  shop_.redis().client().exchange(request, 1);
+  straight_.client().exchange(request, 1);
 }
 
 void SideBySide::same_both_ways(const std::function<std::string(Side&)>& scenario,

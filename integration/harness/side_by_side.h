@@ -12,6 +12,7 @@
 #include <functional>
 #include <initializer_list>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -74,6 +75,7 @@ class SideBySide : public testing::Test {
 
   // To both Redis servers, not through the guard: what others do.
   void tell_both(std::initializer_list<std::string_view> arguments);
+  void tell_both(std::span<const std::string_view> arguments);
   // The scenario returns what its clients have seen.
   void same_both_ways(const std::function<std::string(Side&)>& scenario,
                       const Where& where = Where::current());

@@ -321,13 +321,13 @@ void Ledger::on_received(std::string_view bytes) {
       return;
     }
     const std::size_t count = std::min(bytes.size(), expected_.size());
-    if (bytes.substr(0, count) != std::string_view(expected_).substr(0, count)) {
+    if (bytes.substr(0, count) != expected_.view().substr(0, count)) {
       fail("the client received " + printable(bytes) + " where it should have received " +
-           printable(expected_) + ", of " + describe_next());
+           printable(expected_.view()) + ", of " + describe_next());
       return;
     }
     bytes.remove_prefix(count);
-    expected_.erase(0, count);
+    expected_.take(count);
     if (expected_.empty() && !expects_push_) {
       ++world_.counts.replies;
       pop_answered();
@@ -342,7 +342,7 @@ bool Ledger::find_expected(char first) {
   const bool is_push_next = !said_.empty() && !said_.front().command && first == '>';
   if (is_redis_next || is_push_next) {
     expects_push_ = is_push_next;
-    expected_ = std::move(said_.front().bytes);
+    expected_.append(said_.front().bytes);
     said_.pop_front();
     return true;
   }
@@ -364,7 +364,7 @@ bool Ledger::find_expected(char first) {
     aligned_ = first_ + 1;
     ++world_.counts.answered;
   }
-  expected_ = answer_to(next, world_.shop);
+  expected_.append(answer_to(next, world_.shop));
   return true;
 }
 

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulation/byte_queue.h"
 #include "simulation/redis_connection.h"
 #include "simulation/sim_shop.h"
 
@@ -124,7 +125,7 @@ class Ledger {
   std::uint64_t words_in_flight_ = 0;  // of decided commands
   std::uint64_t redis_bytes_read_ = 0;
   std::deque<Said> said_;
-  std::string expected_;  // the rest of the reply that is being received
+  ByteQueue expected_;  // the rest of the reply that is being received
   bool expects_push_ = false;
   Standing standing_;  // after the last change that is done
   std::optional<Change> change_;
