@@ -3,6 +3,7 @@
 //
 // The guard's answer, __ABSENT__, is one that Redis never gives: it tells who has answered.
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include "harness/redis_command.h"
 #include "harness/shop.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -138,11 +140,29 @@ TEST_F(AccessControl, questions_about_acl_do_not_stop_the_guard) {
   }
 }
 
-TEST_F(AccessControl, acl_load_replaces_all_users) {
-  // Without an ACL file Redis refuses; the guard has withdrawn everybody all the same, and asks again.
+TEST_F(AccessControl, an_acl_load_that_redis_refuses_is_over_soon) {
+  // There is no ACL file; the guard has withdrawn everybody all the same, and asks again.
   EXPECT_TRUE(shop_.guard().call({"ACL", "LOAD"}).starts_with("-ERR"));
   RawClient client = shop_.client();
   EXPECT_TRUE(becomes_answered(client));
+}
+
+TEST(AccessControlSettings, acl_load_replaces_all_users) {
+  const TemporaryDirectory folder;
+  const std::string path = folder / "users.acl";
+  const std::string others = "user default on nopass ~* &* +@all\n";
+  std::ofstream(path) << others << "user bob on >word ~* &* +@all\n";
+  Shop shop({.redis_arguments = {"--aclfile", path}});
+  shop.wait_until_it_answers();
+  RawClient bob = shop.client();
+  EXPECT_EQ(bob.call({"AUTH", "bob", "word"}), kOk);
+  EXPECT_TRUE(eventually([&] { return bob.exchange(get_absent(), 1) == absent_reply(); }));
+
+  std::ofstream(path) << others << "user bob on >word ~* &* +@all -get\n";
+  EXPECT_EQ(shop.guard().call({"ACL", "LOAD"}), kOk);
+  RawClient again = shop.client();  // Redis closes clients of users that it replaces
+  EXPECT_EQ(again.call({"AUTH", "bob", "word"}), kOk);
+  EXPECT_TRUE(again.exchange(get_absent(), 1).starts_with("-NOPERM"));
 }
 
 TEST(AccessControlSettings, a_renamed_command_is_not_answered) {
