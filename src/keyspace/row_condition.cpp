@@ -1,0 +1,240 @@
+#include "keyspace/row_condition.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "keyspace/canonical_integer.h"
+
+namespace cuckooguard::keyspace {
+namespace {
+
+bool is_name_byte(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') || byte == '_' || byte == '$';
+}
+
+char lower(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+}
+
+bool is_word(std::string_view text, std::string_view word) {
+  return std::ranges::equal(text, word, {}, lower, lower);
+}
+
+}  // namespace
+
+// Recursive descent without recursion: conditions do not nest.
+class ConditionParser {
+ public:
+  explicit ConditionParser(std::string_view text) : text_(text) {}
+
+  std::expected<RowCondition, std::string> parse() {
+    if (text_.size() > kConditionBytesMax) {
+      return std::unexpected("is longer than " + std::to_string(kConditionBytesMax) + " bytes");
+    }
+    do {
+      if (!read_term()) {
+        return std::unexpected("needs " + wanted_ + " at character " + std::to_string(at_ + 1));
+      }
+    } while (condition_.terms_.size() < kConditionTermsMax && read_word("and"));
+    skip_space();
+    if (at_ < text_.size()) {
+      return std::unexpected("needs AND or its end at character " + std::to_string(at_ + 1) +
+                             "; conditions are column IS [NOT] NULL, =, <> and IN, up to " +
+                             std::to_string(kConditionTermsMax) + " of them");
+    }
+    return std::move(condition_);
+  }
+
+ private:
+  using Test = RowCondition::Test;
+
+  bool read_term() {
+    std::string column;
+    if (!read_column(column)) {
+      return false;
+    }
+    RowCondition::Term term{.column = number_of(std::move(column))};
+    if (read_word("is")) {
+      term.test = read_word("not") ? Test::is_not_null : Test::is_null;
+      wanted_ = "NULL";
+      if (!read_word("null")) {
+        return false;
+      }
+    } else if (read_word("in")) {
+      term.test = Test::is_one_of;
+      if (!read_list(term.literals)) {
+        return false;
+      }
+    } else {
+      const bool is_not = read_mark("<>");
+      wanted_ = "IS, IN, = or <>";
+      if (!is_not && !read_mark("=")) {
+        return false;
+      }
+      term.test = is_not ? Test::is_not : Test::is_one_of;
+      if (!read_literal(term.literals.emplace_back())) {
+        return false;
+      }
+    }
+    condition_.terms_.push_back(std::move(term));
+    return true;
+  }
+
+  std::size_t number_of(std::string column) {
+    auto& columns = condition_.columns_;
+    const auto found = std::ranges::find(columns, column);
+    const auto number = static_cast<std::size_t>(found - columns.begin());
+    if (found == columns.end()) {
+      columns.push_back(std::move(column));
+    }
+    return number;
+  }
+
+  bool read_column(std::string& column) {
+    wanted_ = "a column's name";
+    skip_space();
+    if (at_ < text_.size() && (text_[at_] == '`' || text_[at_] == '"')) {
+      return read_quoted(text_[at_], column) && !column.empty();
+    }
+    column = read_name();
+    return !column.empty() && !(column[0] >= '0' && column[0] <= '9');
+  }
+
+  bool read_list(std::vector<std::string>& literals) {
+    wanted_ = "( behind IN";
+    if (!read_mark("(")) {
+      return false;
+    }
+    do {
+      if (!read_literal(literals.emplace_back())) {
+        return false;
+      }
+    } while (read_mark(","));
+    std::ranges::sort(literals);
+    const auto repeated = std::ranges::unique(literals);
+    literals.erase(repeated.begin(), repeated.end());
+    wanted_ = ", or )";
+    return read_mark(")");
+  }
+
+  bool read_literal(std::string& literal) {
+    wanted_ = "an integer as the database prints it, or 'text',";
+    skip_space();
+    if (at_ < text_.size() && text_[at_] == '\'') {
+      return read_quoted('\'', literal);
+    }
+    const std::size_t begin = at_;
+    literal = text_.substr(at_, text_.substr(at_).starts_with('-') ? 1 : 0);
+    at_ += literal.size();
+    literal += read_name();
+    if (canonical_int64(literal) || canonical_uint64(literal)) {
+      return true;
+    }
+    at_ = begin;
+    return false;
+  }
+
+  // The quote that opens is at the place; twice the quote is one of it.
+  bool read_quoted(char quote, std::string& text) {
+    for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
+      if (text_[i] != quote) {
+        text += text_[i];
+      } else if (i + 1 < text_.size() && text_[i + 1] == quote) {
+        text += quote;
+        ++i;
+      } else {
+        at_ = i + 1;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::string read_name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name_byte(text_[at_])) {
+      ++at_;
+    }
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+
+  bool read_word(std::string_view word) {
+    skip_space();
+    const std::size_t begin = at_;
+    if (is_word(read_name(), word)) {
+      return true;
+    }
+    at_ = begin;
+    return false;
+  }
+
+  bool read_mark(std::string_view mark) {
+    skip_space();
+    if (!text_.substr(at_).starts_with(mark)) {
+      return false;
+    }
+    at_ += mark.size();
+    return true;
+  }
+
+  void skip_space() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").contains(text_[at_])) {
+      ++at_;
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string wanted_;  // at the place, had there been one
+  RowCondition condition_;
+};
+
+std::expected<RowCondition, std::string> RowCondition::parse(std::string_view text) {
+  return ConditionParser(text).parse();
+}
+
+bool RowCondition::holds(std::span<const std::optional<std::string_view>> values) const {
+  return std::ranges::all_of(
+      terms_, [values](const Term& term) { return holds(term, values[term.column]); });
+}
+
+bool RowCondition::holds(const Term& term, std::optional<std::string_view> value) {
+  switch (term.test) {
+    case Test::is_null:
+      return !value;
+    case Test::is_not_null:
+      return value.has_value();
+    case Test::is_one_of:
+      return value && std::ranges::binary_search(term.literals, *value, std::less<>{});
+    case Test::is_not:
+      return value && *value != term.literals.front();
+  }
+  return false;
+}
+
+std::string RowCondition::text() const {
+  const auto quoted = [](std::string_view text, char quote) {
+    std::string all(1, quote);
+    for (const char byte : text) {
+      all.append(byte == quote ? 2 : 1, byte);
+    }
+    return all + quote;
+  };
+  std::string all;
+  for (const Term& term : terms_) {
+    all += (all.empty() ? "" : " AND ") + quoted(columns_[term.column], '`');
+    if (term.test == Test::is_null || term.test == Test::is_not_null) {
+      all += term.test == Test::is_null ? " IS NULL" : " IS NOT NULL";
+      continue;
+    }
+    all += term.test == Test::is_not ? " <> (" : " IN (";
+    for (std::size_t i = 0; i < term.literals.size(); ++i) {
+      all += (i == 0 ? "" : ", ") + quoted(term.literals[i], '\'');
+    }
+    all += ")";
+  }
+  return all;
+}
+
+}  // namespace cuckooguard::keyspace

@@ -1,0 +1,64 @@
+// Which rows of a table a namespace is for: `deleted_at IS NULL AND status <> 'draft'`.
+//
+//   condition  = term { AND term }
+//   term       = column IS [NOT] NULL | column = literal | column <> literal | column IN ( literal {, literal} )
+//   column     = name | `name` | "name"
+//   literal    = integer | 'text', where '' is one quote
+//
+// Words in any case. The guard decides itself, for rows of a snapshot and of a change alike, so that
+// both agree to the byte: a value is compared as the database prints it, byte by byte. A database
+// that compares otherwise (a `_ci` collation, a DECIMAL with 1.0) is for the source to refuse. As in
+// SQL a NULL is neither equal nor unequal to anything.
+//
+// Called by: config (parse), sources (columns, holds). Threads: immutable. Errors: parse() gives
+// words that go on from the text, with the place. Limits: kConditionBytesMax, kConditionTermsMax.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuckooguard::keyspace {
+
+inline constexpr std::size_t kConditionBytesMax = 4096;
+inline constexpr std::size_t kConditionTermsMax = 64;
+
+class RowCondition {
+ public:
+  static std::expected<RowCondition, std::string> parse(std::string_view text);
+
+  // Each column once, in the order in which the condition first names them.
+  std::span<const std::string> columns() const { return columns_; }
+
+  // `values` in the order of columns(), nullopt for NULL.
+  bool holds(std::span<const std::optional<std::string_view>> values) const;
+
+  // As it was parsed, without what makes no difference: equal conditions have equal texts.
+  std::string text() const;
+
+  bool operator==(const RowCondition&) const = default;
+
+ private:
+  friend class ConditionParser;
+
+  enum class Test : std::uint8_t { is_null, is_not_null, is_one_of, is_not };
+  struct Term {
+    std::size_t column = 0;
+    Test test = Test::is_null;
+    std::vector<std::string> literals{};
+
+    bool operator==(const Term&) const = default;
+  };
+
+  static bool holds(const Term& term, std::optional<std::string_view> value);
+
+  std::vector<std::string> columns_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace cuckooguard::keyspace
