@@ -1,63 +1,16 @@
 #include "proxy/reply_order.h"
 
-#include <array>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "testing/every_split.h"
+#include "reply_chain.h"
 
 namespace cuckooguard::proxy {
 namespace {
 
-using testing::expect_same_at_every_split;
-using testing::Pieces;
-
-constexpr const char* kNil = "$-1\r\n";
 using Element = std::optional<std::string_view>;
-
-struct Chain : ReplyOrder::Errors {
-  void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
-
-  std::string relay(Pieces pieces) {
-    for (const std::string_view piece : pieces) {
-      if (!order.relay(piece)) {
-        return sent() + " MALFORMED";
-      }
-    }
-    return sent();
-  }
-
-  std::string sent() const {
-    std::array<std::string_view, 64> pieces;
-    std::string all;
-    for (const std::string_view piece : output.front(pieces)) {
-      all.append(piece);
-    }
-    return all;
-  }
-
-  io::ChunkPool pool;
-  io::OutputQueue output{pool};
-  guard::ClientState state;
-  ReplyOrder order{output, state, *this};
-  std::vector<std::string> errors;
-};
-
-// What the client gets for Redis's bytes, at every cut of them.
-std::string relayed(std::string_view from_redis, const std::function<void(ReplyOrder&)>& expect) {
-  return expect_same_at_every_split(from_redis, [&expect](Pieces pieces) {
-    Chain chain;
-    expect(chain.order);
-    return chain.relay(pieces);
-  });
-}
-
-guard::StateChange hello3() {
-  return {.kind = guard::ChangeKind::hello, .version = resp::Version::resp3};
-}
 
 TEST(ReplyOrder, relays_replies_as_they_are) {
   const std::string bytes = "+OK\r\n$5\r\nhello\r\n*2\r\n:1\r\n*1\r\n+x\r\n-ERR no\r\n$-1\r\n";
@@ -262,84 +215,6 @@ TEST(ReplyOrder, a_reply_to_a_client_that_wants_none_makes_the_connection_transp
   chain.state.set_reply_mode(guard::ReplyMode::off);
   EXPECT_TRUE(chain.order.relay("-NOPERM no CLIENT for you\r\n"));
   EXPECT_TRUE(chain.state.is_transparent());
-}
-
-// A subscriber of version `version`, its commands and what Redis sends; `served` at last, and not before.
-struct Subscriber {
-  std::vector<guard::StateChange> commands;
-  std::string from_redis;
-  std::string version = "*";
-  std::uint32_t left = 0;
-};
-
-std::string frame(const std::string& type, std::string_view word, std::string_view count) {
-  return type + "3\r\n$" + std::to_string(word.size()) + "\r\n" + std::string(word) +
-         "\r\n$1\r\nc\r\n" + std::string(count) + "\r\n";
-}
-
-guard::StateChange subscribe(std::uint32_t confirmations, guard::ChannelKind channels = {}) {
-  return {
-      .kind = guard::ChangeKind::subscribe, .channels = channels, .confirmations = confirmations};
-}
-
-TEST(ReplyOrder, a_subscription_has_its_reply_once_every_channel_is_confirmed) {
-  using guard::ChannelKind;
-  const std::string message = frame("*", "message", "$1\r\nm");
-  const std::string push = frame(">", "message", "$1\r\nm");
-  const std::string invalidate = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n";
-  const std::vector<Subscriber> subscribers{
-      {{subscribe(1)}, frame("*", "subscribe", ":1"), "*", 1},
-      {{subscribe(2)},
-       frame("*", "subscribe", ":1") + message + frame("*", "subscribe", ":2"),
-       "*",
-       2},
-      {{subscribe(0)}, frame("*", "unsubscribe", ":0"), "*", 0},
-      {{subscribe(2), subscribe(1, ChannelKind::pattern), subscribe(0)},
-       frame("*", "subscribe", ":1") + frame("*", "subscribe", ":2") +
-           frame("*", "psubscribe", ":3") + message + frame("*", "unsubscribe", ":2") +
-           frame("*", "unsubscribe", ":1"),
-       "*",
-       1},
-      {{subscribe(2)}, "-NOPERM no\r\n", "*", 0},
-      {{subscribe(2), subscribe(0)},
-       invalidate + frame(">", "subscribe", ":1") + push + frame(">", "subscribe", ":2") +
-           frame(">", "unsubscribe", ":1") + push + frame(">", "unsubscribe", ":0"),
-       ">",
-       0},
-  };
-  for (const Subscriber& subscriber : subscribers) {
-    const std::string bytes = "+1\r\n" + subscriber.from_redis;
-    expect_same_at_every_split(bytes, [&](Pieces pieces) {
-      Chain chain;
-      if (subscriber.version == ">") {
-        chain.state.sent(hello3());
-        chain.state.replied(hello3(), '%');
-      }
-      chain.order.expect_reply();
-      for (const guard::StateChange& command : subscriber.commands) {
-        chain.state.sent(command);
-        chain.order.expect_observed_reply(command);
-      }
-      chain.order.answer(kNil);
-      std::string sent = chain.relay(pieces);
-      EXPECT_EQ(sent, bytes + kNil);
-      EXPECT_EQ(chain.state.subscriptions().any(), subscriber.left != 0);
-      EXPECT_EQ(chain.state.is_settled(), subscriber.left == 0 || subscriber.version == ">");
-      return sent;
-    });
-  }
-}
-
-// What a list holds is not looked into where no pub/sub frame can come.
-TEST(ReplyOrder, an_array_that_looks_like_a_message_is_a_reply) {
-  EXPECT_EQ(relayed(frame("*", "message", "$1\r\nm") + frame("*", "subscribe", ":1"),
-                    [](ReplyOrder& order) {
-                      order.expect_reply();
-                      order.answer(kNil);
-                      order.expect_reply();
-                      order.answer(kNil);
-                    }),
-            frame("*", "message", "$1\r\nm") + kNil + frame("*", "subscribe", ":1") + kNil);
 }
 
 TEST(ReplyOrder, after_anything_is_expected_bytes_are_relayed_unread_but_not_before) {

@@ -1,0 +1,62 @@
+// A ReplyOrder with what it writes to and whom it tells.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proxy/reply_order.h"
+#include "testing/every_split.h"
+
+namespace cuckooguard::proxy {
+
+using testing::expect_same_at_every_split;
+using testing::Pieces;
+
+inline constexpr const char* kNil = "$-1\r\n";
+
+struct Chain : ReplyOrder::Errors {
+  void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
+
+  std::string relay(Pieces pieces) {
+    for (const std::string_view piece : pieces) {
+      if (!order.relay(piece)) {
+        return sent() + " MALFORMED";
+      }
+    }
+    return sent();
+  }
+
+  std::string sent() const {
+    std::array<std::string_view, 64> pieces;
+    std::string all;
+    for (const std::string_view piece : output.front(pieces)) {
+      all.append(piece);
+    }
+    return all;
+  }
+
+  io::ChunkPool pool;
+  io::OutputQueue output{pool};
+  guard::ClientState state;
+  ReplyOrder order{output, state, *this};
+  std::vector<std::string> errors;
+};
+
+// What the client gets for Redis's bytes, at every cut of them.
+inline std::string relayed(std::string_view from_redis,
+                           const std::function<void(ReplyOrder&)>& expect) {
+  return expect_same_at_every_split(from_redis, [&expect](Pieces pieces) {
+    Chain chain;
+    expect(chain.order);
+    return chain.relay(pieces);
+  });
+}
+
+inline guard::StateChange hello3() {
+  return {.kind = guard::ChangeKind::hello, .version = resp::Version::resp3};
+}
+
+}  // namespace cuckooguard::proxy
