@@ -138,6 +138,7 @@ struct Limits {
   std::uint32_t max_clients = 10'000;
   std::uint64_t client_output_soft = 1024 * 1024;
   std::uint32_t inflight_per_client = 1024;
+  milliseconds idle_timeout{0};  // 0: never
 
   bool operator==(const Limits&) const = default;
 };

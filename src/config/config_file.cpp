@@ -89,6 +89,9 @@ void read_limits(const Section& section, Limits& limits) {
   section.read("inflight_per_client",
                limits.inflight_per_client,
                bounded<std::uint32_t>(parse_count, 1, kInflightMax, "must be from 1 to 1M"));
+  section.read("idle_timeout",
+               limits.idle_timeout,
+               bounded<milliseconds>(parse_duration, 0ms, 24h, "must be from 0s to 1d"));
 }
 
 Parsed<unsigned> parse_workers(std::string_view text) {

@@ -33,8 +33,8 @@ inline constexpr std::array<std::string_view, 9> kNamespaceKeys = {
 inline constexpr std::array<std::string_view, 3> kTableKeys = {"from", "table", "columns"};
 inline constexpr std::array<std::string_view, 2> kFilterKeys = {"false_positive_rate", "capacity"};
 inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
-inline constexpr std::array<std::string_view, 3> kLimitsKeys = {
-    "max_clients", "client_output_soft", "inflight_per_client"};
+inline constexpr std::array<std::string_view, 4> kLimitsKeys = {
+    "max_clients", "client_output_soft", "inflight_per_client", "idle_timeout"};
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
 
 inline constexpr KeyList kTop{"", kTopKeys};

@@ -24,7 +24,7 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
   }
   ++count_;
   auto session = std::make_unique<Session>(
-      Session::Worker{worker_.loop, worker_.guard, arguments_, worker_.settings, *this},
+      Session::Worker{worker_.loop, worker_.guard, arguments_, worker_.settings, idle_, *this},
       std::move(client));
   Session* const key = session.get();
   sessions_.emplace(key, std::move(session));

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "config/config.h"
+#include "proxy/idle_clients.h"
 #include "proxy/session.h"
 
 namespace cuckooguard::proxy {
@@ -28,7 +29,7 @@ class Clients final : Session::Ends {
     ClientCount& total;
   };
 
-  explicit Clients(Worker worker) : worker_(worker) {}
+  explicit Clients(Worker worker) : worker_(worker), idle_(worker.loop, worker.settings.limits) {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -42,6 +43,7 @@ class Clients final : Session::Ends {
 
   Worker worker_;
   resp::Arguments arguments_;
+  IdleClients idle_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
   std::atomic<std::size_t> count_{0};
 };

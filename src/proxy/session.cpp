@@ -13,12 +13,14 @@ Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
       order_(output_, state_, *this),
       upstream_(worker.loop, worker.settings.upstream, *this) {
   client_->bind(*this);
+  worker_.idle.add(*this);
   update_watch();
 }
 
 void Session::end() {
   if (!ended_) {
     ended_ = true;
+    worker_.idle.remove(*this);
     state_.ended();
     client_->close();
     upstream_.close();
@@ -50,6 +52,7 @@ void Session::read_client() {
   switch (transfer.status) {
     case io::Status::ok:
       now_ = worker_.loop.now();
+      worker_.idle.touch(*this);
       take({buffer.data(), kept + transfer.bytes});
       update_watch();
       return;
@@ -207,6 +210,13 @@ void Session::on_redis_error(std::string_view first_bytes) {
   worker_.guard.note_error(first_bytes);
 }
 
+void Session::on_idle() {
+  if (!order_.is_waiting() && !state_.subscriptions().any() && !state_.is_silent() &&
+      !state_.is_transparent()) {
+    end();
+  }
+}
+
 void Session::on_upstream_lost() {
   // A Redis that could not be reached at all may be down: absent keys are still answered, the first
   // command that needs it ends the session. A connection that was up and is closed ends it at once,
@@ -250,6 +260,7 @@ void Session::flush() {
       return;
     }
     output_.consume(transfer.bytes);
+    worker_.idle.touch(*this);
   }
   if (ending_ && output_.is_empty()) {
     end();

@@ -21,6 +21,9 @@
 //       connection transparent instead
 //   a command > 64 KiB
 //       streamed, never held (resp/request_scanner.h)
+//   nothing from the client or to it for idle_timeout
+//       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked), not while it
+//       is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
 // So the client is never made to wait for reading its own replies: a client that writes a long
 // pipeline before it reads works here as it does with Redis.
 #pragma once
@@ -34,6 +37,7 @@
 #include "guard/client_state.h"
 #include "guard/guard.h"
 #include "io/loop.h"
+#include "proxy/idle_clients.h"
 #include "proxy/reply_order.h"
 #include "resp/request_scanner.h"
 #include "upstream/connection.h"
@@ -44,7 +48,8 @@ class Session final : public io::Mortal,
                       io::Watcher,
                       io::Flushable,
                       upstream::Connection::Owner,
-                      ReplyOrder::Errors {
+                      ReplyOrder::Errors,
+                      IdleClients::Member {
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
 
@@ -67,6 +72,7 @@ class Session final : public io::Mortal,
     guard::Guard& guard;
     resp::Arguments& arguments;  // scratch
     const Settings& settings;
+    IdleClients& idle;
     Ends& ends;
   };
 
@@ -86,6 +92,7 @@ class Session final : public io::Mortal,
   void on_upstream_progress() override { update_watch(); }
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
+  void on_idle() override;
 
   void read_client();
   void on_client_finished();

@@ -40,7 +40,8 @@ TEST(ConfigFile, every_setting_arrives) {
       "  connect_timeout: 200ms\n"
       "  control: { username: guard, password_file: /run/secrets/redis }\n"
       "sources:\n"
-      "limits: { max_clients: 5, client_output_soft: 64KiB, inflight_per_client: 7 }\n"
+      "limits: { max_clients: 5, client_output_soft: 64KiB, inflight_per_client: 7,\n"
+      "          idle_timeout: 5m }\n"
       "log: { level: debug }\n"
       "workers: 3\n"
       "drain_timeout: 0s\n");
@@ -51,7 +52,7 @@ TEST(ConfigFile, every_setting_arrives) {
                       200ms,
                       Acl::trust,
                       {"guard", "", "/run/secrets/redis"}}));
-  EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 7}));
+  EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 7, 5min}));
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.workers, 3U);
   EXPECT_EQ(config.drain_timeout, 0ms);
@@ -84,6 +85,15 @@ TEST(ConfigFile, all_errors_come_at_once_in_the_files_order) {
 TEST(ConfigFile, timeouts_of_zero_would_hide_a_dead_redis) {
   EXPECT_THAT(errors_of("upstream: { address: redis:1, connect_timeout: 0s }\n"),
               ElementsAre(HasSubstr("connect_timeout: \"0s\" must be from 1ms")));
+}
+
+TEST(ConfigFile, an_idle_timeout_of_zero_is_none_and_one_without_a_unit_is_a_mistake) {
+  EXPECT_EQ(config_of("limits: { idle_timeout: 0s }\n").limits.idle_timeout, 0ms);
+  EXPECT_EQ(config_of("limits: { idle_timeout: 1d }\n").limits.idle_timeout, 24h);
+  EXPECT_THAT(errors_of("limits: { idle_timeout: 300 }\n"),
+              ElementsAre(HasSubstr("1:25: idle_timeout: \"300\" has no unit")));
+  EXPECT_THAT(errors_of("limits: { idle_timeout: 2d }\n"),
+              ElementsAre(HasSubstr("idle_timeout: \"2d\" must be from 0s to 1d")));
 }
 
 TEST(ConfigFile, control_takes_one_password) {
