@@ -53,6 +53,27 @@ TEST_F(RedisStates, a_replica_that_serves_stale_data_is) {
   EXPECT_EQ(client_.exchange(get_absent(), 1), absent_reply());
 }
 
+// After a failover: each connection is its client's own, so it is for the client to leave or to stay, as without the
+// guard. Its next connection resolves the name anew (integration/redis_restart_test.cpp).
+TEST_F(RedisStates, a_write_to_a_replica_is_refused_in_redis_words_and_reads_are_still_guarded) {
+  shop_.redis().call({"SET", user(1), "one"});
+  RawClient admin = shop_.redis().client();
+  EXPECT_EQ(admin.call({"REPLICAOF", "127.0.0.1", std::to_string(free_port())}), kOk);
+  ASSERT_TRUE(resumes());
+  RawClient straight = shop_.redis().client();
+  const std::string writes = command({"SET", user(1), "two"}) + command({"GET", user(1)}) +
+                             command({"MULTI"}) + command({"DEL", user(1)}) + command({"EXEC"});
+  const std::string refused = straight.exchange(writes, 5);
+  EXPECT_TRUE(refused.starts_with("-READONLY ")) << shown(refused);
+  EXPECT_TRUE(refused.contains("\r\n-EXECABORT ")) << shown(refused);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client_.exchange(writes, 5), refused);
+    EXPECT_EQ(client_.exchange(get_absent(), 1), absent_reply());
+  }
+  EXPECT_EQ(admin.call({"REPLICAOF", "NO", "ONE"}), kOk);
+  EXPECT_EQ(client_.call({"SET", user(1), "two"}), kOk) << "on the same connection";
+}
+
 TEST_F(RedisStates, a_redis_that_runs_a_script_for_too_long_is_not_answered_for) {
   RawClient admin = shop_.redis().client();
   admin.call({"CONFIG", "SET", "busy-reply-threshold", "10"});

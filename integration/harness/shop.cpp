@@ -19,7 +19,8 @@ Shop::Shop(ShopSettings settings)
 std::string Shop::yaml() const {
   const std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
   return "upstream: { address: \"" + address + "\", acl: " + settings_.acl + ", control: { " +
-         settings_.control + " } }\n" +
+         settings_.control + " }" +
+         (settings_.upstream_settings.empty() ? "" : ", " + settings_.upstream_settings) + " }\n" +
          "workers: 2\n"
          "sources:\n"
          "  shop: { type: sqlite, path: \"" +

@@ -28,11 +28,12 @@ inline constexpr std::string_view kAbsentText = "__ABSENT__";
 struct ShopSettings {
   std::string max_lag = "10m";
   std::string absent_reply = "bytes:__ABSENT__";
-  std::string upstream{};        // else Redis's TCP address
-  std::string acl = "ask";       // upstream.acl
-  std::string control{};         // what stands in upstream.control: "password: word"
-  std::string more_namespace{};  // lines of the namespace `users`, indented by four
-  std::string more{};            // lines of the top level
+  std::string upstream{};           // else Redis's TCP address
+  std::string upstream_settings{};  // what else stands in upstream: "connect_timeout: 1s"
+  std::string acl = "ask";          // upstream.acl
+  std::string control{};            // what stands in upstream.control: "password: word"
+  std::string more_namespace{};     // lines of the namespace `users`, indented by four
+  std::string more{};               // lines of the top level
   Journal journal = Journal::wal;
   std::vector<std::string> redis_arguments{};
   std::string password{};  // of Redis's default user

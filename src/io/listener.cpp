@@ -87,15 +87,23 @@ void Listener::accept_next() {
           calls_.on_accept(socket.release());
           accept_next();
         } else if (acceptor_.is_open()) {
-          calls_.on_failure(error);
-          pause_.expires_after(kPauseAfterFailure);
-          pause_.async_wait([this](const boost::system::error_code& cancelled) {
-            if (!cancelled) {
-              accept_next();
-            }
-          });
+          failed(error);
         }
       });
+}
+
+void Listener::failed(std::error_code error) {
+  const TimePoint now = now_since_boot();
+  if (!told_ || now - *told_ >= kTellEvery) {
+    told_ = now;
+    calls_.on_failure(error);
+  }
+  pause_.expires_after(kPauseAfterFailure);
+  pause_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) {
+      accept_next();
+    }
+  });
 }
 
 }  // namespace cuckooguard::io

@@ -2,13 +2,14 @@
 //
 // Threads: belongs to the io_context it is given (the main thread's).
 // Errors: opening throws std::system_error (start-up). When an accept fails for want of descriptors
-// or memory it pauses for kPauseAfterFailure instead of spinning, and tells on_failure once per
-// pause; the waiting clients stay in the backlog.
+// or memory it pauses for kPauseAfterFailure instead of spinning; the waiting clients stay in the
+// backlog. on_failure is told of the first failure, and as long as they go on once per kTellEvery.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -18,12 +19,14 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "config/config.h"
+#include "io/clock.h"
 
 namespace cuckooguard::io {
 
 class Listener {
  public:
   static constexpr std::chrono::milliseconds kPauseAfterFailure{100};
+  static constexpr std::chrono::seconds kTellEvery{10};
 
   struct Calls {
     std::function<void(int socket)> on_accept;  // takes the socket over
@@ -41,12 +44,14 @@ class Listener {
 
  private:
   void accept_next();
+  void failed(std::error_code error);
 
   using Protocol = boost::asio::generic::stream_protocol;
   boost::asio::basic_socket_acceptor<Protocol> acceptor_;
   boost::asio::steady_timer pause_;
   Calls calls_;
-  std::string unix_path_;  // to be unlinked at the end
+  std::optional<TimePoint> told_;  // on_failure, last
+  std::string unix_path_;          // to be unlinked at the end
 };
 
 }  // namespace cuckooguard::io

@@ -102,20 +102,46 @@ TEST_F(ListenerTest, a_file_that_is_no_socket_is_not_removed) {
   EXPECT_TRUE(fs::exists(path));
 }
 
+// No descriptor can be had while it lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const Fd lowest(::dup(STDERR_FILENO));  // the next descriptor would be this one or above
+    rlimit none = before_;
+    none.rlim_cur = static_cast<rlim_t>(lowest.get());
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 TEST_F(ListenerTest, without_descriptors_it_pauses_and_lets_in_who_waited) {
   const Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
   const Fd client = connect_to(loopback(listener.port()));
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
-  const Fd lowest(::dup(client.get()));  // the next descriptor would be this one or above
-  rlimit none = before;
-  none.rlim_cur = static_cast<rlim_t>(lowest.get());
-  ::setrlimit(RLIMIT_NOFILE, &none);
-  run_until([this] { return !failures_.empty(); });
-  ::setrlimit(RLIMIT_NOFILE, &before);
+  {
+    const NoDescriptors none;
+    run_until([this] { return !failures_.empty(); });
+  }
   EXPECT_EQ(failures_[0], std::errc::too_many_files_open);
   run_until([this] { return accepted_.size() == 1; });
-  EXPECT_EQ(failures_.size(), 1U);  // it did not try again and again meanwhile
+  EXPECT_EQ(failures_.size(), 1U);
+}
+
+TEST_F(ListenerTest, a_failure_that_lasts_neither_spins_nor_repeats_itself) {
+  constexpr int kPauses = 5;
+  const Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
+  const Fd client = connect_to(loopback(listener.port()));
+  const NoDescriptors none;
+  // Each attempt is two turns of the loop: the accept, and the end of the pause.
+  const std::size_t turns = io_.run_for(kPauses * Listener::kPauseAfterFailure);
+  EXPECT_GE(turns, 4U) << "it tries again";
+  EXPECT_LE(turns, 2U * (kPauses + 1));
+  EXPECT_EQ(failures_.size(), 1U);
 }
 
 }  // namespace
