@@ -4,55 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "simulation/command_kinds.h"
 #include "simulation/resp_text.h"
 
 namespace cuckooguard::simulation {
 namespace {
-
-using Words = std::vector<std::string>;
-
-std::string lower(std::string text) {
-  for (char& byte : text) {
-    byte = byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-  }
-  return text;
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-// CLIENT REPLY's ON, OFF or SKIP in lower case; empty for other commands.
-std::string reply_mode(const Words& words) {
-  const bool is_it = words.size() == 3 && lower(words[0]) == "client" && lower(words[1]) == "reply";
-  return is_it ? lower(words[2]) : std::string{};
-}
-
-// From here on the proxy may follow or may stop looking: it depends on what the connection is.
-bool may_end_reading(const Words& words) {
-  return words.empty() || !reply_mode(words).empty() ||
-         is_one_of(lower(words[0]), {"subscribe", "unsubscribe", "quit"});
-}
-
-// These change what the connection is once Redis has replied. Not CLIENT REPLY: it holds from where it stands.
-bool is_change(const Words& words) {
-  if (words.empty()) {
-    return true;
-  }
-  const std::string name = lower(words[0]);
-  return (name == "hello" && words.size() > 1) || is_one_of(name,
-                                                            {"select",
-                                                             "auth",
-                                                             "multi",
-                                                             "exec",
-                                                             "discard",
-                                                             "watch",
-                                                             "unwatch",
-                                                             "reset",
-                                                             "subscribe",
-                                                             "unsubscribe",
-                                                             "quit"});
-}
 
 std::string printable(std::string_view bytes) {
   std::string text;
@@ -67,15 +23,6 @@ std::string printable(std::string_view bytes) {
 }
 
 }  // namespace
-
-bool is_answerable_read(const std::vector<std::string>& words) {
-  if (words.empty()) {
-    return false;
-  }
-  const std::string name = lower(words[0]);
-  return (name == "get" && words.size() == 2) ||
-         (is_one_of(name, {"mget", "exists"}) && words.size() >= 2);
-}
 
 void Ledger::on_sent(SentCommand command) {
   sent_bytes_ += command.raw.size();

@@ -133,7 +133,4 @@ class Ledger {
   bool is_unread_ = false;  // the proxy may have stopped looking at this client's commands
 };
 
-// Of a command's name in any case.
-bool is_answerable_read(const std::vector<std::string>& words);
-
 }  // namespace cuckooguard::simulation

@@ -1,6 +1,7 @@
 // The commands of the simulated Redis.
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 
 #include "simulation/redis_connection.h"
 #include "simulation/resp_text.h"
@@ -55,7 +56,7 @@ const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands()
       {"reset", {.run = &Self::reset, .arity = 1, .runs_in_multi = true, .needs_no_auth = true}},
       {"client", {.run = &Self::client, .arity = -2}},
       {"subscribe", {.run = &Self::subscribe, .arity = -2}},
-      {"unsubscribe", {.run = &Self::unsubscribe, .arity = -2}},
+      {"unsubscribe", {.run = &Self::unsubscribe, .arity = -1}},
       {"quit", {.run = &Self::quit, .arity = -1, .runs_in_multi = true, .needs_no_auth = true}},
   };
   return table;
@@ -119,6 +120,9 @@ std::string RedisConnection::incr(const Words& words) {
   long long number = 0;
   if (value != nullptr && !parse_integer(value->text, number)) {
     return kNoInteger;
+  }
+  if (number == std::numeric_limits<long long>::max()) {
+    return error("ERR increment or decrement would overflow");
   }
   ++number;
   store_.values[key(words[1])] = {.text = std::to_string(number)};
@@ -310,9 +314,11 @@ std::string RedisConnection::client(const Words& words) {
   }
   if (is_word(words[2], "SKIP")) {
     skip_ = replies_off_ ? 0 : 2;
-  } else {
+  } else if (is_word(words[2], "OFF") || is_word(words[2], "ON")) {
     replies_off_ = is_word(words[2], "OFF");
     skip_ = 0;
+  } else {
+    return error("ERR syntax error");
   }
   return kOk;
 }
@@ -332,10 +338,16 @@ std::string RedisConnection::subscribe(const Words& words) {
 }
 
 std::string RedisConnection::unsubscribe(const Words& words) {
+  if (words.size() == 1 && channels_.empty()) {
+    return header(standing_.version == 3 ? '>' : '*', 3) + bulk("unsubscribe") +
+           nil(standing_.version) + integer(0);
+  }
+  const std::vector<std::string> left(channels_.begin(), channels_.end());
   std::string reply;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    channels_.erase(words[i]);
-    reply += confirmation("unsubscribe", words[i]);
+  for (const std::string& channel :
+       words.size() == 1 ? left : Words(words.begin() + 1, words.end())) {
+    channels_.erase(channel);
+    reply += confirmation("unsubscribe", channel);
   }
   return reply;
 }

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <optional>
 
+#include "simulation/redis_requests.h"
 #include "simulation/resp_text.h"
 
 namespace cuckooguard::simulation {
@@ -15,26 +14,6 @@ std::string lower(std::string text) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
   });
   return text;
-}
-
-std::optional<long long> number(std::string_view text) {
-  long long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-// The line at the front, without CRLF; `at` moves behind it.
-std::optional<std::string_view> line(std::string_view input, std::size_t& at) {
-  const std::size_t end = input.find("\r\n", at);
-  if (end == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const std::string_view found = input.substr(at, end - at);
-  at = end + 2;
-  return found;
 }
 
 }  // namespace
@@ -49,21 +28,19 @@ bool RedisConnection::run(std::string& input,
   std::size_t at = 0;
   bool goes_on = true;
   while (goes_on && at < input.size()) {
-    std::size_t consumed = 0;
-    Words words;
-    std::string refusal;
     const std::string_view rest = std::string_view(input).substr(at);
-    const Parsed parsed = parse(rest, consumed, words, refusal);
-    if (parsed == Parsed::incomplete) {
+    Request request = next_request(rest);
+    if (request.parsed == Parsed::incomplete) {
       break;
     }
     std::string reply;
-    if (parsed == Parsed::malformed) {
-      reply = refusal;
-      consumed = rest.size();
+    if (request.parsed == Parsed::malformed) {
+      reply = error(request.refusal);
+      request.consumed = rest.size();
+      request.words.clear();
       goes_on = false;
-    } else if (parsed == Parsed::command) {
-      const std::string said = run_command(words);
+    } else if (request.parsed == Parsed::command) {
+      const std::string said = run_command(request.words);
       if (!replies_off_ && skip_ == 0) {
         reply = said;
       }
@@ -72,64 +49,13 @@ bool RedisConnection::run(std::string& input,
       standing_.subscribed = is_bound_to_channels();
     }
     output += reply;
-    if (parsed != Parsed::nothing) {
-      on_executed({rest.substr(0, consumed), words, reply, standing_});
+    if (request.parsed != Parsed::nothing) {
+      on_executed({rest.substr(0, request.consumed), request.words, reply, standing_});
     }
-    at += consumed;
+    at += request.consumed;
   }
   input.erase(0, at);
   return goes_on;
-}
-
-RedisConnection::Parsed RedisConnection::parse(std::string_view input,
-                                               std::size_t& consumed,
-                                               Words& words,
-                                               std::string& refusal) {
-  std::size_t at = 0;
-  const auto first = line(input, at);
-  if (!first) {
-    return Parsed::incomplete;
-  }
-  consumed = at;
-  if (!first->starts_with('*')) {
-    for (std::size_t from = 0; from < first->size();) {
-      const std::size_t end = std::min(first->find(' ', from), first->size());
-      if (end > from) {
-        words.emplace_back(first->substr(from, end - from));
-      }
-      from = end + 1;
-    }
-    return words.empty() ? Parsed::nothing : Parsed::command;
-  }
-  const auto count = number(first->substr(1));
-  if (!count || *count > 1024 * 1024) {
-    refusal = error("ERR Protocol error: invalid multibulk length");
-    return Parsed::malformed;
-  }
-  for (long long i = 0; i < *count; ++i) {
-    const auto length_line = line(input, at);
-    if (!length_line) {
-      return Parsed::incomplete;
-    }
-    if (!length_line->starts_with('$')) {
-      refusal = error("ERR Protocol error: expected '$', got '" +
-                      std::string(length_line->substr(0, 1)) + "'");
-      return Parsed::malformed;
-    }
-    const auto length = number(length_line->substr(1));
-    if (!length || *length < 0) {
-      refusal = error("ERR Protocol error: invalid bulk length");
-      return Parsed::malformed;
-    }
-    const auto bytes = static_cast<std::size_t>(*length);
-    if (input.size() < at + bytes + 2) {
-      return Parsed::incomplete;
-    }
-    words.emplace_back(input.substr(at, bytes));
-    at += bytes + 2;
-  }
-  consumed = at;
-  return words.empty() ? Parsed::nothing : Parsed::command;
 }
 
 // Redis's order: does it exist, its arity, authentication, permissions, subscribed, MULTI.

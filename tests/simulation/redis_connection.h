@@ -1,6 +1,6 @@
 // One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis 7.0.15's, to the byte, as
 // far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO
-// RESET CLIENT (REPLY, SETNAME) SUBSCRIBE UNSUBSCRIBE (of channels named) QUIT.
+// RESET CLIENT (REPLY, SETNAME) SUBSCRIBE UNSUBSCRIBE QUIT.
 //
 // It shares no code with the product: a scanner's mistake must not be made twice.
 #pragma once
@@ -63,8 +63,6 @@ class RedisConnection {
   };
   static const std::map<std::string, Entry>& commands();
 
-  enum class Parsed : std::uint8_t { incomplete, command, nothing, malformed };
-  Parsed parse(std::string_view input, std::size_t& consumed, Words& words, std::string& refusal);
   std::string run_command(const Words& words);
   std::string refuse(std::string line);
   std::string queue_or_run(const Entry& entry, const Words& words);

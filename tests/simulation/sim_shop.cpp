@@ -29,17 +29,38 @@ constexpr std::array<Plan, SimShop::kNamespaces> kPlans{{
     {"drafts", "draft:", "draft:{id}", false, false, 0, config::Mode::observe, 50},
 }};
 
+// Of all that may be answered the simulated Redis has these.
+std::shared_ptr<const guard::Commands> known_commands() {
+  auto commands = std::make_shared<guard::Commands>();
+  for (const guard::Command& command : guard::all_commands()) {
+    const bool is_here =
+        command.name == "get" || command.name == "mget" || command.name == "exists";
+    if (guard::may_be_answered(command.role) && !is_here) {
+      commands->listed.reset(guard::command_index(command));
+    }
+  }
+  return commands;
+}
+
 constexpr std::size_t kGuardedKeyBytesMax = 16 * 1024;
 
 bool is_canonical_number(std::string_view text) {
-  return !text.empty() && text.size() <= 19 && (text == "0" || text.front() != '0') &&
+  constexpr std::string_view kLargest = "18446744073709551615";
+  const bool fits =
+      text.size() < kLargest.size() || (text.size() == kLargest.size() && text <= kLargest);
+  return !text.empty() && fits && (text == "0" || text.front() != '0') &&
          std::ranges::all_of(text, [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
 }  // namespace
 
 SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
-    : loop_(loop), random_(seed), keyspace_(build_keyspace()), epochs_(1), spaces_(kNamespaces) {
+    : loop_(loop),
+      random_(seed),
+      keyspace_(build_keyspace()),
+      epochs_(1),
+      spaces_(kNamespaces),
+      commands_(known_commands()) {
   for (std::uint32_t ns = 0; ns < kNamespaces; ++ns) {
     Space& space = spaces_[ns];
     space.filter = std::make_unique<filter::LiveFilter>(epochs_);
@@ -189,7 +210,7 @@ void SimShop::publish_users(std::set<std::string, std::less<>> unrestricted,
                             bool default_needs_no_password) {
   known_ = {.unrestricted = std::move(unrestricted),
             .default_needs_no_password = default_needs_no_password};
-  facts_.publish_users(facts_.epoch(), known_);
+  facts_.publish(facts_.epoch(), {.commands = commands_, .users = known_});
 }
 
 std::string SimShop::existing_key(std::uint32_t ns) {

@@ -114,6 +114,7 @@ class SimShop {
   std::unique_ptr<guard::Guard> guard_;
   std::deque<Change> unapplied_;
   std::map<std::string, io::TimePoint, std::less<>> written_until_;  // keys
+  std::shared_ptr<const guard::Commands> commands_;  // those reads that the simulated Redis has
   guard::Users known_;
   std::uint64_t next_text_ = 0;
   bool is_stopped_ = false;
