@@ -33,7 +33,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::size_t kClients = 3;
 constexpr int kActionsMax = 400;
-constexpr std::uint64_t kStepsMax = 200'000;
+constexpr std::uint64_t kStepsMax = 1'000'000;
 constexpr std::size_t kReadBytes = io::Loop::kReadBufferBytes;
 constexpr std::size_t kSharedMemoryMax = std::size_t{4} << 20U;
 
@@ -94,7 +94,7 @@ class Run final : RedisWitness {
     Weather& weather = loop_.weather();
     weather.rough = random_.ConsumeBool();
     weather.latency_max = microseconds(choose(3000));
-    weather.capacity_min = 64 + choose(100'000);
+    weather.capacity_min = 400 + choose(100'000);
     weather.capacity_max = weather.capacity_min;
     loop_.on_batch([this] { shop_.epochs().reader(0).enter(); },
                    [this] { shop_.epochs().reader(0).leave(); });
@@ -341,6 +341,7 @@ class Run final : RedisWitness {
 
   // And what is to happen in that time.
   void pass(std::chrono::nanoseconds time) {
+    loop_.run(microseconds(0));  // who has read outside of it is noticed
     bool is_over = false;
     loop_.at(time, [&is_over] { is_over = true; });
     for (std::uint64_t steps = 0; !is_over && loop_.step(); ++steps) {
@@ -362,17 +363,16 @@ class Run final : RedisWitness {
   }
 
   void come_to_rest() {
-    constexpr seconds kLongest{20};  // longer than the connect timeout
+    constexpr std::chrono::hours kLongest{1};  // until nothing is left to happen
     shop_.stop();
     redis_.start();
     redis_.set_deaf(false);
-    std::size_t unread = 1;
-    while (unread > 0 && loop_.failure().empty()) {
+    std::size_t read = 1;
+    while (read > 0 && loop_.failure().empty()) {
       pass(kLongest);
-      unread = 0;
+      read = 0;
       for (const auto& client : clients_) {
-        unread += client->peer().is_connected() ? client->peer().unread() : 0;
-        client->read(std::string::npos);
+        read += client->read(std::string::npos);
       }
     }
     for (const auto& client : clients_) {

@@ -29,8 +29,8 @@ class FuzzedClient {
   void send(std::string_view bytes);
   // A command; its name in capitals that no read in flight has.
   void send(std::vector<std::string> words, bool is_inline);
-  void read(std::size_t max);
-  void finish();  // says that it will send no more
+  std::size_t read(std::size_t max);  // how much it was
+  void finish();                      // says that it will send no more
   void leave();
   void reset();
 
@@ -58,6 +58,9 @@ class FuzzedClient {
   bool has_finished_ = false;
   bool has_left_ = false;
   bool is_malformed_ = false;
+  bool makes_redis_close_ = false;  // what it has sent: QUIT, or no command
+  bool loses_last_words_ =
+      false;  // a close with unread input is a reset, which may overtake what was said before
   bool redis_ended_ = false;
   bool redis_was_up_ = false;
   bool is_faulty_ = false;

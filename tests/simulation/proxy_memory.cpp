@@ -25,6 +25,15 @@ void* operator new(std::size_t bytes) {
   return label + 1;
 }
 
+// Else a sanitizer's own would be freed by the one below.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return ::operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 void operator delete(void* block) noexcept {
   if (block != nullptr) {
     auto* const label = static_cast<Label*>(block) - 1;
