@@ -18,7 +18,8 @@ std::string CommandMix::pipeline() {
   constexpr std::size_t kCommandsMax = 40;
   // While a change of the connection is in flight the guard answers nothing: every other pipeline has none.
   const bool calm = choose(2) == 0;
-  std::string bytes;
+  std::string bytes = is_plain_ ? followed_state() : "";
+  is_plain_ = choose(6) == 0;
   for (std::size_t left = 1 + choose(kCommandsMax); left > 0; --left) {
     if (calm || choose(10) != 0) {
       bytes += any();
@@ -28,7 +29,7 @@ std::string CommandMix::pipeline() {
       bytes += choose(8) == 0 ? watched_read() : one_of_forms(connection_forms(), any_type());
     }
   }
-  return bytes;
+  return is_plain_ ? bytes + counted({"RESET"}) : bytes;
 }
 
 std::vector<std::size_t> CommandMix::cuts(std::size_t size) {

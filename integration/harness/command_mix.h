@@ -1,7 +1,7 @@
 // A seeded stream of commands of every kind, whose replies depend on nothing but the commands before: not on the clock,
 // not on Redis's own random hash seeds. Two Redis servers that are sent the same give the same bytes.
 //
-// Nothing that makes the guard relay a connection unread (CLIENT REPLY, MONITOR ...): it learns no written keys there.
+// Nothing that makes the guard relay a connection unread (MONITOR ...): it learns no written keys there.
 //
 // Keys: `user:` ids 1 to 1000 (rows), ids from 1,000,000 on (absent; never written), ids from 2,000,000 on (no rows, but
 // often written), `tag:` names, unguarded keys, binary ones. Each data type has keys of its own, and sometimes takes
@@ -25,7 +25,8 @@ class CommandMix {
  public:
   explicit CommandMix(std::uint32_t seed) : random_(seed) {}
 
-  // Some commands, whole. Ends outside of MULTI and with replies on.
+  // Some commands, whole. Ends outside of MULTI, with replies on, and without subscriptions. The next one is for the same
+  // connection, behind all replies, or for a new one.
   std::string pipeline();
 
   // How many there have been.
@@ -43,6 +44,8 @@ class CommandMix {
   std::string large();
   std::string transaction();
   std::string reply_type();
+  std::string some();
+  std::string followed_state();  // CLIENT REPLY, SUBSCRIBE, CLIENT TRACKING, and back
 
   // One of the forms, filled in.
   std::string one_of_forms(std::span<const std::string_view> forms, DataType type);
@@ -67,6 +70,7 @@ class CommandMix {
   std::mt19937 random_;
   std::size_t commands_ = 0;
   std::size_t last_stream_id_ = 0;
+  bool is_plain_ = true;  // the connection that the next pipeline is for
 };
 
 }  // namespace cuckooguard::harness
