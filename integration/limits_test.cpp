@@ -59,6 +59,31 @@ TEST(Limits, a_redis_that_is_full_says_so_through_the_guard) {
   EXPECT_EQ(client.read_until_closed(), "-ERR max number of clients reached\r\n");
 }
 
+// Without descriptors it cannot even refuse: those who come wait, nobody inside notices, and the log has one line.
+TEST(Limits, without_descriptors_clients_wait_until_there_are_some) {
+  Shop shop;
+  shop.wait_until_it_answers();
+  RawClient inside = shop.client();
+  EXPECT_EQ(inside.call({"PING"}), kPong);
+  const pid_t guard = shop.guard().pid();
+  rlimit before{};
+  ASSERT_EQ(::prlimit(guard, RLIMIT_NOFILE, nullptr, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(::prlimit(guard, RLIMIT_NOFILE, &none, nullptr), 0);
+  RawClient waiting = shop.client();
+  waiting.send(command({"PING"}));
+  ASSERT_TRUE(eventually([&shop] { return shop.guard().log().contains("event=accept_failed"); }));
+  for (int i = 0; i < 500; ++i) {  // meanwhile
+    ASSERT_EQ(inside.exchange(command({"GET", absent_user()}) + command({"PING"}), 2),
+              absent_reply() + std::string(kPong));
+  }
+  ASSERT_EQ(::prlimit(guard, RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_EQ(waiting.read_reply(), kPong);
+  const std::string log = shop.guard().log();
+  EXPECT_EQ(log.find("event=accept_failed"), log.rfind("event=accept_failed")) << log;
+}
+
 TEST(Limits, an_idle_client_takes_little_memory) {
   constexpr std::size_t kClients = 1000;
   constexpr std::size_t kBytesEach = std::size_t{8} * 1024;

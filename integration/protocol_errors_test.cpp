@@ -125,6 +125,27 @@ TEST_F(ProtocolErrors, endless_garbage_ends_in_close) {
   }
 }
 
+// What Redis takes for a value is for Redis to bound; the guard holds none of it.
+TEST(EndlessValue, ends_in_redis_own_close_and_takes_no_memory) {
+  Shop shop({.redis_arguments = {"--client-query-buffer-limit", "1mb"}});
+  shop.wait_until_it_answers();
+  const std::size_t before = shop.guard().resident_bytes_max();
+  const std::string begin = "*2147483647\r\n$3\r\nSET\r\n";
+  const std::string value = "$400000000\r\n" + std::string(1000, 'x');
+  RawClient client = shop.client();
+  bool open = client.try_send(begin + value);
+  constexpr std::size_t kPiece = std::size_t{64} * 1024;
+  constexpr std::size_t kEnough = std::size_t{256} * 1024 * 1024;
+  const std::string more(kPiece, 'x');
+  for (std::size_t sent = 0; open && sent < kEnough; sent += kPiece) {
+    open = client.try_send(more);
+  }
+  EXPECT_FALSE(open);
+  if (!kUnderSanitizer) {
+    EXPECT_LT(shop.guard().resident_bytes_max(), before + std::size_t{8} * 1024 * 1024);
+  }
+}
+
 TEST_F(ProtocolErrors, empty_lines_and_empty_commands_get_no_reply) {
   const std::string request = "\r\n\r\n*0\r\n*-10\r\nPING\r\n\n*-1\r\n" +
                               command({"GET", absent_user()}) + "\r\n" + "*-2147483649\r\n" +

@@ -2,6 +2,7 @@
 // even while Redis is down.
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -156,6 +157,39 @@ TEST(Addresses, a_host_name_is_resolved) {
   EXPECT_EQ(guard.call({"SET", user(1), "one"}), kOk);
   EXPECT_TRUE(
       eventually([&guard] { return guard.call({"GET", absent_user()}) == absent_reply(); }));
+}
+
+// A failover by DNS. The guard's own lookups, not the test's: harness/moving_name.cpp stands between it and the resolver.
+TEST(Addresses, a_name_that_moves_is_followed_by_the_next_connection) {
+  if (kUnderSanitizer) {
+    GTEST_SKIP() << "a sanitizer's runtime must be loaded first";
+  }
+  Shop shop;
+  RedisServer second;
+  const TemporaryDirectory directory;
+  const auto move_to = [&directory](const RedisServer& redis) {
+    write_whole_file(directory / "port", std::to_string(redis.port()));
+  };
+  move_to(shop.redis());
+  shop.redis().call({"SET", "who", "first"});
+  second.call({"SET", "who", "second"});
+  std::string yaml = shop.yaml();
+  const std::string tcp = shop.redis().address();
+  yaml.replace(yaml.find(tcp), tcp.size(), "redis.moving:6379");
+  ::setenv("CUCKOOGUARD_MOVING_NAME", (directory / "port").c_str(), 1);
+  ::setenv("LD_PRELOAD", CUCKOOGUARD_MOVING_NAME, 1);
+  GuardProcess guard = GuardProcess::on_port(yaml);
+  ::unsetenv("LD_PRELOAD");
+  RawClient early = guard.client();
+  EXPECT_EQ(early.call({"GET", "who"}), bulk("first"));
+  move_to(second);
+  EXPECT_EQ(guard.call({"GET", "who"}), bulk("second"));
+  EXPECT_EQ(early.call({"GET", "who"}), bulk("first")) << "its connection is its own";
+  shop.redis().kill();
+  EXPECT_EQ(early.read_until_closed(), "");
+  EXPECT_EQ(guard.call({"GET", "who"}), bulk("second"));
+  EXPECT_TRUE(eventually([&guard] { return guard.call({"GET", absent_user()}) == absent_reply(); }))
+      << "and the guard has asked the new one: " << guard.log();
 }
 
 TEST(Addresses, a_host_that_does_not_exist_closes_those_who_need_it) {

@@ -46,6 +46,7 @@ class GuardProcess {
   std::string log() const;  // all of its standard error
   std::size_t resident_bytes() const { return memory_bytes(process_->pid(), "VmRSS"); }
   std::size_t resident_bytes_max() const { return memory_bytes(process_->pid(), "VmHWM"); }
+  pid_t pid() const { return process_->pid(); }
   void send_signal(int signal) const { process_->send_signal(signal); }
   std::optional<int> exit_code(milliseconds patience = kPatience) {
     return process_->exit_code(patience);

@@ -1,0 +1,24 @@
+// Loaded into a guard under test (LD_PRELOAD): the name "redis.moving" is 127.0.0.1 with the port that stands in the file
+// CUCKOOGUARD_MOVING_NAME at that moment. All other names are looked up as ever.
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include <dlfcn.h>
+#include <netdb.h>
+
+extern "C" int getaddrinfo(const char* node,
+                           const char* service,
+                           const addrinfo* hints,
+                           addrinfo** result) {
+  using Lookup = int(const char*, const char*, const addrinfo*, addrinfo**);
+  static auto* const look_up = reinterpret_cast<Lookup*>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  const char* const file = std::getenv("CUCKOOGUARD_MOVING_NAME");
+  if (node == nullptr || file == nullptr || std::strcmp(node, "redis.moving") != 0) {
+    return look_up(node, service, hints, result);
+  }
+  std::string port;
+  std::ifstream(file) >> port;
+  return look_up("127.0.0.1", port.c_str(), hints, result);
+}
