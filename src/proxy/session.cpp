@@ -211,7 +211,9 @@ void Session::on_redis_error(std::string_view first_bytes) {
 }
 
 void Session::on_idle() {
-  if (!order_.is_waiting() && !state_.subscriptions().any() && !state_.is_silent() &&
+  // With replies that it does not read it is the client who holds things up, not Redis.
+  const bool may_be_blocked = order_.is_waiting() && !output_over_limit_;
+  if (!may_be_blocked && !state_.subscriptions().any() && !state_.is_silent() &&
       !state_.is_transparent()) {
     end();
   }

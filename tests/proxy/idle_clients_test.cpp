@@ -182,6 +182,16 @@ TEST_F(IdleClientTest, one_that_does_not_read_its_replies_is_closed) {
   EXPECT_EQ(sessions(), 0U);
 }
 
+TEST_F(IdleClientTest, one_that_stops_within_a_reply_too_large_to_hold_is_closed) {
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 1000;
+  settings_.limits.client_output_soft = 100'000;
+  connect_both();
+  client_sends(kPing);
+  redis_sends("$3000000\r\n" + std::string(3'000'000, 'v') + "\r\n");
+  wait(milliseconds(10'200));
+  EXPECT_EQ(sessions(), 0U);
+}
+
 TEST_F(IdleClientTest, without_a_timeout_everybody_may_stay) {
   settings_.limits.idle_timeout = milliseconds(0);
   connect_both();

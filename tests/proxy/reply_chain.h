@@ -15,7 +15,7 @@ namespace cuckooguard::proxy {
 using testing::expect_same_at_every_split;
 using testing::Pieces;
 
-inline constexpr const char* kNil = "$-1\r\n";
+inline constexpr const char* kNilReply = "$-1\r\n";
 
 struct Chain : ReplyOrder::Errors {
   void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }

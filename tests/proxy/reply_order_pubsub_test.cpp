@@ -66,9 +66,9 @@ TEST(ReplyOrderPubSub, a_subscription_has_its_reply_once_every_channel_is_confir
         chain.state.sent(command);
         chain.order.expect_observed_reply(command);
       }
-      chain.order.answer(kNil);
+      chain.order.answer(kNilReply);
       std::string sent = chain.relay(pieces);
-      EXPECT_EQ(sent, bytes + kNil);
+      EXPECT_EQ(sent, bytes + kNilReply);
       EXPECT_EQ(chain.state.subscriptions().any(), subscriber.left != 0);
       EXPECT_EQ(chain.state.is_settled(), subscriber.left == 0 || subscriber.version == ">");
       return sent;
@@ -78,14 +78,15 @@ TEST(ReplyOrderPubSub, a_subscription_has_its_reply_once_every_channel_is_confir
 
 // What a list holds is not looked into where no pub/sub frame can come.
 TEST(ReplyOrderPubSub, an_array_that_looks_like_a_message_is_a_reply) {
-  EXPECT_EQ(relayed(frame("*", "message", "$1\r\nm") + frame("*", "subscribe", ":1"),
-                    [](ReplyOrder& order) {
-                      order.expect_reply();
-                      order.answer(kNil);
-                      order.expect_reply();
-                      order.answer(kNil);
-                    }),
-            frame("*", "message", "$1\r\nm") + kNil + frame("*", "subscribe", ":1") + kNil);
+  EXPECT_EQ(
+      relayed(frame("*", "message", "$1\r\nm") + frame("*", "subscribe", ":1"),
+              [](ReplyOrder& order) {
+                order.expect_reply();
+                order.answer(kNilReply);
+                order.expect_reply();
+                order.answer(kNilReply);
+              }),
+      frame("*", "message", "$1\r\nm") + kNilReply + frame("*", "subscribe", ":1") + kNilReply);
 }
 
 }  // namespace

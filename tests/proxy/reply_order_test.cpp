@@ -25,8 +25,8 @@ TEST(ReplyOrder, relays_replies_as_they_are) {
 
 TEST(ReplyOrder, an_answer_with_nothing_before_it_leaves_at_once) {
   Chain chain;
-  chain.order.answer(kNil);
-  EXPECT_EQ(chain.sent(), kNil);
+  chain.order.answer(kNilReply);
+  EXPECT_EQ(chain.sent(), kNilReply);
   EXPECT_FALSE(chain.order.is_waiting());
 }
 
@@ -35,7 +35,7 @@ TEST(ReplyOrder, an_answer_waits_for_every_reply_before_it_and_for_none_behind) 
                     [](ReplyOrder& order) {
                       order.expect_reply();
                       order.expect_reply();
-                      order.answer(kNil);
+                      order.answer(kNilReply);
                       order.answer(":0\r\n");
                       order.expect_reply();
                       order.answer("$1\r\n*\r\n");
@@ -47,7 +47,7 @@ TEST(ReplyOrder, an_answer_does_not_cut_into_a_reply_in_progress) {
   Chain chain;
   chain.order.expect_reply();
   EXPECT_TRUE(chain.order.relay("$5\r\nhe"));
-  chain.order.answer(kNil);
+  chain.order.answer(kNilReply);
   EXPECT_EQ(chain.sent(), "$5\r\nhe");
   EXPECT_TRUE(chain.order.relay("llo\r\n"));
   EXPECT_EQ(chain.sent(), "$5\r\nhello\r\n$-1\r\n");
@@ -80,7 +80,8 @@ TEST(ReplyOrder, what_redis_says_unasked_is_relayed) {
 TEST(ReplyOrder, absent_elements_take_their_places_among_redis_own) {
   const auto expect = [](ReplyOrder& order) {
     order.expect_reply();
-    order.expect_merged_reply(std::array<Element, 5>{kNil, std::nullopt, kNil, kNil, std::nullopt});
+    order.expect_merged_reply(
+        std::array<Element, 5>{kNilReply, std::nullopt, kNilReply, kNilReply, std::nullopt});
     order.expect_reply();
   };
   EXPECT_EQ(relayed("+1\r\n*2\r\n$1\r\na\r\n$-1\r\n+2\r\n", expect),
@@ -90,7 +91,7 @@ TEST(ReplyOrder, absent_elements_take_their_places_among_redis_own) {
 TEST(ReplyOrder, an_absent_element_at_the_end_leaves_with_the_last_one_of_redis) {
   EXPECT_EQ(relayed("*1\r\n$1\r\na\r\n",
                     [](ReplyOrder& order) {
-                      order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNil});
+                      order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNilReply});
                     }),
             "*2\r\n$1\r\na\r\n$-1\r\n");
 }
@@ -100,8 +101,8 @@ TEST(ReplyOrder, an_error_in_place_of_the_array_is_the_whole_reply) {
     EXPECT_EQ(relayed("+1\r\n" + refusal + "+2\r\n*1\r\n+b\r\n",
                       [](ReplyOrder& order) {
                         order.expect_reply();
-                        order.expect_merged_reply(
-                            std::array<Element, 4>{kNil, std::nullopt, kNil, std::nullopt});
+                        order.expect_merged_reply(std::array<Element, 4>{
+                            kNilReply, std::nullopt, kNilReply, std::nullopt});
                         order.answer(":7\r\n");
                         order.expect_reply();
                         order.expect_merged_reply(std::array<Element, 2>{std::nullopt, ":9\r\n"});
@@ -123,14 +124,15 @@ TEST(ReplyOrder, an_array_of_another_length_than_asked_for_fits_nobody) {
        {"*2\r\n+a\r\n+b\r\n", "*0\r\n", "*-1\r\n", "*x\r\n", "*1\n+a\r\n"}) {
     EXPECT_TRUE(relayed(wrong,
                         [](ReplyOrder& order) {
-                          order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNil});
+                          order.expect_merged_reply(
+                              std::array<Element, 2>{std::nullopt, kNilReply});
                         })
                     .ends_with("MALFORMED"))
         << wrong;
   }
   EXPECT_EQ(relayed("*11111111111111111111111111111111",
                     [](ReplyOrder& order) {
-                      order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNil});
+                      order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNilReply});
                     }),
             " MALFORMED");
 }
@@ -221,7 +223,7 @@ TEST(ReplyOrder, after_anything_is_expected_bytes_are_relayed_unread_but_not_bef
   EXPECT_EQ(relayed("+1\r\n+2\r\nno resp at all\r\n\r\n",
                     [](ReplyOrder& order) {
                       order.expect_reply();
-                      order.answer(kNil);
+                      order.answer(kNilReply);
                       order.expect_reply();
                       order.expect_anything();
                       order.expect_anything();
@@ -233,8 +235,8 @@ TEST(ReplyOrder, is_waiting_until_redis_owes_nothing_any_more) {
   Chain chain;
   chain.order.expect_reply();
   EXPECT_TRUE(chain.order.is_waiting());
-  chain.order.answer(kNil);
-  chain.order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNil});
+  chain.order.answer(kNilReply);
+  chain.order.expect_merged_reply(std::array<Element, 2>{std::nullopt, kNilReply});
   EXPECT_TRUE(chain.order.relay("+1\r\n*1\r\n"));
   EXPECT_TRUE(chain.order.is_waiting());
   EXPECT_TRUE(chain.order.relay("+a\r\n"));
@@ -243,12 +245,12 @@ TEST(ReplyOrder, is_waiting_until_redis_owes_nothing_any_more) {
 
 TEST(ReplyOrder, a_long_run_of_relayed_replies_is_a_number_and_not_a_list) {
   Chain chain;
-  chain.order.answer(kNil);
+  chain.order.answer(kNilReply);
   for (int i = 0; i < 10'000; ++i) {
     chain.order.expect_reply();
   }
   EXPECT_EQ(chain.order.entries(), 0U);
-  chain.order.answer(kNil);
+  chain.order.answer(kNilReply);
   for (int i = 0; i < 10'000; ++i) {
     chain.order.expect_reply();
   }
@@ -272,7 +274,7 @@ TEST(ReplyOrder, a_pipeline_that_never_pauses_does_not_grow_it) {
   Chain chain;
   chain.order.expect_reply();
   for (int i = 0; i < 5000; ++i) {
-    chain.order.answer(kNil);
+    chain.order.answer(kNilReply);
     chain.order.expect_reply();
     ASSERT_TRUE(chain.order.relay("+1\r\n"));
     ASSERT_LE(chain.order.entries(), 3U);
