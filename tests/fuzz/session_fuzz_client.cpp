@@ -39,13 +39,8 @@ std::string mark_of(const SentCommand& command) {
   return simulation::lower(command.words[0]) == "get" ? command.raw : command.words[0];
 }
 
-struct Piece {
-  SentCommand command;
-  bool is_nothing = false;
-};
-
-std::vector<Piece> pieces_of(std::string_view stream, std::size_t& taken) {
-  std::vector<Piece> pieces;
+std::vector<FuzzedClient::Piece> pieces_of(std::string_view stream, std::size_t& taken) {
+  std::vector<FuzzedClient::Piece> pieces;
   for (taken = 0; taken < stream.size();) {
     const std::string_view rest = stream.substr(taken);
     Request request = simulation::next_request(rest);
@@ -89,36 +84,12 @@ void FuzzedClient::send(std::string_view bytes) {
   }
   const std::string stream = unfinished_ + std::string(bytes);
   std::size_t taken = 0;
-  std::vector<Piece> pieces = pieces_of(stream, taken);
-  const auto settled = commands_ - ledger_.unanswered();
-  std::erase_if(reads_in_flight_, [settled](const Read& read) { return read.number < settled; });
-  const std::size_t reads_before = reads_in_flight_.size();
-  std::uint64_t number = commands_;
-  for (const Piece& piece : pieces) {
-    if (piece.is_nothing) {
-      continue;
-    }
-    if (simulation::is_answerable_read(piece.command.words)) {
-      std::string mark = mark_of(piece.command);
-      if (std::ranges::find(reads_in_flight_, mark, &Read::mark) != reads_in_flight_.end()) {
-        reads_in_flight_.resize(reads_before);
-        return;
-      }
-      reads_in_flight_.push_back({number, std::move(mark)});
-    }
-    ++number;
+  const std::vector<Piece> pieces = pieces_of(stream, taken);
+  if (!can_be_told_apart(pieces)) {
+    return;
   }
-  commands_ = number;
-  for (Piece& piece : pieces) {
-    if (piece.is_nothing) {
-      ledger_.on_sent_nothing(piece.command.raw.size());
-    } else {
-      is_malformed_ = piece.command.words.empty();
-      loses_last_words_ = loses_last_words_ || makes_redis_close_;
-      makes_redis_close_ = makes_redis_close_ || is_malformed_ ||
-                           simulation::lower(piece.command.words[0]) == "quit";
-      ledger_.on_sent(std::move(piece.command));
-    }
+  for (const Piece& piece : pieces) {
+    enter(piece);
   }
   unfinished_ = stream.substr(taken);
   loses_last_words_ = loses_last_words_ || (makes_redis_close_ && !unfinished_.empty());
@@ -127,6 +98,39 @@ void FuzzedClient::send(std::string_view bytes) {
     unfinished_.clear();
   }
   peer_.send(bytes);
+}
+
+// And if so, the reads among them are in flight.
+bool FuzzedClient::can_be_told_apart(const std::vector<Piece>& pieces) {
+  const std::uint64_t settled = commands_ - ledger_.unanswered();
+  std::erase_if(reads_in_flight_, [settled](const Read& read) { return read.number < settled; });
+  std::vector<Read> reads = reads_in_flight_;
+  std::uint64_t number = commands_;
+  for (const Piece& piece : pieces) {
+    if (simulation::is_answerable_read(piece.command.words)) {
+      std::string mark = mark_of(piece.command);
+      if (std::ranges::find(reads, mark, &Read::mark) != reads.end()) {
+        return false;
+      }
+      reads.push_back({number, std::move(mark)});
+    }
+    number += piece.is_nothing ? 0 : 1;
+  }
+  reads_in_flight_ = std::move(reads);
+  commands_ = number;
+  return true;
+}
+
+void FuzzedClient::enter(const Piece& piece) {
+  if (piece.is_nothing) {
+    ledger_.on_sent_nothing(piece.command.raw.size());
+    return;
+  }
+  const auto& words = piece.command.words;
+  loses_last_words_ = loses_last_words_ || makes_redis_close_;
+  is_malformed_ = words.empty();
+  makes_redis_close_ = makes_redis_close_ || is_malformed_ || simulation::lower(words[0]) == "quit";
+  ledger_.on_sent(piece.command);
 }
 
 void FuzzedClient::send(std::vector<std::string> words, bool is_inline) {

@@ -17,6 +17,12 @@ namespace cuckooguard::proxy {
 
 class FuzzedClient {
  public:
+  // What Redis takes at a time.
+  struct Piece {
+    simulation::SentCommand command;
+    bool is_nothing = false;  // an empty command
+  };
+
   explicit FuzzedClient(const simulation::Ledger::World& world);
 
   // Its end has been given to the proxy, which has no room for it if `is_refused`.
@@ -44,6 +50,8 @@ class FuzzedClient {
     std::string mark;      // by which Redis's reads are told apart
   };
 
+  bool can_be_told_apart(const std::vector<Piece>& pieces);
+  void enter(const Piece& piece);
   void on_end();
 
   simulation::Ledger::World world_;
