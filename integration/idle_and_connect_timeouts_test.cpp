@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -78,8 +78,11 @@ class DeafPort {
       address.sin_family = AF_INET;
       address.sin_port = htons(port_.port());
       address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
       sockets_.push_back(socket);
+      if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+          errno != EINPROGRESS) {
+        throw std::system_error(errno, std::system_category(), "connect");
+      }
     }
   }
   ~DeafPort() {
