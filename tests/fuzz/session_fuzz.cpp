@@ -18,6 +18,7 @@
 
 #include "proxy/clients.h"
 #include "session_fuzz_client.h"
+#include "session_fuzz_commands.h"
 #include "simulation/proxy_memory.h"
 #include "simulation/sim_redis.h"
 #include "simulation/sim_shop.h"
@@ -29,7 +30,6 @@ using namespace simulation;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Words = std::vector<std::string>;
 
 constexpr std::size_t kClients = 3;
 constexpr int kActionsMax = 400;
@@ -41,6 +41,7 @@ class Run final : RedisWitness {
  public:
   explicit Run(FuzzedDataProvider& random)
       : random_(random),
+        commands_(random),
         loop_(random.ConsumeIntegral<std::uint16_t>()),
         shop_(loop_, 1),
         redis_(loop_, *this),
@@ -150,7 +151,7 @@ class Run final : RedisWitness {
         trouble_shop();
         break;
       default:
-        client.send(command(), choose(8) == 0);
+        client.send(commands_.next(), choose(8) == 0);
     }
   }
 
@@ -165,98 +166,6 @@ class Run final : RedisWitness {
     ++admitted_before_;
     loop_.as_batch([this, &transport] { proxy_->admit(std::move(transport)); });
     client.start(is_refused);
-  }
-
-  std::string key() {
-    static const std::array<std::string, 12> keys{"user:7",
-                                                  "user:007",
-                                                  "user:410",
-                                                  "item:t7",
-                                                  "item:none",
-                                                  "order:x",
-                                                  "order:9999",
-                                                  "cart:none",
-                                                  "draft:none",
-                                                  "list:1",
-                                                  "free:1",
-                                                  ""};
-    return choose(2) == 0 ? "user:" + std::to_string(1'000'000'000 + choose(64))
-                          : keys[choose(keys.size())];
-  }
-
-  std::string value() {
-    switch (choose(12)) {
-      case 0:
-        return std::string(70'000 + choose(200'000), 'v');
-      case 1:
-        return std::string(choose(20'000), 'v');
-      case 2:
-        return "*";
-      default:
-        return random_.ConsumeRandomLengthString(16);
-    }
-  }
-
-  Words many(Words words) {
-    for (std::size_t left = 1 + choose(5); left > 0; --left) {
-      words.push_back(key());
-    }
-    return words;
-  }
-
-  Words command() {
-    static const std::vector<Words> others{{"MULTI"},
-                                           {"MULTI"},
-                                           {"EXEC"},
-                                           {"EXEC"},
-                                           {"DISCARD"},
-                                           {"WATCH", "free:1"},
-                                           {"UNWATCH"},
-                                           {"RESET"},
-                                           {"SELECT", "0"},
-                                           {"SELECT", "2"},
-                                           {"SELECT", "99"},
-                                           {"HELLO"},
-                                           {"HELLO", "2"},
-                                           {"HELLO", "3"},
-                                           {"HELLO", "3", "AUTH", "app", "word"},
-                                           {"AUTH", "app", "word"},
-                                           {"AUTH", "limited", "word"},
-                                           {"AUTH", "app", "wrong"},
-                                           {"CLIENT", "REPLY", "OFF"},
-                                           {"CLIENT", "REPLY", "SKIP"},
-                                           {"CLIENT", "REPLY", "ON"},
-                                           {"CLIENT", "REPLY", "ON"},
-                                           {"CLIENT", "SETNAME", "x"},
-                                           {"SUBSCRIBE", "a"},
-                                           {"SUBSCRIBE", "a", "b"},
-                                           {"UNSUBSCRIBE", "a"},
-                                           {"UNSUBSCRIBE"},
-                                           {"PING"},
-                                           {"NOSUCH", "user:7"},
-                                           {"MONITOR"},
-                                           {"QUIT"}};
-    switch (choose(12)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-        return {"GET", key()};
-      case 4:
-        return many({"MGET"});
-      case 5:
-        return many({"EXISTS"});
-      case 6:
-        return {"SET", key(), value()};
-      case 7:
-        return many({"DEL"});
-      case 8:
-        return random_.ConsumeBool() ? Words{"INCR", key()} : Words{"APPEND", key(), value()};
-      case 9:
-        return {"ECHO", value()};
-      default:
-        return others[choose(others.size())];
-    }
   }
 
   void let_time_pass() {
@@ -394,6 +303,7 @@ class Run final : RedisWitness {
   }
 
   FuzzedDataProvider& random_;
+  FuzzedCommands commands_;
   SimLoop loop_;
   SimShop shop_;
   SimRedis redis_;
