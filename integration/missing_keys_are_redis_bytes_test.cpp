@@ -26,8 +26,8 @@ namespace cuckooguard::harness {
 namespace {
 
 // Rows, and held by both servers: a string, and what no read of a string can be of.
-const std::string string_key = user(1);
-const std::string list_key = user(2);
+const std::string kStringKey = user(1);
+const std::string kListKey = user(2);
 
 std::string bytes_of(const Words& words) {
   return command(std::vector<std::string_view>(words.begin(), words.end()));
@@ -43,8 +43,8 @@ class MissingKeys : public testing::TestWithParam<std::string> {  // the version
   MissingKeys() {
     shop_.wait_until_it_answers();
     for (const RedisServer* const redis : {&shop_.redis(), &straight_redis_}) {
-      redis->call({"SET", string_key, "one"});
-      redis->call({"RPUSH", list_key, "1", "2"});
+      redis->call({"SET", kStringKey, "one"});
+      redis->call({"RPUSH", kListKey, "1", "2"});
     }
     RawClient client = straight_redis_.client();
     names_ = read_only_commands_with_keys(client);
@@ -170,8 +170,8 @@ TEST_P(MissingKeys, a_read_with_one_key_that_exists_is_redis_own) {
       for (std::size_t at = 1; at < read.size(); ++at) {
         if (is_key(read[at])) {
           sent.insert(sent.end(), 2, all_absent);
-          sent[sent.size() - 2][at] = string_key;
-          sent[sent.size() - 1][at] = list_key;
+          sent[sent.size() - 2][at] = kStringKey;
+          sent[sent.size() - 1][at] = kListKey;
         }
       }
     }

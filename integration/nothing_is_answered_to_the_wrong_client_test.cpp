@@ -80,7 +80,7 @@ TEST(WrongClientBehindAPassword, is_never_answered_if_the_guard_may_not_ask_who_
   Shop shop(behind_a_password(""));
   // The control connection has asked, and was refused.
   ASSERT_TRUE(
-      eventually([&shop] { return shop.redis().info("errorstats", "errorstat_NOAUTH") != ""; }));
+      eventually([&shop] { return !shop.redis().info("errorstats", "errorstat_NOAUTH").empty(); }));
   RawClient client = shop.client();
   EXPECT_TRUE(client.exchange(get_absent(), 1).starts_with("-NOAUTH"));
   EXPECT_EQ(client.call({"AUTH", "word"}), kOk);

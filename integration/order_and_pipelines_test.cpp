@@ -15,7 +15,7 @@ namespace {
 
 class OrderAndPipelines : public testing::Test {
  protected:
-  OrderAndPipelines() {
+  void SetUp() override {
     shop_.wait_until_it_answers();
     for (const std::uint64_t id : {1, 2, 3}) {
       shop_.redis().call({"SET", user(id), "value " + std::to_string(id)});

@@ -40,49 +40,49 @@ PubSubFrame confirmed(ChannelKind channels, std::uint32_t count) {
 class ClientStateTest : public testing::Test {
  protected:
   ClientStateTest() {
-    facts.publish_users(facts.epoch(),
-                        {.unrestricted = {"default", "alice"}, .default_needs_no_password = true});
+    facts_.publish_users(facts_.epoch(),
+                         {.unrestricted = {"default", "alice"}, .default_needs_no_password = true});
   }
   bool is_unrestricted() {
-    const UserAccess* const access = client.access(*facts.snapshot(), facts);
+    const UserAccess* const access = client_.access(*facts_.snapshot(), facts_);
     return access != nullptr && access->is_unrestricted;
   }
 
-  RedisFacts facts;
-  ClientState client;
+  RedisFacts facts_;
+  ClientState client_;
 };
 
 TEST_F(ClientStateTest, begins_as_redis_begins) {
-  EXPECT_TRUE(client.is_settled());
-  EXPECT_FALSE(client.is_transparent());
-  EXPECT_EQ(client.db(), 0);
-  EXPECT_EQ(client.version(), Version::resp2);
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_FALSE(client_.is_transparent());
+  EXPECT_EQ(client_.db(), 0);
+  EXPECT_EQ(client_.version(), Version::resp2);
   EXPECT_TRUE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, is_not_settled_until_every_change_has_its_reply) {
-  client.sent(select(1));
-  client.sent(hello3());
-  EXPECT_FALSE(client.is_settled());
-  client.replied(select(1), '+');
-  EXPECT_FALSE(client.is_settled());
-  client.replied(hello3(), '%');
-  EXPECT_TRUE(client.is_settled());
-  EXPECT_EQ(client.db(), 1);
-  EXPECT_EQ(client.version(), Version::resp3);
+  client_.sent(select(1));
+  client_.sent(hello3());
+  EXPECT_FALSE(client_.is_settled());
+  client_.replied(select(1), '+');
+  EXPECT_FALSE(client_.is_settled());
+  client_.replied(hello3(), '%');
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_EQ(client_.db(), 1);
+  EXPECT_EQ(client_.version(), Version::resp3);
 }
 
 TEST_F(ClientStateTest, a_refused_change_changes_nothing) {
   for (const char refused : {'-', '!'}) {
-    run(client, select(1), refused);
-    run(client, auth("bob"), refused);
-    run(client, hello3(), refused);
-    run(client, plain(ChangeKind::multi), refused);
-    run(client, plain(ChangeKind::watch), refused);
-    run(client, plain(ChangeKind::unknown), refused);
-    EXPECT_TRUE(client.is_settled());
-    EXPECT_EQ(client.db(), 0);
-    EXPECT_EQ(client.version(), Version::resp2);
+    run(client_, select(1), refused);
+    run(client_, auth("bob"), refused);
+    run(client_, hello3(), refused);
+    run(client_, plain(ChangeKind::multi), refused);
+    run(client_, plain(ChangeKind::watch), refused);
+    run(client_, plain(ChangeKind::unknown), refused);
+    EXPECT_TRUE(client_.is_settled());
+    EXPECT_EQ(client_.db(), 0);
+    EXPECT_EQ(client_.version(), Version::resp2);
     EXPECT_TRUE(is_unrestricted());
   }
 }
@@ -90,177 +90,177 @@ TEST_F(ClientStateTest, a_refused_change_changes_nothing) {
 // Redis 7.0.15: HELLO 3 AUTH bob pw SETNAME "a b" gives an error, and ACL WHOAMI then says bob.
 TEST_F(ClientStateTest, after_a_refused_hello_with_a_user_nobody_knows_who_it_is) {
   EXPECT_TRUE(is_unrestricted());
-  run(client, hello3("bob"), '-');
+  run(client_, hello3("bob"), '-');
   EXPECT_FALSE(is_unrestricted());
-  EXPECT_EQ(client.version(), Version::resp2);
-  run(client, auth("alice"), '-');
+  EXPECT_EQ(client_.version(), Version::resp2);
+  run(client_, auth("alice"), '-');
   EXPECT_FALSE(is_unrestricted());
-  run(client, auth("alice"), '+');
+  run(client_, auth("alice"), '+');
   EXPECT_TRUE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, the_user_is_whom_redis_accepted_last) {
-  run(client, auth("bob"), '+');
+  run(client_, auth("bob"), '+');
   EXPECT_FALSE(is_unrestricted());
-  run(client, hello3("alice"), '%');
+  run(client_, hello3("alice"), '%');
   EXPECT_TRUE(is_unrestricted());
-  run(client, hello3(), '%');
+  run(client_, hello3(), '%');
   EXPECT_TRUE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, new_permissions_count_at_once) {
-  run(client, auth("alice"), '+');
+  run(client_, auth("alice"), '+');
   EXPECT_TRUE(is_unrestricted());
-  facts.publish_users(facts.epoch(), {.unrestricted = {"default"}});
+  facts_.publish_users(facts_.epoch(), {.unrestricted = {"default"}});
   EXPECT_FALSE(is_unrestricted());
-  facts.publish_users(facts.epoch(), {.unrestricted = {"alice"}});
+  facts_.publish_users(facts_.epoch(), {.unrestricted = {"alice"}});
   EXPECT_TRUE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, the_initial_user_counts_only_while_it_needs_no_password) {
-  facts.publish_users(facts.epoch(),
-                      {.unrestricted = {"default"}, .default_needs_no_password = false});
+  facts_.publish_users(facts_.epoch(),
+                       {.unrestricted = {"default"}, .default_needs_no_password = false});
   EXPECT_FALSE(is_unrestricted());
-  run(client, auth("default"), '+');
+  run(client_, auth("default"), '+');
   EXPECT_TRUE(is_unrestricted());
-  run(client, plain(ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_FALSE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, multi_lasts_until_exec_or_discard_is_accepted) {
   for (const char end_reply : {'*', '_', '+', '$'}) {
-    client.sent(plain(ChangeKind::multi));
-    EXPECT_TRUE(client.may_be_in_multi());
-    client.replied(plain(ChangeKind::multi), '+');
-    EXPECT_TRUE(client.may_be_in_multi());
-    EXPECT_FALSE(client.is_settled());
-    client.sent(plain(ChangeKind::end_multi));
-    EXPECT_TRUE(client.may_be_in_multi());
-    client.replied(plain(ChangeKind::end_multi), end_reply);
-    EXPECT_FALSE(client.may_be_in_multi());
-    EXPECT_TRUE(client.is_settled());
+    client_.sent(plain(ChangeKind::multi));
+    EXPECT_TRUE(client_.may_be_in_multi());
+    client_.replied(plain(ChangeKind::multi), '+');
+    EXPECT_TRUE(client_.may_be_in_multi());
+    EXPECT_FALSE(client_.is_settled());
+    client_.sent(plain(ChangeKind::end_multi));
+    EXPECT_TRUE(client_.may_be_in_multi());
+    client_.replied(plain(ChangeKind::end_multi), end_reply);
+    EXPECT_FALSE(client_.may_be_in_multi());
+    EXPECT_TRUE(client_.is_settled());
   }
 }
 
 TEST_F(ClientStateTest, a_refused_end_is_no_proof_that_multi_has_ended) {
-  run(client, plain(ChangeKind::multi), '+');
-  run(client, plain(ChangeKind::end_multi), '-');
-  EXPECT_FALSE(client.is_settled());
-  EXPECT_TRUE(client.may_be_in_multi());
-  run(client, plain(ChangeKind::multi), '+');
-  run(client, plain(ChangeKind::end_multi), '*');
-  EXPECT_TRUE(client.is_settled());
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '-');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_TRUE(client_.may_be_in_multi());
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
+  EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, a_whole_transaction_in_one_pipeline_is_settled_with_its_last_reply) {
-  client.sent(plain(ChangeKind::multi));
-  client.sent(plain(ChangeKind::end_multi));
-  client.replied(plain(ChangeKind::multi), '+');
-  EXPECT_FALSE(client.is_settled());
-  client.replied(plain(ChangeKind::end_multi), '*');
-  EXPECT_TRUE(client.is_settled());
+  client_.sent(plain(ChangeKind::multi));
+  client_.sent(plain(ChangeKind::end_multi));
+  client_.replied(plain(ChangeKind::multi), '+');
+  EXPECT_FALSE(client_.is_settled());
+  client_.replied(plain(ChangeKind::end_multi), '*');
+  EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, watch_lasts_until_unwatch_or_the_end_of_multi) {
-  run(client, plain(ChangeKind::watch), '+');
-  EXPECT_FALSE(client.is_settled());
-  run(client, plain(ChangeKind::unwatch), '-');
-  EXPECT_FALSE(client.is_settled());
-  run(client, plain(ChangeKind::unwatch), '+');
-  EXPECT_TRUE(client.is_settled());
+  run(client_, plain(ChangeKind::watch), '+');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::unwatch), '-');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::unwatch), '+');
+  EXPECT_TRUE(client_.is_settled());
 
-  run(client, plain(ChangeKind::watch), '+');
-  run(client, plain(ChangeKind::multi), '+');
-  run(client, plain(ChangeKind::end_multi), '*');
-  EXPECT_TRUE(client.is_settled());
+  run(client_, plain(ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
+  EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, a_change_accepted_inside_multi_leaves_nothing_certain_until_reset) {
-  run(client, plain(ChangeKind::unknown), '+');
-  EXPECT_FALSE(client.is_settled());
-  run(client, select(0), '+');
-  run(client, plain(ChangeKind::end_multi), '*');
-  EXPECT_FALSE(client.is_settled());
-  run(client, plain(ChangeKind::reset), '+');
-  EXPECT_TRUE(client.is_settled());
+  run(client_, plain(ChangeKind::unknown), '+');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, select(0), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, an_unclear_change_leaves_nothing_certain_even_if_refused) {
-  run(client, plain(ChangeKind::unclear), '-');
-  EXPECT_FALSE(client.is_settled());
+  run(client_, plain(ChangeKind::unclear), '-');
+  EXPECT_FALSE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, reset_goes_back_to_how_the_connection_began) {
-  run(client, select(3), '+');
-  run(client, hello3("bob"), '%');
-  run(client, plain(ChangeKind::watch), '+');
-  run(client, plain(ChangeKind::multi), '+');
-  run(client, plain(ChangeKind::reset), '-');
-  EXPECT_FALSE(client.is_settled());
-  EXPECT_EQ(client.db(), 3);
-  run(client, plain(ChangeKind::reset), '+');
-  EXPECT_TRUE(client.is_settled());
-  EXPECT_FALSE(client.may_be_in_multi());
-  EXPECT_EQ(client.db(), 0);
-  EXPECT_EQ(client.version(), Version::resp2);
+  run(client_, select(3), '+');
+  run(client_, hello3("bob"), '%');
+  run(client_, plain(ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::reset), '-');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_EQ(client_.db(), 3);
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_FALSE(client_.may_be_in_multi());
+  EXPECT_EQ(client_.db(), 0);
+  EXPECT_EQ(client_.version(), Version::resp2);
   EXPECT_TRUE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, reset_does_not_undo_what_was_sent_behind_it) {
-  client.sent(plain(ChangeKind::reset));
-  client.sent(plain(ChangeKind::multi));
-  client.replied(plain(ChangeKind::reset), '+');
-  EXPECT_FALSE(client.is_settled());
-  EXPECT_TRUE(client.may_be_in_multi());
-  client.replied(plain(ChangeKind::multi), '+');
-  EXPECT_TRUE(client.may_be_in_multi());
+  client_.sent(plain(ChangeKind::reset));
+  client_.sent(plain(ChangeKind::multi));
+  client_.replied(plain(ChangeKind::reset), '+');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_TRUE(client_.may_be_in_multi());
+  client_.replied(plain(ChangeKind::multi), '+');
+  EXPECT_TRUE(client_.may_be_in_multi());
 }
 
 TEST_F(ClientStateTest, a_subscribed_resp2_client_is_not_settled_until_all_has_ended) {
-  client.confirmed(confirmed(ChannelKind::plain, 1));
-  client.confirmed(confirmed(ChannelKind::pattern, 2));
-  client.confirmed(confirmed(ChannelKind::plain, 1));  // the pattern is left
-  EXPECT_FALSE(client.is_settled());
-  client.confirmed(confirmed(ChannelKind::shard, 1));
-  client.confirmed(confirmed(ChannelKind::pattern, 0));
-  EXPECT_FALSE(client.is_settled());
-  client.confirmed(confirmed(ChannelKind::shard, 0));
-  EXPECT_TRUE(client.is_settled());
+  client_.confirmed(confirmed(ChannelKind::plain, 1));
+  client_.confirmed(confirmed(ChannelKind::pattern, 2));
+  client_.confirmed(confirmed(ChannelKind::plain, 1));  // the pattern is left
+  EXPECT_FALSE(client_.is_settled());
+  client_.confirmed(confirmed(ChannelKind::shard, 1));
+  client_.confirmed(confirmed(ChannelKind::pattern, 0));
+  EXPECT_FALSE(client_.is_settled());
+  client_.confirmed(confirmed(ChannelKind::shard, 0));
+  EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, in_resp3_a_subscribed_client_is_as_settled_as_any) {
-  run(client, hello3(), '%');
-  client.confirmed(confirmed(ChannelKind::plain, 1));
-  EXPECT_TRUE(client.is_settled());
-  run(client, {.kind = ChangeKind::hello, .version = Version::resp2}, '*');
-  EXPECT_FALSE(client.is_settled());
-  run(client, plain(ChangeKind::reset), '+');
-  EXPECT_TRUE(client.is_settled());
-  EXPECT_FALSE(client.subscriptions().any());
+  run(client_, hello3(), '%');
+  client_.confirmed(confirmed(ChannelKind::plain, 1));
+  EXPECT_TRUE(client_.is_settled());
+  run(client_, {.kind = ChangeKind::hello, .version = Version::resp2}, '*');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_FALSE(client_.subscriptions().any());
 }
 
 TEST_F(ClientStateTest, skip_skips_one_reply_and_off_all_until_on) {
-  client.set_reply_mode(ReplyMode::skip);
-  EXPECT_FALSE(client.next_has_reply());  // SKIP itself
-  EXPECT_FALSE(client.is_settled());
-  EXPECT_FALSE(client.next_has_reply());
-  EXPECT_TRUE(client.is_settled());
-  EXPECT_TRUE(client.next_has_reply());
-  client.set_reply_mode(ReplyMode::off);
-  client.set_reply_mode(ReplyMode::skip);
+  client_.set_reply_mode(ReplyMode::skip);
+  EXPECT_FALSE(client_.next_has_reply());  // SKIP itself
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_FALSE(client_.next_has_reply());
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_TRUE(client_.next_has_reply());
+  client_.set_reply_mode(ReplyMode::off);
+  client_.set_reply_mode(ReplyMode::skip);
   for (int command = 0; command < 3; ++command) {
-    EXPECT_FALSE(client.next_has_reply());
+    EXPECT_FALSE(client_.next_has_reply());
   }
-  EXPECT_FALSE(client.is_settled());
-  client.set_reply_mode(ReplyMode::on);
-  EXPECT_TRUE(client.next_has_reply());
-  EXPECT_TRUE(client.is_settled());
+  EXPECT_FALSE(client_.is_settled());
+  client_.set_reply_mode(ReplyMode::on);
+  EXPECT_TRUE(client_.next_has_reply());
+  EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, transparent_is_for_good) {
-  client.become_transparent();
-  run(client, plain(ChangeKind::reset), '+');
-  EXPECT_TRUE(client.is_transparent());
+  client_.become_transparent();
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_TRUE(client_.is_transparent());
 }
 
 }  // namespace

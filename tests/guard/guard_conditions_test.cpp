@@ -31,20 +31,20 @@ void PrintTo(const Condition& condition, std::ostream* out) {
 
 class GuardConditions : public testing::TestWithParam<Condition> {
  protected:
-  GuardedShop shop;
+  GuardedShop shop_;
 };
 
 TEST_P(GuardConditions, a_command_is_answered_only_while_this_condition_holds) {
-  ASSERT_TRUE(shop.answers(GetParam().command)) << "with all conditions";
-  GetParam().take_away(shop);
-  const Decision decision = shop.decide(GetParam().command);
+  ASSERT_TRUE(shop_.answers(GetParam().command)) << "with all conditions";
+  GetParam().take_away(shop_);
+  const Decision decision = shop_.decide(GetParam().command);
   EXPECT_EQ(decision.action, Action::forward) << "without this condition";
   EXPECT_EQ(decision.reply, "");
   EXPECT_EQ(decision.request, "");
 }
 
 // The same conditions, for each way in which a key can be taken out of a command.
-const Condition conditions_of_all_keys[] = {
+const Condition kConditionsOfAllKeys[] = {
     {"mode_is_enforce", [](auto& s) { s.spaces[0].mode = config::Mode::observe; }},
     {"mode_is_not_bypass", [](auto& s) { s.spaces[0].mode = config::Mode::bypass; }},
     {"db_is_the_namespaces", [](auto& s) { s.spaces[0].db = 1; }},
@@ -80,7 +80,7 @@ std::string name_of(const testing::TestParamInfo<Condition>& info) {
 
 std::vector<Condition> with_command(const std::vector<std::string_view>& command) {
   std::vector<Condition> conditions;
-  for (Condition condition : conditions_of_all_keys) {
+  for (Condition condition : kConditionsOfAllKeys) {
     condition.command = command;
     conditions.push_back(condition);
   }
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Read,
                          name_of);
 
 // A key that no row can have needs no look-up, but everything else.
-const Condition conditions_of_impossible_keys[] = {
+const Condition kConditionsOfImpossibleKeys[] = {
     {"mode_is_enforce", [](auto& s) { s.spaces[2].mode = config::Mode::observe; }},
     {"db_is_the_namespaces", [](auto& s) { s.spaces[2].db = 1; }},
     {"filter_is_published", [](auto& s) { s.filters[2]->publish(nullptr); }},
@@ -119,29 +119,29 @@ const Condition conditions_of_impossible_keys[] = {
 class GuardImpossibleKeys : public GuardConditions {};
 
 TEST_P(GuardImpossibleKeys, are_answered_only_while_this_condition_holds) {
-  ASSERT_TRUE(shop.answers({"GET", "order:7abc"}));
-  GetParam().take_away(shop);
-  EXPECT_EQ(shop.decide({"GET", "order:7abc"}).action, Action::forward);
+  ASSERT_TRUE(shop_.answers({"GET", "order:7abc"}));
+  GetParam().take_away(shop_);
+  EXPECT_EQ(shop_.decide({"GET", "order:7abc"}).action, Action::forward);
 }
 
 INSTANTIATE_TEST_SUITE_P(Strict,
                          GuardImpossibleKeys,
-                         testing::ValuesIn(conditions_of_impossible_keys),
+                         testing::ValuesIn(kConditionsOfImpossibleKeys),
                          name_of);
 
 // Commands after which one command is no longer one reply, or the guard has no say.
 class GuardTransparent : public testing::TestWithParam<std::vector<std::string_view>> {
  protected:
-  GuardedShop shop;
+  GuardedShop shop_;
 };
 
 TEST_P(GuardTransparent, from_this_command_on_everything_is_relayed_unread) {
-  const Decision decision = shop.decide(GetParam());
+  const Decision decision = shop_.decide(GetParam());
   EXPECT_EQ(decision.action, Action::transparent);
   EXPECT_EQ(decision.change, nullptr);
-  EXPECT_TRUE(shop.client.is_transparent());
-  EXPECT_EQ(shop.decide({"GET", "user:500"}).action, Action::transparent);
-  EXPECT_EQ(shop.decide({"PING"}).action, Action::transparent);
+  EXPECT_TRUE(shop_.client.is_transparent());
+  EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, Action::transparent);
+  EXPECT_EQ(shop_.decide({"PING"}).action, Action::transparent);
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands,
@@ -187,7 +187,7 @@ constexpr std::array<std::string_view, 7> kOfClientReply{"user_is_unrestricted",
 
 // Where Redis may refuse CLIENT REPLY, or queue it, nobody can tell which replies come.
 TEST(GuardStates, no_replies_where_redis_may_refuse_that_is_relayed_unread) {
-  for (const Condition& condition : conditions_of_all_keys) {
+  for (const Condition& condition : kConditionsOfAllKeys) {
     if (std::ranges::count(kOfClientReply, condition.name) != 0) {
       GuardedShop shop;
       condition.take_away(shop);

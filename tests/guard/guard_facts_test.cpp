@@ -11,17 +11,17 @@ namespace {
 class GuardFacts : public testing::Test {
  protected:
   GuardFacts() {
-    facts().set_on_doubt([this] { ++doubts; });
+    facts().set_on_doubt([this] { ++doubts_; });
   }
-  RedisFacts& facts() { return shop.facts; }
+  RedisFacts& facts() { return shop_.facts; }
   void publish(Reading reading) {
     reading.users = {.unrestricted = {"default"}, .default_needs_no_password = true};
     ASSERT_TRUE(facts().publish(facts().epoch(), std::move(reading)));
   }
-  bool answers() { return shop.answers({"GET", "user:777"}); }
+  bool answers() { return shop_.answers({"GET", "user:777"}); }
 
-  GuardedShop shop;
-  int doubts = 0;
+  GuardedShop shop_;
+  int doubts_ = 0;
 };
 
 TEST_F(GuardFacts, a_command_that_redis_does_not_list_is_forwarded_and_its_arguments_are_learned) {
@@ -30,9 +30,9 @@ TEST_F(GuardFacts, a_command_that_redis_does_not_list_is_forwarded_and_its_argum
   commands->listed.reset(command_index(find_command("type")));
   publish({.commands = commands});
   EXPECT_FALSE(answers());
-  EXPECT_TRUE(shop.answers({"MGET", "user:778"}));
-  shop.decide({"TYPE", "user:778"});  // a write may have been renamed to it
-  EXPECT_FALSE(shop.answers({"MGET", "user:778"}));
+  EXPECT_TRUE(shop_.answers({"MGET", "user:778"}));
+  shop_.decide({"TYPE", "user:778"});  // a write may have been renamed to it
+  EXPECT_FALSE(shop_.answers({"MGET", "user:778"}));
 }
 
 TEST_F(GuardFacts, of_a_learned_command_only_the_keys_that_it_writes_are_learned) {
@@ -41,13 +41,13 @@ TEST_F(GuardFacts, of_a_learned_command_only_the_keys_that_it_writes_are_learned
       .role = Role::write, .keys = KeyShape::range, .first = 1, .last = 1, .step = 1};
   commands->learned["bf.exists"] = {.role = Role::read};
   publish({.commands = commands});
-  shop.decide({"BF.ADD", "user:777", "user:778"});
-  shop.decide({"bf.exists", "user:779"});
+  shop_.decide({"BF.ADD", "user:777", "user:778"});
+  shop_.decide({"bf.exists", "user:779"});
   EXPECT_FALSE(answers());
-  EXPECT_TRUE(shop.answers({"GET", "user:778"}));
-  EXPECT_TRUE(shop.answers({"GET", "user:779"}));
-  shop.decide({"BF.OTHER", "x", "user:779"});
-  EXPECT_FALSE(shop.answers({"GET", "user:779"})) << "not known at all: any argument";
+  EXPECT_TRUE(shop_.answers({"GET", "user:778"}));
+  EXPECT_TRUE(shop_.answers({"GET", "user:779"}));
+  shop_.decide({"BF.OTHER", "x", "user:779"});
+  EXPECT_FALSE(shop_.answers({"GET", "user:779"})) << "not known at all: any argument";
 }
 
 TEST_F(GuardFacts, a_restricted_user_is_answered_for_its_commands_on_its_namespaces) {
@@ -57,11 +57,11 @@ TEST_F(GuardFacts, a_restricted_user_is_answered_for_its_commands_on_its_namespa
   facts().publish_users(facts().epoch(),
                         {.restricted = {{"default", access}}, .default_needs_no_password = true});
   EXPECT_TRUE(answers());
-  EXPECT_FALSE(shop.answers({"EXISTS", "user:777"})) << "not this command";
-  EXPECT_FALSE(shop.answers({"GET", "item:none"})) << "not on keys that it may only read";
-  EXPECT_FALSE(shop.answers({"GET", "order:777"}));
-  EXPECT_EQ(shop.count(GuardedShop::kOrders, Verdict::not_allowed), 1U);
-  EXPECT_EQ(shop.decide({"MGET", "user:777", "order:777"}).action, Action::forward);
+  EXPECT_FALSE(shop_.answers({"EXISTS", "user:777"})) << "not this command";
+  EXPECT_FALSE(shop_.answers({"GET", "item:none"})) << "not on keys that it may only read";
+  EXPECT_FALSE(shop_.answers({"GET", "order:777"}));
+  EXPECT_EQ(shop_.count(GuardedShop::kOrders, Verdict::not_allowed), 1U);
+  EXPECT_EQ(shop_.decide({"MGET", "user:777", "order:777"}).action, Action::forward);
 }
 
 TEST_F(GuardFacts, nothing_is_answered_while_redis_does_not_serve) {
@@ -76,7 +76,7 @@ TEST_F(GuardFacts, nothing_is_answered_while_redis_does_not_serve) {
 TEST_F(GuardFacts, a_lost_redis_is_answered_for_only_to_those_who_cannot_reach_it_either) {
   facts().lost();
   EXPECT_TRUE(answers());
-  shop.client.upstream_is_up();
+  shop_.client.upstream_is_up();
   EXPECT_FALSE(answers());
   publish({});
   EXPECT_TRUE(answers());
@@ -90,12 +90,12 @@ TEST_F(GuardFacts, a_change_for_all_withdraws_everybody_until_it_was_asked_for_a
                                                              {"CLIENT", "PAUSE", "10"},
                                                              {"CLIENT", "PAUSE", "10", "all"}};
   for (const auto& change : changes) {
-    const StateChange sent = shop.send(change);
+    const StateChange sent = shop_.send(change);
     EXPECT_TRUE(sent.for_all_clients);
     EXPECT_FALSE(answers()) << *change.begin();
-    const int before = doubts;
-    shop.client.replied(sent, '+');
-    EXPECT_EQ(doubts, before + 1);
+    const int before = doubts_;
+    shop_.client.replied(sent, '+');
+    EXPECT_EQ(doubts_, before + 1);
     EXPECT_FALSE(answers()) << "not asked yet";
     publish({});
     EXPECT_TRUE(answers());
@@ -110,36 +110,36 @@ TEST_F(GuardFacts, questions_are_no_change_for_all) {
                                                                {"CLIENT", "UNPAUSE"},
                                                                {"ACL"}};
   for (const auto& question : questions) {
-    EXPECT_EQ(shop.decide(question).change, nullptr) << *question.begin();
+    EXPECT_EQ(shop_.decide(question).change, nullptr) << *question.begin();
     EXPECT_TRUE(answers());
   }
 }
 
 TEST_F(GuardFacts, a_change_queued_in_multi_is_one_again_when_it_is_executed) {
-  shop.send({"MULTI"}, '+');
-  shop.send({"ACL", "SETUSER", "x"}, '+');
+  shop_.send({"MULTI"}, '+');
+  shop_.send({"ACL", "SETUSER", "x"}, '+');
   publish({});
-  const StateChange exec = shop.send({"EXEC"});
+  const StateChange exec = shop_.send({"EXEC"});
   EXPECT_TRUE(exec.for_all_clients);
   EXPECT_TRUE(facts().snapshot()->users->unrestricted.empty());
-  shop.client.replied(exec, '*');
+  shop_.client.replied(exec, '*');
   publish({});
   EXPECT_TRUE(answers());
 }
 
 TEST_F(GuardFacts, a_connection_that_ends_before_the_reply_holds_nobody_back) {
-  shop.send({"ACL", "SETUSER", "x"});
+  shop_.send({"ACL", "SETUSER", "x"});
   EXPECT_FALSE(facts().publish(facts().epoch(), {}));
-  shop.client.ended();
-  shop.client.ended();
-  EXPECT_EQ(doubts, 1);
-  shop.client = ClientState();
+  shop_.client.ended();
+  shop_.client.ended();
+  EXPECT_EQ(doubts_, 1);
+  shop_.client = ClientState();
   publish({});
   EXPECT_TRUE(answers());
 }
 
 TEST_F(GuardFacts, a_user_of_whom_nothing_is_known_is_asked_for) {
-  shop.send({"AUTH", "alice", "x"}, '+');
+  shop_.send({"AUTH", "alice", "x"}, '+');
   EXPECT_FALSE(answers());
   EXPECT_EQ(facts().users_to_ask().back(), "alice");
   facts().publish_users(facts().epoch(), {.unrestricted = {"alice"}});

@@ -14,17 +14,17 @@ using Words = std::vector<std::string_view>;
 
 class LearnedKeys : public testing::TestWithParam<Words> {
  protected:
-  GuardedShop shop;
+  GuardedShop shop_;
 };
 
 // In each command user:500 and user:501 are its guarded keys.
 TEST_P(LearnedKeys, pass_from_the_next_command_on) {
-  ASSERT_TRUE(shop.answers({"GET", "user:500"}));
-  const Decision write = shop.decide(GetParam());
+  ASSERT_TRUE(shop_.answers({"GET", "user:500"}));
+  const Decision write = shop_.decide(GetParam());
   EXPECT_EQ(write.action, Action::forward);
   EXPECT_EQ(write.change, nullptr);
-  EXPECT_EQ(shop.decide({"MGET", "user:500", "user:501"}).action, Action::forward);
-  EXPECT_TRUE(shop.answers({"GET", "user:502"})) << "another key";
+  EXPECT_EQ(shop_.decide({"MGET", "user:500", "user:501"}).action, Action::forward);
+  EXPECT_TRUE(shop_.answers({"GET", "user:502"})) << "another key";
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -13,22 +13,24 @@ namespace {
 class RedisFactsTest : public testing::Test {
  protected:
   RedisFactsTest() {
-    facts.set_on_doubt([this] { ++doubts; });
+    facts_.set_on_doubt([this] { ++doubts_; });
   }
-  bool publish(Users users) { return facts.publish_users(facts.epoch(), std::move(users)); }
-  bool knows(std::string_view name) const { return facts.snapshot()->users->find(name) != nullptr; }
-  Availability availability() const { return facts.snapshot()->availability; }
+  bool publish(Users users) { return facts_.publish_users(facts_.epoch(), std::move(users)); }
+  bool knows(std::string_view name) const {
+    return facts_.snapshot()->users->find(name) != nullptr;
+  }
+  Availability availability() const { return facts_.snapshot()->availability; }
 
-  RedisFacts facts;
-  int doubts = 0;
+  RedisFacts facts_;
+  int doubts_ = 0;
 };
 
 TEST_F(RedisFactsTest, know_nobody_before_anything_was_published) {
-  EXPECT_NE(facts.version(), 0U);
-  EXPECT_EQ(facts.version(), facts.snapshot()->version);
+  EXPECT_NE(facts_.version(), 0U);
+  EXPECT_EQ(facts_.version(), facts_.snapshot()->version);
   EXPECT_FALSE(knows("default"));
-  EXPECT_FALSE(facts.snapshot()->users->default_needs_no_password);
-  EXPECT_TRUE(facts.snapshot()->commands->listed.all());
+  EXPECT_FALSE(facts_.snapshot()->users->default_needs_no_password);
+  EXPECT_TRUE(facts_.snapshot()->commands->listed.all());
 }
 
 TEST_F(RedisFactsTest, know_those_who_were_published_last) {
@@ -39,14 +41,14 @@ TEST_F(RedisFactsTest, know_those_who_were_published_last) {
   EXPECT_TRUE(publish({.unrestricted = {"bob"}, .restricted = {{"carol", {}}}}));
   EXPECT_FALSE(knows("alice"));
   EXPECT_TRUE(knows("bob"));
-  EXPECT_FALSE(facts.snapshot()->users->find("carol")->is_unrestricted);
-  facts.withdraw_users();
+  EXPECT_FALSE(facts_.snapshot()->users->find("carol")->is_unrestricted);
+  facts_.withdraw_users();
   EXPECT_FALSE(knows("bob"));
 }
 
 TEST_F(RedisFactsTest, everybody_may_do_everything_only_where_that_is_trusted) {
   publish({.trusts_everyone = true});
-  EXPECT_TRUE(facts.snapshot()->users->find("anybody")->may(0, 7));
+  EXPECT_TRUE(facts_.snapshot()->users->find("anybody")->may(0, 7));
 }
 
 TEST_F(RedisFactsTest, a_restricted_user_may_what_both_its_commands_and_its_keys_allow) {
@@ -65,112 +67,112 @@ TEST_F(RedisFactsTest, a_restricted_user_may_what_both_its_commands_and_its_keys
 }
 
 TEST_F(RedisFactsTest, every_change_has_a_new_version) {
-  std::uint64_t version = facts.version();
+  std::uint64_t version = facts_.version();
   const auto is_new = [&] {
-    const bool differs = version != facts.version();
-    version = facts.version();
+    const bool differs = version != facts_.version();
+    version = facts_.version();
     return differs;
   };
   publish({});
   EXPECT_TRUE(is_new());
-  facts.withdraw_users();
+  facts_.withdraw_users();
   EXPECT_TRUE(is_new());
-  facts.lost();
+  facts_.lost();
   EXPECT_TRUE(is_new());
-  facts.note_error("-BUSY Redis is");
+  facts_.note_error("-BUSY Redis is");
   EXPECT_TRUE(is_new());
-  facts.note_error("-ERR no such");
+  facts_.note_error("-ERR no such");
   EXPECT_FALSE(is_new());
-  facts.change_sent();
+  facts_.change_sent();
   EXPECT_TRUE(is_new());
 }
 
 TEST_F(RedisFactsTest, what_was_asked_before_or_during_a_change_for_all_is_not_published) {
   publish({.unrestricted = {"alice"}});
-  const std::uint64_t before = facts.epoch();
-  facts.change_sent();
+  const std::uint64_t before = facts_.epoch();
+  facts_.change_sent();
   EXPECT_FALSE(knows("alice")) << "withdrawn as it is sent";
-  EXPECT_FALSE(facts.publish_users(before, {.unrestricted = {"alice"}}));
-  const std::uint64_t during = facts.epoch();
-  EXPECT_FALSE(facts.publish_users(during, {.unrestricted = {"alice"}}));
-  EXPECT_EQ(doubts, 0);
-  facts.change_replied();
-  EXPECT_EQ(doubts, 1) << "to be asked again, now that Redis has run it";
-  EXPECT_FALSE(facts.publish_users(during, {.unrestricted = {"alice"}}));
+  EXPECT_FALSE(facts_.publish_users(before, {.unrestricted = {"alice"}}));
+  const std::uint64_t during = facts_.epoch();
+  EXPECT_FALSE(facts_.publish_users(during, {.unrestricted = {"alice"}}));
+  EXPECT_EQ(doubts_, 0);
+  facts_.change_replied();
+  EXPECT_EQ(doubts_, 1) << "to be asked again, now that Redis has run it";
+  EXPECT_FALSE(facts_.publish_users(during, {.unrestricted = {"alice"}}));
   EXPECT_FALSE(knows("alice"));
   EXPECT_TRUE(publish({.unrestricted = {"alice"}}));
   EXPECT_TRUE(knows("alice"));
 }
 
 TEST_F(RedisFactsTest, of_two_changes_at_once_the_later_reply_counts) {
-  facts.change_sent();
-  facts.change_sent();
-  facts.change_replied();
+  facts_.change_sent();
+  facts_.change_sent();
+  facts_.change_replied();
   EXPECT_FALSE(publish({.unrestricted = {"alice"}}));
-  facts.change_replied();
+  facts_.change_replied();
   EXPECT_TRUE(publish({.unrestricted = {"alice"}}));
 }
 
 TEST_F(RedisFactsTest, errors_of_redis_say_that_it_does_not_serve) {
-  facts.note_error("-LOADING Redis is loading the dataset in memory\r\n");
+  facts_.note_error("-LOADING Redis is loading the dataset in memory\r\n");
   EXPECT_EQ(availability(), Availability::loading);
-  EXPECT_EQ(doubts, 1);
-  facts.note_error("-LOADING Redis is");
-  EXPECT_EQ(doubts, 1) << "known already";
-  facts.note_error("-MASTERDOWN Link with MASTER is down");
+  EXPECT_EQ(doubts_, 1);
+  facts_.note_error("-LOADING Redis is");
+  EXPECT_EQ(doubts_, 1) << "known already";
+  facts_.note_error("-MASTERDOWN Link with MASTER is down");
   EXPECT_EQ(availability(), Availability::master_link_down);
-  facts.note_error("-BUSY Redis is busy running a script.");
+  facts_.note_error("-BUSY Redis is busy running a script.");
   EXPECT_EQ(availability(), Availability::busy);
   for (const std::string_view other :
        {"-ERR x", "-BUSYKEY Target", "-BUSYGROUP ", "-", "", "BUSY "}) {
-    facts.note_error(other);
+    facts_.note_error(other);
   }
   EXPECT_EQ(availability(), Availability::busy);
-  EXPECT_EQ(doubts, 3);
+  EXPECT_EQ(doubts_, 3);
 }
 
 TEST_F(RedisFactsTest, only_what_was_asked_after_an_error_says_that_it_is_over) {
-  const std::uint64_t before = facts.epoch();
-  facts.note_error("-BUSY Redis is busy");
-  EXPECT_FALSE(facts.publish(before, {}));
+  const std::uint64_t before = facts_.epoch();
+  facts_.note_error("-BUSY Redis is busy");
+  EXPECT_FALSE(facts_.publish(before, {}));
   EXPECT_EQ(availability(), Availability::busy);
-  EXPECT_TRUE(facts.publish(facts.epoch(), {}));
+  EXPECT_TRUE(facts_.publish(facts_.epoch(), {}));
   EXPECT_EQ(availability(), Availability::available);
 }
 
 TEST_F(RedisFactsTest, a_lost_redis_leaves_what_was_known_until_it_is_asked_again) {
   publish({.unrestricted = {"alice"}});
-  const std::uint64_t before = facts.epoch();
-  facts.lost();
-  EXPECT_TRUE(facts.snapshot()->is_lost);
+  const std::uint64_t before = facts_.epoch();
+  facts_.lost();
+  EXPECT_TRUE(facts_.snapshot()->is_lost);
   EXPECT_TRUE(knows("alice"));
-  EXPECT_FALSE(facts.publish_users(before, {}));
+  EXPECT_FALSE(facts_.publish_users(before, {}));
   EXPECT_TRUE(publish({}));
-  EXPECT_FALSE(facts.snapshot()->is_lost);
+  EXPECT_FALSE(facts_.snapshot()->is_lost);
 }
 
 TEST_F(RedisFactsTest, users_are_asked_for_once_and_up_to_a_limit) {
-  EXPECT_EQ(facts.users_to_ask(), std::vector<std::string>{"default"});
-  const std::uint64_t before = facts.epoch();
-  facts.ask_for("alice");
-  facts.ask_for("alice");
-  facts.ask_for("default");
-  EXPECT_EQ(doubts, 1);
-  EXPECT_EQ(facts.users_to_ask(), (std::vector<std::string>{"default", "alice"}));
-  EXPECT_FALSE(facts.publish_users(before, {})) << "she was not asked for";
+  EXPECT_EQ(facts_.users_to_ask(), std::vector<std::string>{"default"});
+  const std::uint64_t before = facts_.epoch();
+  facts_.ask_for("alice");
+  facts_.ask_for("alice");
+  facts_.ask_for("default");
+  EXPECT_EQ(doubts_, 1);
+  EXPECT_EQ(facts_.users_to_ask(), (std::vector<std::string>{"default", "alice"}));
+  EXPECT_FALSE(facts_.publish_users(before, {})) << "she was not asked for";
   for (std::size_t i = 0; i < 2 * RedisFacts::kUsersToAskMax; ++i) {
-    facts.ask_for("user" + std::to_string(i));
+    facts_.ask_for("user" + std::to_string(i));
   }
-  EXPECT_EQ(facts.users_to_ask().size(), RedisFacts::kUsersToAskMax + 1);
+  EXPECT_EQ(facts_.users_to_ask().size(), RedisFacts::kUsersToAskMax + 1);
 }
 
 TEST_F(RedisFactsTest, commands_stand_until_others_are_learned) {
   auto commands = std::make_shared<Commands>();
   commands->listed.reset(5);
   commands->learned["bf.exists"] = {.name = {}, .role = Role::read};
-  facts.publish(facts.epoch(), {.commands = commands});
+  facts_.publish(facts_.epoch(), {.commands = commands});
   publish({});
-  const Commands& known = *facts.snapshot()->commands;
+  const Commands& known = *facts_.snapshot()->commands;
   EXPECT_FALSE(known.listed[5]);
   EXPECT_EQ(known.find_learned("BF.Exists")->role, Role::read);
   EXPECT_EQ(known.find_learned("bf.exist"), nullptr);

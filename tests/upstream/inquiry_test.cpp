@@ -35,9 +35,9 @@ class InquiryTest : public testing::Test {
     void operator()(redisContext* context) const { redisFree(context); }
   };
 
-  explicit InquiryTest(std::vector<std::string> arguments = {}) : redis(std::move(arguments)) {}
+  explicit InquiryTest(std::vector<std::string> arguments = {}) : redis_(std::move(arguments)) {}
 
-  void set_user(std::string rules) {
+  void set_user(const std::string& rules) {
     std::string command = "ACL SETUSER bob reset on nopass " + rules;
     std::vector<std::string> words;
     for (std::size_t at = 0; at != std::string::npos;) {
@@ -50,14 +50,14 @@ class InquiryTest : public testing::Test {
       texts.push_back(word.c_str());
     }
     redisReply* const reply = static_cast<redisReply*>(
-        redisCommandArgv(connection.get(), static_cast<int>(texts.size()), texts.data(), nullptr));
+        redisCommandArgv(connection_.get(), static_cast<int>(texts.size()), texts.data(), nullptr));
     ASSERT_STREQ(reply->str, "OK") << command;
     freeReplyObject(reply);
   }
 
   Facts ask() {
     const std::vector<std::string> names{"default", "bob"};
-    return inquiry.ask(names).value();
+    return inquiry_.ask(names).value();
   }
   UserFacts bob() {
     for (const UserFacts& user : ask().users) {
@@ -72,9 +72,9 @@ class InquiryTest : public testing::Test {
     return bob();
   }
 
-  harness::RedisServer redis;
-  std::unique_ptr<redisContext, Close> connection{redisConnect("127.0.0.1", redis.port())};
-  Inquiry inquiry{*connection, kQuestions};
+  harness::RedisServer redis_;
+  std::unique_ptr<redisContext, Close> connection_{redisConnect("127.0.0.1", redis_.port())};
+  Inquiry inquiry_{*connection_, kQuestions};
 };
 
 TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user_may_all) {
@@ -92,12 +92,12 @@ TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user
 
 TEST_F(InquiryTest, who_may_all_is_not_asked_for_each_command) {
   EXPECT_TRUE(bob_with("+@all ~*").unrestricted);
-  EXPECT_EQ(redis.calls("acl|dryrun"), 0U);
+  EXPECT_EQ(redis_.calls("acl|dryrun"), 0U);
   const UserFacts prefix = bob_with("+@all ~user:*");
   EXPECT_FALSE(prefix.unrestricted);
   EXPECT_EQ(prefix.keys, (std::vector{kReadWrite, kNone}));
   EXPECT_EQ(prefix.commands_on_writable, kAll);
-  EXPECT_EQ(redis.calls("acl|dryrun"), 0U);
+  EXPECT_EQ(redis_.calls("acl|dryrun"), 0U);
 }
 
 TEST_F(InquiryTest, who_may_some_commands_may_those) {
@@ -142,25 +142,25 @@ TEST_F(InquiryTest, a_user_that_is_off_or_gone_may_nothing) {
   EXPECT_FALSE(off.needs_no_password);
   EXPECT_TRUE(off.keys.empty());
   EXPECT_TRUE(bob_with("+@all ~*").unrestricted);
-  redis.call({"ACL", "DELUSER", "bob"});
+  redis_.call({"ACL", "DELUSER", "bob"});
   EXPECT_EQ(ask().users.size(), 1U);
 }
 
 TEST_F(InquiryTest, commands_are_tried_again_only_if_the_user_has_changed) {
   bob_with("+get ~user:*");
-  const std::uint64_t tried = redis.calls("acl|dryrun");
+  const std::uint64_t tried = redis_.calls("acl|dryrun");
   EXPECT_EQ(tried, kQuestions.answerable.size());
   EXPECT_EQ(bob().commands_on_writable, (May{true, false, false, false, false}));
-  EXPECT_EQ(redis.calls("acl|dryrun"), tried);
-  redis.call({"ACL", "SETUSER", "bob", "+mget"});
+  EXPECT_EQ(redis_.calls("acl|dryrun"), tried);
+  redis_.call({"ACL", "SETUSER", "bob", "+mget"});
   EXPECT_EQ(bob().commands_on_writable, (May{true, true, false, false, false}));
-  EXPECT_EQ(redis.calls("acl|dryrun"), 2 * tried);
+  EXPECT_EQ(redis_.calls("acl|dryrun"), 2 * tried);
 }
 
 TEST_F(InquiryTest, all_of_them_are_asked_without_a_look_at_keys) {
   bob_with("+get ~user:*");
-  EXPECT_EQ(redis.info("stats", "keyspace_misses"), "0");
-  EXPECT_EQ(redis.info("stats", "keyspace_hits"), "0");
+  EXPECT_EQ(redis_.info("stats", "keyspace_misses"), "0");
+  EXPECT_EQ(redis_.info("stats", "keyspace_hits"), "0");
 }
 
 class RenamedCommands : public InquiryTest {
@@ -174,7 +174,7 @@ TEST_F(RenamedCommands, are_not_there_under_their_old_names) {
 }
 
 TEST_F(InquiryTest, what_redis_refuses_to_tell_is_not_known) {
-  redis.call({"ACL", "SETUSER", "default", "-info", "-command", "-dbsize", "-acl"});
+  redis_.call({"ACL", "SETUSER", "default", "-info", "-command", "-dbsize", "-acl"});
   const Facts facts = ask();
   EXPECT_TRUE(facts.users.empty());
   EXPECT_FALSE(facts.commands);
