@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,23 +33,27 @@ constexpr int kAskEveryMs = 5;
   _exit(kCouldNotExecute);
 }
 
-}  // namespace
-
-ChildProcess::ChildProcess(std::vector<std::string> command, const std::string& log_path) {
+pid_t start(std::vector<std::string> command, const std::string& log_path) {
   std::vector<char*> arguments;
   for (std::string& argument : command) {
     arguments.push_back(argument.data());
   }
   arguments.push_back(nullptr);
   const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ == 0) {
+  const pid_t child = fork();
+  if (child == 0) {
     become(arguments.data(), log_path.c_str(), parent);
   }
-  if (pid_ < 0) {
+  if (child < 0) {
     throw std::system_error(errno, std::system_category(), "fork");
   }
+  return child;
 }
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::vector<std::string> command, const std::string& log_path)
+    : pid_(start(std::move(command), log_path)) {}
 
 ChildProcess::~ChildProcess() {
   if (!is_running()) {

@@ -22,7 +22,7 @@ class ChildProcess {
   bool is_running();
 
  private:
-  pid_t pid_ = -1;
+  pid_t pid_;
   bool has_ended_ = false;
 };
 

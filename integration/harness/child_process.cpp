@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -43,10 +44,7 @@ void redirect(int descriptor, const char* path) {
   ::_exit(kCouldNotExecute);
 }
 
-}  // namespace
-
-ChildProcess::ChildProcess(std::vector<std::string> command, const Output& output)
-    : pid_(-1), pid_descriptor_(-1) {
+pid_t start(std::vector<std::string> command, const ChildProcess::Output& output) {
   Prepared prepared{.arguments = {},
                     .standard_output = output.standard_output.c_str(),
                     .standard_error = output.standard_error.c_str(),
@@ -55,15 +53,21 @@ ChildProcess::ChildProcess(std::vector<std::string> command, const Output& outpu
     prepared.arguments.push_back(argument.data());
   }
   prepared.arguments.push_back(nullptr);
-  pid_ = ::fork();
-  if (pid_ == 0) {
+  const pid_t child = ::fork();
+  if (child == 0) {
     become(prepared);
   }
-  if (pid_ < 0) {
+  if (child < 0) {
     throw std::system_error(errno, std::system_category(), "fork");
   }
-  pid_descriptor_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  return child;
 }
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::vector<std::string> command, const Output& output)
+    : pid_(start(std::move(command), output)),
+      pid_descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))) {}
 
 ChildProcess::~ChildProcess() {
   if (is_running()) {

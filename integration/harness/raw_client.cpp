@@ -106,7 +106,7 @@ void RawClient::send(std::string_view bytes) {
   }
 }
 
-std::size_t RawClient::send_some(std::string_view bytes) {
+std::size_t RawClient::send_some(std::string_view bytes) const {
   const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   return sent > 0 ? static_cast<std::size_t>(sent) : 0;
 }
@@ -243,7 +243,7 @@ std::string RawClient::call(std::initializer_list<std::string_view> arguments) {
   return read_reply();
 }
 
-void RawClient::finish_sending() {
+void RawClient::finish_sending() const {
   ::shutdown(socket_, SHUT_WR);
 }
 

@@ -34,7 +34,7 @@ class RawClient {
   // False if the peer has closed.
   bool try_send(std::string_view bytes);
   // As much as goes without waiting.
-  std::size_t send_some(std::string_view bytes);
+  std::size_t send_some(std::string_view bytes) const;
 
   std::string read_reply();
   std::string read_replies(std::size_t count);
@@ -50,7 +50,7 @@ class RawClient {
   std::string exchange(std::string_view request, std::size_t replies);
   std::string call(std::initializer_list<std::string_view> arguments);
 
-  void finish_sending();  // half-close
+  void finish_sending() const;  // half-close
   void close();
   bool is_closed_by_peer();  // without waiting; what has come is kept
 

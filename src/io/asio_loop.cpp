@@ -192,6 +192,7 @@ void AsioLoop::as_batch(const std::function<void()>& work) {
 
 void AsioLoop::end_batch() {
   // By index: a flush that closes its session may queue another one.
+  // NOLINTBEGIN(modernize-loop-convert): see above
   for (std::size_t i = 0; i < upstream_flushes_.size(); ++i) {
     upstream_flushes_[i]->flush();
   }
@@ -199,6 +200,7 @@ void AsioLoop::end_batch() {
   for (std::size_t i = 0; i < client_flushes_.size(); ++i) {
     client_flushes_[i]->flush();
   }
+  // NOLINTEND(modernize-loop-convert)
   client_flushes_.clear();
   graveyard_.clear();
 }

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "bench/filter_bench_machine.h"
@@ -96,7 +96,7 @@ void print_row(const Row& row) {
       "%5.1f | %5.1f "
       "%5.1f "
       "%5.2f %8.2f %8.2f | %8.2f %8.5f %9.5f\n",
-      filter::shape_of(t.layout).name.data(),
+      std::string(filter::shape_of(t.layout).name).c_str(),
       t.load,
       t.insert_ns,
       t.erase_ns,
@@ -137,7 +137,10 @@ void write_times(std::FILE* file, const char* name, const LookupTimes& times) {
 bool write_json(const std::string& path, const std::vector<Row>& rows) {
   std::FILE* const file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
-    std::fprintf(stderr, "filter_bench: %s: %s\n", path.c_str(), std::strerror(errno));
+    std::fprintf(stderr,
+                 "filter_bench: %s: %s\n",
+                 path.c_str(),
+                 std::generic_category().message(errno).c_str());
     return false;
   }
   std::fprintf(file, "[");
@@ -148,7 +151,7 @@ bool write_json(const std::string& path, const std::vector<Row>& rows) {
                  "\"erase_ns\":%.2f,\"build_seconds\":%.3f,\"file_write_seconds\":%.3f,"
                  "\"file_read_seconds\":%.3f,",
                  i == 0 ? "" : ",",
-                 filter::shape_of(t.layout).name.data(),
+                 std::string(filter::shape_of(t.layout).name).c_str(),
                  static_cast<unsigned long long>(t.keys),
                  t.load,
                  t.insert_ns,

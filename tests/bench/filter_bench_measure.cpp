@@ -35,7 +35,7 @@ std::uint64_t random_present(std::uint64_t query, std::uint64_t keys) {
 
 // Calls work(span of present hashes) for all keys, in chunks; returns the seconds inside it.
 template <class Work>
-double over_all_keys(std::uint64_t keys, Work&& work) {
+double over_all_keys(std::uint64_t keys, const Work& work) {
   double seconds = 0;
   Chunk chunk;
   for (std::uint64_t done = 0; done < keys; done += kChunk) {
@@ -58,7 +58,7 @@ struct Lookups {
 
 // found(chunk) -> how many were found.
 template <class Found>
-Lookups best_pass(std::uint64_t keys, bool present, Found&& found) {
+Lookups best_pass(std::uint64_t keys, bool present, const Found& found) {
   Lookups best{1e9, 0, 0};
   for (int pass = 0; pass < kPasses; ++pass) {
     Lookups now{0, 0, 0};

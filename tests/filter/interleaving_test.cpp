@@ -178,8 +178,7 @@ using Buckets = ::testing::Types<Bucket<Layout::w8>,
 
 struct LayoutName {
   template <class Bucket>
-  static std::string GetName(
-      int /*index*/) {  // NOLINT(readability-identifier-naming): gtest's name
+  static std::string GetName(int /*index*/) {
     return std::string(Bucket::kShape.name);
   }
 };

@@ -57,6 +57,7 @@ std::vector<NamespaceTemplates> namespaces_of(std::span<const std::string_view> 
 void check_row(const Keyspace& keyspace, std::uint32_t ns, std::string_view bytes) {
   const std::span<const std::string> columns = keyspace.identity_columns(ns);
   std::vector<std::optional<std::string_view>> row;
+  row.reserve(columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {  // an equal share of the bytes for each column
     row.emplace_back(
         bytes.substr(bytes.size() * i / columns.size(), bytes.size() / columns.size()));

@@ -20,6 +20,7 @@ NamespaceTemplates space(const std::vector<std::string>& texts) {
 
 std::vector<KeyspaceError> errors(const std::vector<std::vector<std::string>>& namespaces) {
   std::vector<NamespaceTemplates> spaces;
+  spaces.reserve(namespaces.size());
   for (const auto& texts : namespaces) {
     spaces.push_back(space(texts));
   }

@@ -141,6 +141,17 @@ std::string respelled(testing::Random& random, std::string text) {
   return text + std::string(testing::below(random, 3), ' ');
 }
 
+std::map<std::string, std::string> respelled(testing::Random& random,
+                                             const KeyTemplate& key_template,
+                                             std::map<std::string, std::string> row) {
+  for (const Placeholder& placeholder : key_template.placeholders()) {
+    if (placeholder.type == ValueType::text_ci) {
+      row[placeholder.name] = respelled(random, row[placeholder.name]);
+    }
+  }
+  return row;
+}
+
 struct Trial {
   std::vector<NamespaceTemplates> namespaces;
   std::uint32_t ns = 0;
@@ -178,13 +189,8 @@ TEST(RowIdentity, accepted_rows_are_found_by_each_of_their_keys_and_in_any_spell
       }
       ++accepted;
       for (const KeyTemplate& key_template : namespaces[trial.ns].templates) {
-        auto spelled = trial.row;
-        for (const Placeholder& placeholder : key_template.placeholders()) {
-          if (placeholder.type == ValueType::text_ci) {
-            spelled[placeholder.name] = respelled(random, spelled[placeholder.name]);
-          }
-        }
-        const std::string key = key_of(key_template, spelled, "\x01");
+        const std::string key =
+            key_of(key_template, respelled(random, key_template, trial.row), "\x01");
         const Lookup found = keyspace.match(key, other);
         const bool has_wildcard = key_template.text().find("{_") != std::string::npos;
         if (found.kind == Lookup::Kind::unguarded && has_wildcard &&

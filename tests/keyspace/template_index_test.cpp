@@ -28,6 +28,7 @@ std::vector<std::vector<std::uint32_t>> levels(const TemplateIndex& index, std::
 
 std::vector<KeyTemplate> parsed(const std::vector<std::string>& texts) {
   std::vector<KeyTemplate> templates;
+  templates.reserve(texts.size());
   for (const std::string& text : texts) {
     templates.push_back(testing::must_parse(text));
   }
@@ -55,6 +56,7 @@ TEST(TemplateIndex, nothing_is_found_without_templates) {
 
 TEST(TemplateIndex, neighbours_behind_a_placeholder_are_left_out) {
   std::vector<std::string> texts;
+  texts.reserve(200);
   for (int i = 0; i < 200; ++i) {
     texts.push_back("{tenant}:thing" + std::to_string(i) + ":{id}");
   }

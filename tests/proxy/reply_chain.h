@@ -17,7 +17,7 @@ using testing::Pieces;
 
 inline constexpr const char* kNilReply = "$-1\r\n";
 
-struct Chain : ReplyOrder::Errors {
+struct Chain final : ReplyOrder::Errors {
   void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
 
   std::string relay(Pieces pieces) {

@@ -10,6 +10,16 @@
 namespace cuckooguard::simulation {
 namespace {
 
+// Of the elements of an array in RESP, each a bulk string or a nil.
+std::string_view first_element(std::string_view elements) {
+  const std::size_t line_end = elements.find('\n') + 1;
+  if (elements.starts_with("_") || elements.starts_with("$-")) {
+    return elements.substr(0, line_end);
+  }
+  return elements.substr(0,
+                         line_end + std::stoul(std::string(elements.substr(1, line_end - 3))) + 2);
+}
+
 std::string printable(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes.substr(0, 120)) {
@@ -240,13 +250,10 @@ std::optional<std::string> Ledger::merged(const Entry& entry,
       return std::nullopt;
     }
     ++at;
-    if (is_array) {  // one element: a bulk string or a nil
-      const std::size_t line_end = rest.find('\n') + 1;
-      const bool is_nil = rest.starts_with("_") || rest.starts_with("$-");
-      const std::size_t bytes =
-          is_nil ? 0 : std::stoul(std::string(rest.substr(1, line_end - 3))) + 2;
-      reply.append(rest.substr(0, line_end + bytes));
-      rest.remove_prefix(line_end + bytes);
+    if (is_array) {
+      const std::string_view element = first_element(rest);
+      reply.append(element);
+      rest.remove_prefix(element.size());
     }
   }
   if (at != executed.words.size() || at > entry.keys.size()) {

@@ -52,7 +52,7 @@ class Ledger {
     std::size_t inflight_per_client;
   };
 
-  Ledger(World world, const Standing& at_start) : world_(std::move(world)), standing_(at_start) {}
+  Ledger(World world, const Standing& at_start) : world_(world), standing_(at_start) {}
 
   void on_sent(SentCommand command);
   void on_sent_nothing(std::size_t bytes) { sent_bytes_ += bytes; }  // an empty line, say

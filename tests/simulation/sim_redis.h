@@ -41,6 +41,7 @@ class SimRedis {
   SimRedis(SimLoop& loop, RedisWitness& witness) : loop_(loop), witness_(witness) {}
   SimRedis(const SimRedis&) = delete;
   SimRedis& operator=(const SimRedis&) = delete;
+  ~SimRedis() = default;
 
   RedisStore& store() { return store_; }
 

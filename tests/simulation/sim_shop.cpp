@@ -249,7 +249,7 @@ void SimShop::on_write(std::string_view key,
                        std::optional<std::string_view> value,
                        io::TimePoint when) {
   const auto name = parse(key);
-  if (name && !(name->ns == kItems && value == kItemAbsent)) {
+  if (name && (name->ns != kItems || value != kItemAbsent)) {
     io::TimePoint& until = written_until_[std::string(key)];
     until = std::max(until, when + kOverlayTtl);
   }

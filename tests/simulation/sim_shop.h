@@ -47,6 +47,7 @@ class SimShop {
   SimShop(SimLoop& loop, std::uint64_t seed);
   SimShop(const SimShop&) = delete;
   SimShop& operator=(const SimShop&) = delete;
+  ~SimShop() = default;
 
   guard::Guard& guard() { return *guard_; }
   filter::Epochs& epochs() { return epochs_; }

@@ -248,7 +248,7 @@ void SimPeer::pump() {
   link_->move_to_product();
 }
 
-void SimPeer::arrived() {
+void SimPeer::arrived() const {
   if (calls_.on_arrival && !closed_) {
     const auto call = calls_.on_arrival;  // it may destroy this peer
     call();

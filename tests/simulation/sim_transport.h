@@ -122,7 +122,7 @@ class SimPeer {
   friend class SimTransport;
 
   void pump();
-  void arrived();
+  void arrived() const;
 
   SimLoop& loop_;
   Calls calls_;

@@ -10,15 +10,23 @@ namespace {
 
 const std::string kNone = array();
 
+struct KeyPositions {
+  int first;
+  int last;
+  int step;
+};
+
 // As Redis 6 writes it: no tips, key specs, subcommands.
-std::string entry(
-    const std::string& name, int arity, const std::string& flags, int first, int last, int step) {
+std::string entry(const std::string& name,
+                  int arity,
+                  const std::string& flags,
+                  const KeyPositions& keys) {
   return array(bulk(name),
                number(arity),
                flags,
-               number(first),
-               number(last),
-               number(step),
+               number(keys.first),
+               number(keys.last),
+               number(keys.step),
                array(status("@read")));
 }
 
@@ -66,7 +74,7 @@ TEST(CommandReply, is_read_as_redis_7_writes_it) {
 
 TEST(CommandReply, of_a_module_says_where_its_keys_are) {
   const CommandFacts add =
-      only(entry("TS.MADD", -4, array(status("write"), status("module")), 1, -1, 3));
+      only(entry("TS.MADD", -4, array(status("write"), status("module")), {1, -1, 3}));
   EXPECT_EQ(add.name, "ts.madd");
   EXPECT_TRUE(add.writes);
   EXPECT_TRUE(add.has_key_range);
@@ -75,11 +83,11 @@ TEST(CommandReply, of_a_module_says_where_its_keys_are) {
 }
 
 TEST(CommandReply, that_cannot_say_where_the_keys_are_does_not) {
-  EXPECT_FALSE(only(entry("sort", -2, array(status("write"), status("movablekeys")), 1, 1, 1))
+  EXPECT_FALSE(only(entry("sort", -2, array(status("write"), status("movablekeys")), {1, 1, 1}))
                    .has_key_range);
-  EXPECT_FALSE(only(entry("xread", -4, array(status("readonly")), 0, 0, 0)).has_key_range);
-  EXPECT_FALSE(only(entry("odd", -4, array(status("write")), 1, 1, 0)).has_key_range);
-  EXPECT_FALSE(only(entry("far", -4, array(status("write")), 1000, 1000, 1)).has_key_range);
+  EXPECT_FALSE(only(entry("xread", -4, array(status("readonly")), {0, 0, 0})).has_key_range);
+  EXPECT_FALSE(only(entry("odd", -4, array(status("write")), {1, 1, 0})).has_key_range);
+  EXPECT_FALSE(only(entry("far", -4, array(status("write")), {1000, 1000, 1})).has_key_range);
   const std::string container = array(bulk("x"),
                                       number(-2),
                                       kNone,
@@ -94,16 +102,16 @@ TEST(CommandReply, that_cannot_say_where_the_keys_are_does_not) {
 }
 
 TEST(CommandReply, what_is_not_said_to_be_readonly_writes) {
-  EXPECT_TRUE(only(entry("eval", -3, array(status("noscript")), 0, 0, 0)).writes);
-  EXPECT_TRUE(only(entry("set", -3, array(status("write"), status("readonly")), 1, 1, 1)).writes);
-  EXPECT_FALSE(only(entry("get", 2, array(status("readonly")), 1, 1, 1)).writes);
+  EXPECT_TRUE(only(entry("eval", -3, array(status("noscript")), {0, 0, 0})).writes);
+  EXPECT_TRUE(only(entry("set", -3, array(status("write"), status("readonly")), {1, 1, 1})).writes);
+  EXPECT_FALSE(only(entry("get", 2, array(status("readonly")), {1, 1, 1})).writes);
 }
 
 TEST(CommandReply, tells_what_blocks_and_what_subscribes) {
   EXPECT_TRUE(
-      only(entry("blpop", -3, array(status("write"), status("blocking")), 1, -2, 1)).blocks);
-  EXPECT_TRUE(only(entry("zsubscribe", -2, array(status("pubsub")), 0, 0, 0)).subscribes);
-  EXPECT_FALSE(only(entry("publish", 3, array(status("pubsub")), 0, 0, 0)).subscribes);
+      only(entry("blpop", -3, array(status("write"), status("blocking")), {1, -2, 1})).blocks);
+  EXPECT_TRUE(only(entry("zsubscribe", -2, array(status("pubsub")), {0, 0, 0})).subscribes);
+  EXPECT_FALSE(only(entry("publish", 3, array(status("pubsub")), {0, 0, 0})).subscribes);
 }
 
 TEST(CommandReply, of_a_strange_shape_is_left_out) {
@@ -123,14 +131,14 @@ TEST(CommandReply, of_a_strange_shape_is_left_out) {
 TEST(CommandReply, reads_no_more_than_its_limit) {
   std::string all = "*" + std::to_string(kCommandsMax + 1) + "\r\n";
   for (std::size_t i = 0; i <= kCommandsMax; ++i) {
-    all += entry("c" + std::to_string(i), 1, kNone, 0, 0, 0);
+    all += entry("c" + std::to_string(i), 1, kNone, {0, 0, 0});
   }
   EXPECT_EQ(commands_of(*reply_of(all)).size(), kCommandsMax);
 }
 
 TEST(CommandReply, a_name_is_there_if_it_names_the_command_itself) {
   const std::vector<std::string> names{"get", "mget", "exists"};
-  const std::string other = entry("set", -3, array(status("write")), 1, 1, 1);
+  const std::string other = entry("set", -3, array(status("write")), {1, 1, 1});
   // mget is switched off, SET was renamed to EXISTS.
   const Reply reply = reply_of(array(get_of_redis_7(), std::string("*-1\r\n"), other));
   EXPECT_EQ(names_there(*reply, names), (std::vector<bool>{true, false, false}));
