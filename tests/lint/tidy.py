@@ -1,0 +1,168 @@
+"""clang-tidy over many files, many at a time in one translation unit.
+
+    tidy.py BUILD_FOLDER JOBS FILE...
+
+Nearly all of clang-tidy's time goes into the headers of the standard library, GoogleTest and Boost, which it parses and
+matches anew for every file. So files with the same settings and flags are included, one after the other, by a file in
+BUILD_FOLDER/together, and that one is checked; the folders with headers are then those of all of them, for which files
+may include what is the compiler's business. Files that declare the same name in one namespace are kept apart; files that
+do not compile together all the same are parted until they do. What a file is checked for stays the same.
+
+Findings of all files go to standard output, each once; the last line counts them. Exit code 1 if there are any.
+"""
+
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+MOST_TOGETHER = 20
+# Else clang's analyzer follows no path through a function that does not stand in the main file.
+ANALYZE_INCLUDED = ["-Xclang", "-analyzer-opt-analyze-headers"]
+COMPILE_ERROR = "[clang-diagnostic-error"
+FINDING = re.compile(r"^(/.*?):(\d+):(\d+): (?:error|warning): (.*)$", re.MULTILINE)
+WORD = re.compile(r"[A-Za-z_]\w*")
+NAMESPACE = re.compile(r"^namespace ([\w:]+) ", re.MULTILINE)
+# A line at the margin that declares something, up to where its body, value or parameters begin.
+DECLARATION = re.compile(r"^(?!TEST|INSTANTIATE|#include|namespace|using namespace)([#A-Za-z_][^({=;]*)", re.MULTILINE)
+
+
+def declared_names(file):
+    text = file.read_text()
+    namespace = NAMESPACE.search(text)
+    names = set()
+    for head in DECLARATION.findall(text):
+        words = WORD.findall(head.split(" : ")[0])  # not the base of a class
+        # `Type Class::member(`: the class is declared elsewhere, and its members are its own.
+        if words and "::" + words[-1] not in head:
+            names.add((namespace[1] if namespace and 'extern "C"' not in head else "", words[-1]))
+    return names
+
+
+def read_flags(build):
+    """Of each file the folder to compile in and the flags, as the first target that compiles it has them."""
+    flags = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = [word for word in shlex.split(entry["command"]) if not word.endswith("ccache")]
+        output = words.index("-o")
+        del words[output : output + 2]
+        flags.setdefault(pathlib.Path(entry["file"]), (entry["directory"], words[:-2]))  # without `-c FILE`
+    return flags
+
+
+def kind_of(file, flags):
+    """What files must have in common to go together."""
+    settings = next(folder for folder in file.parents if (folder / ".clang-tidy").exists())
+    directory, words = flags[file]
+    # GoogleTest is `testing` where the project's own namespace of that name is not in sight, else `::testing`.
+    has_own_testing = '#include "testing/' in file.read_text()
+    return settings, directory, has_own_testing, tuple(word for word in words if not word.startswith("-I"))
+
+
+def grouped(files, flags):
+    """Pairs of (kind, files), the largest first, so that no core is left with one at the end."""
+    kinds = collections.defaultdict(list)
+    for file in files:
+        names = declared_names(file)
+        groups = kinds[kind_of(file, flags)]
+        fitting = (group for group in groups if len(group[0]) < MOST_TOGETHER and not names & group[1])
+        members, taken = next(fitting, (None, None))
+        if members is None:
+            members, taken = [], set()
+            groups.append((members, taken))
+        members.append(file)
+        taken |= names
+    found = [(kind, members) for kind, groups in kinds.items() for members, _ in groups]
+    return sorted(found, key=lambda group: -sum(file.stat().st_size for file in group[1]))
+
+
+def write_mains(folder, groups, flags):
+    """A file per group, in the order of the groups, and how to compile them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    commands, mains = [], []
+    for number, ((settings, directory, _, words), files) in enumerate(groups):
+        # clang-tidy looks for its settings in the folders above a file; those above BUILD_FOLDER are the project's.
+        here = folder / settings.relative_to(pathlib.Path.cwd())
+        here.mkdir(parents=True, exist_ok=True)
+        if here != folder:
+            shutil.copy(settings / ".clang-tidy", here)
+        main = here / f"together_{number}.cpp"
+        main.write_text("".join(f'#include "{file}"  // NOLINT(bugprone-suspicious-include)\n' for file in files))
+        folders = dict.fromkeys(word for file in files for word in flags[file][1] if word.startswith("-I"))
+        arguments = [*words, *folders, *ANALYZE_INCLUDED, "-c", str(main)]
+        commands.append({"directory": directory, "arguments": arguments, "file": str(main)})
+        mains.append(main)
+    (folder / "compile_commands.json").write_text(json.dumps(commands))
+    return mains
+
+
+def clang_tidy(database, main):
+    run = subprocess.run(["clang-tidy-19", "-p", database, "--quiet", main], capture_output=True, text=True)
+    if run.returncode != 0 and not FINDING.search(run.stdout):
+        return f"{run.stdout}{main}:1:1: error: clang-tidy ended with {run.returncode}\n{run.stderr}"
+    return run.stdout
+
+
+def findings_in(output):
+    """The lines of each finding, by what makes it the same one where a header is seen twice."""
+    found, lines = {}, []
+    for line in output.splitlines():
+        match = FINDING.match(line)
+        if match:
+            # Headers are found through links, those of a room's include view.
+            file = os.path.relpath(os.path.realpath(match[1]))
+            line = file + line[match.end(1) :]
+            lines = found.setdefault((file, int(match[2]), int(match[3]), match[4]), [])
+            lines.clear()
+        lines.append(line)
+    return found
+
+
+def report(findings, known):
+    for finding, lines in findings.items():
+        if finding not in known:
+            print("\n".join(lines), flush=True)
+    known |= findings.keys()
+
+
+def parted(files, output):
+    """The files that do not compile with the others, and the others; where it is not clear which, two halves."""
+    blamed = {file for file, _, _, message in findings_in(output) if COMPILE_ERROR in message}
+    out = [file for file in files if os.path.relpath(file) in blamed]
+    if len(out) in (0, len(files)):
+        out = files[: len(files) // 2]
+    return out, [file for file in files if file not in out]
+
+
+def main():
+    build, jobs = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    together = build / "together"
+    flags = read_flags(build)
+    files = [pathlib.Path.cwd() / name for name in sys.argv[3:]]
+    unknown = [file for file in files if file not in flags]
+    report(findings_in("".join(f"{file}:1:1: error: no target compiles it\n" for file in unknown)), found := set())
+    groups = grouped([file for file in files if file in flags], flags)
+    runs = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        while groups:
+            runs += len(groups)
+            outputs = pool.map(lambda main: clang_tidy(together, main), write_mains(together, groups, flags))
+            apart = []
+            for output, (kind, members) in zip(outputs, groups):
+                if COMPILE_ERROR in output and len(members) > 1:
+                    apart += [(kind, part) for part in parted(members, output)]
+                else:
+                    report(findings_in(output), found)
+            groups = apart
+    print(f"clang-tidy: files={len(files)} runs={runs} findings={len(found)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
