@@ -69,8 +69,7 @@ void ClientState::accepted(const StateChange& change) {
     case ChangeKind::tracking_off:
       set(kTracking, false);
       break;
-    case ChangeKind::subscribe:
-      break;  // confirmed() has heard of each
+    case ChangeKind::subscribe:  // confirmed() has heard of each
     case ChangeKind::server:
       break;
     case ChangeKind::unknown:

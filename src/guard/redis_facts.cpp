@@ -84,7 +84,7 @@ bool RedisFacts::publish(std::uint64_t epoch, Reading reading) {
   if (epoch != epoch_ || changes_in_flight_ > 0) {
     return false;
   }
-  replace({.commands = reading.commands ? std::move(reading.commands) : snapshot_->commands,
+  replace({.commands = reading.commands ? reading.commands : snapshot_->commands,
            .users = std::move(users),
            .availability = reading.availability,
            .is_master = reading.is_master});

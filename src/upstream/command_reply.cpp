@@ -10,7 +10,13 @@ namespace cuckooguard::upstream {
 namespace {
 
 // name, arity, flags, first, last, step; Redis 6: categories; Redis 7: tips, key specs, subcommands.
-enum Field : std::size_t { kName, kArity, kFlags, kFirst, kLast, kStep, kRequired };
+constexpr std::size_t kName = 0;
+constexpr std::size_t kArity = 1;
+constexpr std::size_t kFlags = 2;
+constexpr std::size_t kFirst = 3;
+constexpr std::size_t kLast = 4;
+constexpr std::size_t kStep = 5;
+constexpr std::size_t kRequired = 6;  // fields, at least
 constexpr std::size_t kSubcommands = 9;
 // Key positions are kept in single bytes.
 constexpr long long kPositionMax = 100;

@@ -63,7 +63,7 @@ void Control::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void Control::refresh() {
+void Control::refresh() const {
   const std::uint64_t one = 1;
   // It fails only if the counter is full: then the thread is about to wake anyway.
   [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));

@@ -55,7 +55,7 @@ class Control {
   void start();
 
   // Ask again now, for example because an ACL command passed by. Any thread.
-  void refresh();
+  void refresh() const;
 
  private:
   struct Close {

@@ -62,6 +62,7 @@ inline ChurnOutcome run_churn(const ChurnWish& wish) {
   std::atomic<std::uint64_t> lookups{0};
   std::atomic<std::uint64_t> hidden{0};
   std::vector<std::thread> readers;
+  readers.reserve(wish.readers);
   for (unsigned reader = 0; reader < wish.readers; ++reader) {
     readers.emplace_back([&, reader] {
       for (std::uint64_t round = reader; lookups.load(std::memory_order_relaxed) < wish.lookups;

@@ -134,6 +134,7 @@ TEST_P(EveryLayoutAndMode, the_batch_gives_the_answers_of_single_look_ups_with_e
     filter.use_kernel(kernel);
     for (std::size_t size = 0; size <= kBatchMax; ++size) {
       std::vector<std::uint64_t> asked;
+      asked.reserve(size);
       for (std::size_t i = 0; i < size; ++i) {
         asked.push_back(nth_hash(5, (i % 3 == 0 ? 0 : kKeys) + size * 100 + i));
       }

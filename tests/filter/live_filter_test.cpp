@@ -133,6 +133,7 @@ TEST(LiveFilter, readers_find_every_row_while_filters_are_published_and_freed) {
   std::atomic<bool> stop{false};
   std::array<std::uint64_t, kReaders> hidden{};
   std::vector<std::thread> readers;
+  readers.reserve(kReaders);
   for (std::size_t i = 0; i < kReaders; ++i) {
     readers.emplace_back([&, i] {
       for (std::uint64_t round = 0; !stop.load(std::memory_order_relaxed); ++round) {

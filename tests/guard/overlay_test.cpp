@@ -195,6 +195,15 @@ class OverlayRace : public testing::Test {
   static constexpr TimePoint kLater = kStart + seconds(30);
   using Identities = std::vector<std::string>;
 
+  static void wait_for_the_other(std::atomic<int>& arrivals, int round) {
+    arrivals.fetch_add(1);
+    for (int spins = 0; arrivals.load() < 2 * (round + 1); ++spins) {
+      if (spins > kSpins) {
+        std::this_thread::yield();
+      }
+    }
+  }
+
   // In each round each thread adds its own to a set of eight that holds 0, 1 ... fill - 1: all must be held then.
   static void race(int fill, const Identities& ours, const Identities& theirs) {
     std::vector<std::unique_ptr<Overlay>> overlays;
@@ -207,12 +216,7 @@ class OverlayRace : public testing::Test {
     std::atomic<int> arrivals{0};
     const auto run = [&](const Identities& identities) {
       for (int round = 0; round < kRounds; ++round) {
-        arrivals.fetch_add(1);
-        for (int spins = 0; arrivals.load() < 2 * (round + 1); ++spins) {
-          if (spins > kSpins) {
-            std::this_thread::yield();
-          }
-        }
+        wait_for_the_other(arrivals, round);
         TimePoint now = kLater;
         for (const std::string& added : identities) {
           overlays[static_cast<std::size_t>(round)]->add(added, now);

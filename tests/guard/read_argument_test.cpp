@@ -22,7 +22,7 @@ void expect_kind(ArgumentKind kind, const Words& good, const Words& bad) {
 }
 
 // What nothing that begins with a digit may look like.
-const Words no_integers = {"",
+const Words kNoIntegers = {"",
                            " ",
                            "-",
                            "+",
@@ -56,13 +56,13 @@ const Words no_integers = {"",
 TEST(ReadArgument, integers_are_those_that_redis_would_write_itself) {
   expect_kind(integer,
               {"0", "1", "-1", "10", "-10", "9223372036854775807", "-9223372036854775808"},
-              no_integers);
+              kNoIntegers);
   EXPECT_FALSE(has_kind(std::string_view("1\0", 2), integer));
 }
 
 TEST(ReadArgument, integers_of_a_range_end_where_redis_ends_them) {
   for (const ArgumentKind kind : {natural, positive, rank, pick, bit_offset}) {
-    expect_kind(kind, {"1", "7"}, no_integers);
+    expect_kind(kind, {"1", "7"}, kNoIntegers);
   }
   expect_kind(natural, {"0", "9223372036854775807"}, {"-1"});
   expect_kind(positive, {"9223372036854775807"}, {"0", "-1"});

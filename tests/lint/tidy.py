@@ -6,7 +6,8 @@ Nearly all of clang-tidy's time goes into the headers of the standard library, G
 matches anew for every file. So files with the same settings and flags are included, one after the other, by a file in
 BUILD_FOLDER/together, and that one is checked; the folders with headers are then those of all of them, for which files
 may include what is the compiler's business. Files that declare the same name in one namespace are kept apart; files that
-do not compile together all the same are parted until they do. What a file is checked for stays the same.
+do not compile together all the same are parted until they do. Clang's analyzer follows paths through functions of the main
+file only: where the settings ask for it, it sees each file alone, after that.
 
 Findings of all files go to standard output, each once; the last line counts them. Exit code 1 if there are any.
 """
@@ -23,8 +24,7 @@ import subprocess
 import sys
 
 MOST_TOGETHER = 20
-# Else clang's analyzer follows no path through a function that does not stand in the main file.
-ANALYZE_INCLUDED = ["-Xclang", "-analyzer-opt-analyze-headers"]
+ANALYZER = "clang-analyzer-*"
 COMPILE_ERROR = "[clang-diagnostic-error"
 FINDING = re.compile(r"^(/.*?):(\d+):(\d+): (?:error|warning): (.*)$", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -95,18 +95,33 @@ def write_mains(folder, groups, flags):
         main = here / f"together_{number}.cpp"
         main.write_text("".join(f'#include "{file}"  // NOLINT(bugprone-suspicious-include)\n' for file in files))
         folders = dict.fromkeys(word for file in files for word in flags[file][1] if word.startswith("-I"))
-        arguments = [*words, *folders, *ANALYZE_INCLUDED, "-c", str(main)]
+        arguments = [*words, *folders, "-c", str(main)]
         commands.append({"directory": directory, "arguments": arguments, "file": str(main)})
         mains.append(main)
     (folder / "compile_commands.json").write_text(json.dumps(commands))
     return mains
 
 
-def clang_tidy(database, main):
-    run = subprocess.run(["clang-tidy-19", "-p", database, "--quiet", main], capture_output=True, text=True)
+def clang_tidy(database, file, checks):
+    command = ["clang-tidy-19", "-p", database, "--quiet", f"--checks={checks}", file]
+    run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode != 0 and not FINDING.search(run.stdout):
-        return f"{run.stdout}{main}:1:1: error: clang-tidy ended with {run.returncode}\n{run.stderr}"
+        return f"{run.stdout}{file}:1:1: error: clang-tidy ended with {run.returncode}\n{run.stderr}"
     return run.stdout
+
+
+def analyzer_checks(file):
+    """Those that the settings for the file ask for."""
+    listed = subprocess.run(["clang-tidy-19", "--list-checks", file, "--"], capture_output=True, text=True, check=True)
+    return ",".join(name for name in listed.stdout.split() if name.startswith("clang-analyzer-"))
+
+
+def analyzed(files):
+    """Pairs of (file, checks) for what clang's analyzer is asked about, the largest first."""
+    checks = {folder: analyzer_checks(next(file for file in files if file.parent == folder))
+              for folder in {file.parent for file in files}}
+    wanted = [(file, "-*," + checks[file.parent]) for file in files if checks[file.parent]]
+    return sorted(wanted, key=lambda pair: -pair[0].stat().st_size)
 
 
 def findings_in(output):
@@ -146,22 +161,26 @@ def main():
     flags = read_flags(build)
     files = [pathlib.Path.cwd() / name for name in sys.argv[3:]]
     unknown = [file for file in files if file not in flags]
-    report(findings_in("".join(f"{file}:1:1: error: no target compiles it\n" for file in unknown)), found := set())
-    groups = grouped([file for file in files if file in flags], flags)
+    report(findings_in("".join(f"{file}:1:1: error: no target compiles it\n" for file in unknown)), known := set())
+    files = [file for file in files if file in flags]
+    groups = grouped(files, flags)
     runs = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         while groups:
             runs += len(groups)
-            outputs = pool.map(lambda main: clang_tidy(together, main), write_mains(together, groups, flags))
+            outputs = pool.map(lambda main: clang_tidy(together, main, "-" + ANALYZER), write_mains(together, groups, flags))
             apart = []
             for output, (kind, members) in zip(outputs, groups):
                 if COMPILE_ERROR in output and len(members) > 1:
                     apart += [(kind, part) for part in parted(members, output)]
                 else:
-                    report(findings_in(output), found)
+                    report(findings_in(output), known)
             groups = apart
-    print(f"clang-tidy: files={len(files)} runs={runs} findings={len(found)}")
-    return 1 if found else 0
+        alone = analyzed(files)
+        for output in pool.map(lambda pair: clang_tidy(build, *pair), alone):
+            report(findings_in(output), known)
+    print(f"clang-tidy: files={len(files)} together={runs} analyzed={len(alone)} findings={len(known)}")
+    return 1 if known else 0
 
 
 if __name__ == "__main__":

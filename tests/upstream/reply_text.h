@@ -53,8 +53,8 @@ inline const std::string kStrange[] = {
     "*1\r\n*6\r\n:1\r\n:2\r\n:3\r\n:4\r\n:5\r\n:6\r\n",
     "*1\r\n*6\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nf\r\n+1\r\n*0\r\n$-1\r\n",
     "*3\r\n$5\r\nflags\r\n:1\r\n$8\r\ncommands\r\n",
-    "*8\r\n$5\r\nflags\r\n*1\r\n$-1\r\n$4\r\nkeys\r\n*1\r\n:1\r\n$8\r\ncommands\r\n*0\r\n$"
-    "9\r\nselectors\r\n+x\r\n",
+    std::string("*8\r\n$5\r\nflags\r\n*1\r\n$-1\r\n$4\r\nkeys\r\n*1\r\n:1\r\n") +
+        "$8\r\ncommands\r\n*0\r\n$9\r\nselectors\r\n+x\r\n",
     "*4\r\n$4\r\nmode\r\n:1\r\n$4\r\nrole\r\n*0\r\n",
 };
 
