@@ -29,7 +29,7 @@ asio::generic::stream_protocol::endpoint endpoint_of(asio::io_context& io,
 void remove_stale_socket(asio::io_context& io, const std::string& path) {
   asio::local::stream_protocol::socket probe(io);
   boost::system::error_code error;
-  probe.connect(asio::local::stream_protocol::endpoint(path), error);
+  (void)probe.connect(asio::local::stream_protocol::endpoint(path), error);
   if (error == asio::error::connection_refused) {
     ::unlink(path.c_str());
   }
@@ -66,7 +66,7 @@ void Listener::close() {
     return;
   }
   boost::system::error_code ignored;
-  acceptor_.close(ignored);
+  (void)acceptor_.close(ignored);
   pause_.cancel();
   if (!unix_path_.empty()) {
     ::unlink(unix_path_.c_str());

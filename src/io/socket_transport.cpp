@@ -152,7 +152,7 @@ bool SocketTransport::try_next_address() {
       last_error_ = from_errno();
       continue;
     }
-    prepare_socket(socket_);
+    (void)prepare_socket(socket_);  // what could fail in it, socket() has set already
     const auto* const target = reinterpret_cast<const sockaddr*>(&address.storage);
     if (::connect(socket_, target, address.length) == 0 || errno == EINPROGRESS) {
       state_ = State::connecting;

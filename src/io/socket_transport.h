@@ -28,6 +28,8 @@ class SocketTransport final : public Transport {
   // `epoll` is the loop's set; it must outlive the transport. Takes `socket` over; -1 while there
   // is none yet.
   SocketTransport(int epoll, int socket);
+  SocketTransport(const SocketTransport&) = delete;
+  SocketTransport& operator=(const SocketTransport&) = delete;
   ~SocketTransport() override;
 
   void bind(Watcher& watcher) override { watcher_ = &watcher; }
