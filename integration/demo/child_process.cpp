@@ -35,6 +35,7 @@ constexpr int kAskEveryMs = 5;
 
 pid_t start(std::vector<std::string> command, const std::string& log_path) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& argument : command) {
     arguments.push_back(argument.data());
   }

@@ -127,6 +127,7 @@ class PhaseRun {
     began_at_ = Clock::now();
     {
       std::vector<std::jthread> threads;
+      threads.reserve(clients_.size());
       for (auto& client : clients_) {
         threads.emplace_back([this, &client] { client->run(course_, interrupt_); });
       }

@@ -143,7 +143,7 @@ def report(findings, known):
     for finding, lines in findings.items():
         if finding not in known:
             print("\n".join(lines), flush=True)
-    known |= findings.keys()
+    known.update(findings)
 
 
 def parted(files, output):
