@@ -31,6 +31,7 @@ TEST(Limits, one_client_too_many_gets_redis_own_text_and_is_closed) {
 
   Shop shop({.more = "limits: { max_clients: 3 }\n"});
   std::vector<RawClient> clients;
+  clients.reserve(kClients);
   for (std::size_t i = 0; i < kClients; ++i) {
     clients.push_back(shop.client());
     EXPECT_EQ(clients.back().call({"PING"}), kPong);
@@ -104,6 +105,7 @@ TEST(Limits, an_idle_client_takes_little_memory) {
   use(few);
   const std::size_t before = shop.guard().resident_bytes();
   std::vector<RawClient> clients;
+  clients.reserve(kClients);
   for (std::size_t i = 0; i < kClients; ++i) {
     clients.push_back(shop.client());
   }

@@ -164,6 +164,7 @@ TEST_F(OrderAndPipelines, many_clients_get_their_own_replies) {
   constexpr std::size_t kClients = 20;
   constexpr std::size_t kEach = 200;
   std::vector<RawClient> clients;
+  clients.reserve(kClients);
   for (std::size_t i = 0; i < kClients; ++i) {
     clients.push_back(shop_.client());
   }

@@ -63,6 +63,7 @@ std::vector<std::size_t> some_cuts(std::size_t size, std::uint32_t seed) {
   constexpr std::size_t kCuts = 12;
   std::minstd_rand random(seed);
   std::vector<std::size_t> cuts;
+  cuts.reserve(kCuts);
   for (std::size_t i = 0; i < kCuts; ++i) {
     cuts.push_back(random() % size);
   }

@@ -27,19 +27,19 @@ Words notorious_words() {
 }  // namespace
 
 std::vector<Words> mutations_of(const Words& read) {
-  static const Words notorious = notorious_words();
+  static const Words kNotorious = notorious_words();
   std::vector<Words> mutations;
   for (std::size_t at = 1; at <= read.size(); ++at) {
     const auto here = static_cast<std::ptrdiff_t>(at);
     mutations.emplace_back(read.begin(), read.begin() + here);
-    for (const std::string& word : notorious) {
+    for (const std::string& word : kNotorious) {
       mutations.push_back(read);
       mutations.back().insert(mutations.back().begin() + here, word);
     }
     if (at == read.size()) {
       break;
     }
-    for (const std::string& word : notorious) {
+    for (const std::string& word : kNotorious) {
       mutations.push_back(read);
       mutations.back()[at] = word;
     }

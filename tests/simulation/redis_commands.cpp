@@ -30,7 +30,7 @@ bool is_word(const std::string& text, std::string_view upper) {
 
 const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands() {
   using Self = RedisConnection;
-  static const std::map<std::string, Entry> table{
+  static const std::map<std::string, Entry> kTable{
       {"get", {.run = &Self::get, .arity = 2, .first_key = 1}},
       {"set", {.run = &Self::set, .arity = -3, .first_key = 1}},
       {"del", {.run = &Self::del, .arity = -2, .first_key = 1, .many_keys = true}},
@@ -59,7 +59,7 @@ const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands()
       {"unsubscribe", {.run = &Self::unsubscribe, .arity = -1}},
       {"quit", {.run = &Self::quit, .arity = -1, .runs_in_multi = true, .needs_no_auth = true}},
   };
-  return table;
+  return kTable;
 }
 
 Value* RedisConnection::find(const std::string& name) {
