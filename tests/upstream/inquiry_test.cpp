@@ -46,6 +46,7 @@ class InquiryTest : public testing::Test {
       at = end == std::string::npos ? end : end + 1;
     }
     std::vector<const char*> texts;
+    texts.reserve(words.size());
     for (const std::string& word : words) {
       texts.push_back(word.c_str());
     }
