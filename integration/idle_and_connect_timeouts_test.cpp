@@ -60,6 +60,21 @@ TEST(IdleTimeout, of_redis_itself_closes_through_the_guard) {
   EXPECT_EQ(silent.read_until_closed(), "");
 }
 
+// Redis hears nothing of what the guard answers; it must not take who asks for silent.
+TEST(IdleTimeout, of_redis_itself_spares_who_asks_for_nothing_but_absent_keys) {
+  Shop shop({.redis_arguments = {"--timeout", "1"}});
+  shop.wait_until_it_answers();
+  RawClient asking = shop.client();
+  std::size_t answered = 0;
+  const auto began = SteadyClock::now();
+  while (SteadyClock::now() - began < milliseconds(3500)) {
+    const std::string reply = asking.call({"GET", absent_user()});
+    ASSERT_TRUE(reply == absent_reply() || reply == kNil) << shown(reply);
+    answered += reply == absent_reply() ? 1 : 0;
+  }
+  EXPECT_GT(answered, 100U);
+}
+
 TEST(IdleTimeout, closes_who_is_silent_while_redis_is_down) {
   Shop shop({.more = "limits: { idle_timeout: 1s }\n"});
   shop.redis().kill();

@@ -143,7 +143,8 @@ guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl) {
   return {.commands = facts.commands ? commands_of(*facts.commands) : nullptr,
           .users = users_of(facts, acl),
           .availability = availability_of(facts.state),
-          .is_master = facts.is_master};
+          .is_master = facts.is_master,
+          .idle_timeout = facts.idle_timeout};
 }
 
 }  // namespace cuckooguard::cli

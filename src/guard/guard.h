@@ -80,6 +80,10 @@ class Guard {
                   ClientState& client,
                   TimePoint now);
 
+  // Redis closes a client of which it has heard nothing for so long; 0: never. As of the last
+  // decide().
+  std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
+
   // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
   void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
 

@@ -87,7 +87,8 @@ bool RedisFacts::publish(std::uint64_t epoch, Reading reading) {
   replace({.commands = reading.commands ? reading.commands : snapshot_->commands,
            .users = std::move(users),
            .availability = reading.availability,
-           .is_master = reading.is_master});
+           .is_master = reading.is_master,
+           .idle_timeout = reading.idle_timeout});
   return true;
 }
 

@@ -26,6 +26,7 @@
 
 #include <atomic>
 #include <bitset>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -86,6 +87,7 @@ struct Snapshot {
   std::shared_ptr<const Users> users;        // never null
   Availability availability = Availability::available;
   bool is_master = false;
+  std::chrono::seconds idle_timeout{0};  // Redis closes clients that were silent so long; 0: none
   // The control connection is gone. Redis may be gone, or be back with other users: only clients
   // that could not reach it either are answered.
   bool is_lost = false;
@@ -97,6 +99,7 @@ struct Reading {
   Users users{};
   Availability availability = Availability::available;
   bool is_master = true;
+  std::chrono::seconds idle_timeout{0};
 };
 
 class RedisFacts {

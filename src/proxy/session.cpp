@@ -11,6 +11,7 @@ Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
       client_(std::move(client)),
       output_(worker.loop.chunks()),
       order_(output_, state_, *this),
+      heard_at_(worker.loop.now()),
       upstream_(worker.loop, worker.settings.upstream, *this) {
   client_->bind(*this);
   worker_.idle.add(*this);
@@ -187,12 +188,19 @@ void Session::forward(std::string_view raw) {
     return;
   }
   forwarded_ = true;
+  heard_at_ = now_;
   upstream_.send(raw);
+}
+
+// Redis counts what it hears: its own `timeout` would close a client that asks for nothing but absent keys.
+bool Session::must_be_heard() const {
+  const std::chrono::milliseconds timeout = worker_.guard.redis_idle_timeout();
+  return timeout.count() > 0 && upstream_was_up_ && now_ - heard_at_ > timeout / 2;
 }
 
 bool Session::may_answer() const {
   const config::Limits& limits = worker_.settings.limits;
-  return !output_over_limit_ &&
+  return !output_over_limit_ && !must_be_heard() &&
          output_.size() + order_.waiting_bytes() < limits.client_output_soft &&
          order_.entries() < limits.inflight_per_client;
 }

@@ -103,6 +103,7 @@ class Session final : public io::Mortal,
   void forward(std::string_view raw);
   void become_transparent();
 
+  bool must_be_heard() const;
   bool may_answer() const;
   bool is_upstream_lost() const { return upstream_.state() == upstream::Connection::State::lost; }
   void queue_flush();
@@ -126,6 +127,7 @@ class Session final : public io::Mortal,
   bool forwarded_ = false;  // anything at all
   bool ending_ = false;     // what is queued is still written, nothing else happens
   bool ended_ = false;
+  io::TimePoint heard_at_;         // when Redis was last sent something
   upstream::Connection upstream_;  // last: its callbacks need all of the above
 };
 

@@ -1,5 +1,6 @@
 #include "upstream/control.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -97,14 +98,25 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
     if (trusts) {
       facts->needs_password = needs_password().value_or(true);
     }
-    const bool serves = facts->state == ServerState::available;
+    const std::chrono::milliseconds pause = pause_after(*facts);
     tell_reachable(true, {});
     tell(epoch, *std::move(facts));
-    if (!rest(redis.fd, serves ? std::chrono::milliseconds(kEvery) : kRetryEvery)) {
+    if (!rest(redis.fd, pause)) {
       return "Redis has closed the connection";
     }
   }
   return {};
+}
+
+// A Redis that closes silent clients must not take this connection for one.
+std::chrono::milliseconds Control::pause_after(const Facts& facts) {
+  if (facts.state != ServerState::available) {
+    return kRetryEvery;
+  }
+  const std::chrono::milliseconds most = kEvery;
+  return facts.idle_timeout.count() == 0
+             ? most
+             : std::min(most, std::chrono::milliseconds(facts.idle_timeout) / 2);
 }
 
 void Control::tell(std::uint64_t epoch, Facts facts) {

@@ -1,7 +1,7 @@
 // The control connection: what Redis says of itself, asked on a connection of its own, so that the
 // guard never answers for Redis where Redis would have refused. hiredis, blocking, in one thread of
 // its own; what is asked: upstream/inquiry.h. Quiet: once per kEvery, and at once when refresh() is
-// called; while Redis does not serve, once per kRetryEvery.
+// called; while Redis does not serve, once per kRetryEvery; and often enough for Redis's own `timeout`.
 //
 // The loss of the connection is seen at once, not with the next asking: a Redis that is back may be
 // another one. After a reconnect everything is asked anew before on_facts is called again.
@@ -70,6 +70,7 @@ class Control {
   Redis connect(std::string& why) const;  // and logged in
   bool log_in(redisContext& redis, std::string& why) const;
   std::optional<bool> needs_password() const;
+  static std::chrono::milliseconds pause_after(const Facts& facts);
   void tell(std::uint64_t epoch, Facts facts);
   void tell_reachable(bool reachable, const std::string& why);
   // Until refresh(), the end, or `pause` is over. False: `redis` (-1: none) was closed meanwhile.

@@ -5,6 +5,7 @@
 // Limits: as many commands as Redis lists.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -63,7 +64,9 @@ struct Facts {
   ServerState state = ServerState::available;
   bool is_master = false;
   std::optional<bool> is_cluster;  // nullopt: it does not say
-  bool needs_password = true;      // of a connection that has not authenticated
+  // Redis closes clients that have been silent for so long; 0: none, or it does not say.
+  std::chrono::seconds idle_timeout{0};
+  bool needs_password = true;  // of a connection that has not authenticated
   std::vector<UserFacts> users;
 };
 

@@ -1,6 +1,7 @@
 #include "upstream/inquiry.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <random>
 #include <utility>
@@ -58,7 +59,8 @@ Inquiry::Inquiry(redisContext& redis, const Questions& questions)
 
 std::optional<Facts> Inquiry::ask(std::span<const std::string> users) {
   Facts facts;
-  if ((!has_asked_commands_ && !ask_commands(facts)) || !ask_kind(facts) || !ask_state(facts)) {
+  if ((!has_asked_commands_ && !ask_commands(facts)) || !ask_kind(facts) || !ask_state(facts) ||
+      !ask_idle_timeout(facts)) {
     return std::nullopt;
   }
   for (const std::string& name : users) {
@@ -129,6 +131,20 @@ bool Inquiry::ask_state(Facts& facts) {
     state = state_of_info(*info);
   }
   facts.state = state.value_or(ServerState::available);
+  return true;
+}
+
+bool Inquiry::ask_idle_timeout(Facts& facts) {
+  const Reply reply = ask_redis(redis_, {"CONFIG", "GET", "timeout"});
+  if (!reply) {
+    return false;
+  }
+  if (const redisReply* const value = value_of(*reply, "timeout")) {
+    int seconds = 0;
+    const std::string_view text = text_of(*value);
+    std::from_chars(text.data(), text.data() + text.size(), seconds);
+    facts.idle_timeout = std::chrono::seconds(seconds);
+  }
   return true;
 }
 

@@ -4,6 +4,7 @@
 //   once            COMMAND, COMMAND INFO name ...
 //   each time       HELLO            cluster? master?   needs no permission; before Redis 6: INFO
 //                   DBSIZE           -LOADING, -MASTERDOWN, -BUSY, or it serves. Not permitted: INFO
+//                   CONFIG GET       timeout: when does it close silent clients?
 //                   ACL GETUSER      for each user
 //   if that differs ACL DRYRUN       for each answerable command, in one pipeline; from Redis 7
 //
@@ -47,6 +48,7 @@ class Inquiry {
   bool ask_commands(Facts& facts);
   bool ask_kind(Facts& facts);
   bool ask_state(Facts& facts);
+  bool ask_idle_timeout(Facts& facts);
   bool ask_user(const std::string& name, Facts& facts);
   bool ask_what_it_may(const AclUser& user, UserFacts& facts);
   // What may be run on keys that begin with `prefix`; nullopt: the connection failed.

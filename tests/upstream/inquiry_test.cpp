@@ -83,6 +83,7 @@ TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user
   EXPECT_EQ(facts.is_cluster, false);
   EXPECT_TRUE(facts.is_master);
   EXPECT_EQ(facts.state, ServerState::available);
+  EXPECT_EQ(facts.idle_timeout, std::chrono::seconds(0));
   ASSERT_EQ(facts.users.size(), 1U) << "there is no bob";
   EXPECT_EQ(facts.users[0].name, "default");
   EXPECT_TRUE(facts.users[0].unrestricted);
