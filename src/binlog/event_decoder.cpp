@@ -1,0 +1,229 @@
+#include "binlog/event_decoder.h"
+
+#include "binlog/event_bodies.h"
+#include "binlog/zlib_block.h"
+
+namespace cuckooguard::binlog {
+
+namespace {
+
+bool is_mariadb_type(EventType type) {
+  return static_cast<std::uint8_t>(type) >=
+         static_cast<std::uint8_t>(EventType::mariadb_annotate_rows);
+}
+
+bool is_compressed_v1(EventType type) {
+  return type == EventType::mariadb_write_rows_compressed_v1 ||
+         type == EventType::mariadb_update_rows_compressed_v1 ||
+         type == EventType::mariadb_delete_rows_compressed_v1;
+}
+
+RowsKind kind_of_compressed(EventType type) {
+  switch (type) {
+    case EventType::mariadb_write_rows_compressed_v1:
+    case EventType::mariadb_write_rows_compressed:
+      return RowsKind::write;
+    case EventType::mariadb_update_rows_compressed_v1:
+    case EventType::mariadb_update_rows_compressed:
+      return RowsKind::update;
+    default:
+      return RowsKind::erase;
+  }
+}
+
+// Of the types that both servers write.
+BodyResult decode_any(EventType type, std::string_view body) {
+  switch (type) {
+    case EventType::table_map:
+      return read_table_map(body);
+    case EventType::write_rows_v1:
+      return read_rows(RowsKind::write, RowsVersion::v1, body);
+    case EventType::update_rows_v1:
+      return read_rows(RowsKind::update, RowsVersion::v1, body);
+    case EventType::delete_rows_v1:
+      return read_rows(RowsKind::erase, RowsVersion::v1, body);
+    case EventType::write_rows:
+      return read_rows(RowsKind::write, RowsVersion::v2, body);
+    case EventType::update_rows:
+      return read_rows(RowsKind::update, RowsVersion::v2, body);
+    case EventType::delete_rows:
+      return read_rows(RowsKind::erase, RowsVersion::v2, body);
+    case EventType::query:
+      return read_query(body);
+    case EventType::execute_load_query:
+      return read_execute_load_query(body);
+    case EventType::xid:
+      return read_commit(body);
+    case EventType::xa_prepare:
+      return read_xa_prepare(body);
+    case EventType::incident:
+      return read_incident(body);
+    case EventType::stop:
+    // Parts of statements that come as a QUERY: it is the one that counts.
+    case EventType::intvar:
+    case EventType::rand:
+    case EventType::user_var:
+    case EventType::begin_load_query:
+    case EventType::append_block:
+    case EventType::delete_file:
+    case EventType::ignorable:
+    case EventType::rows_query:
+      return EventBody(Ignorable{});
+    default:
+      return EventBody(Unknown{});
+  }
+}
+
+BodyResult decode_mysql(EventType type, std::string_view body) {
+  switch (type) {
+    case EventType::mysql_gtid:
+      return read_mysql_gtid(false, body);
+    case EventType::mysql_anonymous_gtid:
+      return read_mysql_gtid(true, body);
+    case EventType::mysql_gtid_tagged:
+      return read_mysql_gtid_tagged(body);
+    case EventType::mysql_previous_gtids:
+      return EventBody(PreviousGtids{.set = body});
+    case EventType::mysql_transaction_payload:
+      return read_transaction_payload(body);
+    case EventType::mysql_partial_update_rows:
+      return read_partial_update(body);
+    case EventType::mysql_heartbeat_v2:
+      return read_heartbeat_v2(body);
+    // Group replication's bookkeeping.
+    case EventType::mysql_transaction_context:
+    case EventType::mysql_view_change:
+      return EventBody(Ignorable{});
+    default:
+      return EventBody(Unknown{});
+  }
+}
+
+}  // namespace
+
+std::expected<Event, DecodeError> EventDecoder::decode(std::string_view bytes) {
+  const auto header = read_event_header(bytes);
+  if (!header) {
+    return std::unexpected(header.error());
+  }
+  // A format description always has a checksum, also where the events behind it have none.
+  const bool is_format = header->type == EventType::format_description;
+  const auto body = checked_body(*header, bytes, is_format ? ChecksumAlgorithm::crc32 : checksum_);
+  if (!body) {
+    return std::unexpected(body.error());
+  }
+  auto decoded = decode_body(*header, *body);
+  if (!decoded) {
+    return std::unexpected(decoded.error());
+  }
+  return Event{.header = *header, .body = *decoded};
+}
+
+std::expected<Event, DecodeError> EventDecoder::decode_payload_event(std::string_view bytes) {
+  const auto header = read_event_header(bytes);
+  if (!header) {
+    return std::unexpected(header.error());
+  }
+  const auto body = checked_body(*header, bytes, ChecksumAlgorithm::none);
+  if (!body) {
+    return std::unexpected(body.error());
+  }
+  // Neither a payload in a payload nor another file's format: no server writes them.
+  if (header->type == EventType::mysql_transaction_payload ||
+      header->type == EventType::format_description) {
+    return std::unexpected(DecodeError::malformed);
+  }
+  auto decoded = decode_body(*header, *body);
+  if (!decoded) {
+    return std::unexpected(decoded.error());
+  }
+  return Event{.header = *header, .body = *decoded};
+}
+
+EventDecoder::Body EventDecoder::decode_body(const EventHeader& header, std::string_view body) {
+  if (header.type == EventType::format_description) {
+    const auto format = read_format_description(body);
+    if (!format) {
+      return std::unexpected(format.error());
+    }
+    has_format_ = true;
+    is_mariadb_ = format->is_mariadb;
+    checksum_ = format->checksum;
+    return EventBody(*format);
+  }
+  if (header.type == EventType::rotate) {
+    return read_rotate(body);
+  }
+  if (header.type == EventType::heartbeat) {
+    return read_heartbeat(header, body);
+  }
+  if (!has_format_) {
+    return std::unexpected(DecodeError::no_format_description);
+  }
+  Body decoded = decode_any(header.type, body);
+  if (decoded && std::holds_alternative<Unknown>(*decoded)) {
+    if (is_mariadb_) {
+      decoded = decode_mariadb(header, body);
+    } else if (!is_mariadb_type(header.type)) {
+      decoded = decode_mysql(header.type, body);
+    }
+  }
+  if (decoded && std::holds_alternative<Unknown>(*decoded) && header.is_ignorable()) {
+    return EventBody(Ignorable{});
+  }
+  return decoded;
+}
+
+EventDecoder::Body EventDecoder::decode_mariadb(const EventHeader& header, std::string_view body) {
+  switch (header.type) {
+    case EventType::mariadb_gtid:
+      return read_mariadb_gtid(header, body);
+    case EventType::mariadb_gtid_list:
+      return EventBody(PreviousGtids{.set = body});
+    case EventType::mariadb_query_compressed:
+      return decode_compressed_query(body);
+    case EventType::mariadb_write_rows_compressed_v1:
+    case EventType::mariadb_update_rows_compressed_v1:
+    case EventType::mariadb_delete_rows_compressed_v1:
+    case EventType::mariadb_write_rows_compressed:
+    case EventType::mariadb_update_rows_compressed:
+    case EventType::mariadb_delete_rows_compressed:
+      return decode_compressed_rows(header.type, body);
+    case EventType::mariadb_annotate_rows:
+    case EventType::mariadb_binlog_checkpoint:
+    // A dump connection sends what follows decrypted; read from a file, it is no event any more.
+    case EventType::mariadb_start_encryption:
+      return EventBody(Ignorable{});
+    default:
+      return EventBody(Unknown{});
+  }
+}
+
+EventDecoder::Body EventDecoder::decode_compressed_query(std::string_view body) {
+  Body decoded = read_query(body);
+  if (decoded) {
+    auto& query = std::get<Query>(*decoded);
+    const auto text = inflate_block(query.text, options_.decompressed_bytes_max, decompressed_);
+    if (!text) {
+      return std::unexpected(text.error());
+    }
+    query.text = *text;
+  }
+  return decoded;
+}
+
+EventDecoder::Body EventDecoder::decode_compressed_rows(EventType type, std::string_view body) {
+  const auto version = is_compressed_v1(type) ? RowsVersion::v1 : RowsVersion::v2;
+  Body decoded = read_rows(kind_of_compressed(type), version, body);
+  if (decoded) {
+    auto& rows = std::get<Rows>(*decoded);
+    const auto images = inflate_block(rows.images, options_.decompressed_bytes_max, decompressed_);
+    if (!images) {
+      return std::unexpected(images.error());
+    }
+    rows.images = *images;
+  }
+  return decoded;
+}
+
+}  // namespace cuckooguard::binlog

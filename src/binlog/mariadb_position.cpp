@@ -1,0 +1,107 @@
+#include "binlog/mariadb_position.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "binlog/byte_cursor.h"
+
+namespace cuckooguard::binlog {
+
+namespace {
+
+// A number and the separator behind it; with '\0' it must be the last thing there is.
+template <typename T>
+bool take_number(std::string_view& text, char separator, T& value) {
+  const char* const end = text.data() + text.size();
+  const auto [behind, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc()) {
+    return false;
+  }
+  text.remove_prefix(static_cast<std::size_t>(behind - text.data()));
+  if (separator == '\0') {
+    return text.empty();
+  }
+  if (text.empty() || text.front() != separator) {
+    return false;
+  }
+  text.remove_prefix(1);
+  return true;
+}
+
+std::optional<MariaDbGtid> parse_gtid(std::string_view text) {
+  MariaDbGtid gtid;
+  const bool good = take_number(text, '-', gtid.domain) && take_number(text, '-', gtid.server_id) &&
+                    take_number(text, '\0', gtid.sequence);
+  return good ? std::optional(gtid) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MariaDbPosition> MariaDbPosition::parse(std::string_view text) {
+  MariaDbPosition position;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::optional<MariaDbGtid> gtid = parse_gtid(text.substr(0, comma));
+    if (!gtid || position.domains_.contains(gtid->domain) || !position.add(*gtid)) {
+      return std::nullopt;
+    }
+    if (comma == std::string_view::npos) {
+      break;
+    }
+    text.remove_prefix(comma + 1);
+    if (text.empty()) {
+      return std::nullopt;
+    }
+  }
+  return position;
+}
+
+std::expected<MariaDbPosition, DecodeError> MariaDbPosition::decode(std::string_view bytes) {
+  constexpr std::uint32_t kCountMask = 0x0fffffff;  // the four bits above it are flags
+  ByteCursor cursor(bytes);
+  const std::uint32_t count = cursor.u32() & kCountMask;
+  MariaDbPosition position;
+  for (std::uint32_t i = 0; i < count && cursor.ok(); ++i) {
+    MariaDbGtid gtid;
+    gtid.domain = cursor.u32();
+    gtid.server_id = cursor.u32();
+    gtid.sequence = cursor.u64();
+    if (cursor.ok() && !position.add(gtid)) {
+      return std::unexpected(DecodeError::too_large);
+    }
+  }
+  if (!cursor.ok()) {
+    return std::unexpected(DecodeError::truncated);
+  }
+  return position;  // a list of none is padded
+}
+
+std::string MariaDbPosition::to_string() const {
+  std::string out;
+  for (const auto& [domain, gtid] : domains_) {
+    out += out.empty() ? "" : ",";
+    out += std::to_string(domain) + '-' + std::to_string(gtid.server_id) + '-' +
+           std::to_string(gtid.sequence);
+  }
+  return out;
+}
+
+bool MariaDbPosition::add(const MariaDbGtid& gtid) {
+  if (domains_.size() >= kDomainsMax && !domains_.contains(gtid.domain)) {
+    return false;
+  }
+  domains_[gtid.domain] = gtid;
+  return true;
+}
+
+bool MariaDbPosition::covers(const MariaDbGtid& gtid) const {
+  const auto found = domains_.find(gtid.domain);
+  return found != domains_.end() && found->second.sequence >= gtid.sequence;
+}
+
+bool MariaDbPosition::covers(const MariaDbPosition& other) const {
+  return std::ranges::all_of(other.domains_,
+                             [this](const auto& entry) { return covers(entry.second); });
+}
+
+}  // namespace cuckooguard::binlog

@@ -1,0 +1,228 @@
+#include "binlog/mysql_gtid_set.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace cuckooguard::binlog {
+
+namespace {
+
+constexpr std::size_t kUuidCharacters = 36;
+constexpr std::string_view kBlanks = " \t\r\n";
+
+bool has_dash(std::size_t at) {
+  return at == 8 || at == 13 || at == 18 || at == 23;
+}
+
+std::optional<unsigned> hex_digit(char c) {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(&c, &c + 1, value, 16);
+  return error == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+bool parse_uuid(std::string_view text, std::array<std::uint8_t, 16>& uuid) {
+  if (text.size() != kUuidCharacters) {
+    return false;
+  }
+  std::size_t digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (has_dash(i)) {
+      if (text[i] != '-') {
+        return false;
+      }
+      continue;
+    }
+    const std::optional<unsigned> value = hex_digit(text[i]);
+    if (!value) {
+      return false;
+    }
+    auto& byte = uuid[digits / 2];
+    byte = static_cast<std::uint8_t>(byte << 4U | *value);
+    ++digits;
+  }
+  return true;
+}
+
+void print_uuid(const std::array<std::uint8_t, 16>& uuid, std::string& out) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const std::uint8_t byte : uuid) {
+    if (has_dash(out.size() - out.rfind(',') - 1)) {
+      out += '-';
+    }
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 0x0fU];
+  }
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+// What is before the next `separator`, which goes as well.
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t at = text.find(separator);
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return trim(taken);
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+bool MySqlGtidSource::set_tag(std::string_view text) {
+  if (text.size() > kTagBytesMax || (!text.empty() && is_digit(text.front()))) {
+    return false;
+  }
+  std::array<char, kTagBytesMax> bytes{};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    bytes[i] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (!is_letter(bytes[i]) && !is_digit(bytes[i])) {
+      return false;
+    }
+  }
+  tag_bytes = bytes;
+  tag_size = static_cast<std::uint8_t>(text.size());
+  return true;
+}
+
+std::optional<MySqlGtidSet> MySqlGtidSet::parse(std::string_view text) {
+  MySqlGtidSet set;
+  while (!text.empty()) {
+    const std::string_view item = take_until(text, ',');
+    if (!item.empty() && !set.parse_item(item)) {
+      return std::nullopt;
+    }
+  }
+  return set;
+}
+
+// uuid, then intervals, or a tag and its intervals, each behind a colon.
+bool MySqlGtidSet::parse_item(std::string_view item) {
+  MySqlGtidSource source;
+  if (!parse_uuid(take_until(item, ':'), source.uuid)) {
+    return false;
+  }
+  bool has_part = false;
+  bool needs_interval = true;
+  while (!item.empty()) {
+    std::string_view part = take_until(item, ':');
+    if (part.empty()) {
+      return false;
+    }
+    if (!is_digit(part.front())) {
+      if (needs_interval && has_part) {
+        return false;
+      }
+      has_part = true;
+      needs_interval = true;
+      if (!source.set_tag(part)) {
+        return false;
+      }
+      continue;
+    }
+    const bool is_range = part.find('-') != std::string_view::npos;
+    const std::optional<std::uint64_t> first = parse_number(take_until(part, '-'));
+    const std::optional<std::uint64_t> last = is_range ? parse_number(trim(part)) : first;
+    if (!first || !last || !add(source, *first, *last)) {
+      return false;
+    }
+    has_part = true;
+    needs_interval = false;
+  }
+  return !needs_interval;
+}
+
+std::string MySqlGtidSet::to_string() const {
+  std::string out;
+  const MySqlGtidSource* previous = nullptr;
+  for (const auto& [source, intervals] : intervals_) {
+    if (previous == nullptr || previous->uuid != source.uuid) {
+      out += previous == nullptr ? "" : ",";
+      print_uuid(source.uuid, out);
+    }
+    previous = &source;
+    if (source.tag_size != 0) {
+      out += ':';
+      out += source.tag();
+    }
+    for (const Interval& interval : intervals) {
+      out += ':';
+      out += std::to_string(interval.first);
+      if (interval.last != interval.first) {
+        out += '-';
+        out += std::to_string(interval.last);
+      }
+    }
+  }
+  return out;
+}
+
+bool MySqlGtidSet::add(const MySqlGtidSource& source, std::uint64_t first, std::uint64_t last) {
+  if (first == 0 || first > last || last > MySqlGtid::kNumberMax ||
+      interval_count_ >= kIntervalsMax) {
+    return false;
+  }
+  Intervals& intervals = intervals_[source];
+  // All that overlap or touch [first, last] become one with it. Mostly there is one, at the end.
+  auto begin = intervals.end();
+  while (begin != intervals.begin() && (begin - 1)->last + 1 >= first) {
+    --begin;
+  }
+  auto end = begin;
+  while (end != intervals.end() && end->first <= last + 1) {
+    first = std::min(first, end->first);
+    last = std::max(last, end->last);
+    ++end;
+  }
+  interval_count_ -= static_cast<std::size_t>(end - begin);
+  ++interval_count_;
+  if (begin == end) {
+    intervals.insert(begin, {.first = first, .last = last});
+  } else {
+    *begin = {.first = first, .last = last};
+    intervals.erase(begin + 1, end);
+  }
+  return true;
+}
+
+bool MySqlGtidSet::has(const Intervals& intervals, const Interval& wanted) {
+  const auto behind = std::ranges::upper_bound(intervals, wanted.first, {}, &Interval::first);
+  return behind != intervals.begin() && (behind - 1)->last >= wanted.last;
+}
+
+bool MySqlGtidSet::contains(const MySqlGtid& gtid) const {
+  const auto found = intervals_.find(gtid.source);
+  return found != intervals_.end() &&
+         has(found->second, {.first = gtid.number, .last = gtid.number});
+}
+
+bool MySqlGtidSet::covers(const MySqlGtidSet& other) const {
+  return std::ranges::all_of(other.intervals_, [this](const auto& entry) {
+    const auto found = intervals_.find(entry.first);
+    return found != intervals_.end() &&
+           std::ranges::all_of(entry.second, [&](const Interval& interval) {
+             return has(found->second, interval);
+           });
+  });
+}
+
+}  // namespace cuckooguard::binlog

@@ -1,0 +1,57 @@
+// Says what a QUERY event does, by its first words: no SQL is parsed. Row changes do not come as text; what comes is
+// transaction control, DDL, and, where a session has left the row format, DML.
+//
+// It is conservative: `unknown` is never wrong, and whoever gets it reads the tables anew. So words in a version comment
+// (/*! */, /*M! */), which one server executes and another does not, are believed where they make things worse only.
+//
+// Called by: the follower. Threads: any. Lifetimes: nothing is kept. Limits: none; only the first words are looked at,
+//   but for `may_name`, which searches the text once.
+// Source: MySQL's and MariaDB's statement syntax pages; the texts in tests/binlog/recorded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "binlog/xid.h"
+
+namespace cuckooguard::binlog {
+
+enum class QueryKind : std::uint8_t {
+  // Transaction control: exactly this and nothing else.
+  begin,
+  commit,
+  rollback,   // of what was logged in this group; rows of tables without transactions stay
+  savepoint,  // SAVEPOINT, RELEASE SAVEPOINT
+  rollback_to_savepoint,  // takes back rows that were logged (with tables without transactions among them)
+  xa_begin,               // XA START; MariaDB's GTID event says it in another way
+  xa_end,
+  xa_prepare,
+  xa_commit,    // with its xid
+  xa_rollback,  // with its xid
+  // DDL that may name a table, also by way of its schema.
+  truncate,
+  drop,
+  alter,
+  rename,
+  create,
+  other_definition,
+  // Changes no row of any table: users, grants, views, routines, triggers, statistics.
+  administrative,
+  // Rows changed by a text: which ones is not to be known.
+  dml,
+  unknown,
+};
+
+struct QueryVerdict {
+  QueryKind kind = QueryKind::unknown;
+  std::optional<Xid> xid;
+};
+
+QueryVerdict judge_query(std::string_view text);
+
+// Whether the text may name the table or schema `name`, in whatever quotes and letters: false only where it cannot. DDL
+// is about a table if it may name the table, or its schema (DROP DATABASE).
+bool may_name(std::string_view text, std::string_view name);
+
+}  // namespace cuckooguard::binlog

@@ -1,0 +1,40 @@
+// Cuts the front of an SQL text into words, one at a time: comments and blanks go, quoted texts are words of their own.
+//
+// Called by: judge_query. Threads: one. Lifetimes: words view the text.
+// Errors: an unclosed quote or comment ends the text, as `malformed`.
+// Source: MySQL's "Comments" and "String Literals" pages. Neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES is known here,
+//   so a quoted word's end is a guess; who goes on behind one must not trust what is there for more than doubt.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cuckooguard::binlog {
+
+class SqlWords {
+ public:
+  enum class Kind : std::uint8_t { word, quoted, symbol, end, malformed };
+  struct Word {
+    Kind kind = Kind::end;
+    std::string_view text;  // of a quoted word, with its quotes
+    bool in_version_comment = false;
+    // Without regard to case; only for a plain word.
+    bool is(std::string_view upper) const;
+  };
+
+  explicit SqlWords(std::string_view text) : text_(text) {}
+
+  Word next();
+
+ private:
+  bool skip_blanks();   // false: an unclosed comment
+  bool skip_comment();  // the same; at a comment's first byte
+  bool enter_version_comment();
+  Word quoted(char quote);
+
+  std::string_view text_;
+  bool in_version_comment_ = false;
+};
+
+}  // namespace cuckooguard::binlog

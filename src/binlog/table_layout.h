@@ -1,0 +1,90 @@
+// The columns of a table as a TABLE_MAP announces them: what is needed to walk its rows, and what the server's
+// binlog_row_metadata lets it say beside.
+//
+//     NO_LOG (MariaDB's default)   types only: signedness, names and collations are unknown
+//     MINIMAL (MySQL's default)    and signedness, collations
+//     FULL                         and names, the primary key
+//
+// Called by: the follower, which keeps one per table id until the ids change. A map is sent before each statement's
+//   rows: `is_same` tells that nothing new has come, so that most need no parse. Threads: one.
+// Lifetimes: the layout keeps a copy of the map; names and spans view it.
+// Errors: `truncated`; `malformed`, also for a column type that cannot be skipped; `old_temporal`: MariaDB's columns
+//   made with mysql56_temporal_format=OFF, or before 10.1, are wider with a fraction, and the map does not say if they
+//   have one: every value behind could be misread. ALTER TABLE ... FORCE converts them.
+// Limits: kColumnsMax columns (event_bodies.h).
+// Source: MySQL's "Table_map_event" page; differences of MariaDB's collations as recorded from 10.11.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "binlog/byte_cursor.h"
+#include "binlog/column_storage.h"
+#include "binlog/decode_error.h"
+#include "binlog/event.h"
+
+namespace cuckooguard::binlog {
+
+struct Column {
+  // The collation of BINARY, VARBINARY, BLOB, and of types of MariaDB's that look like them.
+  static constexpr std::uint32_t kBinaryCollation = 63;
+
+  ColumnShape shape;
+  ColumnStorage storage;
+  bool is_nullable = false;
+  std::optional<bool> is_unsigned;         // of types that have a sign
+  std::optional<std::uint32_t> collation;  // of types that have one
+  std::string_view name;                   // empty: unknown
+};
+
+struct PrimaryKeyPart {
+  std::uint32_t column = 0;
+  std::uint64_t prefix = 0;  // in characters; 0: the whole column
+
+  bool operator==(const PrimaryKeyPart&) const = default;
+};
+
+class TableLayout {
+ public:
+  static std::expected<TableLayout, DecodeError> parse(const TableMap& map, bool is_mariadb);
+
+  TableLayout(TableLayout&&) = default;
+  TableLayout& operator=(TableLayout&&) = default;
+  TableLayout(const TableLayout&) = delete;
+  TableLayout& operator=(const TableLayout&) = delete;
+  ~TableLayout() = default;
+
+  bool is_same(const TableMap& map) const { return map.body == body(); }
+
+  std::string_view schema() const { return schema_; }
+  std::string_view table() const { return table_; }
+  std::span<const Column> columns() const { return columns_; }
+  // Empty: unknown, or there is none.
+  std::span<const PrimaryKeyPart> primary_key() const { return primary_key_; }
+
+ private:
+  TableLayout() = default;
+
+  std::string_view body() const { return {bytes_.data(), bytes_.size()}; }
+  std::expected<void, DecodeError> read(bool is_mariadb);
+  std::expected<void, DecodeError> read_columns(ByteCursor& cursor, bool is_mariadb);
+  std::expected<void, DecodeError> read_details(ByteCursor& cursor, bool is_mariadb);
+  bool read_signedness(std::string_view value);
+  bool read_default_collation(std::string_view value, bool is_mariadb);
+  bool read_collations(std::string_view value, bool is_mariadb);
+  bool read_names(std::string_view value);
+  bool read_primary_key(std::string_view value, bool has_prefixes);
+  std::vector<Column*> columns_with_collation(bool is_mariadb);
+
+  std::vector<char> bytes_;  // the map's body; a vector, so that a move leaves the views right
+  std::string_view schema_;
+  std::string_view table_;
+  std::vector<Column> columns_;
+  std::vector<PrimaryKeyPart> primary_key_;
+};
+
+}  // namespace cuckooguard::binlog

@@ -1,0 +1,1 @@
+cuckooguard_fuzz(binlog_events_fuzz cuckooguard_binlog ZLIB::ZLIB)
