@@ -1,1 +1,180 @@
+#include "binlog/rows.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "made_events.h"
+
+namespace cuckooguard::binlog {
+namespace {
+
+using namespace std::string_literals;
+using ::testing::ElementsAre;
+
+constexpr std::optional<bool> kUnsigned = true;
+
+// INT, VARCHAR(20), TINYINT, BLOB, without details.
+TableLayout four_columns() {
+  const std::string body =
+      "\4shop\0\5items\0"s + "\4\x03\x0f\x01\xfc"s + "\3\x14\x00\x02"s + "\x0f"s;
+  return TableLayout::parse({.body = body}, true).value();
+}
+
+std::vector<ColumnChoice> first_three() {
+  return {{.column = 0, .is_unsigned = false}, {.column = 1}, {.column = 2, .is_unsigned = kUnsigned}};
+}
+
+std::string printed(const Value& value) {
+  return value.state == Value::State::absent ? "-"
+         : value.state == Value::State::null ? "NULL"
+                                             : std::string(value.text);
+}
+
+// Before and after of each row, as "a,b,c>a,b,c"; the last one is the error, if any.
+std::vector<std::string> read_all(RowReader& reader, const Rows& rows, std::size_t choices) {
+  std::vector<std::string> lines;
+  if (const auto opened = reader.open(rows); !opened) {
+    return {std::string(describe(opened.error()))};
+  }
+  for (auto more = reader.next();; more = reader.next()) {
+    if (!more) {
+      lines.emplace_back(describe(more.error()));
+      EXPECT_FALSE(reader.next()) << "for good";
+      return lines;
+    }
+    if (!*more) {
+      return lines;
+    }
+    std::string line;
+    for (std::size_t i = 0; i < choices; ++i) {
+      line += (i == 0 ? "" : ",") + printed(reader.before(i));
+    }
+    for (std::size_t i = 0; i < choices; ++i) {
+      line += (i == 0 ? ">" : ",") + printed(reader.after(i));
+    }
+    lines.push_back(line);
+  }
+}
+
+std::vector<std::string> read_all(const Rows& rows) {
+  RowReader reader = RowReader::make(four_columns(), first_three()).value();
+  return read_all(reader, rows, 3);
+}
+
+Rows written(const std::string& images, const char* columns = "\x0f") {
+  return {.kind = RowsKind::write, .column_count = 4, .after_columns = columns, .images = images};
+}
+
+const std::string kFirst = "\0"s + "\xff\xff\xff\xff"s + "\3abc"s + "\xff"s + "\2\0zz"s;
+const std::string kSecond = "\x0a"s + "\7\0\0\0"s + "\7"s;  // the VARCHAR and the BLOB are NULL
+
+TEST(RowReader, reads_written_rows_one_after_the_other) {
+  EXPECT_THAT(read_all(written(kFirst + kSecond)), ElementsAre("-,-,->-1,abc,255", "-,-,->7,NULL,7"));
+}
+
+TEST(RowReader, reads_what_was_erased_as_before) {
+  const std::string images = kFirst + kSecond;
+  const Rows rows{.kind = RowsKind::erase, .column_count = 4, .before_columns = "\x0f", .images = images};
+  EXPECT_THAT(read_all(rows), ElementsAre("-1,abc,255>-,-,-", "7,NULL,7>-,-,-"));
+}
+
+TEST(RowReader, reads_updates_with_other_columns_before_than_after) {
+  // Before: the INT. After: the VARCHAR and the TINYINT.
+  const std::string images = "\0\5\0\0\0"s + "\1\x09"s + "\0\6\0\0\0"s + "\0\2xyz"s;
+  const Rows rows{.kind = RowsKind::update,
+                  .column_count = 4,
+                  .before_columns = "\x01",
+                  .after_columns = "\x06",
+                  .images = images};
+  EXPECT_THAT(read_all(rows), ElementsAre("5,-,->-,NULL,9", "6,-,->-,xy,122"));
+}
+
+TEST(RowReader, counts_nulls_among_the_columns_that_are_there) {
+  const std::string images = "\2\1\0\0\0"s;  // of the INT and the BLOB the second one
+  EXPECT_THAT(read_all(written(images, "\x09")), ElementsAre("-,-,->1,-,-"));
+}
+
+TEST(RowReader, forgets_the_columns_of_the_event_before) {
+  RowReader reader = RowReader::make(four_columns(), first_three()).value();
+  EXPECT_THAT(read_all(reader, written(kFirst), 3), ElementsAre("-,-,->-1,abc,255"));
+  EXPECT_THAT(read_all(reader, written("\0\1\0\0\0"s, "\x01"), 3), ElementsAre("-,-,->1,-,-"));
+  EXPECT_THAT(read_all(reader, written(kFirst), 3), ElementsAre("-,-,->-1,abc,255"));
+}
+
+TEST(RowReader, refuses_rows_that_are_cut) {
+  for (std::size_t size = 1; size < kFirst.size(); ++size) {
+    EXPECT_THAT(read_all(written(kFirst.substr(0, size))),
+                ElementsAre(describe(DecodeError::truncated)))
+        << size;
+  }
+  EXPECT_THAT(read_all(written(kFirst + "\0"s)),
+              ElementsAre("-,-,->-1,abc,255", describe(DecodeError::truncated)));
+}
+
+TEST(RowReader, refuses_rows_of_a_table_with_another_number_of_columns) {
+  Rows rows = written(kFirst);
+  rows.column_count = 3;
+  EXPECT_THAT(read_all(rows), ElementsAre(describe(DecodeError::unknown_table)));
+}
+
+TEST(RowReader, takes_the_event_that_only_ends_a_statement_for_no_rows) {
+  EXPECT_THAT(read_all({.table_id = Rows::kNoTable}), ElementsAre());
+}
+
+TEST(RowReader, does_not_go_round_in_rows_of_no_columns) {
+  EXPECT_THAT(read_all(written(kFirst, "\0")), ElementsAre(describe(DecodeError::malformed)));
+}
+
+TEST(RowReader, refuses_choices_that_it_cannot_serve) {
+  const TableLayout layout = four_columns();
+  const auto error_of = [&](std::vector<ColumnChoice> choices) {
+    return RowReader::make(layout, choices).error();
+  };
+  EXPECT_EQ(error_of({{.column = 4}}), DecodeError::no_such_column);
+  EXPECT_EQ(error_of({{.column = 1}, {.column = 1}}), DecodeError::no_such_column);
+  EXPECT_EQ(error_of({{.column = 3}}), DecodeError::no_text_form);
+  EXPECT_EQ(error_of({{.column = 0}}), DecodeError::signedness_unknown);
+}
+
+TEST(RowReader, believes_the_log_before_the_caller) {
+  // CHAR(4), BINARY(4), INT UNSIGNED: with collations and signs.
+  const std::string body = "\4shop\0\5items\0"s + "\3\xfe\xfe\x03"s + "\4\xfe\4\xfe\4"s + "\0"s +
+                           "\3\2\x2d\x3f"s + "\1\1\x80"s;
+  const TableLayout layout = TableLayout::parse({.body = body}, true).value();
+  const ColumnChoice choices[] = {{.column = 0, .is_binary = true},
+                                  {.column = 1, .is_binary = false},
+                                  {.column = 2, .is_unsigned = false}};
+  RowReader reader = RowReader::make(layout, choices).value();
+  const std::string images = "\0\1a\1b"s + "\xff\xff\xff\xff"s;
+  const Rows rows{.kind = RowsKind::write, .column_count = 3, .after_columns = "\7", .images = images};
+  EXPECT_THAT(read_all(reader, rows, 3), ElementsAre("-,-,->a,b\0\0\0,4294967295"s));
+}
+
+TEST(RowReader, asks_whether_it_is_char_or_binary_if_the_log_does_not_say) {
+  const std::string body = "\4shop\0\5items\0"s + "\1\xfe"s + "\2\xfe\4"s + "\0"s;
+  const TableLayout layout = TableLayout::parse({.body = body}, true).value();
+  const ColumnChoice unknown{.column = 0};
+  EXPECT_EQ(RowReader::make(layout, {&unknown, 1}).error(), DecodeError::charset_unknown);
+  const ColumnChoice binary{.column = 0, .is_binary = true};
+  RowReader reader = RowReader::make(layout, {&binary, 1}).value();
+  const std::string images = "\0\1a\0\5abcde"s;
+  const Rows rows{.kind = RowsKind::write, .column_count = 1, .after_columns = "\1", .images = images};
+  EXPECT_THAT(read_all(reader, rows, 1),
+              ElementsAre("->a\0\0\0"s, describe(DecodeError::malformed)));
+}
+
+TEST(RowReader, keeps_its_texts_when_it_is_moved) {
+  RowReader reader = RowReader::make(four_columns(), first_three()).value();
+  const Rows rows = written(kFirst);
+  ASSERT_TRUE(reader.open(rows));
+  ASSERT_TRUE(reader.next().value());
+  const RowReader moved = std::move(reader);
+  EXPECT_EQ(moved.after(0).text, "-1");
+  EXPECT_EQ(moved.after(2).text, "255");
+}
+
+}  // namespace
+}  // namespace cuckooguard::binlog
