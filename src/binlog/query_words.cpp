@@ -18,13 +18,13 @@ bool is_one_of(const Word& word, std::initializer_list<std::string_view> uppers)
   return std::ranges::any_of(uppers, [&](std::string_view upper) { return word.is(upper); });
 }
 
-// Nothing but a semicolon may follow, and not even that in a version comment.
+// Nothing but a semicolon may follow, and no version comment may have been among it all.
 bool ends(SqlWords& words) {
   Word word = words.next();
-  if (word.kind == SqlWords::Kind::symbol && word.text == ";" && !word.in_version_comment) {
+  if (word.kind == SqlWords::Kind::symbol && word.text == ";") {
     word = words.next();
   }
-  return word.kind == SqlWords::Kind::end;
+  return word.kind == SqlWords::Kind::end && !words.saw_version_comment();
 }
 
 // The kind, if nothing follows.
@@ -36,8 +36,7 @@ QueryKind alone(QueryKind kind, SqlWords& words) {
 bool take_hex(SqlWords& words, std::array<char, Xid::kPartBytesMax>& bytes, std::size_t& size) {
   const Word mark = words.next();
   const Word quoted = words.next();
-  if (!mark.is("X") || quoted.kind != SqlWords::Kind::quoted || quoted.text.front() != '\'' ||
-      quoted.in_version_comment) {
+  if (!mark.is("X") || quoted.kind != SqlWords::Kind::quoted || quoted.text.front() != '\'') {
     return false;
   }
   const std::string_view digits = quoted.text.substr(1, quoted.text.size() - 2);

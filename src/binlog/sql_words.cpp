@@ -102,6 +102,7 @@ bool SqlWords::enter_version_comment() {
         text_.remove_prefix(1);
       }
       in_version_comment_ = true;
+      saw_version_comment_ = true;
       return true;
     }
   }

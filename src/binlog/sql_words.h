@@ -27,6 +27,9 @@ class SqlWords {
 
   Word next();
 
+  // Whether there was a version comment before the last word, perhaps with nothing in it but digits.
+  bool saw_version_comment() const { return saw_version_comment_; }
+
  private:
   bool skip_blanks();   // false: an unclosed comment
   bool skip_comment();  // the same; at a comment's first byte
@@ -35,6 +38,7 @@ class SqlWords {
 
   std::string_view text_;
   bool in_version_comment_ = false;
+  bool saw_version_comment_ = false;
 };
 
 }  // namespace cuckooguard::binlog

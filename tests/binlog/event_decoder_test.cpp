@@ -67,9 +67,8 @@ TEST(EventDecoder, refuses_events_before_the_format_description) {
 
 TEST(EventDecoder, takes_a_rotate_made_for_the_connection_first_with_the_checksum_asked_for) {
   EventDecoder decoder({.checksum = ChecksumAlgorithm::crc32});
-  const std::string rotate = make_event(EventType::rotate,
-                                        little_endian(4, 8) + "log.000002",
-                                        EventHeader::kArtificial);
+  const std::string rotate =
+      make_event(EventType::rotate, little_endian(4, 8) + "log.000002", EventHeader::kArtificial);
   EXPECT_EQ(decoder.decode(rotate).error(), DecodeError::checksum_mismatch);
   const std::string sent = with_checksum(rotate);
   const auto event = decoder.decode(sent);
@@ -106,7 +105,8 @@ TEST(EventDecoder, refuses_formats_with_other_layouts) {
     std::string lengths = post_header_lengths(Brand::mysql);
     lengths[type - 1] = 6;
     EventDecoder decoder;
-    EXPECT_EQ(decoder.decode(make_format(lengths)).error(), DecodeError::unsupported_format) << type;
+    EXPECT_EQ(decoder.decode(make_format(lengths)).error(), DecodeError::unsupported_format)
+        << type;
   }
   EventDecoder decoder;
   EXPECT_EQ(decoder.decode(make_format(post_header_lengths(Brand::mysql).substr(0, 27))).error(),
@@ -117,7 +117,8 @@ TEST(EventDecoder, refuses_an_event_that_is_longer_or_shorter_than_its_header_sa
   EventDecoder decoder = decoder_of(Brand::mysql);
   const std::string event = make_event(EventType::xid, zeros(8));
   EXPECT_EQ(decoder.decode(event + '\0').error(), DecodeError::length_mismatch);
-  EXPECT_EQ(decoder.decode(event.substr(0, event.size() - 1)).error(), DecodeError::length_mismatch);
+  EXPECT_EQ(decoder.decode(event.substr(0, event.size() - 1)).error(),
+            DecodeError::length_mismatch);
 }
 
 TEST(EventDecoder, skips_an_unknown_type_only_if_it_says_that_it_may_be_skipped) {
@@ -178,8 +179,7 @@ TEST(EventDecoder, refuses_a_row_event_with_more_columns_than_a_table_has) {
 }
 
 TEST(EventDecoder, tells_that_an_incident_has_happened) {
-  const auto incident =
-      decoded<Incident>(Brand::mysql, EventType::incident, "\x01\x00\x04lost"s);
+  const auto incident = decoded<Incident>(Brand::mysql, EventType::incident, "\x01\x00\x04lost"s);
   EXPECT_EQ(incident.number, 1U);
   EXPECT_EQ(incident.message, "lost");
 }
@@ -199,16 +199,17 @@ TEST(EventDecoder, reads_both_kinds_of_heartbeat) {
 }
 
 TEST(EventDecoder, takes_a_heartbeat_that_it_cannot_read_for_a_heartbeat) {
-  const auto heartbeat = decoded<Heartbeat>(Brand::mysql, EventType::mysql_heartbeat_v2, "\x02\xff");
+  const auto heartbeat =
+      decoded<Heartbeat>(Brand::mysql, EventType::mysql_heartbeat_v2, "\x02\xff");
   EXPECT_FALSE(heartbeat.position);
 }
 
 TEST(EventDecoder, reads_a_mariadb_gtid_of_a_group_commit) {
-  const auto transaction = decoded<MariaDbTransaction>(
-      Brand::mariadb,
-      EventType::mariadb_gtid,
-      little_endian(75, 8) + little_endian(3, 4) + "\x46" + zeros(8) + little_endian(7, 4) +
-          "\x03\x02"s + "gtrbq");
+  const auto transaction =
+      decoded<MariaDbTransaction>(Brand::mariadb,
+                                  EventType::mariadb_gtid,
+                                  little_endian(75, 8) + little_endian(3, 4) + "\x46" + zeros(8) +
+                                      little_endian(7, 4) + "\x03\x02"s + "gtrbq");
   EXPECT_EQ(transaction.gtid, (MariaDbGtid{.domain = 3, .server_id = 77, .sequence = 75}));
   EXPECT_FALSE(transaction.is_standalone);
   EXPECT_TRUE(transaction.is_transactional);
@@ -222,9 +223,9 @@ TEST(EventDecoder, refuses_a_mysql_gtid_with_a_number_that_none_has) {
     EXPECT_EQ(error_of(Brand::mysql, EventType::mysql_gtid, head + little_endian(number, 8)),
               DecodeError::malformed);
   }
-  EXPECT_TRUE(decoded<MySqlTransaction>(
-                  Brand::mysql, EventType::mysql_anonymous_gtid, head + zeros(8))
-                  .is_anonymous);
+  EXPECT_TRUE(
+      decoded<MySqlTransaction>(Brand::mysql, EventType::mysql_anonymous_gtid, head + zeros(8))
+          .is_anonymous);
 }
 
 TEST(EventDecoder, inflates_a_compressed_query_of_mariadb_within_the_limit) {
@@ -262,8 +263,9 @@ TEST(EventDecoder, is_as_before_after_an_event_that_it_refused) {
 
 TEST(EventDecoder, refuses_a_payload_in_a_payload) {
   EventDecoder decoder = decoder_of(Brand::mysql);
-  EXPECT_EQ(decoder.decode_payload_event(make_event(EventType::mysql_transaction_payload, "\0"s)).error(),
-            DecodeError::malformed);
+  EXPECT_EQ(
+      decoder.decode_payload_event(make_event(EventType::mysql_transaction_payload, "\0"s)).error(),
+      DecodeError::malformed);
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ inline std::string little_endian(std::uint64_t value, std::size_t bytes) {
   return text;
 }
 
-inline std::string zeros(std::size_t count) { return std::string(count, '\0'); }
+inline std::string zeros(std::size_t count) {
+  return std::string(count, '\0');
+}
 
 // Without a checksum.
 inline std::string make_event(EventType type,
@@ -56,11 +58,13 @@ inline std::string make_format(const std::string& lengths,
                                ChecksumAlgorithm checksum = ChecksumAlgorithm::none) {
   std::string version = "10.11.19-or-9.7.4";
   version.resize(50, '\0');
-  return with_checksum(make_event(EventType::format_description,
-                                  little_endian(4, 2) + version + zeros(4) + '\x13' + lengths +
-                                      static_cast<char>(checksum)));
+  return with_checksum(make_event(
+      EventType::format_description,
+      little_endian(4, 2) + version + zeros(4) + '\x13' + lengths + static_cast<char>(checksum)));
 }
 
-inline std::string make_format(Brand brand) { return make_format(post_header_lengths(brand)); }
+inline std::string make_format(Brand brand) {
+  return make_format(post_header_lengths(brand));
+}
 
 }  // namespace cuckooguard::binlog

@@ -82,8 +82,7 @@ TEST(PayloadReader, reads_payloads_that_are_not_compressed) {
   const auto events = some_events();
   const std::string all = joined(events);
   PayloadReader reader;
-  const Outcome outcome =
-      read_all(reader, {.uncompressed_bytes = all.size(), .payload = all});
+  const Outcome outcome = read_all(reader, {.uncompressed_bytes = all.size(), .payload = all});
   EXPECT_EQ(outcome.error, std::nullopt);
   EXPECT_EQ(outcome.events, events);
 }
@@ -100,13 +99,16 @@ TEST(PayloadReader, refuses_a_stream_that_is_cut_or_changed) {
   const std::string all = joined(some_events());
   const std::string bytes = compressed(all);
   PayloadReader reader;
-  for (const std::size_t size : {bytes.size() - 1, bytes.size() / 2, std::size_t{5}, std::size_t{0}}) {
+  for (const std::size_t size :
+       {bytes.size() - 1, bytes.size() / 2, std::size_t{5}, std::size_t{0}}) {
     EXPECT_TRUE(read_all(reader, payload_of(bytes.substr(0, size), all.size())).error) << size;
   }
   std::string changed = bytes;
   changed[1] = '?';
-  EXPECT_EQ(read_all(reader, payload_of(changed, all.size())).error, DecodeError::decompression_failed);
-  EXPECT_EQ(read_all(reader, payload_of(bytes, all.size())).error, std::nullopt) << "open starts anew";
+  EXPECT_EQ(read_all(reader, payload_of(changed, all.size())).error,
+            DecodeError::decompression_failed);
+  EXPECT_EQ(read_all(reader, payload_of(bytes, all.size())).error, std::nullopt)
+      << "open starts anew";
 }
 
 TEST(PayloadReader, refuses_more_or_fewer_bytes_than_announced) {

@@ -24,7 +24,8 @@ TableLayout four_columns() {
 }
 
 std::vector<ColumnChoice> first_three() {
-  return {{.column = 0, .is_unsigned = false}, {.column = 1}, {.column = 2, .is_unsigned = kUnsigned}};
+  return {
+      {.column = 0, .is_unsigned = false}, {.column = 1}, {.column = 2, .is_unsigned = kUnsigned}};
 }
 
 std::string printed(const Value& value) {
@@ -72,12 +73,14 @@ const std::string kFirst = "\0"s + "\xff\xff\xff\xff"s + "\3abc"s + "\xff"s + "\
 const std::string kSecond = "\x0a"s + "\7\0\0\0"s + "\7"s;  // the VARCHAR and the BLOB are NULL
 
 TEST(RowReader, reads_written_rows_one_after_the_other) {
-  EXPECT_THAT(read_all(written(kFirst + kSecond)), ElementsAre("-,-,->-1,abc,255", "-,-,->7,NULL,7"));
+  EXPECT_THAT(read_all(written(kFirst + kSecond)),
+              ElementsAre("-,-,->-1,abc,255", "-,-,->7,NULL,7"));
 }
 
 TEST(RowReader, reads_what_was_erased_as_before) {
   const std::string images = kFirst + kSecond;
-  const Rows rows{.kind = RowsKind::erase, .column_count = 4, .before_columns = "\x0f", .images = images};
+  const Rows rows{
+      .kind = RowsKind::erase, .column_count = 4, .before_columns = "\x0f", .images = images};
   EXPECT_THAT(read_all(rows), ElementsAre("-1,abc,255>-,-,-", "7,NULL,7>-,-,-"));
 }
 
@@ -149,7 +152,8 @@ TEST(RowReader, believes_the_log_before_the_caller) {
                                   {.column = 2, .is_unsigned = false}};
   RowReader reader = RowReader::make(layout, choices).value();
   const std::string images = "\0\1a\1b"s + "\xff\xff\xff\xff"s;
-  const Rows rows{.kind = RowsKind::write, .column_count = 3, .after_columns = "\7", .images = images};
+  const Rows rows{
+      .kind = RowsKind::write, .column_count = 3, .after_columns = "\7", .images = images};
   EXPECT_THAT(read_all(reader, rows, 3), ElementsAre("-,-,->a,b\0\0\0,4294967295"s));
 }
 
@@ -161,7 +165,8 @@ TEST(RowReader, asks_whether_it_is_char_or_binary_if_the_log_does_not_say) {
   const ColumnChoice binary{.column = 0, .is_binary = true};
   RowReader reader = RowReader::make(layout, {&binary, 1}).value();
   const std::string images = "\0\1a\0\5abcde"s;
-  const Rows rows{.kind = RowsKind::write, .column_count = 1, .after_columns = "\1", .images = images};
+  const Rows rows{
+      .kind = RowsKind::write, .column_count = 1, .after_columns = "\1", .images = images};
   EXPECT_THAT(read_all(reader, rows, 1),
               ElementsAre("->a\0\0\0"s, describe(DecodeError::malformed)));
 }

@@ -77,12 +77,14 @@ TEST(TableLayout, gives_collations_to_the_right_columns_among_types_that_have_on
   for (const std::string recording : {"mariadb_types_full", "mysql_types_full", "mysql_types"}) {
     SCOPED_TRACE(recording);
     const TableLayout layout = recorded_layout(recording, "wide");
-    EXPECT_EQ(layout.columns().back().collation, 11U);  // ascii_general_ci, behind JSON and geometries
+    EXPECT_EQ(layout.columns().back().collation,
+              11U);  // ascii_general_ci, behind JSON and geometries
     EXPECT_EQ(layout.columns()[25].collation, Column::kBinaryCollation);
   }
   const TableLayout layout = recorded_layout("mariadb_types_full", "only_mariadb");
-  EXPECT_EQ(layout.columns()[6].collation, 8U);    // latin1, behind UUID, INET6, INET4
-  EXPECT_EQ(layout.columns()[13].collation, 45U);  // utf8mb4, behind compressed columns and a geometry
+  EXPECT_EQ(layout.columns()[6].collation, 8U);  // latin1, behind UUID, INET6, INET4
+  EXPECT_EQ(layout.columns()[13].collation,
+            45U);  // utf8mb4, behind compressed columns and a geometry
 }
 
 TEST(TableLayout, leaves_unknown_what_mariadb_does_not_say_by_default) {
@@ -166,7 +168,8 @@ TEST(TableLayout, refuses_details_that_do_not_fit_the_columns) {
 TEST(TableLayout, refuses_types_whose_length_nobody_knows) {
   EXPECT_EQ(parsed(body_of("\x14"s, "\x08"s)).error(), DecodeError::malformed) << "typed array";
   EXPECT_EQ(parsed(body_of("\x15"s, "")).error(), DecodeError::malformed) << "a type to come";
-  EXPECT_EQ(parsed(body_of("\x04"s, "\x08"s)).error(), DecodeError::malformed) << "FLOAT of 8 bytes";
+  EXPECT_EQ(parsed(body_of("\x04"s, "\x08"s)).error(), DecodeError::malformed)
+      << "FLOAT of 8 bytes";
   EXPECT_EQ(parsed(body_of("\xfc"s, "\x05"s)).error(), DecodeError::malformed) << "BLOB of 5";
   EXPECT_EQ(parsed(body_of("\x12"s, "\x07"s)).error(), DecodeError::malformed) << "DATETIME(7)";
   EXPECT_EQ(parsed(body_of("\xf6"s, "\x42\x00"s)).error(), DecodeError::malformed) << "66 digits";
