@@ -38,7 +38,7 @@ bool parse_uuid(std::string_view text, std::array<std::uint8_t, 16>& uuid) {
       return false;
     }
     auto& byte = uuid[digits / 2];
-    byte = static_cast<std::uint8_t>(byte << 4U | *value);
+    byte = static_cast<std::uint8_t>(unsigned{byte} << 4U | *value);
     ++digits;
   }
   return true;
