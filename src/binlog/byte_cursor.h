@@ -1,9 +1,11 @@
 // Reads little-endian integers and texts off the front of bytes that nobody vouches for.
 //
-// Running out is a state, not a fault: from then on every read gives 0 or nothing, `ok` is false, and nothing outside
-// the bytes is ever touched. So a decoder reads all its fields and asks `ok` once.
+// Running out is a state, not a fault: from then on every read gives 0 or nothing, `ok` is false,
+// and nothing outside the bytes is ever touched. So a decoder reads all its fields and asks `ok`
+// once.
 //
-// Called by: every decoder of this room. Threads: any, on different cursors. Lifetimes: views into the bytes given.
+// Called by: every decoder of this room. Threads: any, on different cursors. Lifetimes: views into
+// the bytes given.
 // Errors: `ok`. Limits: none of its own.
 // Source: MySQL's and MariaDB's protocol documentation, "Integer Types" and "String Types".
 #pragma once
@@ -59,7 +61,8 @@ class ByteCursor {
   std::string_view rest() { return bytes(left()); }
   void skip(std::uint64_t count) { bytes(count); }
 
-  // The protocol's "length-encoded" forms: one byte, or a marker and 2, 3 or 8 bytes. The marker of NULL (251) is none.
+  // The protocol's "length-encoded" forms: one byte, or a marker and 2, 3 or 8 bytes. The marker of
+  // NULL (251) is none.
   std::uint64_t length_encoded() {
     constexpr std::uint8_t kNull = 251;
     constexpr std::uint8_t kTwoBytes = 252;

@@ -53,8 +53,8 @@ std::optional<ResolvedColumn> decimal(std::uint16_t metadata) {
       .storage = {.fixed_bytes = static_cast<std::uint16_t>(decimal_bytes(precision, scale))}};
 }
 
-// The first byte of the metadata is the real type, with two bits of the length turned over in it; the second one is
-// the length's low byte (of enumeration and set: the value's bytes).
+// The first byte of the metadata is the real type, with two bits of the length turned over in it;
+// the second one is the length's low byte (of enumeration and set: the value's bytes).
 std::optional<ResolvedColumn> string(std::uint16_t metadata) {
   constexpr unsigned kLengthBits = 0x30;
   const unsigned first = metadata & 0xffU;

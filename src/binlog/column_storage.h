@@ -1,8 +1,10 @@
-// How a value of each column type lies in a row image: how long it is, and what its table map says about it.
+// How a value of each column type lies in a row image: how long it is, and what its table map says
+// about it.
 //
 // Called by: TableLayout (metadata), RowReader (values). Threads: any.
-// Errors: `unsupported`: a type whose values cannot even be skipped. Refused is MySQL's TYPED_ARRAY (20), which belongs
-//   to the hidden column of a multi-valued index and is never logged (recorded from 9.7).
+// Errors: `unsupported`: a type whose values cannot even be skipped. Refused is MySQL's TYPED_ARRAY
+//   (20), which belongs to the hidden column of a multi-valued index and is never logged (recorded
+//   from 9.7).
 // Source: MySQL's "Table_map_event" type table; MariaDB's own types as recorded from 10.11.
 #pragma once
 
@@ -62,7 +64,8 @@ struct ColumnShape {
   bool operator==(const ColumnShape&) const = default;
 };
 
-// A value is `prefix_bytes` of length and as many bytes as they say, or, without a prefix, `fixed_bytes`.
+// A value is `prefix_bytes` of length and as many bytes as they say, or, without a prefix,
+// `fixed_bytes`.
 struct ColumnStorage {
   std::uint8_t prefix_bytes = 0;
   std::uint16_t fixed_bytes = 0;
@@ -79,7 +82,8 @@ std::optional<ResolvedColumn> resolve_column(ColumnType type, std::uint16_t meta
 // Whether the table map's bitmap of signedness has a bit for it.
 bool has_signedness(ColumnType type);
 
-// Whether the table map's list of collations has an entry for it. The servers differ in which types they list.
+// Whether the table map's list of collations has an entry for it. The servers differ in which types
+// they list.
 bool has_collation(ColumnType type, bool is_mariadb);
 
 }  // namespace cuckooguard::binlog

@@ -1,5 +1,5 @@
-// How many bytes a DECIMAL takes: nine digits in four, what is left over in as few as can hold it, and the integer and
-// the fraction by themselves.
+// How many bytes a DECIMAL takes: nine digits in four, what is left over in as few as can hold it,
+// and the integer and the fraction by themselves.
 //
 // Called by: column_storage, value_text. Threads: any. Limits: kDecimalDigitsMax, the servers' own.
 // Source: MySQL's "Fixed-Point Types" page, decimal storage.

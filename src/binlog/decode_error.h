@@ -1,5 +1,6 @@
-// Why bytes of a binary log could not be understood. Whatever it is, the follower's answer is the same: nothing behind
-// the event can be trusted, so reconnect, and read the tables anew if that does not help.
+// Why bytes of a binary log could not be understood. Whatever it is, the follower's answer is the
+// same: nothing behind the event can be trusted, so reconnect, and read the tables anew if that
+// does not help.
 //
 // Called by: everything in this room and its callers. Threads: any.
 #pragma once
@@ -20,11 +21,11 @@ enum class DecodeError : std::uint8_t {
   too_large,              // decompressed, it is beyond the caller's limit
   decompression_failed,   // no zlib or zstd stream, or one of another length than announced
   unknown_table,          // rows of a table without a map in this transaction, or of another width
-  old_temporal,  // MariaDB: a TIME, DATETIME or TIMESTAMP column of before 10.1 (see table_layout.h)
-  no_text_form,        // a chosen column has a type whose text cannot be told from the log
-  signedness_unknown,  // a chosen integer column: neither the log nor the caller says if it is unsigned
-  charset_unknown,  // a chosen CHAR or BINARY column: neither says which of them it is
-  no_such_column,   // a chosen column is beyond the table's last
+  old_temporal,           // MariaDB: a temporal column of before 10.1 (table_layout.h)
+  no_text_form,           // a chosen column has a type whose text cannot be told from the log
+  signedness_unknown,     // of a chosen integer column, by the log and by the caller
+  charset_unknown,        // whether a chosen column is CHAR or BINARY
+  no_such_column,         // a chosen column is beyond the table's last
 };
 
 // As a part of a sentence: "the checksum does not match".

@@ -1,9 +1,11 @@
-// The events of a binary log as values. What the follower has no use for is `Ignorable`, what nobody may skip `Unknown`.
+// The events of a binary log as values. What the follower has no use for is `Ignorable`, what
+// nobody may skip `Unknown`.
 //
 // Called by: EventDecoder makes them, the follower visits them. Threads: any.
-// Lifetimes: views point into the event's bytes, or, decompressed, into the decoder: valid until its next event.
-// Source: MySQL's "Binlog Event" pages and MariaDB's "Replication Protocol" pages; corners as recorded from MariaDB
-//   10.11 and MySQL 9.7 (tests/binlog/recorded).
+// Lifetimes: views point into the event's bytes, or, decompressed, into the decoder: valid until
+//   its next event.
+// Source: MySQL's "Binlog Event" pages and MariaDB's "Replication Protocol" pages; corners as
+//   recorded from MariaDB 10.11 and MySQL 9.7 (tests/binlog/recorded).
 #pragma once
 
 #include <array>
@@ -25,7 +27,8 @@ struct FormatDescription {
   std::string_view post_header_lengths;                  // a byte for each type, from 1
 };
 
-// The file ends here and goes on in `file`; artificial: the connection begins to send `file` from `position`.
+// The file ends here and goes on in `file`; artificial: the connection begins to send `file` from
+// `position`.
 struct Rotate {
   std::uint64_t position = 0;
   std::string_view file;

@@ -189,7 +189,8 @@ BodyResult read_heartbeat(const EventHeader& header, std::string_view body) {
   return EventBody(Heartbeat{.file = body, .position = header.next_position_low32});
 }
 
-// Fields of type, length and value, to the type 0. One that is not understood says nothing: it is a heartbeat all the same.
+// Fields of type, length and value, to the type 0. One that is not understood says nothing: it is a
+// heartbeat all the same.
 BodyResult read_heartbeat_v2(std::string_view body) {
   constexpr std::uint64_t kFile = 1;
   constexpr std::uint64_t kPosition = 2;

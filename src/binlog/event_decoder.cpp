@@ -191,7 +191,8 @@ EventDecoder::Body EventDecoder::decode_mariadb(const EventHeader& header, std::
       return decode_compressed_rows(header.type, body);
     case EventType::mariadb_annotate_rows:
     case EventType::mariadb_binlog_checkpoint:
-    // A dump connection sends what follows decrypted; read from a file, it is no event any more.
+    // A dump connection sends it, and what follows decrypted; read from a file, that is no event
+    // any more.
     case EventType::mariadb_start_encryption:
       return EventBody(Ignorable{});
     default:

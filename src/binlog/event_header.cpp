@@ -17,7 +17,8 @@ std::uint32_t crc32_of(std::uint32_t so_far, std::string_view bytes) {
       ::crc32_z(so_far, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// The server sets the in-use flag in the file, and clears it there, without a new checksum: it counts as cleared.
+// The server sets the in-use flag in the file, and clears it there, without a new checksum: it
+// counts as cleared.
 std::uint32_t checksum_of(const EventHeader& header, std::string_view bytes) {
   if (header.type != EventType::format_description || (header.flags & EventHeader::kInUse) == 0) {
     return crc32_of(0, bytes);

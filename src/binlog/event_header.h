@@ -79,8 +79,9 @@ struct EventHeader {
   EventType type = EventType::stop;
   std::uint32_t server_id = 0;
   std::uint32_t event_bytes = 0;  // of the whole event, its checksum included
-  // Where the next event begins in the file, its low 32 bits: a file may be larger than 4 GiB, and inside a
-  // transaction payload it is 0. Who needs a position counts `event_bytes`, from the last Rotate on.
+  // Where the next event begins in the file, its low 32 bits: a file may be larger than 4 GiB, and
+  // inside a transaction payload it is 0. Who needs a position counts `event_bytes`, from the last
+  // Rotate on.
   std::uint32_t next_position_low32 = 0;
   std::uint16_t flags = 0;
 
@@ -90,7 +91,8 @@ struct EventHeader {
 
 enum class ChecksumAlgorithm : std::uint8_t { none = 0, crc32 = 1 };
 
-// The header at the front of `bytes`, which may go on behind the event. The event's length is at least the header's.
+// The header at the front of `bytes`, which may go on behind the event. The event's length is at
+// least the header's.
 std::expected<EventHeader, DecodeError> read_event_header(std::string_view bytes);
 
 // What lies between the header and the checksum of `event`, once the checksum has been found right.

@@ -80,7 +80,8 @@ BodyResult read_mysql_gtid(bool is_anonymous, std::string_view body) {
   return EventBody(transaction);
 }
 
-// Fields with ids, all of them varlen: a later server may add some behind, or leave out those that are optional.
+// Fields with ids, all of them varlen: a later server may add some behind, or leave out those that
+// are optional.
 BodyResult read_mysql_gtid_tagged(std::string_view body) {
   ByteCursor cursor(body);
   read_varlen(cursor);  // the serialization's version

@@ -3,9 +3,10 @@
 //     0-1-75,1-2-3        domain-server-sequence
 //
 // Called by: the follower. Threads: one, or many that only read.
-// Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at the limit.
-// Limits: kDomainsMax domains. `covers` compares sequence numbers within a domain, which grow only where
-//   gtid_strict_mode is on, or there is one writer at a time (MariaDB's own condition).
+// Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at
+//   the limit.
+// Limits: kDomainsMax domains. `covers` compares sequence numbers within a domain, which grow only
+//   where gtid_strict_mode is on, or there is one writer at a time (MariaDB's own condition).
 // Source: MariaDB's "Global Transaction ID" page; the bytes are those of GTID_LIST.
 #pragma once
 

@@ -1,15 +1,19 @@
 // A set of MySQL's GTIDs: which transactions have been applied, and from where a dump is to begin.
 //
-//     3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:7,64caee36-e5cc-11f1-b04e-02fc00000001:1-217:blue:1-2
+//     3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:7,64caee36-e5cc-11f1-b04e-02fc00000001:1:blue:1-2
 //
 // Called by: the follower. Threads: one, or many that only read.
-// Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at the limit.
+// Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at
+//   the limit.
 // Limits: kIntervalsMax intervals in all; a server that counts without holes needs one per source.
-// Source: MySQL's "GTID Sets" pages. The bytes are those of COM_BINLOG_DUMP_GTID and of PREVIOUS_GTIDS:
+// Source: MySQL's "GTID Sets" pages. The bytes are those of COM_BINLOG_DUMP_GTID and of
+//   PREVIOUS_GTIDS:
 //
-//     sources u64 | per source: uuid 16 | intervals u64 | per interval: first u64, behind its last u64
+//     sources u64 | per source: uuid 16, intervals u64 | per interval: first u64, last + 1 u64
 //
-//   and with tags (MySQL 8.3+): 1 | sources u48 | 1 | per source: uuid 16 | tag varlen | intervals ...
+//   and with tags, MySQL 8.3+:
+//
+//     1 | sources u48 | 1 | per source: uuid 16, tag's length varlen, tag, intervals u64 | ...
 #pragma once
 
 #include <cstddef>

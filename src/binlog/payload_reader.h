@@ -1,13 +1,17 @@
 // Reads the events inside a MySQL TRANSACTION_PAYLOAD, one after the other, while decompressing it.
 //
-// Only the current event is ever held, so a payload of many GiB needs no more memory than its largest event.
+// Only the current event is ever held, so a payload of many GiB needs no more memory than its
+// largest event.
 //
-//     reader.open(payload); while (auto bytes = reader.next(); bytes && *bytes) { decoder.decode_payload_event(**bytes) }
+//     reader.open(payload);
+//     while (auto bytes = reader.next(); bytes && *bytes) { decoder.decode_payload_event(**bytes) }
 //
-// Called by: the follower. Threads: one. Lifetimes: an event's bytes are valid until the next call; the payload must
-//   live until the last one. Errors: for good, until the next `open`.
-// Limits: `event_bytes_max` per event (`too_large`); windows up to kWindowLogMax, zstd's own default.
-// Source: MySQL's Transaction_payload_event; its events have no checksum of their own, the payload's covers them.
+// Called by: the follower. Threads: one. Lifetimes: an event's bytes are valid until the next call;
+// the payload must live until the last one. Errors: for good, until the next `open`.
+// Limits: `event_bytes_max` per event (`too_large`); windows up to kWindowLogMax, zstd's own
+//   default.
+// Source: MySQL's Transaction_payload_event; its events have no checksum of their own, the
+//   payload's covers them.
 #pragma once
 
 #include <cstddef>

@@ -119,8 +119,8 @@ bool take_plain(SqlWords& words) {
   return is_plain(words.next());
 }
 
-// The word behind ALGORITHM = word, DEFINER = user, SQL SECURITY word: what servers write into a logged CREATE or ALTER.
-// None if they are not just that.
+// The word behind ALGORITHM = word, DEFINER = user, SQL SECURITY word: what servers write into a
+// logged CREATE or ALTER. None if they are not just that.
 Word skip_attributes(SqlWords& words) {
   Word word = words.next();
   while (is_plain(word) && is_one_of(word, {"ALGORITHM", "DEFINER", "SQL"})) {

@@ -1,11 +1,12 @@
-// Says what a QUERY event does, by its first words: no SQL is parsed. Row changes do not come as text; what comes is
-// transaction control, DDL, and, where a session has left the row format, DML.
+// Says what a QUERY event does, by its first words: no SQL is parsed. Row changes do not come as
+// text; what comes is transaction control, DDL, and, where a session has left the row format, DML.
 //
-// It is conservative: `unknown` is never wrong, and whoever gets it reads the tables anew. So words in a version comment
-// (/*! */, /*M! */), which one server executes and another does not, are believed where they make things worse only.
+// It is conservative: `unknown` is never wrong, and whoever gets it reads the tables anew. So words
+// in a version comment (/*! */, /*M! */), which one server executes and another does not, are
+// believed where they make things worse only.
 //
-// Called by: the follower. Threads: any. Lifetimes: nothing is kept. Limits: none; only the first words are looked at,
-//   but for `may_name`, which searches the text once.
+// Called by: the follower. Threads: any. Lifetimes: nothing is kept. Limits: none; only the first
+// words are looked at, but for `may_name`, which searches the text once.
 // Source: MySQL's and MariaDB's statement syntax pages; the texts in tests/binlog/recorded.
 #pragma once
 
@@ -23,7 +24,7 @@ enum class QueryKind : std::uint8_t {
   commit,
   rollback,   // of what was logged in this group; rows of tables without transactions stay
   savepoint,  // SAVEPOINT, RELEASE SAVEPOINT
-  rollback_to_savepoint,  // takes back rows that were logged (with tables without transactions among them)
+  rollback_to_savepoint,  // takes back rows that were logged before it
   xa_begin,               // XA START; MariaDB's GTID event says it in another way
   xa_end,
   xa_prepare,
@@ -50,8 +51,8 @@ struct QueryVerdict {
 
 QueryVerdict judge_query(std::string_view text);
 
-// Whether the text may name the table or schema `name`, in whatever quotes and letters: false only where it cannot. DDL
-// is about a table if it may name the table, or its schema (DROP DATABASE).
+// Whether the text may name the table or schema `name`, in whatever quotes and letters: false only
+// where it cannot. DDL is about a table if it may name the table, or its schema (DROP DATABASE).
 bool may_name(std::string_view text, std::string_view name);
 
 }  // namespace cuckooguard::binlog

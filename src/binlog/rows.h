@@ -1,13 +1,21 @@
-// Reads the rows of a WRITE, UPDATE or DELETE event: of chosen columns the text, of all others only where they end.
+// Reads the rows of a WRITE, UPDATE or DELETE event: of chosen columns the text, of all others only
+// where they end.
 //
-//     reader.open(rows); while (auto more = reader.next(); more && *more) { reader.before(0), reader.after(0) ... }
+//     reader.open(rows);
+//     while (auto more = reader.next(); more && *more) { reader.before(0), reader.after(0) ... }
 //
-// An update has a row before and one after the change. With binlog_row_image MINIMAL or NOBLOB either may lack columns:
-// one that is absent after an update has not changed; one absent before it, or after an insert, is not to be known.
+// An update has a row before and one after the change. With binlog_row_image MINIMAL or NOBLOB
+// either may lack columns: one that is absent after an update has not changed; one absent before
+// it, or after an insert, is not to be known.
+//
+// A MariaDB table WITH SYSTEM VERSIONING logs its history as rows, too: a DELETE is an update, an
+// UPDATE also writes the old row anew. Nothing in the log tells them apart: whoever follows a table
+// must know that it is none.
 //
 // Called by: the follower, a reader per watched table. Threads: one.
-// Lifetimes: the reader needs the layout only in `make`, an event's bytes from `open` to the last use of a value;
-//   values are valid until `next`. Errors: for good, until the next `open`.
+// Lifetimes: the reader needs the layout only in `make`, an event's bytes from `open` to the last
+//   use of a value; values are valid until `next`.
+// Errors: for good, until the next `open`.
 // Limits: no memory is taken per row, nor per event while the bitmaps of columns stay the same.
 // Source: MySQL's "Rows_event" page; row images as recorded from MariaDB 10.11 and MySQL 9.7.
 #pragma once
@@ -28,7 +36,8 @@
 
 namespace cuckooguard::binlog {
 
-// A column whose values are wanted, and what the caller knows of it from elsewhere. The log's own word goes first.
+// A column whose values are wanted, and what the caller knows of it from elsewhere. The log's own
+// word goes first.
 struct ColumnChoice {
   std::uint32_t column = 0;
   std::optional<bool> is_unsigned = std::nullopt;  // of an integer
@@ -43,8 +52,8 @@ struct Value {
 
 class RowReader {
  public:
-  // Errors: `no_such_column` (also of a column that is chosen twice), `no_text_form`, `signedness_unknown`,
-  //   `charset_unknown`.
+  // Errors: `no_such_column` (also of a column that is chosen twice), `no_text_form`,
+  //   `signedness_unknown`, `charset_unknown`.
   static std::expected<RowReader, DecodeError> make(const TableLayout& layout,
                                                     std::span<const ColumnChoice> choices);
 
@@ -54,7 +63,8 @@ class RowReader {
   // False: there are no more rows.
   std::expected<bool, DecodeError> next();
 
-  // By place among the choices. A written row has no `before`, an erased one no `after`: all absent.
+  // By place among the choices. A written row has no `before`, an erased one no `after`: all
+  // absent.
   const Value& before(std::size_t choice) const { return before_.values[choice]; }
   const Value& after(std::size_t choice) const { return after_.values[choice]; }
 

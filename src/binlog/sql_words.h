@@ -1,9 +1,11 @@
-// Cuts the front of an SQL text into words, one at a time: comments and blanks go, quoted texts are words of their own.
+// Cuts the front of an SQL text into words, one at a time: comments and blanks go, quoted texts are
+// words of their own.
 //
 // Called by: judge_query. Threads: one. Lifetimes: words view the text.
 // Errors: an unclosed quote or comment ends the text, as `malformed`.
-// Source: MySQL's "Comments" and "String Literals" pages. Neither ANSI_QUOTES nor NO_BACKSLASH_ESCAPES is known here,
-//   so a quoted word's end is a guess; who goes on behind one must not trust what is there for more than doubt.
+// Source: MySQL's "Comments" and "String Literals" pages. Neither ANSI_QUOTES nor
+//   NO_BACKSLASH_ESCAPES is known here, so a quoted word's end is a guess; who goes on behind one
+//   must not trust what is there for more than doubt.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,8 @@ class SqlWords {
 
   Word next();
 
-  // Whether there was a version comment before the last word, perhaps with nothing in it but digits.
+  // Whether there was a version comment before the last word, perhaps with nothing in it but
+  // digits.
   bool saw_version_comment() const { return saw_version_comment_; }
 
  private:

@@ -1,18 +1,21 @@
-// The columns of a table as a TABLE_MAP announces them: what is needed to walk its rows, and what the server's
-// binlog_row_metadata lets it say beside.
+// The columns of a table as a TABLE_MAP announces them: what is needed to walk its rows, and what
+// the server's binlog_row_metadata lets it say beside.
 //
 //     NO_LOG (MariaDB's default)   types only: signedness, names and collations are unknown
 //     MINIMAL (MySQL's default)    and signedness, collations
 //     FULL                         and names, the primary key
 //
-// Called by: the follower, which keeps one per table id until the ids change. A map is sent before each statement's
-//   rows: `is_same` tells that nothing new has come, so that most need no parse. Threads: one.
+// Called by: the follower, which keeps one per table id until the ids change. A map is sent before
+// each statement's rows: `is_same` tells that nothing new has come, so that most need no parse.
+// Threads: one.
 // Lifetimes: the layout keeps a copy of the map; names and spans view it.
-// Errors: `truncated`; `malformed`, also for a column type that cannot be skipped; `old_temporal`: MariaDB's columns
-//   made with mysql56_temporal_format=OFF, or before 10.1, are wider with a fraction, and the map does not say if they
-//   have one: every value behind could be misread. ALTER TABLE ... FORCE converts them.
+// Errors: `truncated`; `malformed`, also for a column type that cannot be skipped; `old_temporal`:
+//   MariaDB's columns made with mysql56_temporal_format=OFF, or before 10.1, are wider with a
+//   fraction, and the map does not say if they have one: every value behind could be misread. ALTER
+//   TABLE ... FORCE converts them.
 // Limits: kColumnsMax columns (event_bodies.h).
-// Source: MySQL's "Table_map_event" page; differences of MariaDB's collations as recorded from 10.11.
+// Source: MySQL's "Table_map_event" page; differences of MariaDB's collations as recorded from
+//   10.11.
 #pragma once
 
 #include <cstdint>

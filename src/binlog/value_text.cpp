@@ -87,7 +87,8 @@ Text padded(const TextRule& rule, std::string_view value, char* scratch) {
   return std::string_view(scratch, rule.length);
 }
 
-// Reads the groups of a decimal's digits, most significant first, with the sign's disguise taken off.
+// Reads the groups of a decimal's digits, most significant first, with the sign's disguise taken
+// off.
 class DigitGroups {
  public:
   explicit DigitGroups(std::string_view value) {

@@ -1,14 +1,17 @@
-// Writes one stored value as the text that the server's text protocol gives for it: a row from the log and the same row
-// from a SELECT become the same identity, byte for byte.
+// Writes one stored value as the text that the server's text protocol gives for it: a row from the
+// log and the same row from a SELECT become the same identity, byte for byte.
 //
-// What is not here has no such text: TIMESTAMP depends on the session's time zone, ENUM is an index, FLOAT's digits are
-// the client library's, and so on (DESIGN.md, 8: such columns are refused at start-up).
-// The caller refuses what a table map does not tell: ZEROFILL, YEAR(2), MariaDB's UUID and INET types, which look like
-// BINARY here and are not, and a session with sql_mode PAD_CHAR_TO_FULL_LENGTH.
+// What is not here has no such text: TIMESTAMP depends on the session's time zone, ENUM is an
+// index, FLOAT's digits are the client library's, and so on (DESIGN.md, 8: such columns are refused
+// at start-up). The caller refuses what a table map does not tell: ZEROFILL, YEAR(2), MariaDB's
+// UUID and INET types, which look like BINARY here and are not, and a session with sql_mode
+// PAD_CHAR_TO_FULL_LENGTH.
 //
-// Called by: RowReader. Threads: any. Lifetimes: the text views the value or the scratch bytes given.
+// Called by: RowReader. Threads: any. Lifetimes: the text views the value or the scratch bytes
+// given.
 // Errors: `malformed`.
-// Source: MySQL's "Data Type Storage Requirements"; checked against SELECT in tests/binlog/recorded.
+// Source: MySQL's "Data Type Storage Requirements"; checked against SELECT in
+//   tests/binlog/recorded.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// Integers of variable length as MySQL 8.3+ serializes them: as many low one bits in the first byte as bytes follow it.
+// Integers of variable length as MySQL 8.3+ serializes them: as many low one bits in the first byte
+// as bytes follow it.
 //
-//     xxxxxxx0 | xxxxxx01 xxxxxxxx | ... | 11111111 and 8 bytes          (little-endian, above the marking bits)
+//     xxxxxxx0 | xxxxxx01 xxxxxxxx | ... | 11111111 and 8 bytes     (the value above the marks)
 //
 // Called by: the readers of tagged GTIDs and of their sets. Threads: any. Errors: the cursor's.
 // Source: MySQL's mysql::serialization; seen in recordings of 9.7.
@@ -24,7 +25,8 @@ inline std::uint64_t read_varlen(ByteCursor& cursor) {
   return (std::uint64_t{first} >> (following + 1)) | (rest << (7 - following));
 }
 
-// The sign is the lowest bit, and the rest is inverted under it. Negative numbers come out as huge ones.
+// The sign is the lowest bit, and the rest is inverted under it. Negative numbers come out as huge
+// ones.
 inline std::uint64_t read_signed_varlen(ByteCursor& cursor) {
   const std::uint64_t value = read_varlen(cursor);
   return (value >> 1) ^ (0 - (value & 1));

@@ -1,10 +1,13 @@
-// MariaDB's compressed block (log_bin_compress): what a compressed QUERY or row event has in place of its text or rows.
+// MariaDB's compressed block (log_bin_compress): what a compressed QUERY or row event has in place
+// of its text or rows.
 //
 //     1000 0www | uncompressed length, www bytes (1..4), big-endian | zlib stream to the end
 //
 // Called by: EventDecoder. Threads: any. Errors: `malformed`, `too_large`, `decompression_failed`.
-// Limits: the caller's; and no buffer is made larger than what the stream's length could possibly become.
-// Source: MariaDB's "Compressing Events to Reduce Size of the Binary Log" page; seen in recordings of 10.11.
+// Limits: the caller's; and no buffer is made larger than what the stream's length could possibly
+//   become.
+// Source: MariaDB's "Compressing Events to Reduce Size of the Binary Log" page; seen in recordings
+//   of 10.11.
 #pragma once
 
 #include <cstddef>

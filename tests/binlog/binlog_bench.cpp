@@ -1,6 +1,8 @@
-// How fast rows are read, events decoded and checked: `build/release/tests/binlog/binlog_bench`. Ratios within one run.
+// How fast rows are read, events decoded and checked: `build/release/tests/binlog/binlog_bench`.
+// Ratios within one run.
 //
-//   bulk      8 KiB row events of a BIGINT key and a VARCHAR(32), the key as text; with and without checksums
+//   bulk      8 KiB row events of a BIGINT key and a VARCHAR(32), the key as text; with and without
+//   checksums
 //   single    transactions of one row: GTID, table map, rows, commit
 
 #include <chrono>

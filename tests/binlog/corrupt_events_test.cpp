@@ -71,7 +71,8 @@ TEST_P(CorruptEvents, are_not_those_whose_file_is_in_use) {
   EXPECT_FALSE(decoder_.decode(open));
 }
 
-// Without checksums anything goes: what comes out is not said, only that nothing is read that is not there.
+// Without checksums anything goes: what comes out is not said, only that nothing is read that is
+// not there.
 TEST_P(CorruptEvents, without_checksums_are_read_within_their_bytes) {
   for (std::size_t turned = 0; turned < 2; ++turned) {
     Drain drain;

@@ -1,4 +1,5 @@
-// Takes everything out of events that may be anything: every layout, every row, every text, every inner event.
+// Takes everything out of events that may be anything: every layout, every row, every text, every
+// inner event.
 #pragma once
 
 #include <cstdint>

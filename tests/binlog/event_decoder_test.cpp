@@ -101,7 +101,7 @@ TEST(EventDecoder, checks_the_format_description_itself_even_if_nothing_else_has
 }
 
 TEST(EventDecoder, refuses_formats_with_other_layouts) {
-  for (const std::size_t type : {2, 4, 19, 23, 30, 31, 32}) {
+  for (const std::size_t type : {2UL, 4UL, 19UL, 23UL, 30UL, 31UL, 32UL}) {
     std::string lengths = post_header_lengths(Brand::mysql);
     lengths[type - 1] = 6;
     EventDecoder decoder;

@@ -1,8 +1,9 @@
-// Makes seeds for binlog_events_fuzz of the recordings: `binlog_fuzz_seeds DIRECTORY`; those that add coverage are kept by
-// `binlog_events_fuzz -merge=1 tests/fuzz/seeds/binlog_events_fuzz DIRECTORY`.
+// Makes seeds for binlog_events_fuzz of the recordings: `binlog_fuzz_seeds DIRECTORY`; those that
+// add coverage are kept by `binlog_events_fuzz -merge=1 tests/fuzz/seeds/binlog_events_fuzz
+// DIRECTORY`.
 //
-// A seed is a transaction without checksums behind the byte that says whose it is; of those with the same types of
-// events and columns in a row only the first, and none that is large.
+// A seed is a transaction without checksums behind the byte that says whose it is; of those with
+// the same types of events and columns in a row only the first, and none that is large.
 
 #include <cstdio>
 #include <fstream>

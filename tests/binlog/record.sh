@@ -1,9 +1,10 @@
 #!/bin/sh
 # Makes recorded/: binary logs of a real server, and beside each what SELECT says of its tables in the end.
 #
-#   record.sh mariadb [ROOT]     with the mariadbd of ROOT, a chroot directory; of this machine if left out
-#   record.sh mysql [ROOT]
+#   record.sh mariadb [ROOT [DIRECTORY]]
+#   record.sh mysql [ROOT [DIRECTORY]]
 #
+# With the server of ROOT, a chroot directory ("": of this machine), into DIRECTORY (recorded/).
 # Run it as root: the server gives its rights away (--user). NAME.binlog is a binary log file as it stood on disk;
 # NAME.tables has for each table its name, a line of facts (per column: its place from 0, then i: signed, u: unsigned,
 # c: CHAR, b: BINARY, -: neither), the rows in the bytes of the text protocol (mysql --raw), and an empty line.
@@ -11,6 +12,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 server=$1
 root=${2:-}
+out=${3:-$here/recorded}
 inside=${root:+chroot $root}
 home=$(mktemp -d "$root/tmp/record-XXXXXX")  # seen from outside; inside it is $data
 data=${home#"$root"}
@@ -56,15 +58,15 @@ record() {
     sed "s/@LABELS@/$labels/; s/@MEMBERS@/$members/" "$here/recording/$file.sql" | client recorded
   done
   client -e 'FLUSH BINARY LOGS'
-  rm -f "$here/recorded/$name".*
-  cp "$home/db/$log" "$here/recorded/$name.binlog"
-  chmod 644 "$here/recorded/$name.binlog"
+  rm -f "$out/$name".*
+  cp "$home/db/$log" "$out/$name.binlog"
+  chmod 644 "$out/$name.binlog"
   tables=$(client -N -B -e "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'recorded' AND TABLE_TYPE = 'BASE TABLE'")
   for table in $tables; do
     printf 'table %s\n' "$table"
     select_text "$table"
     echo
-  done >"$here/recorded/$name.tables"
+  done >"$out/$name.tables"
 }
 
 # The columns that have a text form, their facts and their rows.
@@ -92,7 +94,7 @@ case $server in
     record statements "$full" statements mixed_engines
     record compressed "$full SET GLOBAL log_bin_compress = ON, GLOBAL log_bin_compress_min_len = 10;" types wide images
     record unchecked "$full SET GLOBAL log_bin_compress = OFF, GLOBAL binlog_checksum = NONE;" images
-    client -N -B --raw -e 'SELECT @@global.gtid_binlog_pos' >"$here/recorded/mariadb_gtid_binlog_pos.txt"
+    client -N -B --raw -e 'SELECT @@global.gtid_binlog_pos' >"$out/mariadb_gtid_binlog_pos.txt"
     ;;
   mysql)
     full='SET GLOBAL binlog_row_metadata = FULL;'
@@ -103,7 +105,7 @@ case $server in
     record gtids "$full" mysql_gtids
     record compressed "$full SET GLOBAL binlog_transaction_compression = ON;" types wide mysql images
     record unchecked "$full SET GLOBAL binlog_checksum = NONE;" images
-    client -N -B --raw -e 'SELECT @@global.gtid_executed' >"$here/recorded/mysql_gtid_executed.txt"
+    client -N -B --raw -e 'SELECT @@global.gtid_executed' >"$out/mysql_gtid_executed.txt"
     ;;
 esac
-client -N -B -e 'SELECT VERSION()' >"$here/recorded/$server.version"
+client -N -B -e 'SELECT VERSION()' >"$out/$server.version"

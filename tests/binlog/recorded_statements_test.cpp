@@ -94,7 +94,8 @@ TEST(RecordedStatements, of_mariadb_are_told_apart) {
           "create",
           "gtid standalone ddl",
           "create",
-          // What a table without transactions has taken stays, and the rest is logged to be taken back.
+          // What a table without transactions has taken stays, and the rest is logged to be taken
+          // back.
           "gtid",
           "map myisam",
           "write",
@@ -187,7 +188,8 @@ TEST(RecordedStatements, say_that_a_json_value_was_updated_in_part) {
   EXPECT_THAT(transcript(recorded_events("mysql_gtids")), ::testing::Contains("partial"));
 }
 
-// The set at the file's beginning and the transactions in it are what the server says it has executed.
+// The set at the file's beginning and the transactions in it are what the server says it has
+// executed.
 TEST(RecordedStatements, add_up_to_what_mysql_has_executed) {
   EventDecoder decoder;
   MySqlGtidSet set;

@@ -1,4 +1,5 @@
-// A binary log of a real server and what SELECT said of its tables in the end (record.sh made both).
+// A binary log of a real server and what SELECT said of its tables in the end (record.sh made
+// both).
 #pragma once
 
 #include <cstdint>

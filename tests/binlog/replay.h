@@ -1,4 +1,5 @@
-// A follower in small: applies the rows of events to tables in memory, by the text of the first chosen column.
+// A follower in small: applies the rows of events to tables in memory, by the text of the first
+// chosen column.
 #pragma once
 
 #include <map>

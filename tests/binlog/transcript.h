@@ -1,4 +1,5 @@
-// What the events of a recording say, a line for each, for tests to look at: positions and times left out.
+// What the events of a recording say, a line for each, for tests to look at: positions and times
+// left out.
 #pragma once
 
 #include <string>

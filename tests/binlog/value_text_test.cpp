@@ -26,7 +26,7 @@ std::expected<std::string, DecodeError> text_of(const TextRule& rule, const std:
 TEST(ValueText, writes_integers_of_every_width) {
   const TextRule with_sign{.form = TextForm::signed_int};
   const TextRule without{.form = TextForm::unsigned_int};
-  for (std::size_t bytes : {1, 2, 3, 4, 8}) {
+  for (const std::size_t bytes : {1UL, 2UL, 3UL, 4UL, 8UL}) {
     const std::string all_bits(bytes, '\xff');
     const std::uint64_t most =
         bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;

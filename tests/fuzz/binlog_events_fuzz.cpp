@@ -1,7 +1,9 @@
-// Any bytes as a binary log without checksums: whole events in sequence, table maps remembered, every text asked for.
+// Any bytes as a binary log without checksums: whole events in sequence, table maps remembered,
+// every text asked for.
 //
-// The first byte says if the log is MariaDB's; the rest is events behind a good format description. A flipped bit must
-// not be stopped by a checksum, and a changed length must not lose the rest: each event's length is set to what is there.
+// The first byte says if the log is MariaDB's; the rest is events behind a good format description.
+// A flipped bit must not be stopped by a checksum, and a changed length must not lose the rest:
+// each event's length is set to what is there.
 
 #include <cstdint>
 #include <string>
