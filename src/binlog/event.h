@@ -5,10 +5,9 @@
 // Lifetimes: views point into the event's bytes, or, decompressed, into the decoder: valid until
 //   its next event.
 // Source: MySQL's "Binlog Event" pages and MariaDB's "Replication Protocol" pages; corners as
-//   recorded from MariaDB 10.11 and MySQL 9.7 (tests/binlog/recorded).
+//   recorded from MariaDB 10.11 and 11.8, and MySQL 9.7 (tests/binlog/recorded).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>

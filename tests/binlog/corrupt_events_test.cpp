@@ -97,6 +97,7 @@ TEST_P(CorruptEvents, without_checksums_are_read_within_their_bytes) {
 INSTANTIATE_TEST_SUITE_P(All,
                          CorruptEvents,
                          ::testing::Values("mariadb_types_full",
+                                           "mariadb_11_types_full",
                                            "mariadb_images",
                                            "mariadb_statements",
                                            "mariadb_compressed",

@@ -21,13 +21,15 @@ chmod 755 "$home"
 client() { $inside "$server" --no-defaults --protocol=socket -S "$data/socket" -u root --default-character-set=utf8mb4 --binary-mode "$@"; }
 case $server in
   mariadb)
-    $inside mariadb-install-db --no-defaults --user=nobody --datadir="$data/db" --skip-test-db --auth-root-authentication-method=normal >"$home/install.log" 2>&1
+    $inside mariadb-install-db --no-defaults --user=nobody --datadir="$data/db" --force --skip-test-db \
+      --auth-root-authentication-method=normal >"$home/install.log" 2>&1 || { cat "$home/install.log" >&2; exit 1; }
     admin=mariadb-admin
     daemon="mariadbd --binlog-format=ROW --gtid-strict-mode=1 --gtid-domain-id=3"
     ;;
   mysql)
     mkdir "$home/db" && chown nobody "$home/db"
-    $inside mysqld --no-defaults --initialize-insecure --user=nobody --datadir="$data/db" >"$home/install.log" 2>&1
+    $inside mysqld --no-defaults --initialize-insecure --user=nobody --datadir="$data/db" >"$home/install.log" 2>&1 ||
+      { cat "$home/install.log" >&2; exit 1; }
     admin=mysqladmin
     daemon="mysqld --mysqlx=OFF --secure-file-priv= --gtid-mode=ON --enforce-gtid-consistency=ON"
     ;;

@@ -14,9 +14,11 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-TEST(RecordedStatements, of_mariadb_are_told_apart) {
+class MariaDbStatements : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(MariaDbStatements, are_told_apart) {
   EXPECT_THAT(
-      transcript(recorded_events("mariadb_statements")),
+      transcript(recorded_events(GetParam())),
       ::testing::ElementsAreArray(Lines{
           "format",
           "previous",
@@ -114,6 +116,11 @@ TEST(RecordedStatements, of_mariadb_are_told_apart) {
           "commit",
           "rotate 4"}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Recorded,
+                         MariaDbStatements,
+                         ::testing::Values("mariadb_statements", "mariadb_11_statements"),
+                         [](const auto& instance) { return instance.param; });
 
 TEST(RecordedStatements, of_mysql_are_told_apart) {
   Lines lines = transcript(recorded_events("mysql_statements"));
