@@ -1,9 +1,8 @@
-// The events of a binary log as values. What the follower has no use for is `Ignorable`, what
-// nobody may skip `Unknown`.
+// The events of a binary log as values. What is of no use is `Ignorable`, what nobody may skip
+// `Unknown`.
 //
 // Called by: EventDecoder makes them, the follower visits them. Threads: any.
-// Lifetimes: views point into the event's bytes, or, decompressed, into the decoder: valid until
-//   its next event.
+// Lifetimes: views into the event's bytes, or, decompressed, into the decoder, to its next event.
 // Source: MySQL's "Binlog Event" pages and MariaDB's "Replication Protocol" pages; corners as
 //   recorded from MariaDB 10.11 and 11.8, and MySQL 9.7 (tests/binlog/recorded).
 #pragma once
@@ -88,9 +87,9 @@ struct Query {
   std::uint16_t error_code = 0;
 };
 
-// Commits the transaction.
+// Commits the transaction; the number is the storage engine's, no XA name.
 struct Commit {
-  std::uint64_t xid = 0;  // the storage engine's number, no XA name
+  std::uint64_t xid = 0;
 };
 
 // Ends the transaction's group; its verdict is a later QUERY, or, in one phase, this is its commit.

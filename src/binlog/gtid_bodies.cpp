@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "binlog/byte_cursor.h"
 #include "binlog/event_bodies.h"
@@ -24,6 +23,28 @@ enum class TaggedField : std::uint8_t { flags = 0, uuid = 1, number = 2, tag = 3
 
 bool is_number(std::uint64_t number) {
   return number >= 1 && number <= MySqlGtid::kNumberMax;
+}
+
+// False: its value is none that a server writes.
+bool read_tagged_field(TaggedField field, ByteCursor& cursor, MySqlGtid& gtid) {
+  switch (field) {
+    case TaggedField::flags:
+      cursor.skip(1);
+      return true;
+    case TaggedField::uuid:
+      for (std::uint8_t& byte : gtid.source.uuid) {
+        byte = static_cast<std::uint8_t>(read_varlen(cursor));
+      }
+      return true;
+    case TaggedField::number:
+      gtid.number = read_signed_varlen(cursor);
+      return true;
+    case TaggedField::tag: {
+      const std::uint64_t tag_bytes = read_varlen(cursor);
+      return gtid.source.set_tag(cursor.bytes(tag_bytes));
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -91,29 +112,11 @@ BodyResult read_mysql_gtid_tagged(std::string_view body) {
     return std::unexpected(DecodeError::malformed);
   }
   MySqlTransaction transaction;
-  MySqlGtidSource& source = transaction.gtid.source;
   for (const TaggedField field :
        {TaggedField::flags, TaggedField::uuid, TaggedField::number, TaggedField::tag}) {
-    if (read_varlen(cursor) != static_cast<std::uint64_t>(field)) {
+    const bool is_next = read_varlen(cursor) == static_cast<std::uint64_t>(field);
+    if (!is_next || !read_tagged_field(field, cursor, transaction.gtid)) {
       return std::unexpected(cursor.ok() ? DecodeError::malformed : DecodeError::truncated);
-    }
-    switch (field) {
-      case TaggedField::flags:
-        cursor.skip(1);
-        break;
-      case TaggedField::uuid:
-        for (std::uint8_t& byte : source.uuid) {
-          byte = static_cast<std::uint8_t>(read_varlen(cursor));
-        }
-        break;
-      case TaggedField::number:
-        transaction.gtid.number = read_signed_varlen(cursor);
-        break;
-      case TaggedField::tag:
-        if (!source.set_tag(cursor.bytes(read_varlen(cursor)))) {
-          return std::unexpected(cursor.ok() ? DecodeError::malformed : DecodeError::truncated);
-        }
-        break;
     }
   }
   if (!cursor.ok()) {

@@ -12,8 +12,7 @@ namespace {
 // A number and the separator behind it; with '\0' it must be the last thing there is.
 template <typename T>
 bool take_number(std::string_view& text, char separator, T& value) {
-  const char* const end = text.data() + text.size();
-  const auto [behind, error] = std::from_chars(text.data(), end, value);
+  const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) {
     return false;
   }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "binlog/byte_cursor.h"
 #include "binlog/mysql_gtid_set.h"

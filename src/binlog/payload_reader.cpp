@@ -100,7 +100,7 @@ std::expected<bool, DecodeError> PayloadReader::decompress_some() {
   const std::size_t before = end_;
   if (payload_.compression == TransactionPayload::Compression::none) {
     const std::size_t count = std::min(input.size(), buffer_.size() - end_);
-    std::copy_n(input.data(), count, buffer_.data() + end_);
+    std::ranges::copy(input.substr(0, count), buffer_.data() + end_);
     consumed_ += count;
     end_ += count;
   } else {

@@ -73,7 +73,8 @@ std::optional<Xid> take_xid(SqlWords& words) {
   const Word number = words.next();
   std::uint32_t format = 0;
   const char* const end = number.text.data() + number.text.size();
-  const auto [behind, error] = std::from_chars(number.text.data(), end, format);
+  const auto [behind, error] =
+      std::from_chars(number.text.data(), number.text.data() + number.text.size(), format);
   if (number.text.empty() || error != std::errc() || behind != end) {
     return std::nullopt;
   }

@@ -91,8 +91,8 @@ Text padded(const TextRule& rule, std::string_view value, char* scratch) {
 // off.
 class DigitGroups {
  public:
-  explicit DigitGroups(std::string_view value) {
-    is_negative_ = (static_cast<unsigned char>(value.front()) & 0x80U) == 0;
+  explicit DigitGroups(std::string_view value)
+      : is_negative_((static_cast<unsigned char>(value.front()) & 0x80U) == 0) {
     const unsigned inversion = is_negative_ ? 0xffU : 0;
     for (std::size_t i = 0; i < value.size(); ++i) {
       bytes_[i] = static_cast<std::uint8_t>(static_cast<unsigned char>(value[i]) ^ inversion);
@@ -119,7 +119,7 @@ class DigitGroups {
  private:
   std::array<std::uint8_t, kDecimalBytesMax> bytes_{};
   std::size_t at_ = 0;
-  bool is_negative_ = false;
+  bool is_negative_;
   bool ok_ = true;
 };
 
