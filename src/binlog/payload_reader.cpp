@@ -42,7 +42,7 @@ std::unexpected<DecodeError> PayloadReader::refuse(DecodeError error) {
   return std::unexpected(error);
 }
 
-std::expected<std::optional<std::string_view>, DecodeError> PayloadReader::next() {
+std::expected<std::string_view, DecodeError> PayloadReader::next() {
   if (error_) {
     return std::unexpected(*error_);
   }
@@ -54,7 +54,7 @@ std::expected<std::optional<std::string_view>, DecodeError> PayloadReader::next(
     if (begin_ != end_ || delivered_ != payload_.uncompressed_bytes) {
       return refuse(DecodeError::truncated);
     }
-    return std::nullopt;
+    return std::string_view{};
   }
   const auto header = read_event_header({buffer_.data() + begin_, end_ - begin_});
   if (!header) {

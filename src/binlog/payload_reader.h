@@ -4,7 +4,9 @@
 // largest event.
 //
 //     reader.open(payload);
-//     while (auto bytes = reader.next(); bytes && *bytes) { decoder.decode_payload_event(**bytes) }
+//     while (auto bytes = reader.next(); bytes && !bytes->empty()) {
+//       decoder.decode_payload_event(*bytes) ...
+//     }
 //
 // Called by: the follower. Threads: one. Lifetimes: an event's bytes are valid until the next call;
 // the payload must live until the last one. Errors: for good, until the next `open`.
@@ -38,8 +40,8 @@ class PayloadReader {
 
   void open(const TransactionPayload& payload);
 
-  // Nothing: all have been read, and they were as many bytes as announced.
-  std::expected<std::optional<std::string_view>, DecodeError> next();
+  // No bytes: all have been read, and they were as many as announced.
+  std::expected<std::string_view, DecodeError> next();
 
  private:
   struct Release {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,30 @@ struct Totals {
   std::uint64_t sum = 0;
 };
 
+// A table, once its map has come.
+struct Table {
+  explicit Table(const TableMap& map) : layout(TableLayout::parse(map, true).value()) {}
+
+  TableLayout layout;
+  RowReader reader = RowReader::make(layout, {&key, 1}).value();
+
+  static constexpr ColumnChoice key{.column = 0};
+};
+
+void read_rows(RowReader& reader, const Rows& rows, Totals& totals) {
+  if (!reader.open(rows)) {
+    std::abort();
+  }
+  for (auto more = reader.next(); more && *more; more = reader.next()) {
+    ++totals.rows;
+    const std::string_view text = reader.after(0).text;
+    totals.sum += text.size() + static_cast<unsigned char>(text.back());
+  }
+}
+
 Totals follow(const std::vector<std::string>& events, const std::string& format) {
   EventDecoder decoder;
-  std::optional<TableLayout> layout;
-  std::optional<RowReader> reader;
+  std::unique_ptr<Table> table;
   Totals totals;
   if (!decoder.decode(format)) {
     std::abort();
@@ -69,20 +90,11 @@ Totals follow(const std::vector<std::string>& events, const std::string& format)
     ++totals.events;
     totals.bytes += bytes.size();
     if (const auto* map = std::get_if<TableMap>(&event->body)) {
-      if (!layout || !layout->is_same(*map)) {
-        layout.emplace(TableLayout::parse(*map, decoder.is_mariadb()).value());
-        const ColumnChoice key{.column = 0};
-        reader.emplace(RowReader::make(*layout, {&key, 1}).value());
+      if (table == nullptr || !table->layout.is_same(*map)) {
+        table = std::make_unique<Table>(*map);
       }
     } else if (const auto* rows = std::get_if<Rows>(&event->body)) {
-      if (!reader->open(*rows)) {
-        std::abort();
-      }
-      for (auto more = reader->next(); more && *more; more = reader->next()) {
-        ++totals.rows;
-        const std::string_view text = reader->after(0).text;
-        totals.sum += text.size() + static_cast<unsigned char>(text.back());
-      }
+      read_rows(table->reader, *rows, totals);
     }
   }
   return totals;

@@ -94,10 +94,10 @@ class Drain {
   void unpack(const TransactionPayload& payload) {
     payload_reader_.open(payload);
     std::size_t bytes = 0;
-    for (auto inner = payload_reader_.next(); inner && *inner && bytes < kBytesMax;
+    for (auto inner = payload_reader_.next(); inner && !inner->empty() && bytes < kBytesMax;
          inner = payload_reader_.next()) {
-      bytes += (**inner).size();
-      take(decoder_.decode_payload_event(**inner));
+      bytes += inner->size();
+      take(decoder_.decode_payload_event(*inner));
     }
   }
 

@@ -38,10 +38,10 @@ Outcome read_all(PayloadReader& reader, const TransactionPayload& payload) {
       EXPECT_EQ(reader.next().error(), event.error()) << "for good";
       return outcome;
     }
-    if (!*event) {
+    if (event->empty()) {
       return outcome;
     }
-    outcome.events.emplace_back(**event);
+    outcome.events.emplace_back(*event);
   }
 }
 

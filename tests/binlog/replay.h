@@ -62,10 +62,10 @@ class Replay {
     payload_reader_.open(payload);
     for (auto inner = payload_reader_.next();; inner = payload_reader_.next()) {
       ASSERT_TRUE(inner) << describe(inner.error());
-      if (!*inner) {
+      if (inner->empty()) {
         return;
       }
-      visit(**inner, decoder_.decode_payload_event(**inner));
+      visit(*inner, decoder_.decode_payload_event(*inner));
     }
   }
 
