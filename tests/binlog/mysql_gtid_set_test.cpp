@@ -155,8 +155,8 @@ TEST(MySqlGtidSet, refuses_intervals_beyond_its_limit_and_stays_as_it_was) {
 
 // Against a plain set of numbers.
 TEST(MySqlGtidSet, has_exactly_the_numbers_that_were_added) {
-  const char* const given = std::getenv(
-      "CUCKOOGUARD_SEED");  // NOLINT(concurrency-mt-unsafe): one thread  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  const char* const given = std::getenv("CUCKOOGUARD_SEED");
   const std::uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device{}();
   SCOPED_TRACE("CUCKOOGUARD_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
