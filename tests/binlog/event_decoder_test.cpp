@@ -57,7 +57,7 @@ std::string deflated(const std::string& text) {
   return out.substr(0, size);
 }
 
-const std::string query_head = zeros(8) + "\x04"s + zeros(2) + "\x02\x00"s + "st" + "shop\0"s;
+const std::string kQueryHead = zeros(8) + "\x04"s + zeros(2) + "\x02\x00"s + "st" + "shop\0"s;
 
 TEST(EventDecoder, refuses_events_before_the_format_description) {
   EventDecoder decoder;
@@ -134,10 +134,10 @@ TEST(EventDecoder, does_not_take_one_servers_types_for_the_others) {
 }
 
 TEST(EventDecoder, reads_a_query_behind_its_status_variables) {
-  const auto query = decoded<Query>(Brand::mysql, EventType::query, query_head + "DROP TABLE x");
+  const auto query = decoded<Query>(Brand::mysql, EventType::query, kQueryHead + "DROP TABLE x");
   EXPECT_EQ(query.schema, "shop");
   EXPECT_EQ(query.text, "DROP TABLE x");
-  EXPECT_EQ(error_of(Brand::mysql, EventType::query, query_head.substr(0, 14)),
+  EXPECT_EQ(error_of(Brand::mysql, EventType::query, kQueryHead.substr(0, 14)),
             DecodeError::truncated);
   EXPECT_EQ(error_of(Brand::mysql, EventType::query, zeros(8) + "\x01"s + zeros(4) + "sX"),
             DecodeError::malformed);
@@ -231,7 +231,7 @@ TEST(EventDecoder, refuses_a_mysql_gtid_with_a_number_that_none_has) {
 TEST(EventDecoder, inflates_a_compressed_query_of_mariadb_within_the_limit) {
   const std::string text(1000, 'q');
   const std::string event = make_event(EventType::mariadb_query_compressed,
-                                       query_head + "\x82\x03\xe8"s + deflated(text));
+                                       kQueryHead + "\x82\x03\xe8"s + deflated(text));
   EventDecoder decoder = decoder_of(Brand::mariadb);
   EXPECT_EQ(decoded<Query>(decoder, event).text, text);
   EventDecoder small({.decompressed_bytes_max = 999});
@@ -242,7 +242,7 @@ TEST(EventDecoder, inflates_a_compressed_query_of_mariadb_within_the_limit) {
 TEST(EventDecoder, refuses_compressed_events_that_do_not_become_what_they_announce) {
   const std::string stream = deflated(std::string(1000, 'q'));
   const auto error = [](const std::string& block) {
-    return error_of(Brand::mariadb, EventType::mariadb_query_compressed, query_head + block);
+    return error_of(Brand::mariadb, EventType::mariadb_query_compressed, kQueryHead + block);
   };
   EXPECT_EQ(error("\x82\x03\xe7"s + stream), DecodeError::decompression_failed);
   EXPECT_EQ(error("\x82\x03\xe9"s + stream), DecodeError::decompression_failed);

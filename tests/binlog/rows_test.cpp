@@ -69,16 +69,16 @@ Rows written(const std::string& images, const char* columns = "\x0f") {
   return {.kind = RowsKind::write, .column_count = 4, .after_columns = columns, .images = images};
 }
 
-const std::string first_row = "\0"s + "\xff\xff\xff\xff"s + "\3abc"s + "\xff"s + "\2\0zz"s;
-const std::string second_row = "\x0a"s + "\7\0\0\0"s + "\7"s;  // the VARCHAR and the BLOB are NULL
+const std::string kFirstRow = "\0"s + "\xff\xff\xff\xff"s + "\3abc"s + "\xff"s + "\2\0zz"s;
+const std::string kSecondRow = "\x0a"s + "\7\0\0\0"s + "\7"s;  // the VARCHAR and the BLOB are NULL
 
 TEST(RowReader, reads_written_rows_one_after_the_other) {
-  EXPECT_THAT(read_all(written(first_row + second_row)),
+  EXPECT_THAT(read_all(written(kFirstRow + kSecondRow)),
               ElementsAre("-,-,->-1,abc,255", "-,-,->7,NULL,7"));
 }
 
 TEST(RowReader, reads_what_was_erased_as_before) {
-  const std::string images = first_row + second_row;
+  const std::string images = kFirstRow + kSecondRow;
   const Rows rows{
       .kind = RowsKind::erase, .column_count = 4, .before_columns = "\x0f", .images = images};
   EXPECT_THAT(read_all(rows), ElementsAre("-1,abc,255>-,-,-", "7,NULL,7>-,-,-"));
@@ -102,23 +102,23 @@ TEST(RowReader, counts_nulls_among_the_columns_that_are_there) {
 
 TEST(RowReader, forgets_the_columns_of_the_event_before) {
   RowReader reader = RowReader::make(four_columns(), first_three()).value();
-  EXPECT_THAT(read_all(reader, written(first_row), 3), ElementsAre("-,-,->-1,abc,255"));
+  EXPECT_THAT(read_all(reader, written(kFirstRow), 3), ElementsAre("-,-,->-1,abc,255"));
   EXPECT_THAT(read_all(reader, written("\0\1\0\0\0"s, "\x01"), 3), ElementsAre("-,-,->1,-,-"));
-  EXPECT_THAT(read_all(reader, written(first_row), 3), ElementsAre("-,-,->-1,abc,255"));
+  EXPECT_THAT(read_all(reader, written(kFirstRow), 3), ElementsAre("-,-,->-1,abc,255"));
 }
 
 TEST(RowReader, refuses_rows_that_are_cut) {
-  for (std::size_t size = 1; size < first_row.size(); ++size) {
-    EXPECT_THAT(read_all(written(first_row.substr(0, size))),
+  for (std::size_t size = 1; size < kFirstRow.size(); ++size) {
+    EXPECT_THAT(read_all(written(kFirstRow.substr(0, size))),
                 ElementsAre(describe(DecodeError::truncated)))
         << size;
   }
-  EXPECT_THAT(read_all(written(first_row + "\0"s)),
+  EXPECT_THAT(read_all(written(kFirstRow + "\0"s)),
               ElementsAre("-,-,->-1,abc,255", describe(DecodeError::truncated)));
 }
 
 TEST(RowReader, refuses_rows_of_a_table_with_another_number_of_columns) {
-  Rows rows = written(first_row);
+  Rows rows = written(kFirstRow);
   rows.column_count = 3;
   EXPECT_THAT(read_all(rows), ElementsAre(describe(DecodeError::unknown_table)));
 }
@@ -128,7 +128,7 @@ TEST(RowReader, takes_the_event_that_only_ends_a_statement_for_no_rows) {
 }
 
 TEST(RowReader, does_not_go_round_in_rows_of_no_columns) {
-  EXPECT_THAT(read_all(written(first_row, "\0")), ElementsAre(describe(DecodeError::malformed)));
+  EXPECT_THAT(read_all(written(kFirstRow, "\0")), ElementsAre(describe(DecodeError::malformed)));
 }
 
 TEST(RowReader, refuses_choices_that_it_cannot_serve) {
@@ -173,7 +173,7 @@ TEST(RowReader, asks_whether_it_is_char_or_binary_if_the_log_does_not_say) {
 
 TEST(RowReader, keeps_its_texts_when_it_is_moved) {
   RowReader reader = RowReader::make(four_columns(), first_three()).value();
-  const Rows rows = written(first_row);
+  const Rows rows = written(kFirstRow);
   ASSERT_TRUE(reader.open(rows));
   ASSERT_TRUE(reader.next().value());
   const RowReader moved = std::move(reader);

@@ -38,9 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) {
     return 0;
   }
-  static const std::string formats[] = {format_description(false), format_description(true)};
+  static const std::string kFormats[] = {format_description(false), format_description(true)};
   Drain drain;
-  drain.feed(formats[data[0] % 2]);
+  drain.feed(kFormats[data[0] % 2]);
   if (drain.events() != 1) {
     __builtin_trap();
   }
