@@ -49,8 +49,7 @@ struct MySqlTransaction {
   bool is_anonymous = false;
 };
 
-// What the file's predecessors hold: for MySQL as `MySqlGtidSet::decode` takes it, for MariaDB as
-// `MariaDbPosition::decode` does.
+// What the file's predecessors hold, for MySqlGtidSet::decode or MariaDbPosition::decode.
 struct PreviousGtids {
   std::string_view set;
 };

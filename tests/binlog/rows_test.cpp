@@ -171,6 +171,18 @@ TEST(RowReader, asks_whether_it_is_char_or_binary_if_the_log_does_not_say) {
               ElementsAre("->a\0\0\0"s, describe(DecodeError::malformed)));
 }
 
+TEST(RowReader, takes_no_new_memory_for_a_row) {
+  RowReader reader = RowReader::make(four_columns(), first_three()).value();
+  const std::string images = kFirstRow + kFirstRow;
+  ASSERT_TRUE(reader.open(written(images)));
+  ASSERT_TRUE(reader.next().value());
+  const char* const number = reader.after(0).text.data();
+  EXPECT_EQ(reader.after(1).text.data(), images.data() + images.find("abc"));
+  ASSERT_TRUE(reader.next().value());
+  EXPECT_EQ(reader.after(0).text.data(), number);
+  EXPECT_EQ(reader.after(1).text.data(), images.data() + images.rfind("abc"));
+}
+
 TEST(RowReader, keeps_its_texts_when_it_is_moved) {
   RowReader reader = RowReader::make(four_columns(), first_three()).value();
   const Rows rows = written(kFirstRow);
