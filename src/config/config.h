@@ -65,6 +65,25 @@ struct SqliteSource {
   bool operator==(const SqliteSource&) const = default;
 };
 
+enum class Tls : std::uint8_t {
+  off,
+  required,  // encrypted, whoever the server is
+  verified,  // and the server's certificate is good for its host
+};
+
+struct MysqlSource {
+  std::vector<Address> addresses;  // tried in this order
+  std::string user;
+  std::string password;
+  std::string password_file;  // read again at every connect
+  std::string database;
+  Tls tls = Tls::off;
+  std::string ca_file;                     // empty: the system's
+  std::optional<std::uint32_t> server_id;  // nullopt: random
+
+  bool operator==(const MysqlSource&) const = default;
+};
+
 enum class FileFormat : std::uint8_t { lines, csv };
 
 struct FileSource {
@@ -76,7 +95,7 @@ struct FileSource {
 
 struct Source {
   std::string name;
-  std::variant<SqliteSource, FileSource> kind;
+  std::variant<SqliteSource, MysqlSource, FileSource> kind;
   milliseconds max_lag = kDefaultMaxLag;
 
   bool operator==(const Source&) const = default;

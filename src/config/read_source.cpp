@@ -5,17 +5,24 @@
 
 #include <fmt/format.h>
 
+#include "keyspace/printable.h"
+
 namespace cuckooguard::config {
 namespace {
 
 using namespace std::chrono_literals;
 
-enum class SourceType : std::uint8_t { sqlite, file };
+enum class SourceType : std::uint8_t { sqlite, mysql, file };
 
 constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sqlite},
+                                     Choice<SourceType>{"mysql", SourceType::mysql},
                                      Choice<SourceType>{"file", SourceType::file}};
 constexpr std::array kFileFormats = {Choice<FileFormat>{"lines", FileFormat::lines},
                                      Choice<FileFormat>{"csv", FileFormat::csv}};
+constexpr std::array kTls = {Choice<Tls>{"off", Tls::off},
+                             Choice<Tls>{"required", Tls::required},
+                             Choice<Tls>{"verified", Tls::verified}};
+constexpr std::uint32_t kServerIdMax = 0xFFFFFFFF;
 constexpr milliseconds kMaxLagMin = 10ms;
 constexpr milliseconds kMaxLagMax = 1h;
 
@@ -40,6 +47,45 @@ SqliteSource read_sqlite(const Section& section, milliseconds max_lag) {
   return sqlite;
 }
 
+MysqlSource read_mysql(const Reading& reading, const Section& section) {
+  MysqlSource mysql;
+  for (const std::string_view key : {"addresses", "user", "database"}) {
+    section.require(key);
+  }
+  for (const ListItem& item : section.read_list("addresses")) {
+    if (auto address = parse_address(item.text)) {
+      mysql.addresses.push_back(*std::move(address));
+    } else {
+      reading.report.add(
+          item.at(0),
+          fmt::format("addresses: {} {}", keyspace::printable(item.text), address.error()));
+    }
+  }
+  section.read("user", mysql.user, parse_text);
+  section.read_text("password", mysql.password);
+  section.read_text("password_file", mysql.password_file);
+  if (!mysql.password.empty() && !mysql.password_file.empty()) {
+    reading.report.add(section.place_of("password_file"),
+                       "password_file and password are both here; one of them is enough");
+  }
+  section.read("database", mysql.database, parse_text);
+  section.read_choice("tls", mysql.tls, kTls);
+  section.read_text("ca_file", mysql.ca_file);
+  if (!mysql.ca_file.empty() && mysql.tls != Tls::verified) {
+    reading.report.add(section.place_of("ca_file"), "ca_file is of no use without tls: verified");
+  }
+  section.read("server_id",
+               mysql.server_id,
+               [](std::string_view text) -> Parsed<std::optional<std::uint32_t>> {
+                 if (text == "auto") {
+                   return std::nullopt;
+                 }
+                 return bounded<std::uint32_t>(
+                     parse_count, 1, kServerIdMax, "must be auto, or from 1 to 4294967295")(text);
+               });
+  return mysql;
+}
+
 FileSource read_file(const Section& section) {
   FileSource file;
   section.require("path");
@@ -57,6 +103,9 @@ const KeyList& keys_of(const Entry& source) {
   };
   if (has_type("sqlite")) {
     return schema::kSqlite;
+  }
+  if (has_type("mysql")) {
+    return schema::kMysql;
   }
   return has_type("file") ? schema::kFile : schema::kAnySource;
 }
@@ -79,6 +128,8 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
                bounded(parse_duration, kMaxLagMin, kMaxLagMax, "must be from 10ms to 1h"));
   if (*type == SourceType::sqlite) {
     source.kind = read_sqlite(section, source.max_lag);
+  } else if (*type == SourceType::mysql) {
+    source.kind = read_mysql(reading, section);
   } else {
     source.kind = read_file(section);
   }

@@ -25,9 +25,30 @@ inline constexpr std::array<std::string_view, 3> kControlKeys = {
     "username", "password", "password_file"};
 inline constexpr std::array<std::string_view, 4> kSqliteKeys = {
     "type", "path", "poll_every", "max_lag"};
+inline constexpr std::array<std::string_view, 10> kMysqlKeys = {"type",
+                                                                "addresses",
+                                                                "user",
+                                                                "password",
+                                                                "password_file",
+                                                                "database",
+                                                                "tls",
+                                                                "ca_file",
+                                                                "server_id",
+                                                                "max_lag"};
 inline constexpr std::array<std::string_view, 4> kFileKeys = {"type", "path", "format", "max_lag"};
-inline constexpr std::array<std::string_view, 5> kAnySourceKeys = {
-    "type", "path", "poll_every", "format", "max_lag"};
+inline constexpr std::array<std::string_view, 13> kAnySourceKeys = {"type",
+                                                                    "path",
+                                                                    "poll_every",
+                                                                    "format",
+                                                                    "addresses",
+                                                                    "user",
+                                                                    "password",
+                                                                    "password_file",
+                                                                    "database",
+                                                                    "tls",
+                                                                    "ca_file",
+                                                                    "server_id",
+                                                                    "max_lag"};
 inline constexpr std::array<std::string_view, 9> kNamespaceKeys = {
     "keys", "source", "mode", "absent_reply", "db", "strict", "fresh_ids", "filter", "overlay"};
 inline constexpr std::array<std::string_view, 3> kTableKeys = {"from", "table", "columns"};
@@ -41,8 +62,10 @@ inline constexpr KeyList kTop{"", kTopKeys};
 inline constexpr KeyList kUpstream{"upstream", kUpstreamKeys};
 inline constexpr KeyList kControl{"upstream.control", kControlKeys, true};
 inline constexpr KeyList kSqlite{"sources.* of type sqlite", kSqliteKeys};
+inline constexpr KeyList kMysql{"sources.* of type mysql", kMysqlKeys, true};
 inline constexpr KeyList kFile{"sources.* of type file", kFileKeys};
-inline constexpr KeyList kAnySource{"sources.*", kAnySourceKeys};  // while the type is not known
+inline constexpr KeyList kAnySource{
+    "sources.*", kAnySourceKeys, true};  // while the type is not known
 inline constexpr KeyList kNamespace{"namespaces.*", kNamespaceKeys};
 inline constexpr KeyList kTable{"namespaces.*.source", kTableKeys};
 inline constexpr KeyList kFilter{"namespaces.*.filter", kFilterKeys};
@@ -54,6 +77,7 @@ inline constexpr std::array kAll = {kTop,
                                     kUpstream,
                                     kControl,
                                     kSqlite,
+                                    kMysql,
                                     kFile,
                                     kNamespace,
                                     kTable,

@@ -16,11 +16,12 @@ Feed::Feed(const Target& target, Observer& observer, Clock clock, std::chrono::n
       clock_(std::move(clock)),
       max_lag_(max_lag),
       secret_(filter::random_secret()),
+      hash_(secret_),
       window_(target.settings.fresh_ids, max_lag) {
   batch_.reserve(kBatch);
 }
 
-Feed::Intake Feed::begin(std::uint64_t rows_expected) {
+Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
   batch_.clear();
   loaded_ = false;
   rows_ = 0;
@@ -33,10 +34,8 @@ Feed::Intake Feed::begin(std::uint64_t rows_expected) {
                                            filter::automatic_capacity(rows_expected),
                                            capacity_min_});
   try {
-    // Deferred deletes: nothing is ever deleted here, and equal identities take one slot.
     next_ = std::make_unique<filter::CuckooFilter>(
-        filter::choose_sizing(
-            target_.settings.filter.false_positive_rate, capacity, filter::DeleteMode::deferred),
+        filter::choose_sizing(target_.settings.filter.false_positive_rate, capacity, deletes),
         secret_);
   } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
     refuse("there is not enough memory for a filter of " + std::to_string(capacity) + " rows");
@@ -51,22 +50,34 @@ void Feed::ids_grow(std::uint64_t used) {
 }
 
 Feed::Intake Feed::add(std::span<const std::optional<std::string_view>> values) {
-  const auto row = target_.keyspace.identity_of_row(target_.ns, values, scratch_);
-  if (!row) {
-    refuse(row.error().what);
+  const auto hash = hash_of(values);
+  if (!hash) {
+    refuse(hash.error());
     return Intake::refused;
   }
   ++rows_;
   if (rows_ % kRowsPerClock == 0) {
     progress(false);
   }
+  if (!*hash) {
+    return Intake::taken;
+  }
+  batch_.push_back(**hash);
+  return batch_.size() < kBatch ? Intake::taken : flush();
+}
+
+std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
+    std::span<const std::optional<std::string_view>> values) {
+  const auto row = target_.keyspace.identity_of_row(target_.ns, values, scratch_);
+  if (!row) {
+    return std::unexpected(row.error().what);
+  }
   const std::optional<keyspace::RowIdentity>& identity = *row;
   if (!identity) {
-    return Intake::taken;  // a NULL: no key can name this row
+    return std::nullopt;  // a NULL: no key can name this row
   }
   largest_id_ = std::max(largest_id_, identity->number.value_or(0));
-  batch_.push_back(next_->hash(identity->identity));
-  return batch_.size() < kBatch ? Intake::taken : flush();
+  return hash_(identity->identity);
 }
 
 Feed::Intake Feed::flush() {

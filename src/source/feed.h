@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/cuckoo_filter.h"
 #include "filter/key_hash.h"
 #include "keyspace/identity_buffer.h"
 #include "source/growth_window.h"
@@ -39,14 +41,20 @@ class Feed {
 
   // --- a load ---
   void snapshot_begins(TimePoint now) { snapshot_at_ = now; }
-  // Refused if there is no memory for a filter of this size.
-  Intake begin(std::uint64_t rows_expected);
+  // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is no
+  // memory for a filter of this size.
+  Intake begin(std::uint64_t rows_expected,
+               filter::DeleteMode deletes = filter::DeleteMode::deferred);
   // After begin(): a new row gets the next id, and ids up to `used` were given before.
   void ids_grow(std::uint64_t used);
   // In the order of Keyspace::identity_columns; nullopt for NULL.
   Intake add(std::span<const std::optional<std::string_view>> values);
   Intake complete();
   void refuse(std::string_view why);
+
+  // What a row is to the filter of every load; nothing if one of its values is NULL.
+  std::expected<std::optional<std::uint64_t>, std::string> hash_of(
+      std::span<const std::optional<std::string_view>> values);
 
   // --- between loads ---
   void expire() { target_.live.set_fresh_until(TimePoint::min()); }
@@ -69,6 +77,7 @@ class Feed {
   std::chrono::nanoseconds max_lag_;
   filter::HashSecret
       secret_;  // one for the namespace's life: a published filter can then follow its successor
+  filter::KeyHash hash_;
   keyspace::IdentityBuffer scratch_;
   GrowthWindow window_;
 

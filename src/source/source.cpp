@@ -7,6 +7,7 @@
 
 #include "source/feed.h"
 #include "source/file_origin.h"
+#include "source/log_follower.h"
 #include "source/rescan.h"
 #include "source/source_thread.h"
 #include "source/sqlite_origin.h"
@@ -46,26 +47,79 @@ CheckedOrigin open_origin(const config::FileSource& settings, const Asked& asked
           .poll_every = std::min(kFilePollMost, asked.max_lag / kFilePollsPerMaxLag)};
 }
 
+struct Making {
+  std::span<const Target> targets;
+  std::vector<Feed> feeds;
+  Clock clock;
+  std::chrono::nanoseconds max_lag;
+};
+
+using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
+
+// SQLite and files are read again whenever they have changed.
+template <class Settings>
+Made make_follower(const Settings& settings, Making&& making) {
+  auto checked = open_origin(
+      settings, {.targets = making.targets, .clock = making.clock, .max_lag = making.max_lag});
+  if (!checked.refusals.empty()) {
+    return std::unexpected(std::move(checked.refusals));
+  }
+  return std::make_unique<Rescan>(
+      std::move(checked.origin),
+      std::move(making.feeds),
+      std::move(making.clock),
+      RescanTiming{.max_lag = making.max_lag, .poll_every = checked.poll_every});
+}
+
+MysqlTls tls_of(config::Tls tls) {
+  switch (tls) {
+    case config::Tls::off:
+      return MysqlTls::off;
+    case config::Tls::required:
+      return MysqlTls::required;
+    case config::Tls::verified:
+      break;
+  }
+  return MysqlTls::verified;
+}
+
+Made make_follower(const config::MysqlSource& settings, Making&& making) {
+  LogFollowerSettings following{.server_id = settings.server_id, .max_lag = making.max_lag};
+  for (const config::Address& address : settings.addresses) {
+    following.logins.push_back({.host = address.host,
+                                .port = address.port,
+                                .unix_path = address.unix_path,
+                                .user = settings.user,
+                                .password = settings.password,
+                                .password_file = settings.password_file,
+                                .database = settings.database,
+                                .tls = tls_of(settings.tls),
+                                .ca_file = settings.ca_file});
+  }
+  auto refusals = LogFollower::check(following, making.targets);
+  if (!refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  return std::make_unique<LogFollower>(
+      std::move(following), std::move(making.feeds), std::move(making.clock));
+}
+
 }  // namespace
 
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
     const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock) {
-  const Asked asked{.targets = targets, .clock = clock, .max_lag = settings.max_lag};
-  auto checked =
-      std::visit([&asked](const auto& kind) { return open_origin(kind, asked); }, settings.kind);
-  if (!checked.refusals.empty()) {
-    return std::unexpected(std::move(checked.refusals));
-  }
-  std::vector<Feed> feeds;
-  feeds.reserve(targets.size());
+  Making making{.targets = targets, .clock = clock, .max_lag = settings.max_lag};
+  making.feeds.reserve(targets.size());
   for (const Target& target : targets) {
-    feeds.emplace_back(target, observer, clock, settings.max_lag);
+    making.feeds.emplace_back(target, observer, clock, settings.max_lag);
   }
-  return std::make_unique<SourceThread>(std::make_unique<Rescan>(
-      std::move(checked.origin),
-      std::move(feeds),
-      std::move(clock),
-      RescanTiming{.max_lag = settings.max_lag, .poll_every = checked.poll_every}));
+  auto made =
+      std::visit([&making](const auto& kind) { return make_follower(kind, std::move(making)); },
+                 settings.kind);
+  if (!made) {
+    return std::unexpected(std::move(made.error()));
+  }
+  return std::make_unique<SourceThread>(*std::move(made));
 }
 
 }  // namespace cuckooguard::source

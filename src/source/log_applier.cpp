@@ -1,0 +1,304 @@
+#include "source/log_applier.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace cuckooguard::source {
+
+using binlog::QueryKind;
+
+LogApplier::LogApplier(LogPosition position, OutOfStep on_out_of_step)
+    : position_(std::move(position)), on_out_of_step_(std::move(on_out_of_step)) {}
+
+void LogApplier::leave(FollowedTable& table) {
+  std::erase(tables_, &table);
+  std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
+  table.roll_back();
+  for (auto& [xid, parked] : parked_) {
+    const auto gone =
+        std::erase_if(parked.tables, [&table](const auto& part) { return part.first == &table; });
+    parked.is_incomplete = parked.is_incomplete || gone > 0;
+  }
+}
+
+void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
+  decoder_ = binlog::EventDecoder({.checksum = checksum});
+  maps_.clear();
+  gtid_.reset();
+  is_in_group_ = false;
+  for (FollowedTable* const table : tables_) {
+    table->roll_back();
+  }
+}
+
+std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
+  const auto decoded = decoder_.decode(event);
+  if (!decoded) {
+    return std::unexpected("an event of the binary log: " +
+                           std::string(binlog::describe(decoded.error())));
+  }
+  return apply_body(decoded->body);
+}
+
+LogApplier::Applied LogApplier::apply_body(const binlog::EventBody& body) {
+  return std::visit([this](const auto& event) { return on(event); }, body);
+}
+
+LogApplier::Applied LogApplier::on(const binlog::MariaDbTransaction& begun) {
+  is_in_group_ = !begun.is_standalone && !begun.completes_xa;
+  return begin(begun.gtid);
+}
+
+LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
+  is_in_group_ = false;  // BEGIN comes as a QUERY
+  if (begun.is_anonymous) {
+    put_all_out_of_step("the server has logged a transaction without a GTID");
+    gtid_.reset();
+    return false;
+  }
+  return begin(begun.gtid);
+}
+
+LogApplier::Applied LogApplier::begin(LogGtid gtid) {
+  is_covered_ = position_.covers(gtid);
+  gtid_ = gtid;
+  maps_.clear();
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::TableMap& map) {
+  std::erase_if(maps_, [&map](const auto& known) { return known.first == map.table_id; });
+  const auto found = std::ranges::find_if(
+      tables_, [&map](const FollowedTable* table) { return table->is(map.schema, map.table); });
+  if (found == tables_.end()) {
+    return false;
+  }
+  FollowedTable& table = **found;
+  if (const auto known = table.map(map, decoder_.is_mariadb()); !known) {
+    put_out_of_step(table, known.error());
+  } else {
+    maps_.emplace_back(map.table_id, &table);
+  }
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Rows& rows) {
+  FollowedTable* const table = table_of(rows.table_id);
+  if (table == nullptr || is_covered_) {
+    return false;
+  }
+  if (!gtid_) {
+    put_out_of_step(*table, "the log has rows that belong to no transaction");
+  } else if (const auto added = table->rows(rows); !added) {
+    put_out_of_step(*table, added.error());
+  }
+  return false;
+}
+
+FollowedTable* LogApplier::table_of(std::uint64_t id) const {
+  const auto found = std::ranges::find(maps_, id, &std::pair<std::uint64_t, FollowedTable*>::first);
+  return found == maps_.end() ? nullptr : found->second;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Query& query) {
+  const auto verdict = binlog::judge_query(query.text);
+  switch (verdict.kind) {
+    case QueryKind::begin:
+    case QueryKind::xa_begin:
+      is_in_group_ = true;
+      return false;
+    case QueryKind::commit:
+      return commit();
+    case QueryKind::rollback:
+      return roll_back();
+    case QueryKind::savepoint:
+    case QueryKind::xa_end:
+      return false;
+    case QueryKind::rollback_to_savepoint:
+      put_touched_out_of_step();
+      return false;
+    case QueryKind::xa_commit:
+      return end_xa(verdict.xid, true);
+    case QueryKind::xa_rollback:
+      return end_xa(verdict.xid, false);
+    case QueryKind::administrative:
+      break;
+    case QueryKind::truncate:
+    case QueryKind::drop:
+    case QueryKind::alter:
+    case QueryKind::rename:
+    case QueryKind::create:
+    case QueryKind::other_definition:
+      on_definition(query);
+      break;
+    case QueryKind::dml:
+    case QueryKind::xa_prepare:
+    case QueryKind::unknown:
+      if (!is_covered_) {
+        put_all_out_of_step("the log has a statement instead of rows: " +
+                            std::string(query.text.substr(0, 100)));
+      }
+      break;
+  }
+  return is_in_group_ ? Applied(false) : finish();
+}
+
+void LogApplier::on_definition(const binlog::Query& query) {
+  if (is_covered_) {
+    return;
+  }
+  for (FollowedTable* const table : std::vector(tables_)) {
+    const MysqlTable& plan = table->plan();
+    if (binlog::may_name(query.text, plan.name) || binlog::may_name(query.text, plan.schema)) {
+      put_out_of_step(*table,
+                      "its definition may have changed: " + std::string(query.text.substr(0, 100)));
+    }
+  }
+}
+
+LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
+  if (prepare.is_one_phase) {
+    return commit();
+  }
+  Parked parked;
+  for (FollowedTable* const table : tables_) {
+    if (table->is_touched()) {
+      parked.tables.emplace_back(table, table->park());
+    }
+  }
+  if (!is_covered_) {
+    if (parked_.size() == kParkedMax) {
+      put_all_out_of_step("too many prepared XA transactions");
+      parked_.clear();
+    } else {
+      parked_.insert_or_assign(prepare.xid, std::move(parked));
+    }
+  }
+  return finish();
+}
+
+LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bool commits) {
+  if (is_covered_) {
+    return finish();
+  }
+  const auto found = xid ? parked_.find(*xid) : parked_.end();
+  if (found == parked_.end()) {
+    if (commits) {
+      put_all_out_of_step("an XA transaction was committed whose rows were not seen");
+    }
+    return finish();
+  }
+  const Parked parked = std::move(found->second);
+  parked_.erase(found);
+  if (commits && parked.is_incomplete) {
+    put_all_out_of_step("an XA transaction was committed whose rows were not all kept");
+  } else if (commits) {
+    for (const auto& [table, transaction] : parked.tables) {
+      if (const auto changed = table->commit_parked(transaction); !changed) {
+        put_out_of_step(*table, changed.error());
+      }
+    }
+  }
+  return finish();
+}
+
+LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
+  payload_.open(payload);
+  bool has_moved = false;
+  for (;;) {
+    const auto event = payload_.next();
+    if (!event) {
+      return std::unexpected("a compressed transaction: " +
+                             std::string(binlog::describe(event.error())));
+    }
+    if (!*event) {
+      return has_moved;
+    }
+    const auto decoded = decoder_.decode_payload_event(**event);
+    if (!decoded) {
+      return std::unexpected("an event of a compressed transaction: " +
+                             std::string(binlog::describe(decoded.error())));
+    }
+    const auto applied = apply_body(decoded->body);
+    if (!applied) {
+      return applied;
+    }
+    has_moved = has_moved || *applied;
+  }
+}
+
+LogApplier::Applied LogApplier::on(const binlog::PartialUpdate& update) {
+  if (FollowedTable* const table = table_of(update.table_id); table != nullptr && !is_covered_) {
+    put_out_of_step(
+        *table,
+        "the log has a JSON value changed in part: SET GLOBAL binlog_row_value_options = ''");
+  }
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Incident&) {
+  put_all_out_of_step("the server has lost changes that it should have logged");
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
+  put_all_out_of_step("the log has an event of an unknown kind");
+  return false;
+}
+
+LogApplier::Applied LogApplier::commit() {
+  for (FollowedTable* const table : std::vector(tables_)) {
+    if (!table->is_touched()) {
+      continue;
+    }
+    if (const auto changed = table->commit(); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  return finish();
+}
+
+LogApplier::Applied LogApplier::roll_back() {
+  put_touched_out_of_step();
+  return finish();
+}
+
+// Rows were logged and taken back, all or in part: which ones stay depends on their tables' engines.
+void LogApplier::put_touched_out_of_step() {
+  for (FollowedTable* const table : std::vector(tables_)) {
+    if (table->is_touched()) {
+      put_out_of_step(*table, "a transaction was rolled back after it was logged");
+    }
+  }
+}
+
+// The transaction is over, whatever it was.
+LogApplier::Applied LogApplier::finish() {
+  is_in_group_ = false;
+  maps_.clear();
+  if (!gtid_) {
+    return false;
+  }
+  const LogGtid gtid = *gtid_;
+  gtid_.reset();
+  if (is_covered_) {
+    return false;
+  }
+  if (!position_.add(gtid)) {
+    return std::unexpected("the position has too many parts");
+  }
+  return true;
+}
+
+void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
+  leave(table);
+  on_out_of_step_(table, why);
+}
+
+void LogApplier::put_all_out_of_step(std::string_view why) {
+  for (FollowedTable* const table : std::vector(tables_)) {
+    put_out_of_step(*table, why);
+  }
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,103 @@
+// Applies a binary log to the tables that are followed, one transaction at a time.
+//
+//   GTID ─▶ BEGIN ─▶ TABLE_MAP, rows … ─▶ COMMIT ─▶ tables commit, then the position moves
+//                                     └─▶ XA PREPARE ─▶ parked ─▶ XA COMMIT of the same name
+//
+// Must: after apply() the filters of all tables that are in step are those of the database at position():
+// each transaction that position() covers is in them exactly once, and no other is. A transaction that was
+// applied already (after a reconnect) is skipped.
+// Whatever is not understood puts tables out of step: a definition that may name them, changes logged as
+// statements, an incident, an event of a kind unknown. They are told to on_out_of_step once, skipped from
+// then on, and must be read again from a snapshot (join()).
+//
+// Called by: the follower of a MariaDB or MySQL server. Threads: the source's. Lifetimes: tables outlive
+// it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position().
+// Limits: kParkedMax prepared transactions; beyond it all tables are out of step.
+// Source: notes on change following, 2 and 4.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "binlog/event_decoder.h"
+#include "binlog/payload_reader.h"
+#include "binlog/query_words.h"
+#include "source/followed_table.h"
+#include "source/log_position.h"
+
+namespace cuckooguard::source {
+
+class LogApplier {
+ public:
+  static constexpr std::size_t kParkedMax = 1000;
+
+  using OutOfStep = std::function<void(FollowedTable& table, std::string_view why)>;
+
+  LogApplier(LogPosition position, OutOfStep on_out_of_step);
+
+  // The table is what the database had at position(): from here on its changes are applied.
+  void join(FollowedTable& table) { tables_.push_back(&table); }
+  void leave(FollowedTable& table);
+
+  // One event as the server sends it. True: position() has moved.
+  std::expected<bool, std::string> apply(std::string_view event);
+  // The stream begins anew, behind position().
+  void reconnected(binlog::ChecksumAlgorithm checksum);
+
+  const LogPosition& position() const { return position_; }
+
+ private:
+  using Applied = std::expected<bool, std::string>;
+  struct Parked {
+    std::vector<std::pair<FollowedTable*, Transaction>> tables;
+    bool is_incomplete = false;  // a table has left that it has changed
+  };
+
+  Applied apply_body(const binlog::EventBody& body);
+  Applied on(const binlog::MariaDbTransaction& begun);
+  Applied on(const binlog::MySqlTransaction& begun);
+  Applied on(const binlog::TableMap& map);
+  Applied on(const binlog::Rows& rows);
+  Applied on(const binlog::Query& query);
+  Applied on(const binlog::Commit&) { return commit(); }
+  Applied on(const binlog::XaPrepare& prepare);
+  Applied on(const binlog::TransactionPayload& payload);
+  Applied on(const binlog::PartialUpdate& update);
+  Applied on(const binlog::Incident&);
+  Applied on(const binlog::Unknown&);
+  template <class Other>
+  Applied on(const Other&) {  // nothing to be done
+    return false;
+  }
+
+  Applied begin(LogGtid gtid);
+  Applied commit();
+  Applied roll_back();
+  Applied finish();
+  void on_definition(const binlog::Query& query);
+  Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
+  FollowedTable* table_of(std::uint64_t id) const;
+  void put_out_of_step(FollowedTable& table, std::string_view why);
+  void put_all_out_of_step(std::string_view why);
+  void put_touched_out_of_step();
+
+  LogPosition position_;
+  OutOfStep on_out_of_step_;
+  binlog::EventDecoder decoder_;
+  binlog::PayloadReader payload_;
+  std::vector<FollowedTable*> tables_;
+  std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
+  std::optional<LogGtid> gtid_;                                 // of the transaction
+  bool is_covered_ = false;                                     // it was applied before
+  bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
+  std::map<binlog::Xid, Parked> parked_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,40 @@
+// One namespace that is loaded from a snapshot and then follows a log: where the rows of both become the
+// same hashes.
+//
+// A row counts if its values have no NULL, and the namespace's condition holds; its key must lead back to
+// it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the namespace unsynced, with
+// the row named.
+//
+// Called by: the follower of a server (load_row, while it reads a snapshot) and LogApplier (RowTarget).
+// Threads: the source's. Lifetimes: the feed and the plan outlive it. Errors: sentences. A filter that is
+// full, or that should erase what it does not have, disagrees with the log: the table must be read again.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+
+#include "keyspace/identity_buffer.h"
+#include "source/feed.h"
+#include "source/followed_table.h"
+
+namespace cuckooguard::source {
+
+class LogFeed final : public RowTarget {
+ public:
+  LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) {}
+
+  // A row of a snapshot, its values in the order of MysqlTable::needed().
+  Feed::Intake load_row(RowValues values);
+
+  std::expected<Transaction::Image, std::string> image(RowValues values) override;
+  std::expected<void, std::string> change(const Transaction& transaction) override;
+
+ private:
+  RowValues identity(RowValues values) const { return values.first(plan_.identity.size()); }
+
+  Feed& feed_;
+  const MysqlTable& plan_;
+};
+
+}  // namespace cuckooguard::source

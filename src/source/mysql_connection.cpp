@@ -1,0 +1,267 @@
+#include "source/mysql_connection.h"
+
+#include <fstream>
+#include <utility>
+
+#include <mysql.h>
+#include <sys/socket.h>
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr unsigned char kOkPacket = 0x00;
+constexpr unsigned char kEndPacket = 0xFE;
+
+MysqlError error_of(MYSQL* connection) {
+  return {.code = mysql_errno(connection), .what = mysql_error(connection)};
+}
+
+void set(MYSQL* connection, enum mysql_option option, unsigned value) {
+  mysql_optionsv(connection, option, &value);
+}
+
+void set_tls(MYSQL* connection, const MysqlLogin& login) {
+  if (login.tls == MysqlTls::off) {
+    return;
+  }
+  const my_bool yes = 1;
+  const my_bool verifies = login.tls == MysqlTls::verified ? 1 : 0;
+  mysql_optionsv(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
+  mysql_optionsv(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
+  if (!login.ca_file.empty()) {
+    mysql_optionsv(connection, MYSQL_OPT_SSL_CA, login.ca_file.c_str());
+  }
+}
+
+std::string password_of(const MysqlLogin& login) {
+  if (login.password_file.empty()) {
+    return login.password;
+  }
+  std::ifstream file(login.password_file);
+  std::string password;
+  std::getline(file, password);
+  return password;
+}
+
+const char* text_or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+}  // namespace
+
+bool MysqlError::is_lost() const {
+  // CR_SERVER_GONE_ERROR, CR_SERVER_LOST and their like; of the server's, a shutdown and a kill.
+  constexpr unsigned kServerShutdown = 1053;
+  constexpr unsigned kConnectionKilled = 1927;
+  return (code >= 2000 && code < 3000) || code >= 5000 || code == kServerShutdown ||
+         code == kConnectionKilled;
+}
+
+void MysqlRows::Free::operator()(st_mysql_res* result) const {
+  mysql_free_result(result);
+}
+
+MysqlRows::MysqlRows(st_mysql* connection, st_mysql_res* result)
+    : connection_(connection),
+      result_(result),
+      values_(result == nullptr ? 0 : mysql_num_fields(result)) {}
+
+std::expected<std::optional<MysqlRow>, MysqlError> MysqlRows::next() {
+  if (result_ == nullptr) {  // the statement has no result at all
+    return std::nullopt;
+  }
+  char** const row = mysql_fetch_row(result_.get());
+  if (row == nullptr) {
+    if (mysql_errno(connection_) != 0) {
+      return std::unexpected(error_of(connection_));
+    }
+    return std::nullopt;
+  }
+  const unsigned long* const lengths = mysql_fetch_lengths(result_.get());
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    values_[i] =
+        row[i] == nullptr ? std::nullopt : std::optional(std::string_view(row[i], lengths[i]));
+  }
+  return MysqlRow(values_);
+}
+
+std::vector<std::string> MysqlRows::names() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    names.emplace_back(mysql_fetch_field_direct(result_.get(), static_cast<unsigned>(i))->name);
+  }
+  return names;
+}
+
+void MysqlConnection::Close::operator()(st_mysql* connection) const {
+  mysql_close(connection);
+}
+
+MysqlConnection::MysqlConnection(std::unique_ptr<st_mysql, Close> connection)
+    : connection_(std::move(connection)), socket_(mysql_get_socket(connection_.get())) {}
+
+std::expected<MysqlConnection, MysqlError> MysqlConnection::open(const MysqlLogin& login) {
+  std::unique_ptr<st_mysql, Close> connection(mysql_init(nullptr));
+  if (connection == nullptr) {
+    throw std::bad_alloc();
+  }
+  MYSQL* const raw = connection.get();
+  const auto seconds = static_cast<unsigned>(login.timeout.count());
+  set(raw, MYSQL_OPT_CONNECT_TIMEOUT, seconds);
+  set(raw, MYSQL_OPT_READ_TIMEOUT, seconds);
+  set(raw, MYSQL_OPT_WRITE_TIMEOUT, seconds);
+  set(raw, MYSQL_OPT_LOCAL_INFILE, 0);  // a server may ask for files of ours
+  // Bytes as the columns hold them, in results and in the log alike.
+  mysql_optionsv(raw, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  mysql_optionsv(raw, MYSQL_INIT_COMMAND, "SET character_set_results = NULL");
+  set_tls(raw, login);
+  if (mysql_real_connect(raw,
+                         text_or_null(login.host),
+                         login.user.c_str(),
+                         password_of(login).c_str(),
+                         text_or_null(login.database),
+                         login.port,
+                         text_or_null(login.unix_path),
+                         0) == nullptr) {
+    return std::unexpected(error_of(raw));
+  }
+  return MysqlConnection(std::move(connection));
+}
+
+std::expected<void, MysqlError> MysqlConnection::run(std::string_view sql) {
+  const auto rows = ask(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  return {};
+}
+
+std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql) {
+  auto rows = stream(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  MysqlAnswer answer;
+  while (answer.size() < kAnswerRowsMax) {
+    const auto row = rows->next();
+    if (!row) {
+      return std::unexpected(row.error());
+    }
+    if (!*row) {
+      break;
+    }
+    answer.emplace_back((*row)->begin(), (*row)->end());
+  }
+  return answer;
+}
+
+std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name(
+    std::string_view sql) {
+  auto rows = stream(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  const std::vector<std::string> names = rows->names();
+  std::vector<MysqlRecord> records;
+  while (records.size() < kAnswerRowsMax) {
+    const auto row = rows->next();
+    if (!row) {
+      return std::unexpected(row.error());
+    }
+    if (!*row) {
+      break;
+    }
+    MysqlRecord& record = records.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      record.emplace(names[i], (**row)[i]);
+    }
+  }
+  return records;
+}
+
+std::expected<std::optional<std::string>, MysqlError> MysqlConnection::value(std::string_view sql) {
+  auto answer = ask(sql);
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  if (answer->empty() || answer->front().empty()) {
+    return std::nullopt;
+  }
+  return answer->front().front();
+}
+
+std::expected<MysqlRows, MysqlError> MysqlConnection::stream(std::string_view sql) {
+  MYSQL* const raw = connection_.get();
+  if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
+    return std::unexpected(error());
+  }
+  MYSQL_RES* const result = mysql_use_result(raw);
+  if (result == nullptr && mysql_errno(raw) != 0) {
+    return std::unexpected(error());
+  }
+  return MysqlRows(raw, result);
+}
+
+std::expected<void, MysqlError> MysqlConnection::send_command(std::uint8_t command,
+                                                              std::span<const std::byte> payload) {
+  MYSQL* const raw = connection_.get();
+  const int failed = raw->methods->db_command(raw,
+                                              static_cast<enum_server_command>(command),
+                                              reinterpret_cast<const char*>(payload.data()),
+                                              payload.size(),
+                                              1,
+                                              nullptr);
+  if (failed != 0) {
+    return std::unexpected(error());
+  }
+  return {};
+}
+
+std::expected<std::optional<std::span<const std::byte>>, MysqlError>
+MysqlConnection::read_packet() {
+  MYSQL* const raw = connection_.get();
+  const unsigned long size = mysql_net_read_packet(raw);
+  if (size == packet_error || size == 0) {
+    return std::unexpected(error());
+  }
+  const unsigned char* const bytes = raw->net.read_pos;
+  if (bytes[0] == kEndPacket && size < 9) {
+    return std::nullopt;
+  }
+  if (bytes[0] != kOkPacket) {
+    return std::unexpected(MysqlError{.code = 2027, .what = "a packet of an unknown kind"});
+  }
+  return std::as_bytes(std::span(bytes + 1, size - 1));
+}
+
+void MysqlConnection::interrupt() const {
+  ::shutdown(socket_, SHUT_RDWR);
+}
+
+bool MysqlConnection::is_mariadb() const {
+  return mariadb_connection(connection_.get()) != 0;
+}
+
+std::string MysqlConnection::server_version() const {
+  return mysql_get_server_info(connection_.get());
+}
+
+std::string MysqlConnection::escaped(std::string_view text) const {
+  std::string all(2 * text.size() + 1, '\0');
+  all.resize(mysql_real_escape_string(connection_.get(), all.data(), text.data(), text.size()));
+  return all;
+}
+
+MysqlError MysqlConnection::error() const {
+  return error_of(connection_.get());
+}
+
+std::string quoted_mysql_name(std::string_view name) {
+  std::string all = "`";
+  for (const char byte : name) {
+    all.append(byte == '`' ? 2 : 1, byte);
+  }
+  return all + "`";
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,183 @@
+#include "source/mysql_server.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr unsigned kSyntaxError = 1064;
+constexpr unsigned kAccessDenied = 1227;
+
+std::string_view word(const MysqlRecord& record, std::string_view name) {
+  const auto found = record.find(name);
+  return found == record.end() || !found->second ? std::string_view{}
+                                                 : std::string_view(*found->second);
+}
+
+bool is_on(std::string_view value) {
+  return value == "ON" || value == "1";
+}
+
+std::uint32_t number(std::string_view text) {
+  std::uint32_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
+  const auto rows = connection.ask(
+      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', "
+      "'binlog_row_image', 'gtid_mode', 'server_uuid', 'server_id', 'log_slave_updates', "
+      "'log_replica_updates')");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  MysqlRecord all;
+  for (const auto& row : *rows) {
+    all.emplace(row[0].value_or(""), row[1]);
+  }
+  return all;
+}
+
+std::expected<std::vector<MysqlRecord>, MysqlError> replica_status(MysqlConnection& connection,
+                                                                   bool is_mariadb) {
+  return connection.ask_by_name(is_mariadb ? "SHOW ALL SLAVES STATUS" : "SHOW REPLICA STATUS");
+}
+
+// True if it was a missing grant, which is then noted.
+bool is_missing(MysqlServer& server, const MysqlError& error, const char* grant) {
+  if (error.code != kAccessDenied) {
+    return false;
+  }
+  server.missing_grants.emplace_back(grant);
+  return true;
+}
+
+std::string quoted_account(std::string_view account) {
+  const std::size_t at = account.rfind('@');
+  return "'" + std::string(account.substr(0, at)) + "'@'" + std::string(account.substr(at + 1)) +
+         "'";
+}
+
+}  // namespace
+
+std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
+  auto status = connection.ask_by_name("SHOW MASTER STATUS");
+  if (!status && status.error().code == kSyntaxError) {
+    status = connection.ask_by_name("SHOW BINARY LOG STATUS");  // from MySQL 8.4
+  }
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  return status->empty() ? MysqlRecord{} : std::move(status->front());
+}
+
+std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
+  MysqlServer server{.is_mariadb = connection.is_mariadb(), .version = connection.server_version()};
+  const auto account = connection.value("SELECT CURRENT_USER()");
+  if (!account) {
+    return std::unexpected(account.error());
+  }
+  server.account = quoted_account(account->value_or("@"));
+  const auto known = variables(connection);
+  if (!known) {
+    return std::unexpected(known.error());
+  }
+  server.has_log = is_on(word(*known, "log_bin"));
+  server.log_format = word(*known, "binlog_format");
+  server.row_image = word(*known, "binlog_row_image");
+  server.gtid_mode = word(*known, "gtid_mode");
+  server.uuid = word(*known, "server_uuid");
+  server.server_id = number(word(*known, "server_id"));
+  server.logs_what_it_replicates =
+      is_on(word(*known, "log_slave_updates")) || is_on(word(*known, "log_replica_updates"));
+
+  if (server.has_log) {
+    const auto status = log_status(connection);
+    if (status) {
+      server.databases_left_out = std::string(word(*status, "Binlog_Do_DB")) +
+                                  std::string(word(*status, "Binlog_Ignore_DB"));
+    } else if (!is_missing(server,
+                           status.error(),
+                           server.is_mariadb ? "BINLOG MONITOR" : "REPLICATION CLIENT")) {
+      return std::unexpected(status.error());
+    }
+  }
+  const auto replica = replica_status(connection, server.is_mariadb);
+  if (replica) {
+    server.is_replica = !replica->empty();
+  } else if (!is_missing(server,
+                         replica.error(),
+                         server.is_mariadb ? "SLAVE MONITOR" : "REPLICATION CLIENT")) {
+    return std::unexpected(replica.error());
+  }
+  return server;
+}
+
+std::vector<std::string> refusals(const MysqlServer& server, bool needs_full_rows) {
+  std::vector<std::string> all;
+  if (!server.has_log) {
+    all.emplace_back(
+        "the server keeps no binary log, so its changes cannot be followed; start it with log_bin "
+        "and binlog_format = ROW");
+  }
+  if (server.log_format != "ROW") {
+    all.push_back(
+        "the server logs statements instead of rows (binlog_format = " + server.log_format +
+        "): SET GLOBAL binlog_format = ROW, in its configuration too, and let sessions "
+        "that are open reconnect");
+  }
+  if (needs_full_rows && server.row_image != "FULL") {
+    all.push_back("the server logs rows without columns that did not change (binlog_row_image = " +
+                  server.row_image + "): SET GLOBAL binlog_row_image = FULL");
+  }
+  if (!server.is_mariadb && server.gtid_mode != "ON") {
+    all.push_back(
+        "gtid_mode is " + server.gtid_mode +
+        ": SET GLOBAL enforce_gtid_consistency = ON; SET GLOBAL gtid_mode = OFF_PERMISSIVE; SET "
+        "GLOBAL gtid_mode = ON_PERMISSIVE; SET GLOBAL gtid_mode = ON, in its configuration too");
+  }
+  if (server.is_replica && !server.logs_what_it_replicates) {
+    all.emplace_back(
+        "the server is a replica that does not log what it replicates; start it with "
+        "log_replica_updates (log_slave_updates), or follow the primary");
+  }
+  if (!server.databases_left_out.empty()) {
+    all.push_back("the server's log leaves out databases (binlog-do-db or binlog-ignore-db: " +
+                  server.databases_left_out + "); start it without these settings");
+  }
+  std::vector<std::string> grants = server.missing_grants;
+  std::ranges::sort(grants);
+  const auto repeated = std::ranges::unique(grants);
+  grants.erase(repeated.begin(), repeated.end());
+  for (const std::string& grant : grants) {
+    all.push_back("a grant is missing: GRANT " + grant + " ON *.* TO " + server.account);
+  }
+  return all;
+}
+
+std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
+    MysqlConnection& connection, bool is_mariadb) {
+  const auto status = replica_status(connection, is_mariadb);
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  std::chrono::seconds longest{0};
+  for (const MysqlRecord& channel : *status) {
+    std::string_view running = word(channel, "Replica_SQL_Running");
+    std::string_view behind = word(channel, "Seconds_Behind_Source");
+    if (is_mariadb) {
+      running = word(channel, "Slave_SQL_Running");
+      behind = word(channel, "Seconds_Behind_Master");
+    }
+    if (running != "Yes" || behind.empty()) {
+      return std::nullopt;
+    }
+    longest = std::max(longest, std::chrono::seconds(number(behind)));
+  }
+  return longest;
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,336 @@
+#include "source/mysql_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/nearest.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using keyspace::Placeholder;
+using keyspace::ValueType;
+
+constexpr std::string_view kUniqueKeysSql =
+    "SELECT index_name, column_name, nullable FROM information_schema.statistics WHERE "
+    "table_schema = DATABASE() AND non_unique = 0 AND table_name = '";
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+  });
+  return result;
+}
+
+bool mentions(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+std::size_t number_of(const std::optional<std::string>& text) {
+  std::size_t number = 0;
+  if (text) {
+    std::from_chars(text->data(), text->data() + text->size(), number);
+  }
+  return number;
+}
+
+bool is_number(const Placeholder& placeholder) {
+  return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
+}
+
+// Equal only if the bytes are.
+bool compares_bytes(const MysqlColumn& column) {
+  return column.charset.empty() || column.collation == "binary" ||
+         column.collation == "utf8mb4_0900_bin" || column.collation.ends_with("_nopad_bin");
+}
+
+std::string subject(const MysqlColumn& column) {
+  return "column `" + column.name + "` (" + column.column_type + ") ";
+}
+
+// Why its text in a snapshot and in the log would not be the same.
+std::optional<std::string> unreadable(const MysqlColumn& column) {
+  if (column.type() == MysqlType::other) {
+    return subject(column) +
+           "has a type whose text in the log cannot be told for certain; use an integer, CHAR, "
+           "VARCHAR, BINARY, VARBINARY, DECIMAL or DATE column";
+  }
+  if (mentions(column.column_type, "zerofill")) {
+    return subject(column) + "is ZEROFILL, which only queries show and the log does not; ALTER it";
+  }
+  if (!column.charset.empty() &&
+      !is_one_of(column.charset, {"utf8mb4", "utf8mb3", "utf8", "ascii"})) {
+    return subject(column) + "has the character set " + column.charset +
+           ", whose bytes differ from those in keys; CONVERT it to utf8mb4";
+  }
+  return std::nullopt;
+}
+
+// Why SQL could find a row by a value that the filter has under other bytes.
+std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
+  if (is_number(placeholder)) {
+    return std::nullopt;  // only canonical integers are guarded, and rows must parse back
+  }
+  const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
+  switch (column.type()) {
+    case MysqlType::integer:
+      return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
+             "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
+             ":int64}";
+    case MysqlType::decimal:
+    case MysqlType::date:
+      return subject(column) +
+             "can be found by several spellings of one value; use an integer or text column";
+    case MysqlType::text:
+      if (compares_bytes(column) || placeholder.type == ValueType::text_ci) {
+        return std::nullopt;
+      }
+      return subject(column) + "has the collation " + column.collation +
+             ", by which different bytes can be equal; write {" + name + "|ci}";
+    default:
+      return std::nullopt;
+  }
+}
+
+class Planner {
+ public:
+  Planner(MysqlConnection& connection, const Target& target)
+      : connection_(connection), target_(target), settings_(target.settings.source) {}
+
+  std::expected<MysqlTable, MysqlTrouble> plan() {
+    for (const auto step : {&Planner::find_table,
+                            &Planner::read_columns,
+                            &Planner::read_unique_keys,
+                            &Planner::choose_identity,
+                            &Planner::check_foreign_keys}) {
+      if (auto trouble = (this->*step)()) {
+        return std::unexpected(*std::move(trouble));
+      }
+    }
+    return std::move(table_);
+  }
+
+ private:
+  using Trouble = std::optional<MysqlTrouble>;
+
+  std::string literal(std::string_view text) const { return connection_.escaped(text); }
+
+  Trouble find_table() {
+    auto tables = connection_.ask(
+        "SELECT table_name, table_type, engine, DATABASE() FROM information_schema.tables WHERE "
+        "table_schema = DATABASE()");
+    if (!tables) {
+      return tables.error();
+    }
+    std::vector<std::string_view> names;
+    for (const auto& row : *tables) {
+      names.emplace_back(row[0].value_or(""));
+      if (names.back() != settings_.table) {
+        continue;
+      }
+      table_.schema = row[3].value_or("");
+      table_.name = names.back();
+      if (row[1] != "BASE TABLE") {
+        return "`" + table_.name + "` is no table but a " + lower(row[1].value_or("thing")) +
+               ", which the log does not know; name the table behind it";
+      }
+      if (row[2] != "InnoDB") {
+        return "`" + table_.name + "` has the engine " + row[2].value_or("?") +
+               ", without consistent reads: ALTER TABLE " + quoted_mysql_name(table_.name) +
+               " ENGINE = InnoDB";
+      }
+      return std::nullopt;
+    }
+    return "there is no table `" + settings_.table + "`, or no right to SELECT from it" +
+           config::suggestion(settings_.table, names);
+  }
+
+  Trouble read_columns() {
+    auto columns = connection_.ask(
+        "SELECT column_name, data_type, column_type, character_set_name, collation_name, "
+        "is_nullable, extra, character_octet_length FROM information_schema.columns WHERE "
+        "table_schema = DATABASE() AND table_name = '" +
+        literal(table_.name) + "' ORDER BY ordinal_position");
+    if (!columns) {
+      return columns.error();
+    }
+    for (auto& row : *columns) {
+      MysqlColumn column{.name = row[0].value_or(""),
+                         .data_type = lower(row[1].value_or("")),
+                         .column_type = lower(row[2].value_or("")),
+                         .charset = row[3].value_or(""),
+                         .collation = row[4].value_or("")};
+      column.ordinal = table_.columns.size();
+      column.nullable = row[5] != "NO";
+      column.is_auto_increment = mentions(lower(row[6].value_or("")), "auto_increment");
+      column.bytes =
+          column.data_type == "binary" ? static_cast<std::uint32_t>(number_of(row[7])) : 0;
+      table_.columns.push_back(std::move(column));
+    }
+    return std::nullopt;
+  }
+
+  Trouble read_unique_keys() {
+    auto rows = connection_.ask(std::string(kUniqueKeysSql) + literal(table_.name) +
+                                "' ORDER BY index_name, seq_in_index");
+    if (!rows) {
+      return rows.error();
+    }
+    std::string index;
+    for (const auto& row : *rows) {
+      if (unique_keys_.empty() || index != row[0]) {
+        index = row[0].value_or("");
+        unique_keys_.emplace_back();
+      }
+      const auto column =
+          std::ranges::find(table_.columns, row[1].value_or(""), &MysqlColumn::name);
+      if (column == table_.columns.end()) {
+        unique_keys_.back().can_be_null = true;  // an expression
+        continue;
+      }
+      unique_keys_.back().columns.push_back(column->ordinal);
+      unique_keys_.back().can_be_null = unique_keys_.back().can_be_null || column->nullable;
+      if (index == "PRIMARY") {
+        table_.primary_key.push_back(column->ordinal);
+        column->primary_key = table_.primary_key.size();
+      }
+    }
+    if (table_.primary_key.empty()) {
+      return "table `" + table_.name +
+             "` has no primary key, so that the log does not say which row has changed; add one";
+    }
+    return std::nullopt;
+  }
+
+  std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
+    const auto column = std::ranges::find_if(table_.columns, [&wanted](const MysqlColumn& any) {
+      return lower(any.name) == lower(wanted);
+    });
+    if (column == table_.columns.end()) {
+      std::vector<std::string_view> names;
+      for (const MysqlColumn& any : table_.columns) {
+        names.emplace_back(any.name);
+      }
+      return std::unexpected("table `" + table_.name + "` has no column `" + wanted + "`" +
+                             config::suggestion(wanted, names));
+    }
+    if (auto why = unreadable(*column)) {
+      return std::unexpected(*std::move(why));
+    }
+    return column->ordinal;
+  }
+
+  Trouble choose_identity() {
+    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
+    for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
+      const auto renamed = settings_.columns.find(name);
+      const auto column = column_named(renamed == settings_.columns.end() ? name : renamed->second);
+      if (!column) {
+        return column.error();
+      }
+      const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
+      if (auto why = ambiguous(table_.columns[*column], *placeholder)) {
+        return *std::move(why);
+      }
+      table_.identity.push_back(*column);
+    }
+    table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
+      return !key.can_be_null && std::ranges::is_permutation(key.columns, table_.identity);
+    });
+    table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
+                   table_.columns[table_.identity.front()].is_auto_increment;
+    return std::nullopt;
+  }
+
+  // A row that goes or changes with its parent: MariaDB, and MySQL before 9.6, log the parent alone.
+  Trouble check_foreign_keys() {
+    const auto rules = connection_.ask(
+        "SELECT constraint_name, delete_rule, update_rule FROM "
+        "information_schema.referential_constraints WHERE constraint_schema = DATABASE() AND "
+        "table_name = '" +
+        literal(table_.name) + "'");
+    if (!rules) {
+      return rules.error();
+    }
+    for (const auto& rule : *rules) {
+      const auto cascades = [](const std::optional<std::string>& word) {
+        return word && is_one_of(*word, {"CASCADE", "SET NULL", "SET DEFAULT"});
+      };
+      if (cascades(rule[1]) || cascades(rule[2])) {
+        return "foreign key `" + rule[0].value_or("") + "` of table `" + table_.name +
+               "` cascades, which this server does not log; make it ON DELETE RESTRICT ON UPDATE "
+               "RESTRICT";
+      }
+    }
+    return std::nullopt;
+  }
+
+  struct UniqueKey {
+    std::vector<std::size_t> columns;
+    bool can_be_null = false;
+  };
+
+  MysqlConnection& connection_;
+  const Target& target_;
+  const config::SourceTable& settings_;
+  MysqlTable table_;
+  std::vector<UniqueKey> unique_keys_;
+};
+
+}  // namespace
+
+MysqlType MysqlColumn::type() const {
+  if (is_one_of(data_type, {"tinyint", "smallint", "mediumint", "int", "bigint"})) {
+    return MysqlType::integer;
+  }
+  if (is_one_of(data_type, {"char", "varchar"})) {
+    return charset == "binary" ? MysqlType::bytes : MysqlType::text;
+  }
+  if (is_one_of(data_type, {"binary", "varbinary"})) {
+    return MysqlType::bytes;
+  }
+  if (data_type == "decimal") {
+    return MysqlType::decimal;
+  }
+  return data_type == "date" ? MysqlType::date : MysqlType::other;
+}
+
+bool MysqlColumn::is_unsigned() const {
+  return mentions(column_type, "unsigned");
+}
+
+std::vector<std::size_t> MysqlTable::needed() const {
+  std::vector<std::size_t> all;
+  for (const auto* const places : {&identity, &condition, &primary_key}) {
+    for (const std::size_t place : *places) {
+      if (std::ranges::find(all, place) == all.end()) {
+        all.push_back(place);
+      }
+    }
+  }
+  return all;
+}
+
+std::string MysqlTable::select_sql() const {
+  std::string list;
+  for (const std::size_t place : needed()) {
+    list += (list.empty() ? "" : ", ") + quoted_mysql_name(columns[place].name);
+  }
+  return "SELECT " + list + " FROM " + quoted_mysql_name(schema) + "." + quoted_mysql_name(name);
+}
+
+std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
+                                                         const Target& target) {
+  return Planner(connection, target).plan();
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,88 @@
+#include "source/server_probe.h"
+
+#include <condition_variable>
+#include <utility>
+
+#include "source/mysql_server.h"
+
+namespace cuckooguard::source {
+
+std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection) {
+  const auto found = connection.ask(
+      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_id', 'server_uuid', 'server_uid', "
+      "'hostname', 'port')");
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  std::string identity;
+  for (const auto& row : *found) {
+    identity += row[0].value_or("") + "=" + row[1].value_or("") + " ";
+  }
+  return identity;
+}
+
+ServerProbe::ServerProbe(Settings settings, Told told)
+    : settings_(std::move(settings)),
+      told_(std::move(told)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+ServerProbe::~ServerProbe() {
+  thread_.request_stop();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (connection_ != nullptr) {
+      connection_->interrupt();
+    }
+  }
+  thread_.join();
+}
+
+void ServerProbe::run(const std::stop_token& stop) {
+  do {
+    auto connection = MysqlConnection::open(settings_.login);
+    if (!connection) {
+      continue;
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      connection_ = &*connection;
+    }
+    if (const auto identity = server_identity(*connection);
+        identity && *identity == settings_.identity) {
+      ask_until_it_fails(stop, *connection);
+    }
+    const std::scoped_lock lock(mutex_);
+    connection_ = nullptr;
+  } while (wait(stop, settings_.every));
+}
+
+void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection) {
+  const bool is_mariadb = connection.is_mariadb();
+  do {
+    const TimePoint at = settings_.clock();
+    const auto text = connection.value(is_mariadb ? "SELECT @@global.gtid_binlog_pos"
+                                                  : "SELECT @@global.gtid_executed");
+    if (!text) {
+      return;
+    }
+    const auto lag = replica_lag(connection, is_mariadb);
+    if (!lag) {
+      return;
+    }
+    const auto position = LogPosition::parse(text->value_or(""), is_mariadb);
+    if (position && *lag) {
+      told_(at - **lag, *position);
+    }
+  } while (wait(stop, settings_.every));
+}
+
+// False: it is to end.
+bool ServerProbe::wait(const std::stop_token& stop, std::chrono::nanoseconds pause) {
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_for(lock, stop, pause, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace cuckooguard::source

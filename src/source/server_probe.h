@@ -1,0 +1,56 @@
+// Asks a server over and over how far its log is, and so how current whoever has applied that much must be.
+//
+// The proof. At time t, before the question is sent, every commit that has returned is in the log; the
+// answer p covers it. Whoever has applied p has all that was committed before t. A heartbeat or an open
+// connection prove nothing of the kind (DESIGN 8). A replica that says how far it is behind its primary
+// proves that much less; one that does not know proves nothing.
+//
+// Called by: the follower of a server, one probe per connection to one. Threads: its own, on which `told`
+// is called; construction starts it, destruction ends it. Errors: none: without answers nothing is proven.
+// It connects again by itself, and tells nothing if the address has become another server.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "source/log_position.h"
+#include "source/mysql_connection.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+class ServerProbe {
+ public:
+  struct Settings {
+    MysqlLogin login;
+    std::string identity;  // of the server that is followed: server_identity()
+    Clock clock;
+    std::chrono::nanoseconds every;
+  };
+  using Told = std::function<void(TimePoint at, const LogPosition& position)>;
+
+  ServerProbe(Settings settings, Told told);
+  ServerProbe(const ServerProbe&) = delete;
+  ServerProbe& operator=(const ServerProbe&) = delete;
+  ~ServerProbe();
+
+ private:
+  void run(const std::stop_token& stop);
+  void ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection);
+  bool wait(const std::stop_token& stop, std::chrono::nanoseconds pause);
+
+  Settings settings_;
+  Told told_;
+  std::mutex mutex_;                             // of `connection_` alone
+  const MysqlConnection* connection_ = nullptr;  // to be interrupted
+  std::jthread thread_;
+};
+
+// Tells one server from another.
+std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection);
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,90 @@
+// The rows of one table that a transaction has changed, netted: what each was before it and is after
+// it, however often it was changed in between.
+//
+//   INSERT 7; UPDATE 7 SET id = 8; DELETE 9; INSERT 9      rows by primary key
+//     7: nothing -> nothing     8: nothing -> b     9: c -> d
+//   apply():  insert b, insert d, then erase c
+//
+// Inserts come first, so that no look-up sees a row gone that has only moved; and what has not changed
+// is not touched, so that the filter is never asked to delete what another row's equal identity needs.
+//
+// A row is named by 128 bits of its primary key's hash, under a secret of this process: two rows of one
+// transaction are taken for one another with probability 2^-128 per pair.
+//
+// Called by: the follower of a log. Threads: the source's. Errors: add() is false if the change begins
+// with another row than the last one left, or there are too many rows: the log was not understood, and
+// the table must be read again. Limits: rows_max rows; 40 bytes each at up to 3/4 full. What a large
+// transaction took is given back after it.
+// Source: notes on change following, 4.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace cuckooguard::source {
+
+struct RowName {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  bool operator==(const RowName&) const = default;
+};
+
+class Transaction {
+ public:
+  // The filter's hash of the row's identity; nothing if there is no row, or no key for it.
+  using Image = std::optional<std::uint64_t>;
+
+  explicit Transaction(std::size_t rows_max) : rows_max_(rows_max) {}
+
+  // One change of the row: an insert has nothing before it, a delete nothing behind it. A change of
+  // the primary key is a delete and an insert.
+  [[nodiscard]] bool add(const RowName& row, Image before, Image after);
+
+  std::size_t rows() const { return count_; }
+
+  // Calls insert(hash) for all that came, then erase(hash) for all that went.
+  template <class Insert, class Erase>
+  void apply(Insert&& insert, Erase&& erase) const {
+    for (const Slot& slot : slots_) {
+      if (slot.is_there_after && !slot.is_unchanged()) {
+        insert(slot.after);
+      }
+    }
+    for (const Slot& slot : slots_) {
+      if (slot.was_there_before && !slot.is_unchanged()) {
+        erase(slot.before);
+      }
+    }
+  }
+
+  // Ready for the next one.
+  void clear();
+
+ private:
+  struct Slot {
+    RowName row;
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    bool was_there_before = false;
+    bool is_there_after = false;
+    bool used = false;
+
+    bool is_unchanged() const {
+      return was_there_before == is_there_after && (!is_there_after || before == after);
+    }
+    Image image_after() const { return is_there_after ? Image(after) : Image(); }
+  };
+  static_assert(sizeof(Slot) == 40);
+
+  Slot& find(const RowName& row);
+  void grow();
+
+  std::size_t rows_max_;
+  std::size_t count_ = 0;
+  std::vector<Slot> slots_;  // open addressing, a power of two of them
+};
+
+}  // namespace cuckooguard::source

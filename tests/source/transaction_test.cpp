@@ -1,0 +1,150 @@
+#include "source/transaction.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cuckooguard::source {
+namespace {
+
+using Image = Transaction::Image;
+
+constexpr RowName row(std::uint64_t number) {
+  return {.low = number * 0x9E3779B97F4A7C15, .high = number};
+}
+
+// What the filter was told, in order: +hash, -hash.
+std::vector<std::int64_t> told(const Transaction& transaction) {
+  std::vector<std::int64_t> calls;
+  transaction.apply(
+      [&calls](std::uint64_t hash) { calls.push_back(static_cast<std::int64_t>(hash)); },
+      [&calls](std::uint64_t hash) { calls.push_back(-static_cast<std::int64_t>(hash)); });
+  return calls;
+}
+
+TEST(Transaction, tells_of_what_came_and_what_went) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  EXPECT_EQ(told(transaction), std::vector<std::int64_t>{11});
+  transaction.clear();
+  ASSERT_TRUE(transaction.add(row(1), 11, std::nullopt));
+  EXPECT_EQ(told(transaction), std::vector<std::int64_t>{-11});
+}
+
+TEST(Transaction, inserts_before_it_erases) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), 11, std::nullopt));
+  ASSERT_TRUE(transaction.add(row(2), 22, 23));
+  ASSERT_TRUE(transaction.add(row(3), std::nullopt, 11));
+  auto calls = told(transaction);
+  EXPECT_TRUE(std::ranges::is_partitioned(calls, [](std::int64_t call) { return call > 0; }));
+  std::ranges::sort(calls);
+  EXPECT_EQ(calls, (std::vector<std::int64_t>{-22, -11, 11, 23}));
+}
+
+TEST(Transaction, leaves_alone_what_is_as_it_was) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), 11, std::nullopt));  // REPLACE of a row by its like
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  ASSERT_TRUE(transaction.add(row(2), 22, 22));  // another column has changed
+  ASSERT_TRUE(transaction.add(row(3), std::nullopt, 33));
+  ASSERT_TRUE(transaction.add(row(3), 33, std::nullopt));
+  ASSERT_TRUE(transaction.add(row(4), std::nullopt, std::nullopt));  // no key for it: a NULL
+  EXPECT_EQ(told(transaction), std::vector<std::int64_t>{});
+}
+
+TEST(Transaction, follows_a_row_through_all_its_changes) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), 11, 12));
+  ASSERT_TRUE(transaction.add(row(1), 12, std::nullopt));
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 13));
+  EXPECT_EQ(told(transaction), (std::vector<std::int64_t>{13, -11}));
+}
+
+// UPDATE t SET id = id + 1, row by row from the largest on: rows change their names in a ring.
+TEST(Transaction, follows_rows_that_take_one_another_s_place) {
+  Transaction transaction(10);
+  const auto move = [&transaction](std::uint64_t from, std::uint64_t to, std::uint64_t hash) {
+    return transaction.add(row(from), hash, std::nullopt) &&
+           transaction.add(row(to), std::nullopt, hash);
+  };
+  ASSERT_TRUE(move(1, 3, 11) && move(2, 1, 22) && move(3, 2, 11));
+  auto calls = told(transaction);
+  std::ranges::sort(calls);
+  EXPECT_EQ(calls, (std::vector<std::int64_t>{-22, -11, 11, 22})) << "row 1 is b now, row 2 is a";
+}
+
+TEST(Transaction, refuses_a_change_of_a_row_that_was_not_so) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  EXPECT_FALSE(transaction.add(row(1), 12, std::nullopt));
+  EXPECT_FALSE(transaction.add(row(1), std::nullopt, 12)) << "it is there already";
+}
+
+TEST(Transaction, refuses_more_rows_than_it_may_hold) {
+  Transaction transaction(3);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(transaction.add(row(i), std::nullopt, i));
+  }
+  EXPECT_FALSE(transaction.add(row(3), std::nullopt, 3));
+  EXPECT_TRUE(transaction.add(row(2), 2, 4)) << "a row it knows takes no room";
+  transaction.clear();
+  EXPECT_TRUE(transaction.add(row(3), std::nullopt, 3));
+}
+
+TEST(Transaction, is_empty_after_clear_whatever_its_size_was) {
+  for (const std::uint64_t rows : {1U, 100U, 5000U}) {
+    Transaction transaction(10'000);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      ASSERT_TRUE(transaction.add(row(i), std::nullopt, i + 1));
+    }
+    EXPECT_EQ(transaction.rows(), rows);
+    transaction.clear();
+    EXPECT_EQ(transaction.rows(), 0U);
+    EXPECT_EQ(told(transaction), std::vector<std::int64_t>{});
+    ASSERT_TRUE(transaction.add(row(0), 5, std::nullopt));
+    EXPECT_EQ(told(transaction), std::vector<std::int64_t>{-5});
+  }
+}
+
+// Rows come, go and change at random; applied at once, the hashes are those of the rows.
+TEST(Transaction, has_the_sum_of_all_changes) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::minstd_rand random(seed + 1);
+    std::map<std::uint64_t, std::uint64_t> rows;
+    std::multiset<std::uint64_t> filter;
+    Transaction transaction(1000);
+    for (int transactions = 0; transactions < 5; ++transactions) {
+      for (auto changes = random() % 300; changes > 0; --changes) {
+        const std::uint64_t number = random() % 40;
+        const auto found = rows.find(number);
+        const Image before = found == rows.end() ? Image() : Image(found->second);
+        const Image after = random() % 2 == 0 ? Image() : Image(1 + random() % 20);
+        ASSERT_TRUE(transaction.add(row(number), before, after)) << "seed " << seed;
+        rows.erase(number);
+        if (after) {
+          rows.emplace(number, *after);
+        }
+      }
+      transaction.apply([&filter](std::uint64_t hash) { filter.insert(hash); },
+                        [&](std::uint64_t hash) {
+                          const auto at = filter.find(hash);
+                          ASSERT_NE(at, filter.end()) << "seed " << seed;
+                          filter.erase(at);
+                        });
+      transaction.clear();
+      std::multiset<std::uint64_t> expected;
+      for (const auto& [number, hash] : rows) {
+        expected.insert(hash);
+      }
+      ASSERT_EQ(filter, expected) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::source
