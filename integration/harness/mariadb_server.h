@@ -52,6 +52,7 @@ class MariaDbServer {
 
   SqlSession session() const { return {unix_path(), kDatabase}; }
 
+  void send_signal(int signal) const { process_->send_signal(signal); }
   void kill();         // SIGKILL
   void stop();         // SIGTERM, and waits
   void start_again();  // on the same port and data

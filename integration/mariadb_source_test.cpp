@@ -1,0 +1,178 @@
+// A guard that follows a real MariaDB: what the database has is never hidden, what it has not is answered.
+
+#include <csignal>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "harness/guard_process.h"
+#include "harness/mariadb_server.h"
+#include "harness/redis_command.h"
+#include "harness/redis_server.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
+
+class MariaDbSource : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = MariaDbServer::missing()) {
+      GTEST_SKIP() << *missing;
+    }
+    server_.emplace();
+    session_.emplace(server_->session());
+    run("CREATE TABLE user (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40))");
+    run("INSERT INTO user (name) SELECT seq FROM seq_1_to_1000");
+    run("CREATE TABLE orders (id INT PRIMARY KEY, user_id BIGINT UNSIGNED NOT NULL)");
+    run("INSERT INTO orders SELECT seq, 7 FROM seq_1_to_500");
+    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
+    run("GRANT SELECT ON shop.* TO guard@localhost");
+    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+    redis_.emplace();
+  }
+
+  void run(const std::string& sql) { session_->run(sql); }
+
+  std::string yaml(const std::string& more = "") const {
+    return "upstream: " + redis_->address() + "\n" +
+           "sources:\n  shop: { type: mysql, addresses: [ \"unix:" + server_->unix_path().string() +
+           "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n" +
+           "namespaces:\n"
+           "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
+           "enforce, "
+           "fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { false_positive_rate: "
+           "0.0001% } }\n"
+           "  orders: { keys: \"orders:{user_id:uint64}\", source: { from: shop, table: orders }, "
+           "mode: "
+           "enforce, absent_reply: \"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } "
+           "}\n" +
+           more;
+  }
+  void start() { guard_.emplace(GuardProcess::on_port(yaml())); }
+
+  bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
+  bool becomes_absent(const std::string& key) {
+    return eventually([&] { return is_absent(key); });
+  }
+  bool becomes_present(const std::string& key) {
+    return eventually([&] { return !is_absent(key); });
+  }
+
+  std::optional<MariaDbServer> server_;
+  std::optional<SqlSession> session_;
+  std::optional<RedisServer> redis_;
+  std::optional<GuardProcess> guard_;
+};
+
+TEST_F(MariaDbSource, answers_what_is_absent_and_passes_what_is_there) {
+  start();
+  ASSERT_TRUE(becomes_absent("user:1001")) << guard_->log();
+  for (const char* const id : {"1", "500", "1000"}) {
+    EXPECT_FALSE(is_absent("user:" + std::string(id)));
+  }
+  EXPECT_TRUE(is_absent("orders:8"));
+  EXPECT_FALSE(is_absent("orders:7"));
+}
+
+TEST_F(MariaDbSource, follows_inserts_deletes_and_changes_of_keys) {
+  start();
+  ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  run("INSERT INTO user VALUES (5000, 'new')");
+  EXPECT_TRUE(becomes_present("user:5000"));
+  run("UPDATE user SET id = 6000 WHERE id = 5000");
+  EXPECT_TRUE(becomes_present("user:6000"));
+  EXPECT_TRUE(becomes_absent("user:5000"));
+  run("DELETE FROM user WHERE id IN (6000, 17)");
+  EXPECT_TRUE(becomes_absent("user:6000"));
+  EXPECT_TRUE(becomes_absent("user:17"));
+  EXPECT_FALSE(is_absent("user:18"));
+}
+
+TEST_F(MariaDbSource, keeps_an_identity_that_other_rows_still_have) {
+  start();
+  ASSERT_TRUE(becomes_absent("orders:8")) << guard_->log();
+  run("DELETE FROM orders WHERE id = 1");
+  run("INSERT INTO orders VALUES (1000, 9)");
+  ASSERT_TRUE(becomes_present("orders:9"));
+  EXPECT_FALSE(is_absent("orders:7"));
+}
+
+TEST_F(MariaDbSource, reads_a_table_again_whose_definition_has_changed) {
+  start();
+  ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  run("TRUNCATE TABLE user");
+  EXPECT_TRUE(becomes_absent("user:1"));
+  run("ALTER TABLE user ADD COLUMN note TEXT FIRST");
+  run("INSERT INTO user (id) VALUES (5000)");
+  EXPECT_TRUE(becomes_present("user:5000"));
+  EXPECT_TRUE(becomes_absent("user:5001"));
+  EXPECT_FALSE(is_absent("user:5000"));
+}
+
+TEST_F(MariaDbSource, passes_within_max_lag_when_the_server_says_nothing_more) {
+  start();
+  ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  server_->send_signal(SIGSTOP);
+  EXPECT_TRUE(becomes_present("user:5000"));
+  server_->send_signal(SIGCONT);
+  EXPECT_TRUE(becomes_absent("user:5000"));
+}
+
+TEST_F(MariaDbSource, comes_back_after_a_restart_of_the_server) {
+  start();
+  ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  session_.reset();
+  server_->kill();
+  EXPECT_TRUE(becomes_present("user:5000"));
+  server_->start_again();
+  server_->session().run("INSERT INTO user VALUES (6000, 'new'); DELETE FROM user WHERE id = 3");
+  EXPECT_TRUE(becomes_absent("user:5000"));
+  EXPECT_TRUE(becomes_present("user:6000"));
+  EXPECT_TRUE(becomes_absent("user:3"));
+}
+
+// What is committed is found in time: no key that was inserted longer than max_lag ago is answered absent.
+TEST_F(MariaDbSource, hides_no_row_for_longer_than_max_lag) {
+  start();
+  ASSERT_TRUE(becomes_absent("user:100000")) << guard_->log();
+  RawClient client = guard_->client();
+  milliseconds longest{0};
+  std::size_t hidden = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::string id = std::to_string(100'000 + i);
+    run("INSERT INTO user VALUES (" + id + ", NULL)");
+    const auto committed = SteadyClock::now();
+    while (client.call({"GET", "user:" + id}) == kAnswer) {
+      ++hidden;
+      longest = std::max(longest,
+                         std::chrono::duration_cast<milliseconds>(SteadyClock::now() - committed));
+    }
+  }
+  EXPECT_LT(longest, milliseconds(500));
+  RecordProperty("hidden_in_window", static_cast<int>(hidden));
+}
+
+TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
+  run("CREATE TABLE loose (id INT)");
+  run("CREATE USER nobody@localhost IDENTIFIED BY 'word'");
+  run("GRANT SELECT ON shop.* TO nobody@localhost");
+  std::string text =
+      yaml("  loose: { keys: \"loose:{id:uint64}\", source: { from: shop, table: loose } }\n");
+  text.replace(text.find("user: guard"), 11, "user: nobody");
+  const TemporaryDirectory folder;
+  write_whole_file(folder / "guard.yaml",
+                   "listen: unix:" + (folder / "guard.sock").string() + "\n" + text);
+  const Ended ended = run_guard({"--config", (folder / "guard.yaml").string()});
+  EXPECT_EQ(ended.exit_code, 78) << ended.standard_error;
+  EXPECT_NE(ended.standard_error.find("GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'"),
+            std::string::npos)
+      << ended.standard_error;
+  EXPECT_NE(ended.standard_error.find("`loose` has no primary key"), std::string::npos)
+      << ended.standard_error;
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness
