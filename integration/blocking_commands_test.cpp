@@ -28,6 +28,7 @@ TEST_F(BlockingCommands, are_woken_by_what_they_wait_for) {
     std::vector<std::string_view> wait;
     std::vector<std::string_view> wake;
   };
+  const std::string guarded = absent_user(900);
   const std::vector<Case> cases{
       {{"BLPOP", "none", "list", "0"}, {"RPUSH", "list", "x"}},
       {{"BRPOP", "list", "0"}, {"RPUSH", "list", "x"}},
@@ -38,7 +39,7 @@ TEST_F(BlockingCommands, are_woken_by_what_they_wait_for) {
       {{"BZPOPMAX", "zset", "0"}, {"ZADD", "zset", "1", "x"}},
       {{"BZMPOP", "0", "1", "zset", "MIN"}, {"ZADD", "zset", "1", "x"}},
       {{"XREAD", "BLOCK", "0", "STREAMS", "stream", "$"}, {"XADD", "stream", "9-1", "a", "b"}},
-      {{"BLPOP", absent_user(900), "0"}, {"RPUSH", absent_user(900), "x"}},
+      {{"BLPOP", guarded, "0"}, {"RPUSH", guarded, "x"}},
   };
   for (const std::string_view version : {"2", "3"}) {
     tell_both({"DEL", "stream"});

@@ -62,6 +62,10 @@ TEST(Limits, a_redis_that_is_full_says_so_through_the_guard) {
 
 // Without descriptors it cannot even refuse: those who come wait, nobody inside notices, and the log has one line.
 TEST(Limits, without_descriptors_clients_wait_until_there_are_some) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "UBSan's vptr check needs a pipe: without descriptors it takes every object for "
+                  "a wrong one";
+#endif
   Shop shop;
   shop.wait_until_it_answers();
   RawClient inside = shop.client();

