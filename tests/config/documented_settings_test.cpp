@@ -81,12 +81,15 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
     Source expected{.name = source.name, .kind = {}};
     if (const auto* sqlite = std::get_if<SqliteSource>(&source.kind)) {
       expected.kind = SqliteSource{.path = sqlite->path};
+    } else if (const auto* mysql = std::get_if<MysqlSource>(&source.kind)) {
+      expected.kind = MysqlSource{
+          .addresses = mysql->addresses, .user = mysql->user, .database = mysql->database};
     } else {
       expected.kind = FileSource{.path = std::get<FileSource>(source.kind).path};
     }
     EXPECT_EQ(source, expected) << source.name;
   }
-  ASSERT_EQ(config.sources.size(), 2U) << "one example per type";
+  ASSERT_EQ(config.sources.size(), 3U) << "one example per type";
   ASSERT_EQ(config.namespaces.size(), 1U);
   const Namespace& users = config.namespaces[0];
   const Namespace defaults;

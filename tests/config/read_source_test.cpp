@@ -69,8 +69,41 @@ TEST(ReadSource, the_type_decides_which_keys_there_are) {
 
 TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
   EXPECT_THAT(source_errors("path: /x, format: csv"), ElementsAre("2:3: type is missing here"));
-  EXPECT_THAT(source_errors("type: mysql, path: /x"),
-              ElementsAre("2:17: type: \"mysql\" is unknown; valid: sqlite, file"));
+  EXPECT_THAT(source_errors("type: oracle, path: /x"),
+              ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, file"));
+}
+
+TEST(ReadSource, mysql_needs_addresses_a_user_and_a_database) {
+  EXPECT_EQ(
+      source_of("type: mysql, addresses: 'db:3306', user: guard, database: shop"),
+      (Source{"shop",
+              MysqlSource{
+                  .addresses = {{.host = "db", .port = 3306}}, .user = "guard", .database = "shop"},
+              1s}));
+  EXPECT_THAT(source_errors("type: mysql"),
+              ElementsAre("2:3: addresses is missing here",
+                          "2:3: user is missing here",
+                          "2:3: database is missing here"));
+  const auto several = std::get<MysqlSource>(
+      source_of("type: mysql, addresses: ['a:1', 'unix:/b'], user: u, database: d, server_id: 7, "
+                "tls: verified, ca_file: /ca, password: '${NOT_SET:-word}'")
+          .kind);
+  EXPECT_EQ(several.addresses.at(1).unix_path, "/b");
+  EXPECT_EQ(several.server_id, 7U);
+  EXPECT_EQ(several.tls, Tls::verified);
+  EXPECT_EQ(several.password, "word");
+}
+
+TEST(ReadSource, mysql_says_what_is_wrong_and_shows_no_secret) {
+  const std::string good = "type: mysql, addresses: 'db:3306', user: guard, database: shop, ";
+  EXPECT_THAT(source_errors("type: mysql, addresses: ['db'], user: u, database: d"),
+              ElementsAre(HasSubstr("addresses: db ")));
+  EXPECT_THAT(source_errors(good + "password: tell, password_file: /nobody"),
+              ElementsAre(::testing::AllOf(HasSubstr("password_file and password are both here"),
+                                           ::testing::Not(HasSubstr("tell")))));
+  EXPECT_THAT(source_errors(good + "ca_file: /ca"), ElementsAre(HasSubstr("tls: verified")));
+  EXPECT_THAT(source_errors(good + "server_id: 0"),
+              ElementsAre(HasSubstr("must be auto, or from")));
 }
 
 TEST(ReadSource, a_path_is_needed) {
