@@ -211,10 +211,10 @@ LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
       return std::unexpected("a compressed transaction: " +
                              std::string(binlog::describe(event.error())));
     }
-    if (!*event) {
+    if (event->empty()) {
       return has_moved;
     }
-    const auto decoded = decoder_.decode_payload_event(**event);
+    const auto decoded = decoder_.decode_payload_event(*event);
     if (!decoded) {
       return std::unexpected("an event of a compressed transaction: " +
                              std::string(binlog::describe(decoded.error())));
