@@ -10,7 +10,7 @@
 namespace cuckooguard::source {
 namespace {
 
-constexpr int kEventsPerStep = 1000;
+constexpr std::chrono::milliseconds kStepMax{50};
 constexpr std::uint64_t kRowsPerStopCheck = 4096;
 constexpr unsigned kStopped = 2013;  // CR_SERVER_LOST: what an interrupted wait gives, too
 
@@ -278,7 +278,8 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
         waits_for_->interrupt();
       }
     });
-    for (int n = 0; n < kEventsPerStep && done && !stop.stop_requested(); ++n) {
+    const TimePoint until = clock_() + kStepMax;  // heartbeats come in between
+    while (done && clock_() < until && !stop.stop_requested()) {
       done = follow_one();
     }
   }

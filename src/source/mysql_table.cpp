@@ -133,7 +133,7 @@ class Planner {
     }
     std::vector<std::string_view> names;
     for (const auto& row : *tables) {
-      names.emplace_back(row[0].value_or(""));
+      names.emplace_back(row[0] ? std::string_view(*row[0]) : std::string_view{});
       if (names.back() != settings_.table) {
         continue;
       }
