@@ -214,6 +214,7 @@ TEST_F(MariaDbLog, brings_a_snapshot_to_exactly_the_rows_whatever_was_written_me
   for (std::uint32_t round = 0; round < 3; ++round) {
     std::atomic<int> written = 0;
     std::vector<std::jthread> writers;
+    writers.reserve(3);
     for (std::uint32_t i = 0; i < 3; ++i) {
       writers.emplace_back([&, i] {
         Writer writer(server_->session(), seed + 10 * round + i);

@@ -129,7 +129,7 @@ void MariaDbServer::start() {
 void MariaDbServer::wait_until_it_serves() {
   const auto serves = [this] {
     try {
-      SqlSession(unix_path(), "");
+      const SqlSession session(unix_path(), "");
       return true;
     } catch (const std::runtime_error&) {
       return false;

@@ -50,19 +50,20 @@ void Feed::ids_grow(std::uint64_t used) {
 }
 
 Feed::Intake Feed::add(std::span<const std::optional<std::string_view>> values) {
-  const auto hash = hash_of(values);
-  if (!hash) {
-    refuse(hash.error());
+  const auto hashed = hash_of(values);
+  if (!hashed) {
+    refuse(hashed.error());
     return Intake::refused;
   }
+  const std::optional<std::uint64_t> hash = *hashed;
   ++rows_;
   if (rows_ % kRowsPerClock == 0) {
     progress(false);
   }
-  if (!*hash) {
+  if (!hash) {
     return Intake::taken;
   }
-  batch_.push_back(**hash);
+  batch_.push_back(*hash);
   return batch_.size() < kBatch ? Intake::taken : flush();
 }
 

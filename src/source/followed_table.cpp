@@ -51,7 +51,7 @@ std::expected<void, std::string> FollowedTable::map(const binlog::TableMap& map,
     return refusal("a column of table `" + plan_->name + "`", reader.error());
   }
   layout_ = *std::move(layout);
-  reader_ = *std::move(reader);
+  reader_ = std::make_unique<binlog::RowReader>(*std::move(reader));
   return {};
 }
 

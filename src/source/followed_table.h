@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,7 +79,7 @@ class FollowedTable {
   filter::KeyHash name_low_;
   filter::KeyHash name_high_;
   std::optional<binlog::TableLayout> layout_;
-  std::optional<binlog::RowReader> reader_;
+  std::unique_ptr<binlog::RowReader> reader_;
   Transaction transaction_{kTransactionRowsMax};
   std::vector<std::optional<std::string_view>> values_;
   std::string key_;

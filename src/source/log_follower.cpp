@@ -130,13 +130,14 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
     const std::scoped_lock lock(applying_);
     applier_->reconnected(stream->checksum());
   }
-  stream_.emplace(*std::move(stream));
+  stream_ = std::make_unique<LogStream>(*std::move(stream));
   losses_ = 0;
-  probe_.emplace(ServerProbe::Settings{.login = login,
-                                       .identity = *identity,
-                                       .clock = clock_,
-                                       .every = settings_.max_lag / config::kPollsPerMaxLag},
-                 [this](TimePoint at, const LogPosition& position) { on_position(at, position); });
+  probe_ = std::make_unique<ServerProbe>(
+      ServerProbe::Settings{.login = login,
+                            .identity = *identity,
+                            .clock = clock_,
+                            .every = settings_.max_lag / config::kPollsPerMaxLag},
+      [this](TimePoint at, const LogPosition& position) { on_position(at, position); });
   return {};
 }
 
@@ -175,9 +176,9 @@ LogFollower::Done LogFollower::read(const std::vector<Followed*>& chosen,
   }
   const std::scoped_lock lock(applying_);
   if (!applier_) {
-    applier_.emplace(*position, [this](FollowedTable& table, std::string_view why) {
-      put_out_of_step(table, why);
-    });
+    applier_ = std::make_unique<LogApplier>(
+        *position,
+        [this](FollowedTable& table, std::string_view why) { put_out_of_step(table, why); });
   }
   for (Followed* const followed : chosen) {
     if (followed->table != nullptr) {
@@ -229,36 +230,48 @@ LogFollower::Done LogFollower::read_table(Followed& followed,
   if (!count) {
     return std::unexpected(count.error());
   }
+  const std::uint64_t expected = std::strtoull(count->value_or("0").c_str(), nullptr, 10);
   const auto deletes =
       followed.plan.identity_is_unique ? filter::DeleteMode::trusted : filter::DeleteMode::deferred;
-  for (;;) {
-    if (followed.feed.begin(std::strtoull(count->value_or("0").c_str(), nullptr, 10), deletes) ==
-        Feed::Intake::refused) {
-      followed.table.reset();
-      return {};
-    }
-    auto rows = connection.stream(followed.plan.select_sql());
-    if (!rows) {
-      return std::unexpected(rows.error());
-    }
-    auto intake = Feed::Intake::taken;
-    for (std::uint64_t n = 1; intake == Feed::Intake::taken; ++n) {
-      const auto row = rows->next();
-      if (!row || (n % kRowsPerStopCheck == 0 && stop.stop_requested())) {
-        return std::unexpected(row ? stopped() : row.error());
+  auto intake = Feed::Intake::too_small;
+  while (intake == Feed::Intake::too_small) {
+    intake = followed.feed.begin(expected, deletes);
+    if (intake == Feed::Intake::taken) {
+      const auto read = read_rows(followed, connection, stop);
+      if (!read) {
+        return std::unexpected(read.error());
       }
-      if (!*row) {
-        intake = followed.feed.complete();
-        break;
-      }
-      intake = followed.rows->load_row(**row);
+      intake = *read;
     }
-    if (intake == Feed::Intake::refused) {
-      followed.table.reset();
-      followed.read_again_at = clock_() + kRefusedPause;
+  }
+  if (intake == Feed::Intake::refused) {
+    followed.table.reset();
+    followed.read_again_at = clock_() + kRefusedPause;
+  }
+  return {};
+}
+
+std::expected<Feed::Intake, MysqlError> LogFollower::read_rows(Followed& followed,
+                                                               MysqlConnection& connection,
+                                                               const std::stop_token& stop) {
+  auto rows = connection.stream(followed.plan.select_sql());
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  for (std::uint64_t n = 1;; ++n) {
+    const auto next = rows->next();
+    if (!next) {
+      return std::unexpected(next.error());
     }
-    if (intake != Feed::Intake::too_small) {
-      return {};
+    const std::optional<MysqlRow> row = *next;
+    if (!row) {
+      return followed.feed.complete();
+    }
+    if (const auto intake = followed.rows->load_row(*row); intake != Feed::Intake::taken) {
+      return intake;
+    }
+    if (n % kRowsPerStopCheck == 0 && stop.stop_requested()) {
+      return std::unexpected(stopped());
     }
   }
 }
@@ -268,7 +281,7 @@ LogFollower::Done LogFollower::read_table(Followed& followed,
 LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   {
     const std::scoped_lock lock(waiting_);
-    waits_for_ = &*stream_;
+    waits_for_ = stream_.get();
   }
   Done done;
   {
@@ -297,15 +310,16 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
 }
 
 LogFollower::Done LogFollower::follow_one() {
-  const auto event = stream_->next();
-  if (!event) {
-    return std::unexpected(event.error());
+  const auto next = stream_->next();
+  if (!next) {
+    return std::unexpected(next.error());
   }
-  if (!*event) {
+  const std::optional<std::string_view> event = *next;
+  if (!event) {
     return std::unexpected(MysqlError{.code = kStopped, .what = "the server has ended its log"});
   }
   const std::scoped_lock lock(applying_);
-  const auto applied = applier_->apply(**event);
+  const auto applied = applier_->apply(*event);
   if (!applied) {
     return std::unexpected(MysqlError{.code = kStopped, .what = applied.error()});
   }

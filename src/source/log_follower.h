@@ -87,6 +87,9 @@ class LogFollower final : public Follower {
   Done read(const std::vector<Followed*>& chosen, const std::stop_token& stop);
   Done plan(Followed& followed, MysqlConnection& connection);
   Done read_table(Followed& followed, MysqlConnection& connection, const std::stop_token& stop);
+  std::expected<Feed::Intake, MysqlError> read_rows(Followed& followed,
+                                                    MysqlConnection& connection,
+                                                    const std::stop_token& stop);
   bool refuses(const MysqlServer& server);
   void put_out_of_step(FollowedTable& table, std::string_view why);
   void on_position(TimePoint at, const LogPosition& position);
@@ -99,11 +102,11 @@ class LogFollower final : public Follower {
   std::minstd_rand random_;
 
   std::mutex applying_;  // the applier, the filters, the feeds' reports
-  std::optional<LogApplier> applier_;
+  std::unique_ptr<LogApplier> applier_;
 
-  std::optional<LogStream> stream_;
+  std::unique_ptr<LogStream> stream_;
   MysqlLogin login_;  // of the server that is followed
-  std::optional<ServerProbe> probe_;
+  std::unique_ptr<ServerProbe> probe_;
   std::mutex waiting_;  // of `waits_for_` alone
   const LogStream* waits_for_ = nullptr;
   int losses_ = 0;

@@ -13,7 +13,7 @@ std::optional<LogPosition> parsed(std::string_view text) {
 
 // Calls use(position, gtid) where both are of one kind.
 template <class Positions, class Use>
-bool with_pair(Positions& positions, const LogGtid& gtid, Use&& use) {
+bool with_pair(Positions& positions, const LogGtid& gtid, const Use& use) {
   if (auto* const mariadb = std::get_if<binlog::MariaDbPosition>(&positions)) {
     const auto* const same = std::get_if<binlog::MariaDbGtid>(&gtid);
     return same != nullptr && use(*mariadb, *same);

@@ -83,11 +83,11 @@ std::expected<std::optional<std::string_view>, MysqlError> LogStream::next() {
   if (!packet) {
     return std::unexpected(packet.error());
   }
-  if (!*packet) {
+  const std::optional<std::span<const std::byte>> bytes = *packet;
+  if (!bytes) {
     return std::nullopt;
   }
-  const std::span<const std::byte> bytes = **packet;
-  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
 bool is_position_gone(const MysqlError& error) {

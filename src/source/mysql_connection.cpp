@@ -87,6 +87,7 @@ std::expected<std::optional<MysqlRow>, MysqlError> MysqlRows::next() {
 
 std::vector<std::string> MysqlRows::names() const {
   std::vector<std::string> names;
+  names.reserve(values_.size());
   for (std::size_t i = 0; i < values_.size(); ++i) {
     names.emplace_back(mysql_fetch_field_direct(result_.get(), static_cast<unsigned>(i))->name);
   }
@@ -143,14 +144,15 @@ std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql
   }
   MysqlAnswer answer;
   while (answer.size() < kAnswerRowsMax) {
-    const auto row = rows->next();
-    if (!row) {
-      return std::unexpected(row.error());
+    const auto next = rows->next();
+    if (!next) {
+      return std::unexpected(next.error());
     }
-    if (!*row) {
+    const std::optional<MysqlRow> row = *next;
+    if (!row) {
       break;
     }
-    answer.emplace_back((*row)->begin(), (*row)->end());
+    answer.emplace_back(row->begin(), row->end());
   }
   return answer;
 }
@@ -164,16 +166,17 @@ std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name
   const std::vector<std::string> names = rows->names();
   std::vector<MysqlRecord> records;
   while (records.size() < kAnswerRowsMax) {
-    const auto row = rows->next();
-    if (!row) {
-      return std::unexpected(row.error());
+    const auto next = rows->next();
+    if (!next) {
+      return std::unexpected(next.error());
     }
-    if (!*row) {
+    const std::optional<MysqlRow> row = *next;
+    if (!row) {
       break;
     }
     MysqlRecord& record = records.emplace_back();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      record.emplace(names[i], (**row)[i]);
+      record.emplace(names[i], (*row)[i]);
     }
   }
   return records;

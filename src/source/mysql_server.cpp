@@ -12,8 +12,11 @@ constexpr unsigned kAccessDenied = 1227;
 
 std::string_view word(const MysqlRecord& record, std::string_view name) {
   const auto found = record.find(name);
-  return found == record.end() || !found->second ? std::string_view{}
-                                                 : std::string_view(*found->second);
+  if (found == record.end()) {
+    return {};
+  }
+  const std::optional<std::string>& value = found->second;
+  return value ? std::string_view(*value) : std::string_view{};
 }
 
 bool is_on(std::string_view value) {

@@ -133,7 +133,8 @@ class Planner {
     }
     std::vector<std::string_view> names;
     for (const auto& row : *tables) {
-      names.emplace_back(row[0] ? std::string_view(*row[0]) : std::string_view{});
+      const std::optional<std::string>& name = row[0];
+      names.emplace_back(name ? std::string_view(*name) : std::string_view{});
       if (names.back() != settings_.table) {
         continue;
       }
@@ -217,6 +218,7 @@ class Planner {
     });
     if (column == table_.columns.end()) {
       std::vector<std::string_view> names;
+      names.reserve(table_.columns.size());
       for (const MysqlColumn& any : table_.columns) {
         names.emplace_back(any.name);
       }

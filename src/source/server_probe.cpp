@@ -65,13 +65,14 @@ void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnectio
     if (!text) {
       return;
     }
-    const auto lag = replica_lag(connection, is_mariadb);
-    if (!lag) {
+    const auto asked = replica_lag(connection, is_mariadb);
+    if (!asked) {
       return;
     }
+    const std::optional<std::chrono::seconds> lag = *asked;
     const auto position = LogPosition::parse(text->value_or(""), is_mariadb);
-    if (position && *lag) {
-      told_(at - **lag, *position);
+    if (position && lag) {
+      told_(at - *lag, *position);
     }
   } while (wait(stop, settings_.every));
 }

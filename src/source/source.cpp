@@ -108,10 +108,10 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
 
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
     const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock) {
-  Making making{.targets = targets, .clock = clock, .max_lag = settings.max_lag};
+  Making making{.targets = targets, .clock = std::move(clock), .max_lag = settings.max_lag};
   making.feeds.reserve(targets.size());
   for (const Target& target : targets) {
-    making.feeds.emplace_back(target, observer, clock, settings.max_lag);
+    making.feeds.emplace_back(target, observer, making.clock, settings.max_lag);
   }
   auto made =
       std::visit([&making](const auto& kind) { return make_follower(kind, std::move(making)); },

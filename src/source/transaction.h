@@ -47,7 +47,7 @@ class Transaction {
 
   // Calls insert(hash) for all that came, then erase(hash) for all that went.
   template <class Insert, class Erase>
-  void apply(Insert&& insert, Erase&& erase) const {
+  void apply(const Insert& insert, const Erase& erase) const {
     for (const Slot& slot : slots_) {
       if (slot.is_there_after && !slot.is_unchanged()) {
         insert(slot.after);

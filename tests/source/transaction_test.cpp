@@ -111,6 +111,15 @@ TEST(Transaction, is_empty_after_clear_whatever_its_size_was) {
   }
 }
 
+void apply_to(const Transaction& transaction, std::multiset<std::uint64_t>& filter) {
+  transaction.apply([&filter](std::uint64_t hash) { filter.insert(hash); },
+                    [&filter](std::uint64_t hash) {
+                      const auto at = filter.find(hash);
+                      ASSERT_NE(at, filter.end()) << hash;
+                      filter.erase(at);
+                    });
+}
+
 // Rows come, go and change at random; applied at once, the hashes are those of the rows.
 TEST(Transaction, has_the_sum_of_all_changes) {
   for (unsigned seed = 0; seed < 200; ++seed) {
@@ -130,12 +139,7 @@ TEST(Transaction, has_the_sum_of_all_changes) {
           rows.emplace(number, *after);
         }
       }
-      transaction.apply([&filter](std::uint64_t hash) { filter.insert(hash); },
-                        [&](std::uint64_t hash) {
-                          const auto at = filter.find(hash);
-                          ASSERT_NE(at, filter.end()) << "seed " << seed;
-                          filter.erase(at);
-                        });
+      apply_to(transaction, filter);
       transaction.clear();
       std::multiset<std::uint64_t> expected;
       for (const auto& [number, hash] : rows) {
