@@ -120,32 +120,49 @@ void apply_to(const Transaction& transaction, std::multiset<std::uint64_t>& filt
                     });
 }
 
-// Rows come, go and change at random; applied at once, the hashes are those of the rows.
+// A table whose rows come, go and change at random.
+class RandomTable {
+ public:
+  explicit RandomTable(unsigned seed) : random_(seed + 1) {}
+
+  void change(Transaction& transaction) {
+    const std::uint64_t number = random_() % 40;
+    const auto found = rows_.find(number);
+    const Image before = found == rows_.end() ? Image() : Image(found->second);
+    const Image after = random_() % 2 == 0 ? Image() : Image(1 + random_() % 20);
+    EXPECT_TRUE(transaction.add(row(number), before, after));
+    rows_.erase(number);
+    if (after) {
+      rows_.emplace(number, *after);
+    }
+  }
+  std::uint64_t some() { return random_() % 300; }
+  std::multiset<std::uint64_t> hashes() const {
+    std::multiset<std::uint64_t> all;
+    for (const auto& [number, hash] : rows_) {
+      all.insert(hash);
+    }
+    return all;
+  }
+
+ private:
+  std::minstd_rand random_;
+  std::map<std::uint64_t, std::uint64_t> rows_;
+};
+
+// Applied at once, the changes leave the hashes of the rows.
 TEST(Transaction, has_the_sum_of_all_changes) {
   for (unsigned seed = 0; seed < 200; ++seed) {
-    std::minstd_rand random(seed + 1);
-    std::map<std::uint64_t, std::uint64_t> rows;
+    RandomTable table(seed);
     std::multiset<std::uint64_t> filter;
     Transaction transaction(1000);
     for (int transactions = 0; transactions < 5; ++transactions) {
-      for (auto changes = random() % 300; changes > 0; --changes) {
-        const std::uint64_t number = random() % 40;
-        const auto found = rows.find(number);
-        const Image before = found == rows.end() ? Image() : Image(found->second);
-        const Image after = random() % 2 == 0 ? Image() : Image(1 + random() % 20);
-        ASSERT_TRUE(transaction.add(row(number), before, after)) << "seed " << seed;
-        rows.erase(number);
-        if (after) {
-          rows.emplace(number, *after);
-        }
+      for (std::uint64_t changes = table.some(); changes > 0; --changes) {
+        table.change(transaction);
       }
       apply_to(transaction, filter);
       transaction.clear();
-      std::multiset<std::uint64_t> expected;
-      for (const auto& [number, hash] : rows) {
-        expected.insert(hash);
-      }
-      ASSERT_EQ(filter, expected) << "seed " << seed;
+      ASSERT_EQ(filter, table.hashes()) << "seed " << seed;
     }
   }
 }
