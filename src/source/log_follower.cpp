@@ -166,6 +166,11 @@ LogFollower::Done LogFollower::read(const std::vector<Followed*>& chosen,
   if (!position) {
     return std::unexpected(position.error());
   }
+  for (const Followed* const followed : chosen) {
+    if (auto same = is_as_planned(*followed, *connection); !same) {
+      return same;
+    }
+  }
   for (Followed* const followed : chosen) {
     if (followed->table != nullptr) {
       followed->feed.snapshot_begins(clock_());
@@ -218,6 +223,20 @@ LogFollower::Done LogFollower::plan(Followed& followed, MysqlConnection& connect
   followed.rows = std::make_unique<LogFeed>(followed.feed, followed.plan);
   followed.table = std::make_unique<FollowedTable>(followed.plan, *followed.rows);
   return {};
+}
+
+// A definition that has changed before the view is one that the log behind it does not speak of.
+LogFollower::Done LogFollower::is_as_planned(const Followed& followed,
+                                             MysqlConnection& connection) {
+  if (followed.table == nullptr) {
+    return {};
+  }
+  const auto now = plan_mysql_table(connection, followed.feed.target());
+  if (now && *now == followed.plan) {
+    return {};
+  }
+  return std::unexpected(MysqlError{
+      .code = 0, .what = "the definition of table `" + followed.plan.name + "` has just changed"});
 }
 
 LogFollower::Done LogFollower::read_table(Followed& followed,

@@ -86,6 +86,7 @@ class LogFollower final : public Follower {
   Done read_again(const std::stop_token& stop);
   Done read(const std::vector<Followed*>& chosen, const std::stop_token& stop);
   Done plan(Followed& followed, MysqlConnection& connection);
+  static Done is_as_planned(const Followed& followed, MysqlConnection& connection);
   Done read_table(Followed& followed, MysqlConnection& connection, const std::stop_token& stop);
   std::expected<Feed::Intake, MysqlError> read_rows(Followed& followed,
                                                     MysqlConnection& connection,
