@@ -64,8 +64,7 @@ inline constexpr KeyList kControl{"upstream.control", kControlKeys, true};
 inline constexpr KeyList kSqlite{"sources.* of type sqlite", kSqliteKeys};
 inline constexpr KeyList kMysql{"sources.* of type mysql", kMysqlKeys, true};
 inline constexpr KeyList kFile{"sources.* of type file", kFileKeys};
-inline constexpr KeyList kAnySource{
-    "sources.*", kAnySourceKeys, true};  // while the type is not known
+inline constexpr KeyList kAnySource{"sources.*", kAnySourceKeys};  // while the type is not known
 inline constexpr KeyList kNamespace{"namespaces.*", kNamespaceKeys};
 inline constexpr KeyList kTable{"namespaces.*.source", kTableKeys};
 inline constexpr KeyList kFilter{"namespaces.*.filter", kFilterKeys};

@@ -82,8 +82,8 @@ TEST(ReadSource, mysql_needs_addresses_a_user_and_a_database) {
               1s}));
   EXPECT_THAT(source_errors("type: mysql"),
               ElementsAre("2:3: addresses is missing here",
-                          "2:3: user is missing here",
-                          "2:3: database is missing here"));
+                          "2:3: database is missing here",
+                          "2:3: user is missing here"));
   const auto several = std::get<MysqlSource>(
       source_of("type: mysql, addresses: ['a:1', 'unix:/b'], user: u, database: d, server_id: 7, "
                 "tls: verified, ca_file: /ca, password: '${NOT_SET:-word}'")
@@ -97,7 +97,7 @@ TEST(ReadSource, mysql_needs_addresses_a_user_and_a_database) {
 TEST(ReadSource, mysql_says_what_is_wrong_and_shows_no_secret) {
   const std::string good = "type: mysql, addresses: 'db:3306', user: guard, database: shop, ";
   EXPECT_THAT(source_errors("type: mysql, addresses: ['db'], user: u, database: d"),
-              ElementsAre(HasSubstr("addresses: db ")));
+              ElementsAre(HasSubstr("addresses: \"db\" has no port")));
   EXPECT_THAT(source_errors(good + "password: tell, password_file: /nobody"),
               ElementsAre(::testing::AllOf(HasSubstr("password_file and password are both here"),
                                            ::testing::Not(HasSubstr("tell")))));
