@@ -4,7 +4,7 @@
 //                                                └─▶ roll_back()
 //
 // What a row is to the filter is the namespace's to say (RowTarget): its values, as text, give an
-// identity's hash, or nothing if a value is NULL or the condition does not hold.
+// identity's hash, or nothing if a value is NULL.
 //
 // Called by: LogApplier. Threads: the source's. Lifetimes: the plan and the target outlive it. Errors: a
 // sentence, after which the table is not to be trusted: the log was not understood, and the table must

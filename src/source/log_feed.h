@@ -1,8 +1,7 @@
 // One namespace that is loaded from a snapshot and then follows a log: where the rows of both become the
 // same hashes.
 //
-// A row counts if its values have no NULL, and the namespace's condition holds; its key must lead back to
-// it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the namespace unsynced, with
+// A row counts if its values have no NULL; its key must lead back to it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the namespace unsynced, with
 // the row named.
 //
 // Called by: the follower of a server (load_row, while it reads a snapshot) and LogApplier (RowTarget).

@@ -61,7 +61,7 @@ std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
     if (!server) {
       continue;
     }
-    for (std::string& what : refusals(*server, true)) {
+    for (std::string& what : refusals(*server)) {
       all.push_back({.ns = "", .what = std::move(what)});
     }
     for (const Target& target : targets) {
@@ -195,7 +195,7 @@ LogFollower::Done LogFollower::read(const std::vector<Followed*>& chosen,
 }
 
 bool LogFollower::refuses(const MysqlServer& server) {
-  const auto all = refusals(server, true);
+  const auto all = refusals(server);
   if (all.empty()) {
     return false;
   }
@@ -298,26 +298,14 @@ std::expected<Feed::Intake, MysqlError> LogFollower::read_rows(Followed& followe
 // --- following ---
 
 LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
-  {
-    const std::scoped_lock lock(waiting_);
-    waits_for_ = stream_.get();
-  }
   Done done;
   {
-    const std::stop_callback wake(stop, [this] {
-      const std::scoped_lock lock(waiting_);
-      if (waits_for_ != nullptr) {
-        waits_for_->interrupt();
-      }
-    });
+    // Gone, and not running any more, before anybody lets go of the stream.
+    const std::stop_callback wake(stop, [this] { stream_->interrupt(); });
     const TimePoint until = clock_() + kStepMax;  // heartbeats come in between
     while (done && clock_() < until && !stop.stop_requested()) {
       done = follow_one();
     }
-  }
-  {
-    const std::scoped_lock lock(waiting_);
-    waits_for_ = nullptr;
   }
   if (stop.stop_requested()) {
     return Duration::zero();

@@ -108,8 +108,6 @@ class LogFollower final : public Follower {
   std::unique_ptr<LogStream> stream_;
   MysqlLogin login_;  // of the server that is followed
   std::unique_ptr<ServerProbe> probe_;
-  std::mutex waiting_;  // of `waits_for_` alone
-  const LogStream* waits_for_ = nullptr;
   int losses_ = 0;
 };
 

@@ -21,11 +21,11 @@ void set(MYSQL* connection, enum mysql_option option, unsigned value) {
 }
 
 void set_tls(MYSQL* connection, const MysqlLogin& login) {
-  if (login.tls == MysqlTls::off) {
+  if (login.tls == config::Tls::off) {
     return;
   }
   const my_bool yes = 1;
-  const my_bool verifies = login.tls == MysqlTls::verified ? 1 : 0;
+  const my_bool verifies = login.tls == config::Tls::verified ? 1 : 0;
   mysql_optionsv(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
   mysql_optionsv(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
   if (!login.ca_file.empty()) {
@@ -137,24 +137,28 @@ std::expected<void, MysqlError> MysqlConnection::run(std::string_view sql) {
   return {};
 }
 
-std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql) {
-  auto rows = stream(sql);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
+std::expected<MysqlAnswer, MysqlError> MysqlRows::all() {
   MysqlAnswer answer;
   while (answer.size() < kAnswerRowsMax) {
-    const auto next = rows->next();
-    if (!next) {
-      return std::unexpected(next.error());
+    const auto read = next();
+    if (!read) {
+      return std::unexpected(read.error());
     }
-    const std::optional<MysqlRow> row = *next;
+    const std::optional<MysqlRow> row = *read;
     if (!row) {
       break;
     }
     answer.emplace_back(row->begin(), row->end());
   }
   return answer;
+}
+
+std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql) {
+  auto rows = stream(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  return rows->all();
 }
 
 std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name(
@@ -164,19 +168,15 @@ std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name
     return std::unexpected(rows.error());
   }
   const std::vector<std::string> names = rows->names();
+  auto answer = rows->all();
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
   std::vector<MysqlRecord> records;
-  while (records.size() < kAnswerRowsMax) {
-    const auto next = rows->next();
-    if (!next) {
-      return std::unexpected(next.error());
-    }
-    const std::optional<MysqlRow> row = *next;
-    if (!row) {
-      break;
-    }
+  for (auto& row : *answer) {
     MysqlRecord& record = records.emplace_back();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      record.emplace(names[i], (*row)[i]);
+      record.emplace(names[i], std::move(row[i]));
     }
   }
   return records;

@@ -26,18 +26,14 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.h"
+
 struct st_mysql;
 struct st_mysql_res;
 
 namespace cuckooguard::source {
 
 inline constexpr std::size_t kAnswerRowsMax = 100'000;
-
-enum class MysqlTls : std::uint8_t {
-  off,
-  required,  // encrypted, whoever the server is
-  verified,  // and its certificate is good for the host by `ca_file`, or the system's
-};
 
 struct MysqlLogin {
   std::string host;
@@ -47,7 +43,7 @@ struct MysqlLogin {
   std::string password;
   std::string password_file;  // instead; read at every connect, without a line end
   std::string database;
-  MysqlTls tls = MysqlTls::off;
+  config::Tls tls = config::Tls::off;
   std::string ca_file;
   std::chrono::seconds timeout{10};  // of the connect, and of each read and write
 };
@@ -69,6 +65,8 @@ class MysqlRows {
  public:
   // Nothing at the end.
   std::expected<std::optional<MysqlRow>, MysqlError> next();
+  // What is left, up to kAnswerRowsMax.
+  std::expected<MysqlAnswer, MysqlError> all();
   std::vector<std::string> names() const;
 
  private:

@@ -119,7 +119,7 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
   return server;
 }
 
-std::vector<std::string> refusals(const MysqlServer& server, bool needs_full_rows) {
+std::vector<std::string> refusals(const MysqlServer& server) {
   std::vector<std::string> all;
   if (!server.has_log) {
     all.emplace_back(
@@ -132,7 +132,7 @@ std::vector<std::string> refusals(const MysqlServer& server, bool needs_full_row
         "): SET GLOBAL binlog_format = ROW, in its configuration too, and let sessions "
         "that are open reconnect");
   }
-  if (needs_full_rows && server.row_image != "FULL") {
+  if (server.row_image != "FULL") {
     all.push_back("the server logs rows without columns that did not change (binlog_row_image = " +
                   server.row_image + "): SET GLOBAL binlog_row_image = FULL");
   }

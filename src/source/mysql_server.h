@@ -39,8 +39,8 @@ struct MysqlServer {
 
 std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection);
 
-// Empty: the log can be followed. `needs_full_rows`: see MysqlTable::reads_key_alone.
-std::vector<std::string> refusals(const MysqlServer& server, bool needs_full_rows);
+// Empty: the log can be followed.
+std::vector<std::string> refusals(const MysqlServer& server);
 
 // How far a replica says it is behind; nothing if it does not know, or has stopped. 0 for a primary.
 std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(

@@ -312,7 +312,7 @@ bool MysqlColumn::is_unsigned() const {
 
 std::vector<std::size_t> MysqlTable::needed() const {
   std::vector<std::size_t> all;
-  for (const auto* const places : {&identity, &condition, &primary_key}) {
+  for (const auto* const places : {&identity, &primary_key}) {
     for (const std::size_t place : *places) {
       if (std::ranges::find(all, place) == all.end()) {
         all.push_back(place);

@@ -6,8 +6,8 @@
 // cannot be made the same bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a
 // row by more than one spelling, unless the placeholder knows them: text with a `_ci` collation or one
 // that pads with spaces needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not),
-// numbers need :uint64 or :int64, DECIMAL, DATE and UUID are not possible; a condition on a column
-// whose collation is not bytewise; foreign keys whose cascades change rows without a word in the log.
+// numbers need :uint64 or :int64, DECIMAL, DATE and UUID are not possible; foreign keys whose cascades
+// change rows without a word in the log.
 //
 // Called by: the MySQL source before it starts, and again before every snapshot, since the schema may
 // have changed. Threads: free functions. Errors: a sentence for the operator; MysqlError if the
@@ -51,11 +51,10 @@ struct MysqlTable {
   std::vector<MysqlColumn> columns;      // all of them, in their order
   std::vector<std::size_t> identity;     // places in `columns`, in identity order
   std::vector<std::size_t> primary_key;  // in key order
-  std::vector<std::size_t> condition;    // of the condition, in its order
   bool grows = false;                    // the identity is one AUTO_INCREMENT column
   bool identity_is_unique = false;       // a NOT NULL unique key: one row, one identity
 
-  // Columns of a row as they are read: identity, condition, primary key; each once.
+  // Columns of a row as they are read: identity, then primary key; each once.
   std::vector<std::size_t> needed() const;
   std::string select_sql() const;
   bool operator==(const MysqlTable&) const = default;

@@ -1,6 +1,7 @@
 #include "source/server_probe.h"
 
 #include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "source/mysql_server.h"
@@ -26,33 +27,17 @@ ServerProbe::ServerProbe(Settings settings, Told told)
       told_(std::move(told)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-ServerProbe::~ServerProbe() {
-  thread_.request_stop();
-  {
-    const std::scoped_lock lock(mutex_);
-    if (connection_ != nullptr) {
-      connection_->interrupt();
-    }
-  }
-  thread_.join();
-}
-
 void ServerProbe::run(const std::stop_token& stop) {
   do {
     auto connection = MysqlConnection::open(settings_.login);
     if (!connection) {
       continue;
     }
-    {
-      const std::scoped_lock lock(mutex_);
-      connection_ = &*connection;
-    }
+    const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
     if (const auto identity = server_identity(*connection);
         identity && *identity == settings_.identity) {
       ask_until_it_fails(stop, *connection);
     }
-    const std::scoped_lock lock(mutex_);
-    connection_ = nullptr;
   } while (wait(stop, settings_.every));
 }
 

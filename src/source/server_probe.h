@@ -12,7 +12,6 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -36,7 +35,7 @@ class ServerProbe {
   ServerProbe(Settings settings, Told told);
   ServerProbe(const ServerProbe&) = delete;
   ServerProbe& operator=(const ServerProbe&) = delete;
-  ~ServerProbe();
+  ~ServerProbe() = default;
 
  private:
   void run(const std::stop_token& stop);
@@ -45,8 +44,6 @@ class ServerProbe {
 
   Settings settings_;
   Told told_;
-  std::mutex mutex_;                             // of `connection_` alone
-  const MysqlConnection* connection_ = nullptr;  // to be interrupted
   std::jthread thread_;
 };
 

@@ -71,18 +71,6 @@ Made make_follower(const Settings& settings, Making&& making) {
       RescanTiming{.max_lag = making.max_lag, .poll_every = checked.poll_every});
 }
 
-MysqlTls tls_of(config::Tls tls) {
-  switch (tls) {
-    case config::Tls::off:
-      return MysqlTls::off;
-    case config::Tls::required:
-      return MysqlTls::required;
-    case config::Tls::verified:
-      break;
-  }
-  return MysqlTls::verified;
-}
-
 Made make_follower(const config::MysqlSource& settings, Making&& making) {
   LogFollowerSettings following{.server_id = settings.server_id, .max_lag = making.max_lag};
   for (const config::Address& address : settings.addresses) {
@@ -93,7 +81,7 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
                                 .password = settings.password,
                                 .password_file = settings.password_file,
                                 .database = settings.database,
-                                .tls = tls_of(settings.tls),
+                                .tls = settings.tls,
                                 .ca_file = settings.ca_file});
   }
   auto refusals = LogFollower::check(following, making.targets);
