@@ -93,12 +93,14 @@ std::optional<std::string> MariaDbServer::missing() {
 
 MariaDbServer::MariaDbServer(std::vector<std::string> arguments)
     : arguments_(std::move(arguments)), port_(free_port()) {
+  std::filesystem::create_directory(temporary_files());
   const Ended installed =
       run_program(as_ourselves({"/usr/bin/mariadb-install-db",
                                 "--no-defaults",
                                 "--skip-test-db",
                                 "--auth-root-authentication-method=normal",
-                                "--datadir=" + (directory_ / "data").string()}));
+                                "--datadir=" + (directory_ / "data").string(),
+                                "--tmpdir=" + temporary_files().string()}));
   if (installed.exit_code != 0) {
     throw std::runtime_error("mariadb-install-db: " + installed.standard_output +
                              installed.standard_error);
@@ -111,6 +113,7 @@ void MariaDbServer::start() {
   std::vector<std::string> command = as_ourselves({"/usr/sbin/mariadbd",
                                                    "--no-defaults",
                                                    "--datadir=" + (directory_ / "data").string(),
+                                                   "--tmpdir=" + temporary_files().string(),
                                                    "--socket=" + unix_path().string(),
                                                    "--port=" + std::to_string(port_),
                                                    "--bind-address=127.0.0.1",

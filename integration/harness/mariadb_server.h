@@ -58,6 +58,9 @@ class MariaDbServer {
   void start_again();  // on the same port and data
 
  private:
+  // Its own: a server that starts removes the temporary tables of all others from a shared one.
+  std::filesystem::path temporary_files() const { return directory_ / "tmp"; }
+
   void start();
   void wait_until_it_serves();
 
