@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "source/chosen_deletes.h"
 #include "source/read_view.h"
 
 namespace cuckooguard::source {
@@ -250,8 +251,8 @@ LogFollower::Done LogFollower::read_table(Followed& followed,
     return std::unexpected(count.error());
   }
   const std::uint64_t expected = std::strtoull(count->value_or("0").c_str(), nullptr, 10);
-  const auto deletes =
-      followed.plan.identity_is_unique ? filter::DeleteMode::trusted : filter::DeleteMode::deferred;
+  const auto deletes = chosen_deletes(followed.feed.target().settings.filter.deletes,
+                                      followed.plan.identity_is_unique);
   auto intake = Feed::Intake::too_small;
   while (intake == Feed::Intake::too_small) {
     intake = followed.feed.begin(expected, deletes);

@@ -107,6 +107,8 @@ struct Wanted {
   std::string table = "users";
   std::map<std::string, std::string> columns = {};
   config::FreshIds fresh_ids = {};
+  std::string where = {};
+  config::Filter filter = {};
 };
 
 class Bench {
@@ -115,8 +117,12 @@ class Bench {
     for (const Wanted& one : wanted) {
       config::Namespace settings;
       settings.name = one.name;
-      settings.source = {.from = "db", .table = one.table, .columns = one.columns};
+      settings.source = {.from = "db", .table = one.table, .columns = one.columns, .where = {}};
+      if (!one.where.empty()) {
+        settings.source.where = keyspace::RowCondition::parse(one.where).value();
+      }
       settings.fresh_ids = one.fresh_ids;
+      settings.filter = one.filter;
       namespaces.push_back(std::move(settings));
       lives.emplace_back(epochs);
     }
