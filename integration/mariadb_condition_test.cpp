@@ -383,5 +383,17 @@ TEST_F(MariaDbCondition, needs_of_minimal_row_images_no_more_than_the_primary_ke
   EXPECT_NE(out_of_step_.find("without column `i`"), std::string::npos) << out_of_step_;
 }
 
+TEST_F(MariaDbCondition, takes_generated_columns_like_any_other) {
+  run("ALTER TABLE item ADD g INT AS (i + 1) VIRTUAL, ADD h INT AS (i + 1) STORED");
+  for (const std::string where : {"g = 8", "h <> 8", "g IS NULL"}) {
+    run("REPLACE INTO item (id, i) VALUES (1, 7), (2, 8), (3, 9), (4, NULL)");
+    const auto ids = followed(where,
+                              {"UPDATE item SET i = 15 - i WHERE id < 3",
+                               "UPDATE item SET t = 'x'",
+                               "UPDATE item SET i = IF(i IS NULL, 7, NULL) WHERE id > 2"});
+    EXPECT_EQ(ids, found_by_sql(where)) << where;
+  }
+}
+
 }  // namespace
 }  // namespace cuckooguard::harness
