@@ -15,7 +15,12 @@ Feed::Feed(const Target& target, Observer& observer, Clock clock, std::chrono::n
       secret_(filter::random_secret()),
       hash_(target, secret_),
       window_(target.settings.fresh_ids, max_lag),
-      load_(load()) {}
+      load_(target, secret_, observer, clock_) {}
+
+FilterLoad Feed::load() {
+  largest_in_log_ = 0;
+  return {target_, secret_, observer_, clock_};
+}
 
 Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
   loaded_ = false;
@@ -46,8 +51,7 @@ void Feed::publish(FilterLoad::Loaded loaded) {
   const auto since = proven_at_.value_or(snapshot_at_);
   target_.live.publish(std::move(loaded.filter));
   ids_grow_ = loaded.ids_grow;
-  largest_id_ = loaded.largest_id;
-  told_largest_id_ = largest_id_;
+  largest_id_ = std::max(loaded.largest_id, largest_in_log_);
   growth_at_ = snapshot_at_;
   growth_ = window_.next(largest_id_, snapshot_at_ - since, ids_grow_);
   target_.live.set_growth(largest_id_, growth_);
@@ -69,13 +73,13 @@ std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
   if (!row) {
     return std::nullopt;
   }
-  largest_id_ = std::max(largest_id_, row->number);
+  largest_in_log_ = std::max(largest_in_log_, row->number);
   return row->hash;
 }
 
 void Feed::follow_growth() {
-  if (ids_grow_ && largest_id_ > told_largest_id_) {
-    told_largest_id_ = largest_id_;
+  if (ids_grow_ && largest_in_log_ > largest_id_) {
+    largest_id_ = largest_in_log_;
     target_.live.set_growth(largest_id_, growth_);
   }
 }

@@ -46,7 +46,7 @@ class Feed {
   void refuse(std::string_view why);
 
   // --- a load beside a log ---
-  FilterLoad load() const { return {target_, secret_, observer_, clock_}; }
+  FilterLoad load();
   // What was loaded, and changed since; ready with the next proof.
   void publish(FilterLoad::Loaded loaded);
   // What a row is to the filter of every load; nothing if one of its values is NULL. Its id counts for
@@ -82,8 +82,8 @@ class Feed {
 
   bool loaded_ = false;  // the last load was completed
   std::uint64_t largest_id_ = 0;
-  std::uint64_t told_largest_id_ = 0;
-  std::uint64_t growth_ = 0;  // the window
+  std::uint64_t largest_in_log_ = 0;  // since the load began
+  std::uint64_t growth_ = 0;          // the window
   bool ids_grow_ = false;
   TimePoint growth_at_{};  // when the window was last chosen
   std::optional<TimePoint> proven_at_;

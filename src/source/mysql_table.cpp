@@ -150,6 +150,9 @@ class Planner {
       return "table `" + table_.name +
              "` has no primary key, so that the log does not say which row has changed; add one";
     }
+    table_.key_is_readable = std::ranges::none_of(table_.primary_key, [this](std::size_t place) {
+      return unreadable(table_.columns[place]).has_value();
+    });
     return std::nullopt;
   }
 

@@ -29,6 +29,7 @@ struct MysqlTable {
   std::vector<MysqlColumn> columns;      // all of them, in their order
   std::vector<std::size_t> identity;     // places in `columns`, in identity order
   std::vector<std::size_t> primary_key;  // in key order
+  bool key_is_readable = false;          // a snapshot and the log give its values the same text
   bool grows = false;                    // the identity is one AUTO_INCREMENT column
   bool identity_is_unique = false;       // a NOT NULL unique key: one row, one identity
 
