@@ -10,13 +10,19 @@ namespace cuckooguard::source {
 
 using filter::State;
 
-Feed::Feed(const Target& target, Observer& observer, Clock clock, std::chrono::nanoseconds max_lag)
+Feed::Feed(const Target& target,
+           filter::LiveFilter& live,
+           std::string table,
+           Observer& observer,
+           Clock clock,
+           std::chrono::nanoseconds max_lag)
     : target_(target),
+      live_(live),
+      table_(std::move(table)),
+      name_(target.settings.name),
       observer_(observer),
       clock_(std::move(clock)),
       max_lag_(max_lag),
-      secret_(filter::random_secret()),
-      hash_(secret_),
       window_(target.settings.fresh_ids, max_lag) {
   batch_.reserve(kBatch);
 }
@@ -36,7 +42,7 @@ Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes
   try {
     next_ = std::make_unique<filter::CuckooFilter>(
         filter::choose_sizing(target_.settings.filter.false_positive_rate, capacity, deletes),
-        secret_);
+        target_.parts.secret());
   } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
     refuse("there is not enough memory for a filter of " + std::to_string(capacity) + " rows");
     return Intake::refused;
@@ -78,7 +84,7 @@ std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
     return std::nullopt;  // a NULL: no key can name this row
   }
   largest_id_ = std::max(largest_id_, identity->number.value_or(0));
-  return hash_(identity->identity);
+  return target_.parts.hash(identity->identity);
 }
 
 Feed::Intake Feed::flush() {
@@ -99,8 +105,8 @@ Feed::Intake Feed::complete() {
   }
   progress(true);
   const auto since = proven_at_.value_or(snapshot_at_);
-  target_.live.publish(std::move(next_));
-  target_.live.set_growth(largest_id_, window_.next(largest_id_, snapshot_at_ - since, ids_grow_));
+  live_.publish(std::move(next_));
+  live_.set_growth(largest_id_, window_.next(largest_id_, snapshot_at_ - since, ids_grow_));
   loaded_ = true;
   return Intake::taken;
 }
@@ -112,12 +118,12 @@ void Feed::refuse(std::string_view why) {
 }
 
 void Feed::prove(TimePoint at) {
-  target_.live.reclaim();
+  live_.reclaim();
   if (!loaded_) {
     return;
   }
   proven_at_ = at;
-  target_.live.set_fresh_until(at + max_lag_);
+  live_.set_fresh_until(at + max_lag_);
   report(State::ready, "");
 }
 
@@ -127,8 +133,8 @@ void Feed::report(State state, std::string_view why) {
   }
   state_ = state;
   why_ = why;
-  target_.live.set_state(state);
-  observer_.on_state(target_.settings.name, state, why);
+  live_.set_state(state);
+  observer_.on_state(name_, state, why);
 }
 
 void Feed::report_unless_refused(State state, std::string_view why) {
@@ -143,7 +149,7 @@ void Feed::progress(bool complete) {
     return;
   }
   progress_due_ = now + kProgressEvery;
-  Progress progress{.ns = target_.settings.name,
+  Progress progress{.ns = name_,
                     .rows = rows_,
                     .rows_expected = complete ? rows_ : std::max(rows_, rows_expected_),
                     .elapsed = now - began_at_,

@@ -65,7 +65,7 @@ std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
       all.push_back({.ns = "", .what = std::move(what)});
     }
     for (const Target& target : targets) {
-      const auto plan = plan_mysql_table(*connection, target);
+      const auto plan = plan_mysql_table(*connection, target, target.settings.source.table);
       if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
         all.push_back({.ns = target.settings.name, .what = *why});
       }
@@ -210,7 +210,7 @@ bool LogFollower::refuses(const MysqlServer& server) {
 LogFollower::Done LogFollower::plan(Followed& followed, MysqlConnection& connection) {
   followed.table.reset();
   followed.joins_at.reset();
-  auto plan = plan_mysql_table(connection, followed.feed.target());
+  auto plan = plan_mysql_table(connection, followed.feed.target(), followed.feed.table());
   if (!plan) {
     if (const auto* const why = std::get_if<std::string>(&plan.error())) {
       followed.feed.refuse(*why);
@@ -231,7 +231,7 @@ LogFollower::Done LogFollower::is_as_planned(const Followed& followed,
   if (followed.table == nullptr) {
     return {};
   }
-  const auto now = plan_mysql_table(connection, followed.feed.target());
+  const auto now = plan_mysql_table(connection, followed.feed.target(), followed.feed.table());
   if (now && *now == followed.plan) {
     return {};
   }
