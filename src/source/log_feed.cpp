@@ -29,7 +29,7 @@ std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
   }
   bool is_full = false;
   bool is_missing = false;
-  filter::LiveFilter& live = feed_.target().live;
+  filter::LiveFilter& live = feed_.live();
   transaction.apply(
       [&](std::uint64_t hash) { is_full = is_full || live.insert(hash) == InsertOutcome::full; },
       [&](std::uint64_t hash) {

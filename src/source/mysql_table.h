@@ -43,6 +43,7 @@ struct MysqlTable {
 using MysqlTrouble = std::variant<std::string, MysqlError>;
 
 std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target);
+                                                         const Target& target,
+                                                         const std::string& table);
 
 }  // namespace cuckooguard::source

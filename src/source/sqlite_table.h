@@ -1,4 +1,4 @@
-// How one namespace's rows are read from one SQLite table, and the checks that this can be done rightly.
+// How rows of a namespace are read from one SQLite table, and the checks that this can be done rightly.
 //
 // What is refused, each with the fix: a table or column that is not there, a view or virtual table, a column of REAL
 // affinity (its text is not canonical), a text placeholder on a column that compares by other rules than bytes
@@ -39,6 +39,7 @@ struct TablePlan {
 using TableTrouble = std::variant<std::string, SqliteError>;
 
 std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
-                                                  const Target& target);
+                                                  const Target& target,
+                                                  const std::string& table);
 
 }  // namespace cuckooguard::source

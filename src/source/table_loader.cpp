@@ -100,7 +100,7 @@ TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop
 
 TableLoader::Done TableLoader::plan(MysqlConnection& connection) {
   for (const TableSet::Index index : std::vector(chosen_)) {
-    auto plan = plan_mysql_table(connection, tables_.target(index));
+    auto plan = plan_mysql_table(connection, tables_.target(index), tables_.table(index));
     if (plan) {
       planned_.push_back({.index = index, .rows = &tables_.collect(index, *std::move(plan))});
     } else if (const auto* const why = std::get_if<std::string>(&plan.error())) {
@@ -135,7 +135,8 @@ std::expected<ReadView, MysqlError> TableLoader::open_current_view(
 // A definition that has changed before the log's word was kept is one that nobody would speak of.
 TableLoader::Done TableLoader::check_plans(MysqlConnection& connection) {
   for (const Planned& planned : planned_) {
-    const auto now = plan_mysql_table(connection, tables_.target(planned.index));
+    const auto now =
+        plan_mysql_table(connection, tables_.target(planned.index), tables_.table(planned.index));
     if (!now || *now != planned.rows->plan) {
       return failed("the definition of table `" + planned.rows->plan.name + "` has just changed");
     }

@@ -65,6 +65,7 @@ class TableSet {
 
   std::size_t size() const { return tables_.size(); }
   const Target& target(Index index) const { return tables_[index].feed.target(); }
+  const std::string& table(Index index) const { return tables_[index].feed.table(); }
 
   // --- the follower ---
   // Everything anew: all tables are due, from here on.
