@@ -63,16 +63,13 @@ class Chosen final : public source::RowTarget {
     }
     return found;
   }
-  std::expected<void, std::string> change(const Transaction& transaction) override {
+  std::expected<void, std::string> change(const source::CommitMark&,
+                                          const Transaction& transaction) override {
     transaction.apply([this](std::uint64_t hash) { hashes_.insert(hash); },
                       [this](std::uint64_t hash) {
                         const auto found = hashes_.find(hash);
-                        if (found == hashes_.end()) {
-                          names_[0] = "a row went that was never there";
-                          hashes_.insert(0);
-                        } else {
-                          hashes_.erase(found);
-                        }
+                        ASSERT_NE(found, hashes_.end()) << "a row went that was never there";
+                        hashes_.erase(found);
                       });
     return {};
   }
@@ -87,7 +84,7 @@ class Chosen final : public source::RowTarget {
     return settings;
   }
   source::MysqlTable plan(MysqlConnection& connection) {
-    auto planned = plan_mysql_table(connection, target_);
+    auto planned = plan_mysql_table(connection, target_, settings_.source.table);
     if (planned) {
       return *std::move(planned);
     }
@@ -100,10 +97,15 @@ class Chosen final : public source::RowTarget {
   keyspace::Keyspace keyspace_ =
       keyspace::Keyspace::build({{settings_.name, settings_.keys, false}}).value();
   filter::Epochs epochs_{1};
-  filter::LiveFilter live_{epochs_};
+  filter::LiveParts parts_{epochs_, filter::random_secret()};
   Silent silent_;
-  source::Target target_{keyspace_, 0, settings_, live_};
-  source::Feed feed_{target_, silent_, [] { return source::TimePoint{}; }, std::chrono::seconds(1)};
+  source::Target target_{keyspace_, 0, settings_, parts_};
+  source::Feed feed_{target_,
+                     *parts_.add("item"),
+                     "item",
+                     silent_,
+                     [] { return source::TimePoint{}; },
+                     std::chrono::seconds(1)};
   std::string refusal_;
   source::MysqlTable plan_;
   source::LogFeed rows_;
@@ -260,12 +262,12 @@ class MariaDbCondition : public testing::Test {
     MysqlConnection connection = connect();
     Chosen chosen(where, connection);
     EXPECT_EQ(chosen.refusal(), "");
-    const auto position = source::open_mariadb_view(connection);
+    const LogPosition position = source::open_view(connection).value().covered;
     read(connection, chosen);
     for (const std::string& write : writes) {
       run(write);
     }
-    follow(*position, chosen);
+    follow(position, chosen);
     return chosen.ids();
   }
 
@@ -288,8 +290,7 @@ TEST_F(MariaDbCondition, decides_as_the_server_does_in_a_snapshot_and_in_the_log
     all.emplace_back(where, std::make_unique<Chosen>(where, connection));
     ASSERT_EQ(all.back().second->refusal(), "") << where;
   }
-  const auto position = source::open_mariadb_view(connection);
-  ASSERT_TRUE(position);
+  const LogPosition position = source::open_view(connection).value().covered;
   std::size_t rows = 0;
   for (auto& [where, chosen] : all) {
     read(connection, *chosen);
@@ -313,7 +314,7 @@ TEST_F(MariaDbCondition, decides_as_the_server_does_in_a_snapshot_and_in_the_log
     }
   }
   for (auto& [where, chosen] : all) {
-    follow(*position, *chosen);
+    follow(position, *chosen);
     ASSERT_EQ(out_of_step_, "") << where;
     ASSERT_EQ(chosen->ids(), found_by_sql(where)) << where;
   }

@@ -222,7 +222,7 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   for (const char* const words :
        {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
         "`loose` has no primary key",
-        "where: column `name` (varchar(40)) has the collation",
+        "where: column `name` (varchar(40)) has the character set latin1",
         "deletes: trusted needs keys of which no two rows have the same"}) {
     EXPECT_NE(ended.standard_error.find(words), std::string::npos)
         << words << " in " << ended.standard_error;

@@ -15,26 +15,40 @@ LogFeed::LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) 
   }
 }
 
-Feed::Intake LogFeed::load_row(RowValues values) {
-  return counts(values) ? feed_.add(identity(values)) : Feed::Intake::taken;
-}
-
 std::expected<Transaction::Image, std::string> LogFeed::image(RowValues values) {
   if (!counts(values)) {
     return std::nullopt;
   }
-  return feed_.hash_of(identity(values));
+  return feed_.hash_of(identity(plan_, values));
 }
 
-std::expected<void, std::string> LogFeed::change(const Transaction& transaction) {
+bool LogFeed::has_reached(const LogPosition& applied) {
+  if (since_ && applied.covers(*since_)) {
+    since_.reset();
+  }
+  return !since_;
+}
+
+std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
+                                                 const Transaction& transaction) {
+  if (!is_live_) {
+    if (!pending_.add(mark, transaction)) {
+      return std::unexpected("more rows are changed than can be kept while a view is opened");
+    }
+    return {};
+  }
+  if (since_ && since_->covers(mark.gtid)) {
+    return {};
+  }
   bool is_full = false;
   bool is_missing = false;
-  filter::LiveFilter& live = feed_.target().live;
+  filter::LiveFilter& live = feed_.live();
   transaction.apply(
       [&](std::uint64_t hash) { is_full = is_full || live.insert(hash) == InsertOutcome::full; },
       [&](std::uint64_t hash) {
         is_missing = is_missing || live.erase(hash) == EraseOutcome::not_found;
       });
+  feed_.follow_growth();
   if (is_full) {
     return std::unexpected("the filter is full: it is built again, larger");
   }
@@ -45,7 +59,7 @@ std::expected<void, std::string> LogFeed::change(const Transaction& transaction)
 }
 
 bool LogFeed::wants_rebuild() const {
-  const filter::CuckooFilter* const filter = feed_.target().live.writable();
+  const filter::CuckooFilter* const filter = feed_.live().writable();
   return filter != nullptr && filter->stats().rebuild_needed;
 }
 

@@ -135,7 +135,7 @@ std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace
     return std::nullopt;
   }
   if (auto why = unreadable(column)) {
-    return *why + "; of this one a condition can only ask IS NULL or IS NOT NULL";
+    return *why + "; as it is, a condition can only ask IS NULL or IS NOT NULL of it";
   }
   for (const std::string_view literal : use.literals) {
     if (mentions(literal, "\\")) {

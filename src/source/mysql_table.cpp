@@ -44,8 +44,11 @@ std::size_t number_of(const std::optional<std::string>& text) {
 
 class Planner {
  public:
-  Planner(MysqlConnection& connection, const Target& target)
-      : connection_(connection), target_(target), settings_(target.settings.source) {}
+  Planner(MysqlConnection& connection, const Target& target, const std::string& table)
+      : connection_(connection),
+        target_(target),
+        settings_(target.settings.source),
+        wanted_(table) {}
 
   std::expected<MysqlTable, MysqlTrouble> plan() {
     for (const auto step : {&Planner::find_table,
@@ -77,7 +80,7 @@ class Planner {
     for (const auto& row : *tables) {
       const std::optional<std::string>& name = row[0];
       names.emplace_back(name ? std::string_view(*name) : std::string_view{});
-      if (names.back() != settings_.table) {
+      if (names.back() != wanted_) {
         continue;
       }
       table_.schema = row[3].value_or("");
@@ -93,8 +96,8 @@ class Planner {
       }
       return std::nullopt;
     }
-    return "there is no table `" + settings_.table + "`, or no right to SELECT from it" +
-           config::suggestion(settings_.table, names);
+    return "there is no table `" + wanted_ + "`, or no right to SELECT from it" +
+           config::suggestion(wanted_, names);
   }
 
   Trouble read_columns() {
@@ -151,6 +154,9 @@ class Planner {
       return "table `" + table_.name +
              "` has no primary key, so that the log does not say which row has changed; add one";
     }
+    table_.key_is_readable = std::ranges::none_of(table_.primary_key, [this](std::size_t place) {
+      return unreadable(table_.columns[place]).has_value();
+    });
     return std::nullopt;
   }
 
@@ -247,6 +253,7 @@ class Planner {
   MysqlConnection& connection_;
   const Target& target_;
   const config::SourceTable& settings_;
+  const std::string& wanted_;
   MysqlTable table_;
   std::vector<UniqueKey> unique_keys_;
 };
@@ -254,8 +261,9 @@ class Planner {
 }  // namespace
 
 std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target) {
-  return Planner(connection, target).plan();
+                                                         const Target& target,
+                                                         const std::string& table) {
+  return Planner(connection, target, table).plan();
 }
 
 }  // namespace cuckooguard::source

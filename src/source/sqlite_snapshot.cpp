@@ -14,7 +14,7 @@ SqliteSnapshot::SqliteSnapshot(const SqliteDatabase& database,
     : database_(database), stop_(stop), at_check_(std::move(at_check)) {}
 
 std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed) {
-  const auto plan = plan_table(database_, feed.target());
+  const auto plan = plan_table(database_, feed.target(), feed.table());
   if (!plan) {
     if (const auto* why = std::get_if<std::string>(&plan.error())) {
       feed.refuse(*why);

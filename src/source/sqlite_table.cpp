@@ -214,8 +214,9 @@ std::string TablePlan::count_sql() const {
 }
 
 std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
-                                                  const Target& target) {
-  const auto table = find_table(database, target.settings.source.table);
+                                                  const Target& target,
+                                                  const std::string& wanted) {
+  const auto table = find_table(database, wanted);
   if (!table) {
     return std::unexpected(table.error());
   }

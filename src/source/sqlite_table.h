@@ -1,4 +1,4 @@
-// How one namespace's rows are read from one SQLite table, and the checks that this can be done rightly.
+// How rows of a namespace are read from one SQLite table, and the checks that this can be done rightly.
 //
 // What is refused, each with the fix: a table or column that is not there, a view or virtual table, what
 // sqlite_column.h objects to. A text placeholder on
@@ -50,6 +50,7 @@ struct TablePlan {
 using TableTrouble = std::variant<std::string, SqliteError>;
 
 std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
-                                                  const Target& target);
+                                                  const Target& target,
+                                                  const std::string& table);
 
 }  // namespace cuckooguard::source

@@ -37,7 +37,7 @@ class SqliteCondition : public testing::Test {
 
   std::expected<TablePlan, TableTrouble> plan(const std::string& where) {
     Bench bench({Wanted{.where = where}});
-    return plan_table(database_, bench.targets().front());
+    return plan_table(database_, bench.targets().front(), "users");
   }
   std::string refusal(const std::string& where) {
     const auto planned = plan(where);
