@@ -68,7 +68,8 @@ TEST(ReadNamespace, columns_are_the_placeholders_where_they_are_left_out) {
       "    source: { from: shop, table: orders, columns: { id: order_id } }\n");
   EXPECT_THAT(config.namespaces.at(0).source.columns,
               ElementsAre(Pair("id", "order_id"), Pair("tenant", "tenant")));
-  EXPECT_EQ(config.namespaces.at(0).source.table, "orders");
+  EXPECT_THAT(config.namespaces.at(0).source.tables, ElementsAre("orders"));
+  EXPECT_TRUE(config.namespaces.at(0).source.is_one_table());
   EXPECT_EQ(config.namespaces.at(0).source.from, "shop");
 }
 
