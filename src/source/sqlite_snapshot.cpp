@@ -75,7 +75,12 @@ std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_rows(
       feed.refuse(row.refusal());
       return Reading::finished;
     }
-    const auto intake = *has_row ? feed.add(row.values()) : feed.complete();
+    auto intake = Feed::Intake::taken;
+    if (!*has_row) {
+      intake = feed.complete();
+    } else if (row.counts()) {
+      intake = feed.add(row.values());
+    }
     if (intake == Feed::Intake::too_small) {
       return Reading::too_small;
     }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "source/chosen_deletes.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -13,6 +15,12 @@ constexpr std::uint64_t kRowsPerStopCheck = 4096;
 
 std::unexpected<MysqlError> failed(std::string why) {
   return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
+}
+
+// A row that counts; those for which the log has the last word are left to it.
+bool is_wanted(const TableSet::Rows& table, const PendingChanges* settled, MysqlRow row) {
+  const bool is_left_to_log = settled != nullptr && settled->is_settled(table.table.name_of(row));
+  return !is_left_to_log && table.feed.counts(row);
 }
 
 struct Size {
@@ -172,8 +180,8 @@ TableLoader::Done TableLoader::read(const Planned& planned,
   if (!size) {
     return std::unexpected(size.error());
   }
-  const auto deletes =
-      plan.identity_is_unique ? filter::DeleteMode::trusted : filter::DeleteMode::deferred;
+  const auto deletes = chosen_deletes(tables_.target(planned.index).settings.filter.deletes,
+                                      plan.identity_is_unique);
   FilterLoad load = tables_.load(planned.index);
   auto intake = Intake::too_small;
   while (intake == Intake::too_small) {
@@ -202,7 +210,6 @@ TableLoader::Done TableLoader::read(const Planned& planned,
   return {};
 }
 
-// Rows for which the log has the last word are left to it.
 std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
                                                          FilterLoad& load,
                                                          MysqlConnection& connection,
@@ -223,11 +230,10 @@ std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
     if (!row) {
       return load.complete();
     }
-    if (settled != nullptr && settled->is_settled(table.table.name_of(*row))) {
-      continue;
-    }
-    if (const auto intake = load.add(LogFeed::identity(table.plan, *row));
-        intake != Intake::taken) {
+    const auto intake = is_wanted(table, settled, *row)
+                            ? load.add(LogFeed::identity(table.plan, *row))
+                            : Intake::taken;
+    if (intake != Intake::taken) {
       return intake;
     }
     if (n % kRowsPerStopCheck == 0) {

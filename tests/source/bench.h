@@ -108,6 +108,8 @@ struct Wanted {
   std::vector<std::string> tables = {};  // instead
   std::map<std::string, std::string> columns = {};
   config::FreshIds fresh_ids = {};
+  std::string where = {};
+  config::Filter filter = {};
 };
 
 // Of namespaces of one table: its part.
@@ -126,11 +128,15 @@ class Bench {
     for (const Wanted& one : wanted) {
       config::Namespace settings;
       settings.name = one.name;
-      settings.source = {.from = "db", .tables = one.tables, .columns = one.columns};
+      settings.source = {.from = "db", .tables = one.tables, .columns = one.columns, .where = {}};
       if (one.tables.empty()) {
         settings.source.tables = {one.table};
       }
+      if (!one.where.empty()) {
+        settings.source.where = keyspace::RowCondition::parse(one.where).value();
+      }
       settings.fresh_ids = one.fresh_ids;
+      settings.filter = one.filter;
       namespaces.push_back(std::move(settings));
       parts.emplace_back(epochs, filter::random_secret());
       lives.add(one.tables.empty() ? parts.back().add(one.table) : nullptr);
