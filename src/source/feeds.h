@@ -1,9 +1,9 @@
 // The feeds of a source: one per part of each of its namespaces, that is per table. Tables of a namespace
 // that is given by a pattern or a list may come and go.
 //
-// Must: set_tables() is called with tables as they were at some moment at which every feed of the source
-//       was expired, or is proven as of that moment or a later one; only then may a feed be proven. So no
-//       proof of one table outlives the knowledge of which tables there are (filter/live_parts.h).
+// Must: the tables that set_tables() is given are those of the snapshot being read, and a feed is proven for
+//       that snapshot alone. So no proof outlives the knowledge of which tables there are
+//       (filter/live_parts.h).
 // Called by: make_source; Rescan and Origins. Threads: the source's; it is the one writer of the targets'
 // parts. Lifetimes: a feed lives until set_tables() leaves its table out. Limits: kPartsMax tables of a
 // namespace; with more it passes, and says so. Without any it passes, too.

@@ -84,9 +84,9 @@ TEST(ReadNamespace, a_namespace_has_one_table_a_list_or_patterns) {
   };
   EXPECT_THAT(source("[ user, old_user ]").tables, ElementsAre("user", "old_user"));
   EXPECT_FALSE(source("[ user, old_user ]").is_one_table());
-  EXPECT_THAT(source("user_*").tables, ElementsAre("user_*"));
-  EXPECT_FALSE(source("user_*").is_one_table());
-  EXPECT_FALSE(source("user_?").is_one_table());
+  EXPECT_THAT(source("'user_*'").tables, ElementsAre("user_*"));
+  EXPECT_FALSE(source("'user_*'").is_one_table());
+  EXPECT_FALSE(source("'user_?'").is_one_table());
   EXPECT_TRUE(source("[ user ]").is_one_table());
 }
 
