@@ -83,12 +83,12 @@ class Chosen final : public source::RowTarget {
     config::Namespace settings;
     settings.name = "items";
     settings.keys = {keyspace::KeyTemplate::parse("item:{id:uint64}").value()};
-    settings.source.table = "item";
+    settings.source.tables = {"item"};
     settings.source.where = keyspace::RowCondition::parse(where).value();
     return settings;
   }
   source::MysqlTable plan(MysqlConnection& connection) {
-    auto planned = plan_mysql_table(connection, target_, settings_.source.table);
+    auto planned = plan_mysql_table(connection, target_, settings_.source.tables.front());
     if (planned) {
       return *std::move(planned);
     }

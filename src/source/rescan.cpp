@@ -9,10 +9,7 @@ namespace cuckooguard::source {
 
 using filter::State;
 
-Rescan::Rescan(std::unique_ptr<Origin> origin,
-               std::vector<Feed> feeds,
-               Clock clock,
-               RescanTiming timing)
+Rescan::Rescan(std::unique_ptr<Origin> origin, Feeds feeds, Clock clock, RescanTiming timing)
     : origin_(std::move(origin)),
       feeds_(std::move(feeds)),
       clock_(std::move(clock)),
@@ -124,9 +121,7 @@ Rescan::Duration Rescan::wait_or_load(const std::stop_token& stop) {
 
 Rescan::Duration Rescan::load(const std::stop_token& stop) {
   const TimePoint begun = clock_();
-  for (Feed& feed : feeds_) {
-    feed.snapshot_begins(begun);
-  }
+  feeds_.snapshot_begins(begun);
   const Snapshot snapshot = origin_->take(feeds_, stop);
   switch (snapshot.kind) {
     case Snapshot::Kind::stopped:

@@ -26,9 +26,8 @@
 #include <memory>
 #include <random>
 #include <string_view>
-#include <vector>
 
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/follower.h"
 #include "source/origin.h"
 #include "source/source.h"
@@ -53,7 +52,7 @@ class Rescan final : public Follower {
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(50);
   static constexpr Duration kBackoffMax = std::chrono::seconds(5);
 
-  Rescan(std::unique_ptr<Origin> origin, std::vector<Feed> feeds, Clock clock, RescanTiming timing);
+  Rescan(std::unique_ptr<Origin> origin, Feeds feeds, Clock clock, RescanTiming timing);
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
@@ -72,7 +71,7 @@ class Rescan final : public Follower {
   Duration pause_after_miss() const;
 
   std::unique_ptr<Origin> origin_;
-  std::vector<Feed> feeds_;
+  Feeds feeds_;
   Clock clock_;
   RescanTiming timing_;
 

@@ -39,13 +39,13 @@ class LogFeedTest : public testing::Test {
   // Needed are user_id, then, with a condition, deleted_at, then id.
   void load(DeleteMode deletes, int rows, const std::string& where = "") {
     plan_ = orders(where);
-    feed_ = std::make_unique<LogFeed>(feeds_[0], plan_);
-    ASSERT_EQ(feeds_[0].begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
+    feed_ = std::make_unique<LogFeed>(feeds_.front(), plan_);
+    ASSERT_EQ(feeds_.front().begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
     for (int id = 0; id < rows; ++id) {
-      ASSERT_EQ(feeds_[0].add(LogFeed::identity(plan_, std::vector<Value>{user(id), "0"})),
+      ASSERT_EQ(feeds_.front().add(LogFeed::identity(plan_, std::vector<Value>{user(id), "0"})),
                 Intake::taken);
     }
-    ASSERT_EQ(feeds_[0].complete(), Intake::taken);
+    ASSERT_EQ(feeds_.front().complete(), Intake::taken);
     feed_->go_live();
   }
 
@@ -71,7 +71,7 @@ class LogFeedTest : public testing::Test {
   }
 
   Bench bench_;
-  std::vector<Feed> feeds_ = bench_.feeds();
+  Feeds feeds_ = bench_.feeds();
   MysqlTable plan_;
   std::unique_ptr<LogFeed> feed_;
   int users_ = 0;  // 0: each row is another one's

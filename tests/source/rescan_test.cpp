@@ -30,7 +30,7 @@ class Rows final : public Origin {
             .why = unclear ? "locked" : ""};
   }
 
-  Snapshot take(std::span<Feed> feeds, const std::stop_token& /*stop*/) override {
+  Snapshot take(Feeds& feeds, const std::stop_token& /*stop*/) override {
     ++loads;
     if (lost) {
       return {.kind = Snapshot::Kind::lost, .version = 0, .why = "gone"};
