@@ -211,6 +211,8 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
       "  loose: { keys: \"loose:{id:uint64}\", source: { from: shop, table: loose } }\n"
       "  named: { keys: \"name:{id:uint64}\", source: { from: shop, table: user, where: "
       "\"name = 'a'\" } }\n"
+      "  twice: { keys: \"twice:{id:uint64}:{again:uint64}\", source: { from: shop, table: "
+      "user, columns: { again: id } } }\n"
       "  buyers: { keys: \"buyer:{user_id:uint64}\", source: { from: shop, table: orders }, "
       "filter: { deletes: trusted } }\n");
   text.replace(text.find("user: guard"), 11, "user: nobody");
@@ -222,6 +224,7 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   for (const char* const words :
        {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
         "`loose` has no primary key",
+        "column `id` stands for two placeholders",
         "where: column `name` (varchar(40)) has the character set latin1",
         "deletes: trusted needs keys of which no two rows have the same"}) {
     EXPECT_NE(ended.standard_error.find(words), std::string::npos)
