@@ -148,6 +148,23 @@ TEST_F(MariaDbSource, counts_the_rows_of_one_identity_if_deletes_are_exact) {
   EXPECT_TRUE(becomes_absent("buyer:9"));
 }
 
+// What has gone passes, until so much has gone that the table is read again beside the log.
+TEST_F(MariaDbSource, forgets_rows_with_the_next_rebuild_if_deletes_are_deferred) {
+  run("INSERT INTO user (name) SELECT seq FROM seq_1_to_2000");
+  guard_.emplace(GuardProcess::on_port(
+      yaml("  kept: { keys: \"kept:{id:uint64}\", source: { from: shop, table: user }, mode: "
+           "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { deletes: "
+           "deferred, false_positive_rate: 0.0001% } }\n")));
+  ASSERT_TRUE(becomes_absent("kept:5000")) << guard_->log();
+  ASSERT_TRUE(becomes_absent("user:5000"));
+  run("DELETE FROM user WHERE id <= 1500");
+  ASSERT_TRUE(becomes_absent("user:1500"));
+  EXPECT_FALSE(is_absent("kept:1500"));
+  EXPECT_TRUE(becomes_absent("kept:1500"));
+  EXPECT_TRUE(is_absent("kept:1"));
+  EXPECT_FALSE(is_absent("kept:1501"));
+}
+
 TEST_F(MariaDbSource, reads_a_table_again_whose_definition_has_changed) {
   start();
   ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
