@@ -222,10 +222,12 @@ TEST_F(MariaDbSource, hides_no_row_for_longer_than_max_lag) {
 
 TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   run("CREATE TABLE loose (id INT)");
+  run("CREATE TABLE odd (name VARCHAR(9) COLLATE utf8mb4_lithuanian_ci PRIMARY KEY)");
   run("CREATE USER nobody@localhost IDENTIFIED BY 'word'");
   run("GRANT SELECT ON shop.* TO nobody@localhost");
   std::string text = yaml(
       "  loose: { keys: \"loose:{id:uint64}\", source: { from: shop, table: loose } }\n"
+      "  odd: { keys: \"odd:{name|ci}\", source: { from: shop, table: odd } }\n"
       "  named: { keys: \"name:{id:uint64}\", source: { from: shop, table: user, where: "
       "\"name = 'a'\" } }\n"
       "  twice: { keys: \"twice:{id:uint64}:{again:uint64}\", source: { from: shop, table: "
@@ -241,6 +243,8 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   for (const char* const words :
        {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
         "`loose` has no primary key",
+        "column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
+        "letters",
         "column `id` stands for two placeholders",
         "where: column `name` (varchar(40)) has the character set latin1",
         "deletes: trusted needs keys of which no two rows have the same"}) {
