@@ -88,6 +88,20 @@ TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
   EXPECT_FALSE(feed_->counts(std::vector<Value>{"7", "x", "1"}));
 }
 
+// The next row has an id above it, whether this one counts or not.
+TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
+  plan_ = orders("deleted_at IS NULL");
+  feed_ = std::make_unique<LogFeed>(feeds_[0], plan_);
+  ASSERT_EQ(feeds_[0].begin(0, DeleteMode::trusted), Intake::taken);
+  feeds_[0].ids_grow(100);
+  ASSERT_EQ(feeds_[0].complete(), Intake::taken);
+  feed_->go_live();
+  EXPECT_FALSE(bench_.lives[0].is_fresh_id(5001));
+  EXPECT_FALSE(image({"5000", "x", "1"}));
+  ASSERT_TRUE(feed_->insert({.gtid = gtid_, .end = end_}, Transaction(1)));
+  EXPECT_TRUE(bench_.lives[0].is_fresh_id(5001));
+}
+
 // What is wrong with a row that does not count is of no concern.
 TEST_F(LogFeedTest, looks_no_further_into_rows_that_do_not_count) {
   load(DeleteMode::trusted, 0, "deleted_at IS NULL");
