@@ -13,11 +13,13 @@
 #include <boost/asio/io_context.hpp>
 
 #include "cli/load_report.h"
+#include "cli/source_list.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "filter/live_filter.h"
 #include "guard/guard.h"
 #include "guard/overlay.h"
+#include "guard/process.h"
 #include "guard/redis_facts.h"
 #include "io/listener.h"
 #include "io/worker.h"
@@ -46,6 +48,7 @@ class Assembly {
 
   void make_namespaces();
   void make_sources();
+  void describe_process();
   void make_workers();
   void listen();
   void hand_over(int socket);
@@ -63,6 +66,8 @@ class Assembly {
   LoadReport report_;
   std::vector<std::string> refusals_;
   std::vector<std::unique_ptr<source::Source>> sources_;
+  SourceList source_list_;
+  guard::Process process_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;
   proxy::ClientCount client_count_;

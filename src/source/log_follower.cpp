@@ -96,6 +96,7 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login, const std::st
     if (resumed || !is_position_gone(resumed.error())) {
       return resumed;
     }
+    status_.has_no_position();
     applier_.reset();  // the log does not reach back to us: all anew
   }
   std::vector<Followed*> all;
@@ -132,6 +133,7 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
   }
   stream_ = std::make_unique<LogStream>(*std::move(stream));
   losses_ = 0;
+  status_.following();
   probe_ = std::make_unique<ServerProbe>(
       ServerProbe::Settings{.login = login,
                             .identity = *identity,
@@ -184,6 +186,7 @@ LogFollower::Done LogFollower::read(const std::vector<Followed*>& chosen,
     applier_ = std::make_unique<LogApplier>(
         *position,
         [this](FollowedTable& table, std::string_view why) { put_out_of_step(table, why); });
+    status_.moved_to(applier_->position());
   }
   for (Followed* const followed : chosen) {
     if (followed->table != nullptr) {
@@ -331,6 +334,7 @@ LogFollower::Done LogFollower::follow_one() {
     return std::unexpected(MysqlError{.code = kStopped, .what = applied.error()});
   }
   if (*applied) {
+    status_.moved_to(applier_->position());
     join_those_due();
   }
   return {};
@@ -374,6 +378,7 @@ void LogFollower::on_position(TimePoint at, const LogPosition& position) {
   if (!applier_->position().covers(position)) {
     return;
   }
+  status_.proven(at);
   for (Followed& followed : tables_) {
     if (followed.is_in_step) {
       followed.feed.prove(at);
@@ -386,6 +391,7 @@ void LogFollower::on_position(TimePoint at, const LogPosition& position) {
 LogFollower::Duration LogFollower::lose(std::string_view why) {
   probe_.reset();
   stream_.reset();
+  status_.lost(why);
   if (!applier_) {
     report_all(State::down, why);
   } else {

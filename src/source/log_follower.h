@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "source/feed.h"
+#include "source/follow_status.h"
 #include "source/follower.h"
 #include "source/log_applier.h"
 #include "source/log_feed.h"
@@ -60,6 +61,8 @@ class LogFollower final : public Follower {
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
+  SourceStatus status() const override { return status_.read(); }
+  Reached reached(std::string_view position) const override { return status_.reached(position); }
 
  private:
   using Duration = std::chrono::nanoseconds;
@@ -100,6 +103,7 @@ class LogFollower final : public Follower {
   LogFollowerSettings settings_;
   std::deque<Followed> tables_;
   Clock clock_;
+  FollowStatus status_;
   std::minstd_rand random_;
 
   std::mutex applying_;  // the applier, the filters, the feeds' reports

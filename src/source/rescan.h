@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "source/feed.h"
+#include "source/follow_status.h"
 #include "source/follower.h"
 #include "source/origin.h"
 #include "source/source.h"
@@ -57,6 +58,7 @@ class Rescan final : public Follower {
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
+  SourceStatus status() const override { return status_.read(); }
 
  private:
   enum class Phase : std::uint8_t { changed, following, down };
@@ -75,6 +77,7 @@ class Rescan final : public Follower {
   std::vector<Feed> feeds_;
   Clock clock_;
   RescanTiming timing_;
+  FollowStatus status_;
 
   Phase phase_ = Phase::changed;
   Version in_force_ = 0;  // of the last snapshot
