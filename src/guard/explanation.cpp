@@ -47,8 +47,8 @@ std::string why_the_key(const Explained& explained) {
     case Verdict::not_allowed:
       return "it is not known what this user may do";
     case Verdict::not_fresh:
-      return space->filter->current() == nullptr
-                 ? "there is no filter yet"
+      return space->filter->state() == filter::State::loading
+                 ? "the filter is being loaded"
                  : "there is no proof that the filter is up to date";
     case Verdict::fresh_id:
       return "the id is just above the largest seen: its row may be on its way";

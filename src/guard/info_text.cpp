@@ -120,20 +120,50 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
   add("no_room_reads", &GuardCounters::no_room_reads);
 }
 
-void add_filter(Lines& lines, const filter::CuckooFilter& filter) {
-  const filter::FilterStats stats = filter.stats();
-  const filter::Sizing& sizing = filter.sizing();
-  const double rate = sizing.deletes == filter::DeleteMode::deferred
-                          ? filter::predicted_false_positive_rate(sizing.layout, stats.load)
-                          : filter::lasting_false_positive_rate(sizing.layout, stats.load);
-  lines.add("items", stats.items);
-  lines.add("capacity", sizing.capacity());
-  lines.add_share("load", stats.load);
-  lines.add_share("false_positive_rate", stats.full ? 1.0 : rate);
-  lines.add("filter_bytes", stats.bytes);
-  lines.add("stale_items", stats.stale);
-  lines.add("full", stats.full ? 1 : 0);
-  lines.add("rebuild_needed", stats.rebuild_needed ? 1 : 0);
+double false_positive_rate(const filter::Sizing& sizing, const filter::FilterStats& stats) {
+  if (stats.full) {
+    return 1;
+  }
+  return sizing.deletes == filter::DeleteMode::deferred
+             ? filter::predicted_false_positive_rate(sizing.layout, stats.load)
+             : filter::lasting_false_positive_rate(sizing.layout, stats.load);
+}
+
+// All parts as one: a look-up asks each of them.
+void add_filter(Lines& lines, const filter::LiveParts& live) {
+  filter::FilterStats all{};
+  std::uint64_t tables = 0;
+  std::uint64_t capacity = 0;
+  double absent = 1;  // the chance that a key in none is found in none
+  live.for_each([&](std::string_view, const filter::LiveFilter& part) {
+    ++tables;
+    const filter::CuckooFilter* const filter = part.current();
+    if (filter == nullptr) {
+      return;
+    }
+    const filter::FilterStats stats = filter->stats();
+    all.items += stats.items;
+    all.fingerprints += stats.fingerprints;
+    all.slots += stats.slots;
+    all.bytes += stats.bytes;
+    all.stale += stats.stale;
+    all.full = all.full || stats.full;
+    all.rebuild_needed = all.rebuild_needed || stats.rebuild_needed;
+    capacity += filter->sizing().capacity();
+    absent *= 1 - false_positive_rate(filter->sizing(), stats);
+  });
+  lines.add("tables", tables);
+  lines.add("items", all.items);
+  lines.add("capacity", capacity);
+  lines.add_share("load",
+                  all.slots == 0
+                      ? 0.0
+                      : static_cast<double>(all.fingerprints) / static_cast<double>(all.slots));
+  lines.add_share("false_positive_rate", 1 - absent);
+  lines.add("filter_bytes", all.bytes);
+  lines.add("stale_items", all.stale);
+  lines.add("full", all.full ? 1 : 0);
+  lines.add("rebuild_needed", all.rebuild_needed ? 1 : 0);
 }
 
 void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
@@ -147,15 +177,13 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   if (parts.process != nullptr && ns < parts.process->origins.size()) {
     const NamespaceOrigin& origin = parts.process->origins[ns];
     lines.add("source", origin.source);
-    // fresh_until is the last proof and max_lag; TimePoint::min() is said where a proof was taken back.
+    // fresh_until is the last proof and max_lag; of several tables the one proven longest ago.
     const TimePoint until = space.filter->fresh_until();
     lines.add("proven_ms_ago",
               until == TimePoint::min() ? std::int64_t{-1}
                                         : whole_milliseconds(asked.now - (until - origin.max_lag)));
   }
-  if (const filter::CuckooFilter* const filter = space.filter->current()) {
-    add_filter(lines, *filter);
-  }
+  add_filter(lines, *space.filter);
   for (std::size_t i = 1; i < kVerdicts; ++i) {
     lines.add(kVerdictFields.at(i), sum(asked.guard, [&](const Guard& guard) -> const Counter& {
                 return guard.counters(ns).keys.at(i);

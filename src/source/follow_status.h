@@ -7,6 +7,8 @@
 // the mutex hands that on: whoever has heard yes sees those changes, and so does every other thread that
 // looks later, for the filters' words are atomic and memory is coherent. (tests/source/follow_status_test.cpp)
 //
+// Not after a server's log has begun anew (RESET MASTER): then old numbers count until that is noticed, max_lag / 4.
+//
 // Called by: a Follower (all but the readers), SourceThread (read, reached). Threads: any; nobody holds the
 // mutex for longer than a position is copied or compared. Errors: none. Limits: moved_to() copies into the
 // room that the last position had: no allocation while domains and intervals stay as many.

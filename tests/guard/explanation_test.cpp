@@ -23,7 +23,7 @@ keyspace::Keyspace one_namespace(std::string_view key) {
 std::string explained(std::string_view key_template, std::string_view key) {
   const keyspace::Keyspace keyspace = one_namespace(key_template);
   filter::Epochs epochs(1);
-  filter::LiveFilter live(epochs);
+  filter::LiveParts live(epochs, fixed_secret(2));
   Overlay overlay({.max_keys = 8, .ttl = seconds(60)}, fixed_secret(1));
   const GuardedNamespace space{.mode = config::Mode::enforce, .filter = &live, .overlay = &overlay};
   RedisFacts facts;
@@ -53,7 +53,7 @@ TEST(Explanation, an_identity_of_one_value_is_that_value_as_it_is_looked_up) {
 TEST(Explanation, what_is_not_loaded_passes) {
   const std::string text = explained("order:{id}", "order:1");
   EXPECT_THAT(text, HasSubstr("$5\r\nstate\r\n$7\r\nloading\r\n$7\r\nverdict\r\n$4\r\npass\r\n"));
-  EXPECT_THAT(text, HasSubstr("there is no filter yet"));
+  EXPECT_THAT(text, HasSubstr("the filter is being loaded"));
 }
 
 }  // namespace

@@ -84,7 +84,25 @@ TEST_F(InfoTextTest, tells_what_the_filter_holds_and_how_old_its_proof_is) {
   EXPECT_THAT(text(GuardedShop::kUsers),
               HasSubstr("\r\nfresh:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n"));
   shop_.filters[GuardedShop::kUsers]->publish(nullptr);
-  EXPECT_THAT(text(GuardedShop::kUsers), Not(HasSubstr("items:")));
+  EXPECT_THAT(text(GuardedShop::kUsers),
+              HasSubstr("\r\nitems:0\r\ncapacity:0\r\nload:0.00000000\r\n"));
+}
+
+TEST_F(InfoTextTest, takes_all_tables_of_a_namespace_together) {
+  filter::LiveParts& parts = *shop_.parts[GuardedShop::kCarts];
+  auto more = std::make_unique<filter::CuckooFilter>(
+      filter::sizing_for(filter::Layout::w8, 1000, filter::DeleteMode::deferred), parts.secret());
+  for (int id = 100; id < 600; ++id) {
+    more->insert(more->hash(std::to_string(id)));
+  }
+  const std::uint64_t bytes =
+      more->stats().bytes + shop_.filters[GuardedShop::kCarts]->current()->stats().bytes;
+  parts.add("more")->publish(std::move(more));
+  const std::string carts = text(GuardedShop::kCarts);
+  EXPECT_THAT(carts, HasSubstr("\r\ntables:2\r\nitems:501\r\n"));
+  EXPECT_THAT(carts, HasSubstr("\r\nfilter_bytes:" + std::to_string(bytes) + "\r\n"));
+  EXPECT_THAT(carts, HasSubstr("\r\nfalse_positive_rate:0.01")) << "the larger of the two";
+  EXPECT_THAT(carts, HasSubstr("\r\nfresh:0\r\n")) << "one of them is not";
 }
 
 TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
