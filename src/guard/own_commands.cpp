@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::string_view kPrefix = "guard.";
 constexpr std::size_t kEchoBytesMax = 128;  // of what the client has sent, in an error; as Redis
 constexpr std::string_view kKeyRefused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
@@ -49,8 +48,9 @@ constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   return error == std::errc{} && stop == end && !text.empty() ? std::optional(value) : std::nullopt;
 }
 
@@ -59,11 +59,6 @@ std::string quoted(std::string_view text) {
 }
 
 }  // namespace
-
-bool OwnCommands::is_own(std::string_view name) noexcept {
-  return name.size() > kPrefix.size() && name[kPrefix.size() - 1] == '.' &&
-         is_word(name.substr(0, kPrefix.size()), kPrefix);
-}
 
 OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const Asked& asked) {
   if (client.is_transparent() || !client.can_be_answered() || client.may_be_in_multi()) {

@@ -44,6 +44,7 @@
 #include <string_view>
 
 #include "guard/guard.h"
+#include "guard/word.h"
 
 namespace cuckooguard::guard {
 
@@ -75,7 +76,10 @@ class OwnCommands {
 
   explicit OwnCommands(Guard& guard) : guard_(guard) {}
 
-  static bool is_own(std::string_view name) noexcept;
+  static bool is_own(std::string_view name) noexcept {
+    return name.size() > kPrefix.size() && name[kPrefix.size() - 1] == '.' &&
+           is_word(name.substr(0, kPrefix.size()), kPrefix);
+  }
   static bool is_own(Arguments arguments) noexcept {
     return !arguments.empty() && is_own(arguments.front());
   }
@@ -83,6 +87,8 @@ class OwnCommands {
   OwnDecision decide(Arguments arguments, ClientState& client, const Asked& asked);
 
  private:
+  static constexpr std::string_view kPrefix = "guard.";
+
   struct Call {
     Arguments arguments;
     ClientState& client;
