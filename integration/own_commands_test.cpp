@@ -60,6 +60,7 @@ class OwnCommandsWithMariaDb : public testing::Test {
 
 TEST_F(OwnCommandsWithMariaDb, who_waits_for_a_commit_finds_its_row_on_every_connection) {
   std::vector<RawClient> others;
+  others.reserve(4);
   for (int i = 0; i < 4; ++i) {  // on both workers
     others.push_back(guard_->client());
   }
@@ -107,6 +108,7 @@ TEST_F(OwnCommandsWithMariaDb,
 
 TEST_F(OwnCommandsWithMariaDb, a_worker_serves_others_while_a_client_waits) {
   std::vector<RawClient> waiting;
+  waiting.reserve(20);
   for (int i = 0; i < 20; ++i) {
     waiting.push_back(guard_->client());
     waiting.back().send(command({"GUARD.WAIT", "shop", "0-1-999999", "3600000"}));
