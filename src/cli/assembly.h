@@ -26,6 +26,7 @@
 #include "keyspace/keyspace.h"
 #include "proxy/clients.h"
 #include "source/source.h"
+#include "source/storage_directory.h"
 #include "upstream/control.h"
 
 namespace cuckooguard::cli {
@@ -46,6 +47,7 @@ class Assembly {
  private:
   struct WorkerParts;
 
+  void open_storage();
   void make_namespaces();
   void make_sources();
   void describe_process();
@@ -65,6 +67,7 @@ class Assembly {
   guard::RedisFacts facts_;
   LoadReport report_;
   std::vector<std::string> refusals_;
+  std::optional<source::StorageDirectory> storage_;
   std::vector<std::unique_ptr<source::Source>> sources_;
   SourceList source_list_;
   guard::Process process_;

@@ -36,8 +36,10 @@ class LogFeed final : public RowTarget {
   bool counts(RowValues values) const { return plan_.condition.holds(values, condition_places_); }
 
   std::expected<Transaction::Image, std::string> image(RowValues values) override;
-  std::expected<void, std::string> change(const CommitMark& mark,
+  std::expected<void, std::string> insert(const CommitMark& mark,
                                           const Transaction& transaction) override;
+  std::expected<void, std::string> erase(const CommitMark& mark,
+                                         const Transaction& transaction) override;
 
   PendingChanges& pending() { return pending_; }
   const PendingChanges& pending() const { return pending_; }
@@ -48,16 +50,21 @@ class LogFeed final : public RowTarget {
   // Whether a filter that has all up to `applied` is what the rows were there.
   bool has_reached(const LogPosition& applied);
 
+  // How often the feed's filter was changed.
+  std::uint64_t changes() const { return changes_; }
   // The filter still does its work, but wastes room: many rows have gone that it could not forget
   // (`deferred`), or it is nearly full. Asked after changes; no more often than tables can be read.
   bool wants_rebuild() const;
 
  private:
+  bool has_already(const CommitMark& mark) const { return since_ && since_->covers(mark.gtid); }
+
   Feed& feed_;
   const MysqlTable& plan_;
   PendingChanges pending_;
   bool is_live_ = false;
   std::optional<LogPosition> since_;
+  std::uint64_t changes_ = 0;
   std::vector<std::size_t> condition_places_;  // in a row, as plan_.condition.columns()
 };
 

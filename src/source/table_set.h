@@ -11,8 +11,8 @@
 // only such tables fresh, and only if position() covers what is proven.
 // (tests/source/table_set_test.cpp, integration/exactness)
 //
-// Called by: LogFollower (begin_at, apply, due), ServerProbe (prove), TableLoader (the rest). Threads: a
-// monitor; each call may come from any of the three. Waits end with their stop token or deadline. Errors:
+// Called by: LogFollower (begin_at, apply, take_due), ServerProbe (prove), CheckpointWriter, TableLoader.
+// Threads: a monitor; each call may come from any of these four. Waits end with their stop token or deadline. Errors:
 // values. Limits: beyond PendingChanges::kChangesMax apply() waits for the load to end: all tables pass
 // after max_lag.
 #pragma once
@@ -33,6 +33,8 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/filter_file.h"
+#include "source/checkpoint.h"
 #include "source/feed.h"
 #include "source/filter_load.h"
 #include "source/follow_status.h"
@@ -48,11 +50,11 @@ class TableSet {
   static constexpr std::chrono::seconds kRefusedPause{
       10};  // until what the operator must mend is looked at again
   static constexpr std::chrono::seconds kViewWaitMax{60};
+  static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;
 
-  // One table as it is followed. Whoever loads it may read plan, name_of() and
-  // counts() without the lock.
+  // One table as it is followed. Whoever loads it may read plan and name_of() without the lock.
   struct Rows {
     Rows(MysqlTable planned, Feed& owner)
         : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
@@ -61,6 +63,14 @@ class TableSet {
     LogFeed feed;
     FollowedTable table;
     bool is_out_of_step = false;
+  };
+
+  // Which contents a table's filter has.
+  struct Version {
+    std::uint64_t load = 0;
+    std::uint64_t changes = 0;
+
+    bool operator==(const Version&) const = default;
   };
 
   TableSet(std::vector<Feed> feeds, Clock clock);
@@ -80,15 +90,27 @@ class TableSet {
   void reconnected(binlog::ChecksumAlgorithm checksum);
   // One event. An error: the stream is of no more use.
   std::expected<void, std::string> apply(std::string_view event, const std::stop_token& stop);
+  // A table as it was at its checkpoint's position, which position() may be behind.
+  void adopt(Index index, MysqlTable plan, Checkpoint checkpoint);
   // Those that are to be read now; they count as being read from then on.
   std::vector<Index> take_due();
   void prove(TimePoint at, const LogPosition& position);
   // The server's position has gone back (RESET MASTER): ours means nothing any more.
   bool has_gone_back();
-  void report_stale();
+  // Once in a while: says which tables have no recent proof, and lets filters be built again that want it.
+  void tend();
   void report_lost(std::string_view why);
   void report_all(filter::State state, std::string_view why);
   void expire_all();
+
+  // --- the checkpoints ---
+  // Until `every` has passed, or a load was published. False: stopped.
+  bool wait_for_checkpoint(std::chrono::nanoseconds every, const std::stop_token& stop);
+  // Nothing if it is not in step.
+  std::optional<Version> version(Index index);
+  // Without putting it in its place. Nothing is applied meanwhile. An error also if it is not in step.
+  std::expected<filter::WrittenFilterFile, filter::FilterFileError> write_checkpoint(
+      Index index, const std::string& path, std::string_view server);
 
   // --- the loader ---
   FilterLoad load(Index index);
@@ -117,6 +139,8 @@ class TableSet {
     bool is_being_read = false;
     bool is_due = true;
     TimePoint due_at{};
+    TimePoint published_at{};
+    std::uint64_t loads = 0;
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };
@@ -137,6 +161,7 @@ class TableSet {
   std::deque<Followed> tables_;
   FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;
+  bool has_published_ = false;  // since the last checkpoint
   LogPosition last_proven_;
   bool has_gone_back_ = false;
 };
