@@ -129,7 +129,7 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
     return {};
   }
   tables_.report_all(State::unsynced, why);
-  return failed("the server cannot be followed");
+  return failed("the server cannot be followed: " + why);
 }
 
 // Behind the checkpoints of a former run, if they can be used.

@@ -28,6 +28,7 @@
 #include <string_view>
 
 #include "source/feeds.h"
+#include "source/follow_status.h"
 #include "source/follower.h"
 #include "source/origin.h"
 #include "source/source.h"
@@ -56,6 +57,7 @@ class Rescan final : public Follower {
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
+  SourceStatus status() const override { return status_.read(); }
 
  private:
   enum class Phase : std::uint8_t { changed, following, down };
@@ -74,6 +76,7 @@ class Rescan final : public Follower {
   Feeds feeds_;
   Clock clock_;
   RescanTiming timing_;
+  FollowStatus status_;
 
   Phase phase_ = Phase::changed;
   Version in_force_ = 0;  // of the last snapshot
