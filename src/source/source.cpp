@@ -53,6 +53,8 @@ struct Making {
   Observer& observer;
   Clock clock;
   std::chrono::nanoseconds max_lag;
+  std::string name;
+  Storage storage;
 };
 
 using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
@@ -108,7 +110,11 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
   if (auto refusals = refuse_patterns(making); !refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
-  LogFollowerSettings following{.server_id = settings.server_id, .max_lag = making.max_lag};
+  LogFollowerSettings following{.name = making.name,
+                                .server_id = settings.server_id,
+                                .max_lag = making.max_lag,
+                                .storage = making.storage,
+                                .observer = &making.observer};
   for (const config::Address& address : settings.addresses) {
     following.logins.push_back({.host = address.host,
                                 .port = address.port,
@@ -131,11 +137,17 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
 }  // namespace
 
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
-    const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock) {
+    const config::Source& settings,
+    std::vector<Target> targets,
+    Observer& observer,
+    Clock clock,
+    const Storage& storage) {
   Making making{.targets = targets,
                 .observer = observer,
                 .clock = std::move(clock),
-                .max_lag = settings.max_lag};
+                .max_lag = settings.max_lag,
+                .name = settings.name,
+                .storage = storage};
   auto made =
       std::visit([&making](const auto& kind) { return make_follower(kind, std::move(making)); },
                  settings.kind);
