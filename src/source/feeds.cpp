@@ -55,7 +55,9 @@ bool Feeds::add(const Target& target, const std::string& table) {
   return true;
 }
 
+// In between, a table that was renamed is under neither name.
 void Feeds::set_tables(const Target& target, std::span<const std::string> tables) {
+  target.parts.set_complete(false);
   feeds_.remove_if([&](const Feed& feed) {
     const bool is_gone =
         feed.target().ns == target.ns && std::ranges::find(tables, feed.table()) == tables.end();
