@@ -91,10 +91,10 @@ TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
 // The next row has an id above it, whether this one counts or not.
 TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
   plan_ = orders("deleted_at IS NULL");
-  feed_ = std::make_unique<LogFeed>(feeds_[0], plan_);
-  ASSERT_EQ(feeds_[0].begin(0, DeleteMode::trusted), Intake::taken);
-  feeds_[0].ids_grow(100);
-  ASSERT_EQ(feeds_[0].complete(), Intake::taken);
+  feed_ = std::make_unique<LogFeed>(feeds_.front(), plan_);
+  ASSERT_EQ(feeds_.front().begin(0, DeleteMode::trusted), Intake::taken);
+  feeds_.front().ids_grow(100);
+  ASSERT_EQ(feeds_.front().complete(), Intake::taken);
   feed_->go_live();
   EXPECT_FALSE(bench_.lives[0].is_fresh_id(5001));
   EXPECT_FALSE(image({"5000", "x", "1"}));
