@@ -117,13 +117,26 @@ Sighting SqliteOrigin::look() {
 }
 
 Snapshot SqliteOrigin::take(std::span<Feed> feeds, const std::stop_token& stop) {
+  const auto read = [&](const SqliteDatabase& database) -> std::expected<void, SqliteError> {
+    SqliteSnapshot snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
+    for (Feed& feed : feeds) {
+      if (auto read_table = snapshot.read(feed); !read_table) {
+        return read_table;
+      }
+    }
+    return {};
+  };
+  return take(read, stop);
+}
+
+Snapshot SqliteOrigin::take(const Read& read, const std::stop_token& stop) {
   if (open_ == nullptr) {
     if (const auto opened = open(); !opened) {
       return {.kind = Snapshot::Kind::lost, .version = 0, .why = opened.error().what};
     }
   }
   pass(SnapshotPoint::before_begin);
-  const auto read_all = read(feeds, stop);
+  const auto read_all = read_in_transaction(read, stop);
   pass(SnapshotPoint::ended);
   if (stop.stop_requested()) {
     return {.kind = Snapshot::Kind::stopped, .version = 0, .why = ""};
@@ -139,8 +152,8 @@ Snapshot SqliteOrigin::take(std::span<Feed> feeds, const std::stop_token& stop) 
   return {.kind = Snapshot::Kind::lost, .version = 0, .why = error.what};
 }
 
-std::expected<void, SqliteError> SqliteOrigin::read(std::span<Feed> feeds,
-                                                    const std::stop_token& stop) {
+std::expected<void, SqliteError> SqliteOrigin::read_in_transaction(const Read& read,
+                                                                   const std::stop_token& stop) {
   const SqliteDatabase& database = open_->database;
   const std::stop_callback interrupt(stop, [&database] { database.interrupt(); });
   const auto transaction = ReadTransaction::begin(database);
@@ -157,11 +170,8 @@ std::expected<void, SqliteError> SqliteOrigin::read(std::span<Feed> feeds,
   if (auto remembered = remember_stamp(); !remembered) {
     return remembered;
   }
-  SqliteSnapshot snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
-  for (Feed& feed : feeds) {
-    if (auto read_table = snapshot.read(feed); !read_table) {
-      return read_table;
-    }
+  if (auto done = read(database); !done) {
+    return done;
   }
   pass(SnapshotPoint::read);
   return {};

@@ -1,0 +1,75 @@
+// The trigger log: a table in the application's own database into which triggers write, in the transaction that
+// changes a guarded row, which row that was.
+//
+//   cuckooguard_log(seq, mark, stream, event, v1 … v8)
+//     seq      grows by one; the newest row is never removed, so that no number comes twice
+//     mark     random: a row that is still there with its mark has all of its history behind it. A log that was
+//              emptied, cut below it, or came with a restored copy of the database is told by that alone
+//     stream   "users(id)": the table and the identity's columns
+//     event    TouchedRows::Event
+//     v1 …     the identity's values, without affinity: each exactly as the table has it
+//
+// The log keeps the newest kLogRowsMax rows and removes older ones itself, by a trigger: nobody has to write to the
+// database for that, and any number of guards can follow. Who has fallen further behind reads a snapshot.
+//
+// Triggers of a table: BEFORE INSERT and BEFORE UPDATE log as `seen` the rows that stand in the way of the new one by
+// any of the table's unique keys, since a REPLACE removes them without firing a trigger; AFTER INSERT, UPDATE and
+// DELETE log what came and went. None says OF: `UPDATE t SET rowid = …` would not fire an UPDATE OF id. Where no
+// unique key lies within the identity, several rows can have one and nothing is ever erased: then only what comes is
+// logged.
+//
+// What fires no trigger, and is therefore not followed: a connection with SQLITE_DBCONFIG_ENABLE_TRIGGER off; writing
+// to sqlite_schema; sqlite3_blob_write() into a column that no index has. A REPLACE that removes a row by a partial
+// unique index or one over an expression leaves that row's key passing until the next snapshot.
+//
+// Called by: SqliteLogFollower, trigger_log_sql. Threads: the source's. Errors: TableTrouble, SqliteError.
+// Source: sqlite.org/lang_createtrigger.html, lang_conflict.html (REPLACE), pragma.html (recursive_triggers).
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/source.h"
+#include "source/sqlite_database.h"
+#include "source/sqlite_table.h"
+#include "source/sqlite_unique_keys.h"
+
+namespace cuckooguard::source {
+
+inline constexpr int kLogRowsMax = 100'000;
+
+struct LogObject {  // of the database's schema
+  bool is_table = false;
+  std::string name;
+  std::string sql;  // as sqlite_schema has it, if it is the one
+};
+
+struct LoggedTable {
+  TablePlan plan;
+  std::vector<UniqueKey> keys;
+  UniqueKey within_identity;  // empty: several rows can have one identity
+
+  bool is_unique() const { return !within_identity.empty(); }
+  std::string stream() const;
+  std::vector<LogObject> triggers() const;
+  // Parameters: seq from which on, stream. Columns: the identity's values as SqliteRow reads them, then the event,
+  // then whether there is such a row now.
+  std::string changes_sql() const;
+};
+
+std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase& database,
+                                                           const Target& target);
+
+// What all tables share: the log and what keeps it short. First the table.
+std::vector<LogObject> log_objects();
+
+// Those of `wanted` that are not in the schema, or are there with another text.
+std::expected<std::vector<LogObject>, SqliteError> missing_objects(
+    const SqliteDatabase& database, const std::vector<LogObject>& wanted);
+
+// Statements that make them, and first remove what stands there under their names.
+std::string creation_sql(const std::vector<LogObject>& objects);
+
+}  // namespace cuckooguard::source
