@@ -16,14 +16,22 @@
 
 namespace cuckooguard::source {
 
+// What fails has changed nothing, or what came before it, as in an application.
+inline void try_to(Writer& writer, const std::string& sql) {
+  try {
+    writer.run(sql);
+  } catch (const std::runtime_error&) {  // a constraint: as an application has it
+  }
+}
+
 class LoggedDatabase {
  public:
   LoggedDatabase(const std::string& schema,
                  const std::vector<Wanted>& wanted,
                  const std::string& journal = "WAL")
       : bench(wanted), writer(path()) {
-    writer.run("PRAGMA journal_mode=" + journal + "; PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;" +
-               schema);
+    writer.run("PRAGMA journal_mode=" + journal +
+               "; PRAGMA synchronous=OFF; PRAGMA foreign_keys=ON;" + schema);
     const auto targets = bench.targets();
     // As the operator does. By its own connection, which does not wait for the disk.
     writer.run(trigger_log_sql(path(), targets).value());
@@ -34,9 +42,8 @@ class LoggedDatabase {
 
   void restart(SqliteOrigin::At at = {}, bool install_triggers = false) {
     follower = std::make_unique<SqliteLogFollower>(
-        SqliteLogSettings{.path = path(),
-                          .install_triggers = install_triggers,
-                          .poll_every = milliseconds(1)},
+        SqliteLogSettings{
+            .path = path(), .install_triggers = install_triggers, .poll_every = milliseconds(1)},
         bench.feeds(),
         bench.clock.clock(),
         std::move(at));
