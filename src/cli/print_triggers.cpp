@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 
 #include "filter/epochs.h"
-#include "filter/live_filter.h"
+#include "filter/key_hash.h"
+#include "filter/live_parts.h"
 #include "keyspace/keyspace.h"
 #include "source/sqlite_trigger_install.h"
 
@@ -52,11 +53,14 @@ std::expected<std::string, std::string> print_triggers(const config::Config& con
     return std::unexpected(keyspace.error().front().what);
   }
   filter::Epochs epochs(1);
-  std::deque<filter::LiveFilter> lives;  // which nobody asks
+  std::deque<filter::LiveParts> parts;  // which nobody asks
   std::vector<source::Target> targets;
   for (std::uint32_t ns = 0; ns < config.namespaces.size(); ++ns) {
     if (config.namespaces[ns].source.from == chosen->source->name) {
-      targets.push_back({*keyspace, ns, config.namespaces[ns], lives.emplace_back(epochs)});
+      targets.push_back({*keyspace,
+                         ns,
+                         config.namespaces[ns],
+                         parts.emplace_back(epochs, filter::random_secret())});
     }
   }
   auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);

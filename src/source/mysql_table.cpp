@@ -13,7 +13,6 @@ namespace cuckooguard::source {
 namespace {
 
 using keyspace::Placeholder;
-using keyspace::ValueType;
 
 constexpr std::string_view kUniqueKeysSql =
     "SELECT index_name, column_name, nullable FROM information_schema.statistics WHERE "
@@ -43,74 +42,20 @@ std::size_t number_of(const std::optional<std::string>& text) {
   return number;
 }
 
-bool is_number(const Placeholder& placeholder) {
-  return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
-}
-
-// Equal only if the bytes are.
-bool compares_bytes(const MysqlColumn& column) {
-  return column.charset.empty() || column.collation == "binary" ||
-         column.collation == "utf8mb4_0900_bin" || column.collation.ends_with("_nopad_bin");
-}
-
-std::string subject(const MysqlColumn& column) {
-  return "column `" + column.name + "` (" + column.column_type + ") ";
-}
-
-// Why its text in a snapshot and in the log would not be the same.
-std::optional<std::string> unreadable(const MysqlColumn& column) {
-  if (column.type() == MysqlType::other) {
-    return subject(column) +
-           "has a type whose text in the log cannot be told for certain; use an integer, CHAR, "
-           "VARCHAR, BINARY, VARBINARY, DECIMAL or DATE column";
-  }
-  if (mentions(column.column_type, "zerofill")) {
-    return subject(column) + "is ZEROFILL, which only queries show and the log does not; ALTER it";
-  }
-  if (!column.charset.empty() &&
-      !is_one_of(column.charset, {"utf8mb4", "utf8mb3", "utf8", "ascii"})) {
-    return subject(column) + "has the character set " + column.charset +
-           ", whose bytes differ from those in keys; CONVERT it to utf8mb4";
-  }
-  return std::nullopt;
-}
-
-// Why SQL could find a row by a value that the filter has under other bytes.
-std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
-  if (is_number(placeholder)) {
-    return std::nullopt;  // only canonical integers are guarded, and rows must parse back
-  }
-  const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
-  switch (column.type()) {
-    case MysqlType::integer:
-      return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
-             "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
-             ":int64}";
-    case MysqlType::decimal:
-    case MysqlType::date:
-      return subject(column) +
-             "can be found by several spellings of one value; use an integer or text column";
-    case MysqlType::text:
-      if (compares_bytes(column) || placeholder.type == ValueType::text_ci) {
-        return std::nullopt;
-      }
-      return subject(column) + "has the collation " + column.collation +
-             ", by which different bytes can be equal; write {" + name + "|ci}";
-    default:
-      return std::nullopt;
-  }
-}
-
 class Planner {
  public:
-  Planner(MysqlConnection& connection, const Target& target)
-      : connection_(connection), target_(target), settings_(target.settings.source) {}
+  Planner(MysqlConnection& connection, const Target& target, const std::string& table)
+      : connection_(connection),
+        target_(target),
+        settings_(target.settings.source),
+        wanted_(table) {}
 
   std::expected<MysqlTable, MysqlTrouble> plan() {
     for (const auto step : {&Planner::find_table,
                             &Planner::read_columns,
                             &Planner::read_unique_keys,
                             &Planner::choose_identity,
+                            &Planner::choose_condition,
                             &Planner::check_foreign_keys}) {
       if (auto trouble = (this->*step)()) {
         return std::unexpected(*std::move(trouble));
@@ -135,7 +80,7 @@ class Planner {
     for (const auto& row : *tables) {
       const std::optional<std::string>& name = row[0];
       names.emplace_back(name ? std::string_view(*name) : std::string_view{});
-      if (names.back() != settings_.table) {
+      if (names.back() != wanted_) {
         continue;
       }
       table_.schema = row[3].value_or("");
@@ -151,8 +96,8 @@ class Planner {
       }
       return std::nullopt;
     }
-    return "there is no table `" + settings_.table + "`, or no right to SELECT from it" +
-           config::suggestion(settings_.table, names);
+    return "there is no table `" + wanted_ + "`, or no right to SELECT from it" +
+           config::suggestion(wanted_, names);
   }
 
   Trouble read_columns() {
@@ -209,6 +154,9 @@ class Planner {
       return "table `" + table_.name +
              "` has no primary key, so that the log does not say which row has changed; add one";
     }
+    table_.key_is_readable = std::ranges::none_of(table_.primary_key, [this](std::size_t place) {
+      return unreadable(table_.columns[place]).has_value();
+    });
     return std::nullopt;
   }
 
@@ -225,9 +173,6 @@ class Planner {
       return std::unexpected("table `" + table_.name + "` has no column `" + wanted + "`" +
                              config::suggestion(wanted, names));
     }
-    if (auto why = unreadable(*column)) {
-      return std::unexpected(*std::move(why));
-    }
     return column->ordinal;
   }
 
@@ -240,6 +185,9 @@ class Planner {
         return column.error();
       }
       const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
+      if (auto why = unreadable(table_.columns[*column])) {
+        return *std::move(why);
+      }
       if (auto why = ambiguous(table_.columns[*column], *placeholder)) {
         return *std::move(why);
       }
@@ -248,8 +196,29 @@ class Planner {
     table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
       return !key.can_be_null && std::ranges::is_permutation(key.columns, table_.identity);
     });
+    if (target_.settings.filter.deletes == config::Deletes::trusted && !table_.identity_is_unique) {
+      return "deletes: trusted needs keys of which no two rows have the same, and those of table "
+             "`" +
+             table_.name + "` are no NOT NULL unique key of it; write deletes: exact";
+    }
     table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
                    table_.columns[table_.identity.front()].is_auto_increment;
+    return std::nullopt;
+  }
+
+  Trouble choose_condition() {
+    table_.condition = settings_.where;
+    for (const std::string& name : settings_.where.columns()) {
+      const auto column = column_named(name);
+      if (!column) {
+        return "where: " + column.error();
+      }
+      const auto use = settings_.where.use_of(table_.condition_columns.size());
+      if (auto why = undecidable(table_.columns[*column], use)) {
+        return "where: " + *why;
+      }
+      table_.condition_columns.push_back(*column);
+    }
     return std::nullopt;
   }
 
@@ -284,55 +253,17 @@ class Planner {
   MysqlConnection& connection_;
   const Target& target_;
   const config::SourceTable& settings_;
+  const std::string& wanted_;
   MysqlTable table_;
   std::vector<UniqueKey> unique_keys_;
 };
 
 }  // namespace
 
-MysqlType MysqlColumn::type() const {
-  if (is_one_of(data_type, {"tinyint", "smallint", "mediumint", "int", "bigint"})) {
-    return MysqlType::integer;
-  }
-  if (is_one_of(data_type, {"char", "varchar"})) {
-    return charset == "binary" ? MysqlType::bytes : MysqlType::text;
-  }
-  if (is_one_of(data_type, {"binary", "varbinary"})) {
-    return MysqlType::bytes;
-  }
-  if (data_type == "decimal") {
-    return MysqlType::decimal;
-  }
-  return data_type == "date" ? MysqlType::date : MysqlType::other;
-}
-
-bool MysqlColumn::is_unsigned() const {
-  return mentions(column_type, "unsigned");
-}
-
-std::vector<std::size_t> MysqlTable::needed() const {
-  std::vector<std::size_t> all;
-  for (const auto* const places : {&identity, &primary_key}) {
-    for (const std::size_t place : *places) {
-      if (std::ranges::find(all, place) == all.end()) {
-        all.push_back(place);
-      }
-    }
-  }
-  return all;
-}
-
-std::string MysqlTable::select_sql() const {
-  std::string list;
-  for (const std::size_t place : needed()) {
-    list += (list.empty() ? "" : ", ") + quoted_mysql_name(columns[place].name);
-  }
-  return "SELECT " + list + " FROM " + quoted_mysql_name(schema) + "." + quoted_mysql_name(name);
-}
-
 std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target) {
-  return Planner(connection, target).plan();
+                                                         const Target& target,
+                                                         const std::string& table) {
+  return Planner(connection, target, table).plan();
 }
 
 }  // namespace cuckooguard::source

@@ -231,7 +231,10 @@ SqliteLogFollower::Done SqliteLogFollower::follow_log(const SqliteDatabase& data
   }
   position_ = **newest;
   for (SqliteLogTable& table : tables_) {
-    table.apply(at);
+    table.insert();
+  }
+  for (SqliteLogTable& table : tables_) {
+    table.erase(at);
   }
   return {};
 }

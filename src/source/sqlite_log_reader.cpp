@@ -81,12 +81,15 @@ std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
                                                       const SqliteStatement& change,
                                                       SqliteRow& row,
                                                       TouchedRows& touched) {
-  const int values = static_cast<int>(table.plan.columns.size());
+  const int values = static_cast<int>(table.values.size());
   const bool is_there = change.integer(values + 1) != 0;
   if (!row.read(change)) {
     // One that has gone again was never in a filter: no filter is loaded while there is such a row.
     return is_there ? std::expected<void, std::string>(std::unexpected(row.refusal()))
                     : std::expected<void, std::string>();
+  }
+  if (!row.counts()) {
+    return {};
   }
   const auto hash = feed.hash_of(row.values());
   if (!hash) {
@@ -97,28 +100,21 @@ std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
     return {};  // a NULL: no key can name this row
   }
   const auto event = static_cast<Event>(std::clamp<std::int64_t>(change.integer(values), -1, 1));
-  if (!touched.add(name_of(table, change, row), **hash, event, is_there)) {
+  if (!touched.add(name_of(table, change), **hash, event, is_there)) {
     return std::unexpected("the trigger log contradicts itself about table \"" + table.plan.table +
                            "\"");
   }
   return {};
 }
 
-// The values as they are stored: the text 7 is another row than the BLOB 7. Where several rows can have them, each
-// entry is of a row of its own.
-RowName SqliteLogReader::name_of(const LoggedTable& table,
-                                 const SqliteStatement& change,
-                                 const SqliteRow& row) {
-  ++entries_;
-  if (!table.is_unique()) {
-    return {.low = entries_, .high = 0};
-  }
+// All values as they are stored: the text 7 is another row than the BLOB 7, and a row whose condition's columns have
+// changed another than before.
+RowName SqliteLogReader::name_of(const LoggedTable& table, const SqliteStatement& change) {
   bytes_.clear();
-  int column = 0;
-  for (const auto& value : row.values()) {
-    const std::string_view text = value.value_or("");
+  for (int column = 0; column < static_cast<int>(table.values.size()); ++column) {
+    bytes_ += static_cast<char>(change.type(column));  // before bytes(), which may convert
+    const std::string_view text = change.bytes(column);
     const auto size = static_cast<std::uint32_t>(text.size());
-    bytes_ += static_cast<char>(change.type(column++));
     bytes_.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes_ += text;
   }

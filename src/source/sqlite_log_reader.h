@@ -46,12 +46,11 @@ class SqliteLogReader {
                                        const SqliteStatement& change,
                                        SqliteRow& row,
                                        TouchedRows& touched);
-  RowName name_of(const LoggedTable& table, const SqliteStatement& change, const SqliteRow& row);
+  RowName name_of(const LoggedTable& table, const SqliteStatement& change);
 
   filter::KeyHash name_low_;
   filter::KeyHash name_high_;
-  std::string bytes_;          // of a row, while its name is made
-  std::uint64_t entries_ = 0;  // all there ever were
+  std::string bytes_;  // of a row, while its name is made
 };
 
 }  // namespace cuckooguard::source

@@ -1,12 +1,13 @@
 #include "source/sqlite_log_table.h"
 
 #include <algorithm>
-#include <span>
+#include <iterator>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "source/chosen_deletes.h"
 #include "source/sqlite_snapshot.h"
-#include "source/sqlite_trigger_install.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -31,7 +32,7 @@ void SqliteLogTable::begin_anew(State state, std::string_view why) {
 
 std::expected<bool, SqliteError> SqliteLogTable::plan(const SqliteDatabase& database,
                                                       const MissingWords& words) {
-  auto table = plan_logged_table(database, target());
+  auto table = plan_logged_table(database, target(), feed_.table());
   if (!table) {
     if (const auto* why = std::get_if<std::string>(&table.error())) {
       refuse(*why);
@@ -39,9 +40,11 @@ std::expected<bool, SqliteError> SqliteLogTable::plan(const SqliteDatabase& data
     }
     return std::unexpected(std::get<SqliteError>(std::move(table.error())));
   }
-  const auto missing = missing_log(database, std::span(&target(), 1));
+  std::vector<LogObject> wanted = log_objects();
+  std::ranges::move(table->triggers(), std::back_inserter(wanted));
+  const auto missing = missing_objects(database, wanted);
   if (!missing) {
-    return std::unexpected(std::get<SqliteError>(missing.error()));
+    return std::unexpected(missing.error());
   }
   if (!missing->empty()) {
     refuse(words(missing->front()));
@@ -76,7 +79,7 @@ SqliteLogTable::Done SqliteLogTable::gather(SqliteLogReader& log,
   return {};
 }
 
-void SqliteLogTable::apply(TimePoint at) {
+void SqliteLogTable::insert() {
   if (!is_in_step_) {
     return;
   }
@@ -85,20 +88,29 @@ void SqliteLogTable::apply(TimePoint at) {
     return;
   }
   bool is_full = false;
-  bool is_missing = false;
-  filter::LiveFilter& live = target().live;
-  touched_->apply(
-      [&](std::uint64_t hash) { is_full = is_full || live.insert(hash) == InsertOutcome::full; },
-      [&](std::uint64_t hash) {
-        is_missing = is_missing || live.erase(hash) == EraseOutcome::not_found;
-      });
-  if (is_full || is_missing) {
-    put_out_of_step(is_full ? "the filter is full: it is built again, larger"
-                            : "the trigger log takes a row away that the filter does not have");
+  touched_->for_each_insert([&](std::uint64_t hash) {
+    is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;
+  });
+  if (is_full) {
+    put_out_of_step("the filter is full: it is built again, larger");
     return;
   }
   feed_.follow_growth();
-  is_worn_ = live.writable()->stats().rebuild_needed &&
+}
+
+void SqliteLogTable::erase(TimePoint at) {
+  if (!is_in_step_) {
+    return;
+  }
+  bool is_missing = false;
+  touched_->for_each_erase([&](std::uint64_t hash) {
+    is_missing = is_missing || feed_.live().erase(hash) == EraseOutcome::not_found;
+  });
+  if (is_missing) {
+    put_out_of_step("the trigger log takes a row away that the filter does not have");
+    return;
+  }
+  is_worn_ = feed_.live().writable()->stats().rebuild_needed &&
              at - in_step_since_ > std::max(kSteadyAfter, kLoadsBetweenWorn * load_time_);
 }
 
@@ -140,7 +152,7 @@ SqliteLogTable::Done SqliteLogTable::load(const SqliteDatabase& database,
   is_worn_ = false;
   SqliteSnapshot snapshot(database, stop, at_check);
   auto done = snapshot.read(
-      feed_, table_->is_unique() ? filter::DeleteMode::trusted : filter::DeleteMode::deferred);
+      feed_, chosen_deletes(target().settings.filter.deletes, table_->identity_is_unique));
   const TimePoint ended = clock_();
   load_time_ = ended - begun;
   if (done && feed_.is_loaded()) {

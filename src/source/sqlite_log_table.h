@@ -3,8 +3,8 @@
 //   plan ─▶ load ─▶ in step: gather, apply, prove … ─▶ out of step ─▶ pause ─▶ load
 //     └─▶ refused, until the schema is another              └── a row that cannot be guarded: until there is a change
 //
-// Deletes: if a unique key lies within the identity, each row is in the filter once, and what went is erased
-// (trusted). Else erases are deferred to the next load.
+// Deletes: `auto` is trusted if a unique key lies within the identity (rows with a NULL in it have no key, so it need
+// not be NOT NULL), else deferred.
 //
 // Called by: SqliteLogFollower. Threads: the source's. Errors: SqliteError if the database itself failed; what is
 // wrong with the table is reported by the feed, and passes.
@@ -51,7 +51,9 @@ class SqliteLogTable {
 
   // What is behind `from`, if in step; nothing is changed before all tables have gathered theirs.
   Done gather(SqliteLogReader& log, const SqliteDatabase& database, const LogMark& from);
-  void apply(TimePoint at);
+  // The inserts of all tables come before the erases of any.
+  void insert();
+  void erase(TimePoint at);
   void put_out_of_step(std::string_view why);
 
   bool is_due(TimePoint now) const;

@@ -42,7 +42,7 @@ std::expected<std::vector<LogObject>, TableTrouble> wanted_log(const SqliteDatab
                                                                std::span<const Target> targets) {
   std::vector<LogObject> wanted = log_objects();
   for (const Target& target : targets) {
-    const auto table = plan_logged_table(database, target);
+    const auto table = plan_logged_table(database, target, target.settings.source.table);
     if (!table) {
       return std::unexpected(table.error());
     }

@@ -6,16 +6,14 @@
 #include <utility>
 #include <variant>
 
-#include "keyspace/key_template.h"
-
 namespace cuckooguard::source {
 namespace {
 
 constexpr std::string_view kLogName = "cuckooguard_log";
 constexpr int kLogRowsPerRemoval = 100;
 
-// The log's n-th value, from 0.
-std::string value(std::size_t n) {
+// The log's column for the n-th value, from 0.
+std::string place(std::size_t n) {
   return "v" + std::to_string(n + 1);
 }
 
@@ -26,6 +24,27 @@ std::string join(const List& list, std::string_view between, Text text) {
     joined += (n == 0 ? "" : std::string(between)) + text(list[n], n);
   }
   return joined;
+}
+
+std::string column_of(std::string_view row, const std::string& column) {
+  return std::string(row) + "." + quoted_identifier(column);
+}
+
+// The value of a row as it is logged.
+std::string logged(std::string_view row, const LoggedValue& value) {
+  const std::string column = column_of(row, value.column);
+  return value.is_nullness ? "nullif(" + column + " IS NOT NULL, 0)" : column;
+}
+
+// present."mail" = NEW."mail" COLLATE "NOCASE", by the index's rule.
+std::string equal(const KeyColumn& column, const std::string& left, const std::string& right) {
+  return left + " = " + right +
+         (column.collation.empty() ? "" : " COLLATE " + quoted_identifier(column.collation));
+}
+
+// Byte by byte, whatever the columns' collations.
+std::string differs(const std::string& left, const std::string& right) {
+  return left + " COLLATE BINARY IS NOT " + right;
 }
 
 // Writes one table's triggers.
@@ -50,16 +69,23 @@ class TriggerWriter {
   LogObject before_update() const {
     std::string body;
     for (const UniqueKey& key : table_.keys) {
-      body += log_seen(key, " AND (" + differs(key) + ")");
+      const std::string has_changed =
+          join(key, " OR ", [](const KeyColumn& column, std::size_t /*n*/) {
+            return differs(column_of("OLD", column.name), column_of("NEW", column.name));
+          });
+      body += log_seen(key, " AND (" + has_changed + ")");
     }
     return trigger("before update", "BEFORE UPDATE", "", body);
   }
   LogObject after_update() const {
-    const std::string gone = table_.is_unique() ? log("OLD", -1) : "";
+    const std::string has_changed =
+        join(table_.values, " OR ", [](const LoggedValue& value, std::size_t /*n*/) {
+          return differs(logged("OLD", value), logged("NEW", value));
+        });
     return trigger("after update",
                    "AFTER UPDATE",
-                   "WHEN " + differs(table_.plan.columns) + "\n",
-                   gone + log("NEW", 1));
+                   "WHEN " + has_changed + "\n",
+                   log("OLD", -1) + log("NEW", 1));
   }
 
  private:
@@ -76,14 +102,14 @@ class TriggerWriter {
 
   std::string log_columns() const {
     return std::string(kLogName) + "(stream, event, " +
-           join(table_.plan.columns,
+           join(table_.values,
                 ", ",
-                [](const PlannedColumn& /*column*/, std::size_t n) { return value(n); }) +
+                [](const LoggedValue& /*value*/, std::size_t n) { return place(n); }) +
            ")";
   }
   std::string values_of(std::string_view row) const {
-    return join(table_.plan.columns, ", ", [row](const PlannedColumn& column, std::size_t /*n*/) {
-      return std::string(row) + "." + quoted_identifier(column.name);
+    return join(table_.values, ", ", [row](const LoggedValue& value, std::size_t /*n*/) {
+      return logged(row, value);
     });
   }
   std::string log(std::string_view row, int event) const {
@@ -96,21 +122,10 @@ class TriggerWriter {
            join(key,
                 " AND ",
                 [](const KeyColumn& column, std::size_t /*n*/) {
-                  const std::string name = quoted_identifier(column.name);
-                  return "present." + name + " = NEW." + name +
-                         (column.collation.empty()
-                              ? ""
-                              : " COLLATE " + quoted_identifier(column.collation));
+                  return equal(
+                      column, column_of("present", column.name), column_of("NEW", column.name));
                 }) +
            further + ";\n";
-  }
-  // Byte by byte, whatever the columns' collations.
-  template <typename Columns>
-  static std::string differs(const Columns& columns) {
-    return join(columns, " OR ", [](const auto& column, std::size_t /*n*/) {
-      const std::string name = quoted_identifier(column.name);
-      return "OLD." + name + " COLLATE BINARY IS NOT NEW." + name;
-    });
   }
 
   const LoggedTable& table_;
@@ -118,53 +133,91 @@ class TriggerWriter {
   std::string stream_;
 };
 
+// Those that every connection has.
 bool is_known(const std::string& collation) {
   static constexpr std::array<std::string_view, 4> kKnown = {"", "BINARY", "NOCASE", "RTRIM"};
   return std::ranges::find(kKnown, collation) != kKnown.end();
 }
 
+bool is_usable(const UniqueKey& key) {
+  return std::ranges::all_of(key, is_known, &KeyColumn::collation);
+}
+
 bool is_within(const UniqueKey& key, const std::vector<PlannedColumn>& identity) {
   return std::ranges::all_of(key, [&identity](const KeyColumn& column) {
-    return is_known(column.collation) &&
-           std::ranges::find(identity, column.name, &PlannedColumn::name) != identity.end();
+    return std::ranges::find(identity, column.name, &PlannedColumn::name) != identity.end();
   });
 }
 
-// Through the unique index, and then by the very bytes: an index can be NOCASE.
-std::string is_there(const LoggedTable& table) {
-  const auto place = [&table](const std::string& name) {
-    return static_cast<std::size_t>(
-        std::ranges::find(table.plan.columns, name, &PlannedColumn::name) -
-        table.plan.columns.begin());
-  };
-  std::string found =
-      join(table.within_identity, " AND ", [&](const KeyColumn& column, std::size_t) {
-        return "present." + quoted_identifier(column.name) + " = log." + value(place(column.name)) +
-               (column.collation.empty() ? "" : " COLLATE " + quoted_identifier(column.collation));
-      });
-  for (std::size_t n = 0; n < table.plan.columns.size(); ++n) {
-    found += " AND present." + quoted_identifier(table.plan.columns[n].name) +
-             " COLLATE BINARY IS log." + value(n);
+// By which a row is found again: within the identity, if there is such a key.
+std::optional<UniqueKey> choose_key(const std::vector<UniqueKey>& keys,
+                                    const std::vector<PlannedColumn>& identity) {
+  const auto within = std::ranges::find_if(
+      keys, [&](const UniqueKey& key) { return is_usable(key) && is_within(key, identity); });
+  if (within != keys.end()) {
+    return *within;
   }
+  const auto usable = std::ranges::find_if(keys, is_usable);
+  return usable == keys.end() ? std::nullopt : std::optional(*usable);
+}
+
+void choose_values(LoggedTable& table) {
+  for (const PlannedColumn& column : table.plan.columns) {
+    table.values.push_back({.column = column.name, .is_nullness = false});
+  }
+  for (const ConditionColumn& column : table.plan.condition_columns) {
+    table.values.push_back(
+        {.column = column.name, .is_nullness = column.form == ConditionColumn::Form::null_only});
+  }
+  for (const KeyColumn& column : table.key) {
+    const bool is_logged = std::ranges::any_of(table.values, [&column](const LoggedValue& value) {
+      return value.column == column.name && !value.is_nullness;
+    });
+    if (!is_logged) {
+      table.values.push_back({.column = column.name, .is_nullness = false});
+    }
+  }
+}
+
+// By the key's index, and then by the very bytes: an index can be NOCASE.
+std::string is_there(const LoggedTable& table) {
+  const auto place_of = [&table](const std::string& column) {
+    const auto found = std::ranges::find_if(table.values, [&column](const LoggedValue& value) {
+      return value.column == column && !value.is_nullness;
+    });
+    return static_cast<std::size_t>(found - table.values.begin());
+  };
   return "EXISTS (SELECT 1 FROM main." + quoted_identifier(table.plan.table) +
-         " AS present WHERE " + found + ")";
+         " AS present WHERE " +
+         join(table.key,
+              " AND ",
+              [&](const KeyColumn& column, std::size_t /*n*/) {
+                return equal(column,
+                             column_of("present", column.name),
+                             "log." + place(place_of(column.name)));
+              }) +
+         join(table.values,
+              "",
+              [](const LoggedValue& value, std::size_t n) {
+                return " AND " + logged("present", value) + " COLLATE BINARY IS log." + place(n);
+              }) +
+         ")";
 }
 
 }  // namespace
 
 std::string LoggedTable::stream() const {
   return plan.table + "(" +
-         join(plan.columns,
+         join(values,
               ", ",
-              [](const PlannedColumn& column, std::size_t /*n*/) { return column.name; }) +
+              [](const LoggedValue& value, std::size_t /*n*/) {
+                return value.column + (value.is_nullness ? " IS NULL" : "");
+              }) +
          ")";
 }
 
 std::vector<LogObject> LoggedTable::triggers() const {
   const TriggerWriter writer(*this);
-  if (!is_unique()) {
-    return {writer.after_insert(), writer.after_update()};
-  }
   return {writer.before_insert(),
           writer.after_insert(),
           writer.after_delete(),
@@ -174,17 +227,17 @@ std::vector<LogObject> LoggedTable::triggers() const {
 
 std::string LoggedTable::changes_sql() const {
   return "SELECT " +
-         join(plan.columns,
+         join(values,
               ", ",
-              [](const PlannedColumn& /*column*/, std::size_t n) { return "log." + value(n); }) +
-         ", log.event, " + (is_unique() ? is_there(*this) : std::string("log.event = 1")) +
-         " FROM main." + std::string(kLogName) +
+              [](const LoggedValue& /*value*/, std::size_t n) { return "log." + place(n); }) +
+         ", log.event, " + is_there(*this) + " FROM main." + std::string(kLogName) +
          " AS log WHERE log.seq > ?1 AND log.stream = ?2 ORDER BY log.seq";
 }
 
 std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase& database,
-                                                           const Target& target) {
-  auto plan = plan_table(database, target);
+                                                           const Target& target,
+                                                           const std::string& table) {
+  auto plan = plan_table(database, target, table);
   if (!plan) {
     return std::unexpected(std::move(plan.error()));
   }
@@ -192,24 +245,36 @@ std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase&
   if (!keys) {
     return std::unexpected(std::move(keys.error()));
   }
-  LoggedTable table{
-      .plan = *std::move(plan), .keys = *std::move(keys), .within_identity = UniqueKey()};
-  const auto within = std::ranges::find_if(
-      table.keys, [&table](const UniqueKey& key) { return is_within(key, table.plan.columns); });
-  if (within != table.keys.end()) {
-    table.within_identity = *within;
+  auto key = choose_key(*keys, plan->columns);
+  if (!key) {
+    return std::unexpected("table \"" + plan->table +
+                           "\" has no key by which triggers could name a row; use follow: rescan");
   }
-  return table;
+  LoggedTable result{.plan = *std::move(plan), .keys = *std::move(keys), .key = *std::move(key)};
+  result.identity_is_unique = is_within(result.key, result.plan.columns);
+  choose_values(result);
+  if (result.values.size() > kLogValuesMax) {
+    return std::unexpected("the triggers of table \"" + result.plan.table +
+                           "\" would have to log " + std::to_string(result.values.size()) +
+                           " columns, and can log " + std::to_string(kLogValuesMax) +
+                           "; use follow: rescan");
+  }
+  if (target.settings.filter.deletes == config::Deletes::trusted && !result.identity_is_unique) {
+    return std::unexpected(
+        "deletes: trusted needs keys of which no two rows have the same, and those of table \"" +
+        result.plan.table + "\" can; use exact, or auto");
+  }
+  return result;
 }
 
 std::vector<LogObject> log_objects() {
-  std::array<int, keyspace::kPlaceholdersMax> values{};
+  const std::array<int, kLogValuesMax> values{};
   const std::string name(kLogName);
   return {{.is_table = true,
            .name = name,
            .sql = "CREATE TABLE " + name +
                   "(seq INTEGER PRIMARY KEY, mark DEFAULT (random()), stream, event, " +
-                  join(values, ", ", [](int /*unused*/, std::size_t n) { return value(n); }) + ")"},
+                  join(values, ", ", [](int /*unused*/, std::size_t n) { return place(n); }) + ")"},
           {.is_table = false,
            .name = name + "_keeps_short",
            .sql = "CREATE TRIGGER " + name + "_keeps_short AFTER INSERT ON " + name +

@@ -113,7 +113,7 @@ std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatab
   if (done) {
     done = each_row(database,
                     "SELECT name, origin FROM pragma_index_list(?1) WHERE \"unique\" AND NOT "
-                    "partial ORDER BY name",
+                    "partial ORDER BY origin <> 'pk', name",
                     table,
                     [&indexes](const SqliteStatement& row) {
                       indexes.push_back({.name = std::string(row.bytes(0)),

@@ -6,6 +6,8 @@
 //   seen   a row with this identity was there, and what is about to be written may take its place: a REPLACE
 //          removes rows without a word (recursive_triggers is off by default), an upsert or IGNORE does not
 //
+// A row is named by all its logged values: one whose condition's columns change is gone, and another has come.
+//
 // The first entry of a row tells whether it was there before the stretch, the table whether it is there now; the
 // filter is told of the difference. So it does not matter what a `seen` has come to, nor how often a row was
 // replaced: the filter has one copy of each row.
@@ -37,15 +39,17 @@ class TouchedRows {
   // After the last entry: the log has led to what the table says.
   [[nodiscard]] bool is_explained() const;
 
-  // Calls insert(hash) for all that came, then erase(hash) for all that went: no look-up sees a row gone that has
-  // only moved.
-  template <class Insert, class Erase>
-  void apply(const Insert& insert, const Erase& erase) const {
+  template <class Insert>
+  void for_each_insert(const Insert& insert) const {
     for (const auto& [name, row] : rows_) {
       if (!row.was_there && row.is_there) {
         insert(row.hash);
       }
     }
+  }
+  // After all inserts, of all tables: no look-up sees a row gone that has only moved.
+  template <class Erase>
+  void for_each_erase(const Erase& erase) const {
     for (const auto& [name, row] : rows_) {
       if (row.was_there && !row.is_there) {
         erase(row.hash);

@@ -65,7 +65,7 @@ class LoggedDatabase {
                                  [](const Progress& progress) { return progress.complete; });
   }
   std::uint64_t items(std::uint32_t ns = 0) {
-    const filter::CuckooFilter* current = bench.lives.at(ns).current();
+    const filter::CuckooFilter* current = bench.lives[ns].current();
     return current == nullptr ? 0 : current->stats().items;
   }
 

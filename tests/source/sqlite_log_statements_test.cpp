@@ -13,6 +13,9 @@ struct Shape {
   const char* name;
   const char* schema;  // table t; columns id, mail (both unique), note
   const char* key_template;
+  const char* where = "";
+  const char* keys_sql = "SELECT 't:' || id FROM t WHERE id IS NOT NULL";
+  config::Deletes deletes = config::Deletes::automatic;
 };
 
 const Shape kShapes[] = {
@@ -34,7 +37,20 @@ const Shape kShapes[] = {
     {"columns_of_any_type", "CREATE TABLE t(id PRIMARY KEY, mail UNIQUE, note)", "t:{id}"},
     {"key_of_two_columns",
      "CREATE TABLE t(id INT, mail TEXT, note TEXT, UNIQUE(id), UNIQUE(mail))",
-     "t:{id:uint64}:{mail}"},
+     "t:{id:uint64}:{mail}",
+     "",
+     "SELECT 't:' || id || ':' || mail FROM t WHERE id IS NOT NULL AND mail IS NOT NULL"},
+    {"rows_under_a_condition",
+     "CREATE TABLE t(id INTEGER PRIMARY KEY, mail TEXT UNIQUE, note TEXT)",
+     "t:{id:uint64}",
+     "note IS NULL AND mail <> 'm2'",
+     "SELECT 't:' || id FROM t WHERE note IS NULL AND mail <> 'm2'"},
+    {"several_rows_with_one_key",
+     "CREATE TABLE t(id INT, mail TEXT UNIQUE, note TEXT)",
+     "t:{id:uint64}",
+     "",
+     "SELECT 't:' || id FROM t WHERE id IS NOT NULL",
+     config::Deletes::exact},
     {"replaced_by_the_schema_s_own_word",
      "CREATE TABLE t(id INTEGER PRIMARY KEY ON CONFLICT REPLACE, mail TEXT UNIQUE ON CONFLICT "
      "REPLACE, note TEXT)",
@@ -65,6 +81,9 @@ const char* const kStatements[] = {
     "INSERT INTO t(id, mail) VALUES (1, 'new') ON CONFLICT(id) DO UPDATE SET id = 40",
     "INSERT INTO t(id, mail) VALUES (40, 'm1') ON CONFLICT(mail) DO UPDATE SET id = excluded.id",
     "UPDATE t SET note = 'changed'",
+    "UPDATE t SET note = 'changed' WHERE id > 5; UPDATE t SET note = NULL WHERE id > 7",
+    "INSERT INTO t(id, mail, note) VALUES (20, 'm20', 'x'); UPDATE t SET note = NULL",
+    "UPDATE t SET mail = 'm2x' WHERE mail = 'm2'; UPDATE t SET mail = 'm2' WHERE mail = 'm1'",
     "UPDATE t SET id = id",
     "UPDATE t SET id = id + 100",
     "UPDATE t SET id = 50 WHERE id = 5",
@@ -109,13 +128,13 @@ void run_or_fail(Writer& writer, const std::string& sql) {
 
 TEST_P(EachStatement, leaves_the_filter_as_the_table_is) {
   const auto& [shape, is_recursive] = GetParam();
-  const std::string two_columns = "t:{id:uint64}:{mail}";
-  const std::string keys_sql =
-      shape.key_template == two_columns
-          ? "SELECT 't:' || id || ':' || mail FROM t WHERE id IS NOT NULL AND mail IS NOT NULL"
-          : "SELECT 't:' || id FROM t WHERE id IS NOT NULL";
+  const std::string keys_sql = shape.keys_sql;
   LoggedDatabase database(shape.schema,
-                          {{.name = "t", .keys = {shape.key_template}, .table = "t"}});
+                          {{.name = "t",
+                            .keys = {shape.key_template},
+                            .table = "t",
+                            .where = shape.where,
+                            .filter = {.deletes = shape.deletes}}});
   database.writer.run("PRAGMA recursive_triggers = " + std::to_string(is_recursive));
   for (const std::string statement : kStatements) {
     SCOPED_TRACE(statement);
