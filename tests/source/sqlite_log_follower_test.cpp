@@ -1,6 +1,7 @@
 #include "source/sqlite_log_follower.h"
 
 #include <filesystem>
+#include <set>
 
 #include <sqlite3.h>
 
@@ -58,21 +59,30 @@ TEST_F(Following, freshness_counts_from_before_the_look_not_from_after_it) {
   EXPECT_EQ(bench.lives[0].fresh_until(), before + seconds(1));
 }
 
-TEST_F(Following, a_commit_while_the_snapshot_is_read_is_followed_once_it_is) {
+// One commit at the n-th point that two read transactions pass, a load and a look at the news.
+TEST_F(Following, no_commit_is_missed_or_counted_twice_wherever_it_lands) {
   writer.run(
-      "WITH RECURSIVE n(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n WHERE x < 5000) "
+      "WITH RECURSIVE n(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n WHERE x < 3000) "
       "INSERT INTO users(id) SELECT x FROM n");
-  bool is_committed = false;
-  database.restart([&](SnapshotPoint point) {
-    if (point == SnapshotPoint::row && !is_committed) {
-      is_committed = true;
-      writer.run("DELETE FROM users WHERE id = 1; INSERT INTO users(id) VALUES (9000)");
-    }
-  });
-  database.settle();
-  EXPECT_TRUE(is_committed);
-  database.settle();
-  database.expect_exact(kKeys);
+  std::set<SnapshotPoint> committed_at;
+  for (int chosen = 0; chosen < 12; ++chosen) {
+    SCOPED_TRACE(chosen);
+    int passed = 0;
+    database.restart([&](SnapshotPoint point) {
+      if (passed++ == chosen) {
+        committed_at.insert(point);
+        writer.run(insert(9000 + chosen) +
+                   ";DELETE FROM users WHERE id = " + std::to_string(100 + chosen));
+      }
+    });
+    database.step();
+    writer.run(insert(8000 + chosen));
+    database.settle();
+    ASSERT_GT(passed, chosen);
+    database.settle();
+    database.expect_exact(kKeys);
+  }
+  EXPECT_EQ(committed_at.size(), 6U);
 }
 
 // --- the log is not what it was
@@ -160,6 +170,24 @@ TEST_F(Following, an_older_state_restored_in_place_is_noticed_even_if_its_log_ha
   sqlite3_close(to);
   for (int id = 20; id < 30; ++id) {
     writer.run(insert(id));
+  }
+  database.settle();
+  database.expect_exact(kKeys);
+}
+
+TEST(SqliteLogFollower, a_copy_written_over_the_file_is_noticed_by_the_marks_of_its_log) {
+  LoggedDatabase database(kUsers, {Wanted{}}, "DELETE");
+  const std::string saved = database.directory.file("saved.db");
+  std::filesystem::copy_file(database.path(), saved);
+  for (int id = 10; id < 15; ++id) {
+    database.writer.run(insert(id));
+  }
+  database.settle();
+  std::filesystem::copy_file(
+      saved, database.path(), std::filesystem::copy_options::overwrite_existing);
+  Writer again(database.path());
+  for (int id = 20; id < 30; ++id) {
+    again.run(insert(id));
   }
   database.settle();
   database.expect_exact(kKeys);
