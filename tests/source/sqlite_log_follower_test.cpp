@@ -81,6 +81,7 @@ TEST_F(Following, no_commit_is_missed_or_counted_twice_wherever_it_lands) {
     ASSERT_GT(passed, chosen);
     database.settle();
     database.expect_exact(kKeys);
+    EXPECT_EQ(database.loads(), 2 + chosen);  // nothing had to be mended
   }
   EXPECT_EQ(committed_at.size(), 6U);
 }

@@ -125,7 +125,11 @@ TEST_P(LoggedWriters, leave_the_filter_equal_to_the_table_whenever_they_rest) {
   }
   EXPECT_GE(database.loads(), 3);  // and one when the filter is worn
   for (const Witness::Report& report : database.bench.witness.reports()) {
-    EXPECT_THAT(report.why, testing::Not(testing::HasSubstr("reading all rows")));
+    EXPECT_THAT(report.why,
+                testing::AnyOf(testing::IsEmpty(),
+                               testing::HasSubstr("the database was opened"),
+                               testing::HasSubstr("is locked by a writer"),
+                               testing::HasSubstr("has not proven for longer")));
   }
 }
 
