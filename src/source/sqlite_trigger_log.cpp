@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <variant>
 
 namespace cuckooguard::source {
 namespace {
-
-constexpr std::string_view kLogName = "cuckooguard_log";
-constexpr int kLogRowsPerRemoval = 100;
-
-// The log's column for the n-th value, from 0.
-std::string place(std::size_t n) {
-  return "v" + std::to_string(n + 1);
-}
 
 template <typename List, typename Text>
 std::string join(const List& list, std::string_view between, Text text) {
@@ -104,7 +97,7 @@ class TriggerWriter {
     return std::string(kLogName) + "(stream, event, " +
            join(table_.values,
                 ", ",
-                [](const LoggedValue& /*value*/, std::size_t n) { return place(n); }) +
+                [](const LoggedValue& /*value*/, std::size_t n) { return log_place(n); }) +
            ")";
   }
   std::string values_of(std::string_view row) const {
@@ -194,12 +187,13 @@ std::string is_there(const LoggedTable& table) {
               [&](const KeyColumn& column, std::size_t /*n*/) {
                 return equal(column,
                              column_of("present", column.name),
-                             "log." + place(place_of(column.name)));
+                             "log." + log_place(place_of(column.name)));
               }) +
          join(table.values,
               "",
               [](const LoggedValue& value, std::size_t n) {
-                return " AND " + logged("present", value) + " COLLATE BINARY IS log." + place(n);
+                return " AND " + logged("present", value) + " COLLATE BINARY IS log." +
+                       log_place(n);
               }) +
          ")";
 }
@@ -229,7 +223,7 @@ std::string LoggedTable::changes_sql() const {
   return "SELECT " +
          join(values,
               ", ",
-              [](const LoggedValue& /*value*/, std::size_t n) { return "log." + place(n); }) +
+              [](const LoggedValue& /*value*/, std::size_t n) { return "log." + log_place(n); }) +
          ", log.event, " + is_there(*this) + " FROM main." + std::string(kLogName) +
          " AS log WHERE log.seq > ?1 AND log.stream = ?2 ORDER BY log.seq";
 }
@@ -265,61 +259,6 @@ std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase&
         result.plan.table + "\" can; use exact, or auto");
   }
   return result;
-}
-
-std::vector<LogObject> log_objects() {
-  const std::array<int, kLogValuesMax> values{};
-  const std::string name(kLogName);
-  return {{.is_table = true,
-           .name = name,
-           .sql = "CREATE TABLE " + name +
-                  "(seq INTEGER PRIMARY KEY, mark DEFAULT (random()), stream, event, " +
-                  join(values, ", ", [](int /*unused*/, std::size_t n) { return place(n); }) + ")"},
-          {.is_table = false,
-           .name = name + "_keeps_short",
-           .sql = "CREATE TRIGGER " + name + "_keeps_short AFTER INSERT ON " + name +
-                  "\nWHEN NEW.seq % " + std::to_string(kLogRowsPerRemoval) +
-                  " = 0\nBEGIN\n  DELETE FROM " + name + " WHERE seq <= NEW.seq - " +
-                  std::to_string(kLogRowsMax) + ";\nEND"}};
-}
-
-std::expected<std::vector<LogObject>, SqliteError> missing_objects(
-    const SqliteDatabase& database, const std::vector<LogObject>& wanted) {
-  auto statement = database.prepare(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = ?1 AND name = ?2 AND sql = ?3");
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  std::vector<LogObject> missing;
-  for (const LogObject& object : wanted) {
-    statement->bind(1, object.is_table ? "table" : "trigger");
-    statement->bind(2, object.name);
-    statement->bind(3, object.sql);
-    const auto row = statement->step();
-    statement->reset();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    // With the log go its triggers.
-    const bool log_is_made_anew = !missing.empty() && missing.front().is_table;
-    const bool is_of_log = object.name.starts_with(kLogName);
-    if (!*row || (log_is_made_anew && is_of_log)) {
-      missing.push_back(object);
-    }
-  }
-  return missing;
-}
-
-std::string creation_sql(const std::vector<LogObject>& objects) {
-  std::string sql;
-  for (const LogObject& object : objects) {
-    sql += std::string("DROP ") + (object.is_table ? "TABLE" : "TRIGGER") + " IF EXISTS " +
-           quoted_identifier(object.name) + ";\n" + object.sql + ";\n";
-    if (object.is_table) {  // from which to follow: a log without a row says nothing
-      sql += "INSERT INTO " + std::string(kLogName) + "(event) VALUES (0);\n";
-    }
-  }
-  return sql;
 }
 
 }  // namespace cuckooguard::source

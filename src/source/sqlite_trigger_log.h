@@ -26,7 +26,6 @@
 // Source: sqlite.org/lang_createtrigger.html, lang_conflict.html (REPLACE), pragma.html (recursive_triggers).
 #pragma once
 
-#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -34,19 +33,11 @@
 
 #include "source/source.h"
 #include "source/sqlite_database.h"
+#include "source/sqlite_log_objects.h"
 #include "source/sqlite_table.h"
 #include "source/sqlite_unique_keys.h"
 
 namespace cuckooguard::source {
-
-inline constexpr int kLogRowsMax = 100'000;
-inline constexpr std::size_t kLogValuesMax = 16;
-
-struct LogObject {  // of the database's schema
-  bool is_table = false;
-  std::string name;
-  std::string sql;  // as sqlite_schema has it, if it is the one
-};
 
 struct LoggedValue {
   std::string column;
@@ -70,15 +61,5 @@ struct LoggedTable {
 std::expected<LoggedTable, TableTrouble> plan_logged_table(const SqliteDatabase& database,
                                                            const Target& target,
                                                            const std::string& table);
-
-// What all tables share: the log and what keeps it short. First the table.
-std::vector<LogObject> log_objects();
-
-// Those of `wanted` that are not in the schema, or are there with another text.
-std::expected<std::vector<LogObject>, SqliteError> missing_objects(
-    const SqliteDatabase& database, const std::vector<LogObject>& wanted);
-
-// Statements that make them, and first remove what stands there under their names.
-std::string creation_sql(const std::vector<LogObject>& objects);
 
 }  // namespace cuckooguard::source
