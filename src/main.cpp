@@ -10,6 +10,7 @@
 #include "cli/assembly.h"
 #include "cli/filter_file_commands.h"
 #include "cli/options.h"
+#include "cli/print_triggers.h"
 #include "config/config_file.h"
 
 namespace {
@@ -24,13 +25,17 @@ void set_up_log(const config::Log& log) {
   spdlog::set_level(kLevels.at(static_cast<std::size_t>(log.level)));
 }
 
+int report(const std::vector<config::Diagnostic>& errors) {
+  for (const config::Diagnostic& diagnostic : errors) {
+    fmt::print(stderr, "{}\n", diagnostic.text());
+  }
+  return cli::kExitConfiguration;
+}
+
 int run(const cli::Serve& options) {
   const auto config = config::load_config(options.config_path);
   if (!config) {
-    for (const config::Diagnostic& diagnostic : config.error()) {
-      fmt::print(stderr, "{}\n", diagnostic.text());
-    }
-    return cli::kExitConfiguration;
+    return report(config.error());
   }
   if (options.check_config) {
     fmt::print("{}: fine\n", options.config_path);
@@ -64,6 +69,19 @@ int run(const cli::InspectFilter& options) {
 
 int run(const cli::QueryFilter& options) {
   return print(cli::query_filter(options));
+}
+
+int run(const cli::PrintTriggers& options) {
+  const auto config = config::load_config(options.config_path);
+  if (!config) {
+    return report(config.error());
+  }
+  const auto sql = cli::print_triggers(*config, options.source);
+  if (!sql) {
+    fmt::print(stderr, "{}: {}\n", options.config_path, sql.error());
+    return cli::kExitConfiguration;
+  }
+  return print(sql);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ std::string Shop::yaml() const {
          "sources:\n"
          "  shop: { type: sqlite, path: \"" +
          database_path().string() + "\", max_lag: " + settings_.max_lag +
+         (settings_.source.empty() ? "" : ", " + settings_.source) +
          " }\n"
          "namespaces:\n"
          "  users:\n"

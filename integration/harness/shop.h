@@ -32,6 +32,7 @@ struct ShopSettings {
   std::string upstream_settings{};  // what else stands in upstream: "connect_timeout: 1s"
   std::string acl = "ask";          // upstream.acl
   std::string control{};            // what stands in upstream.control: "password: word"
+  std::string source{};             // what else stands in the source: "follow: triggers"
   std::string more_namespace{};     // lines of the namespace `users`, indented by four
   std::string more{};               // lines of the top level
   Journal journal = Journal::wal;

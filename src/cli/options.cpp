@@ -34,6 +34,19 @@ CLI::App& add_query(CLI::App& filter, QueryFilter& query) {
   return command;
 }
 
+CLI::App& add_triggers(CLI::App& app, PrintTriggers& triggers) {
+  CLI::App& command = *app.add_subcommand(
+      "triggers",
+      "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
+      "triggers`; it changes nothing itself");
+  command.add_option("--config", triggers.config_path, "The configuration")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--source", triggers.source, "Of which source, if there are several")
+      ->type_name("NAME");
+  return command;
+}
+
 }  // namespace
 
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code) {
@@ -45,11 +58,13 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
   Serve serve;
   InspectFilter inspect;
   QueryFilter query;
+  PrintTriggers triggers;
   add_serve(app, serve);
   CLI::App& filter = *app.add_subcommand("filter", "Look into a filter file");
   filter.require_subcommand(1);
   const CLI::App& inspecting = add_inspect(filter, inspect);
   const CLI::App& querying = add_query(filter, query);
+  const CLI::App& printing = add_triggers(app, triggers);
   try {
     app.parse(argc, argv);
     if (inspecting.parsed()) {
@@ -57,6 +72,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     }
     if (querying.parsed()) {
       return query;
+    }
+    if (printing.parsed()) {
+      return triggers;
     }
     if (serve.config_path.empty()) {
       throw CLI::RequiredError("--config");

@@ -33,7 +33,13 @@ struct QueryFilter {
   std::vector<std::string> keys;
 };
 
-using Options = std::variant<Serve, InspectFilter, QueryFilter>;
+// `cuckooguard triggers --config FILE [--source NAME]`
+struct PrintTriggers {
+  std::string config_path;
+  std::string source;  // empty: the only one that follows triggers
+};
+
+using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers>;
 
 // Nothing if the process is to end now with `exit_code` (help, version, a usage error; all already printed).
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code);

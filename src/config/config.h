@@ -58,10 +58,18 @@ struct Upstream {
 inline constexpr milliseconds kDefaultMaxLag{1000};
 inline constexpr int kPollsPerMaxLag = 4;
 
+// How a SQLite source comes by what has changed: it reads all rows again, or what triggers have written down.
+enum class Follow : std::uint8_t { rescan, triggers };
+
+// With triggers a look is a look at the news: it comes as often as a new row should be known.
+inline constexpr milliseconds kTriggersPollMost{10};
+
 struct SqliteSource {
   std::string path;
-  milliseconds poll_every =
-      kDefaultMaxLag / kPollsPerMaxLag;  // auto: a quarter of the source's max_lag
+  Follow follow = Follow::rescan;
+  bool install_triggers = false;
+  // auto: a quarter of the source's max_lag; with triggers kTriggersPollMost at most.
+  milliseconds poll_every = kDefaultMaxLag / kPollsPerMaxLag;
 
   bool operator==(const SqliteSource&) const = default;
 };

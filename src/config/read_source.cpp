@@ -19,6 +19,8 @@ constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sq
                                      Choice<SourceType>{"file", SourceType::file}};
 constexpr std::array kFileFormats = {Choice<FileFormat>{"lines", FileFormat::lines},
                                      Choice<FileFormat>{"csv", FileFormat::csv}};
+constexpr std::array kFollows = {Choice<Follow>{"rescan", Follow::rescan},
+                                 Choice<Follow>{"triggers", Follow::triggers}};
 constexpr std::array kTls = {Choice<Tls>{"off", Tls::off},
                              Choice<Tls>{"required", Tls::required},
                              Choice<Tls>{"verified", Tls::verified}};
@@ -26,11 +28,18 @@ constexpr std::uint32_t kServerIdMax = 0xFFFFFFFF;
 constexpr milliseconds kMaxLagMin = 10ms;
 constexpr milliseconds kMaxLagMax = 1h;
 
-SqliteSource read_sqlite(const Section& section, milliseconds max_lag) {
+SqliteSource read_sqlite(const Reading& reading, const Section& section, milliseconds max_lag) {
   SqliteSource sqlite;
   section.require("path");
   section.read("path", sqlite.path, parse_text);
-  const milliseconds automatic = max_lag / kPollsPerMaxLag;
+  section.read_choice("follow", sqlite.follow, kFollows);
+  section.read("install_triggers", sqlite.install_triggers, parse_bool);
+  if (sqlite.install_triggers && sqlite.follow != Follow::triggers) {
+    reading.report.add(section.place_of("install_triggers"),
+                       "install_triggers is of no use without follow: triggers");
+  }
+  const milliseconds automatic = std::min(
+      max_lag / kPollsPerMaxLag, sqlite.follow == Follow::triggers ? kTriggersPollMost : max_lag);
   sqlite.poll_every = automatic;
   section.read("poll_every", sqlite.poll_every, [&](std::string_view text) -> Parsed<milliseconds> {
     if (text == "auto") {
@@ -127,7 +136,7 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
                source.max_lag,
                bounded(parse_duration, kMaxLagMin, kMaxLagMax, "must be from 10ms to 1h"));
   if (*type == SourceType::sqlite) {
-    source.kind = read_sqlite(section, source.max_lag);
+    source.kind = read_sqlite(reading, section, source.max_lag);
   } else if (*type == SourceType::mysql) {
     source.kind = read_mysql(reading, section);
   } else {

@@ -30,8 +30,8 @@ inline constexpr std::array<std::string_view, 5> kUpstreamKeys = {
     "address", "mode", "connect_timeout", "acl", "control"};
 inline constexpr std::array<std::string_view, 3> kControlKeys = {
     "username", "password", "password_file"};
-inline constexpr std::array<std::string_view, 4> kSqliteKeys = {
-    "type", "path", "poll_every", "max_lag"};
+inline constexpr std::array<std::string_view, 6> kSqliteKeys = {
+    "type", "path", "follow", "install_triggers", "poll_every", "max_lag"};
 inline constexpr std::array<std::string_view, 10> kMysqlKeys = {"type",
                                                                 "addresses",
                                                                 "user",
@@ -43,8 +43,10 @@ inline constexpr std::array<std::string_view, 10> kMysqlKeys = {"type",
                                                                 "server_id",
                                                                 "max_lag"};
 inline constexpr std::array<std::string_view, 4> kFileKeys = {"type", "path", "format", "max_lag"};
-inline constexpr std::array<std::string_view, 13> kAnySourceKeys = {"type",
+inline constexpr std::array<std::string_view, 15> kAnySourceKeys = {"type",
                                                                     "path",
+                                                                    "follow",
+                                                                    "install_triggers",
                                                                     "poll_every",
                                                                     "format",
                                                                     "addresses",

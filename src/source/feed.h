@@ -52,6 +52,7 @@ class Feed {
   Intake add(std::span<const std::optional<std::string_view>> values);
   Intake complete();
   void refuse(std::string_view why);
+  bool is_loaded() const { return loaded_; }  // the last load was completed
 
   // --- a load beside a log ---
   FilterLoad load();

@@ -11,6 +11,7 @@
 #include "source/log_follower.h"
 #include "source/rescan.h"
 #include "source/source_thread.h"
+#include "source/sqlite_log_follower.h"
 #include "source/sqlite_origin.h"
 
 namespace cuckooguard::source {
@@ -59,9 +60,9 @@ struct Making {
 
 using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
 
-// SQLite and files are read again whenever they have changed.
+// Files, and SQLite unless its triggers tell, are read again whenever they have changed.
 template <class Settings>
-Made make_follower(const Settings& settings, Making&& making) {
+Made make_rescan(const Settings& settings, Making&& making) {
   auto checked = open_origin(
       settings, {.targets = making.targets, .clock = making.clock, .max_lag = making.max_lag});
   if (!checked.refusals.empty()) {
@@ -104,6 +105,28 @@ std::vector<Refusal> refuse_patterns(const Making& making) {
     }
   }
   return refusals;
+}
+
+Made make_follower(const config::FileSource& settings, Making&& making) {
+  return make_rescan(settings, std::move(making));
+}
+
+Made make_follower(const config::SqliteSource& settings, Making&& making) {
+  if (settings.follow == config::Follow::rescan) {
+    return make_rescan(settings, std::move(making));
+  }
+  SqliteLogSettings following{.path = settings.path,
+                              .install_triggers = settings.install_triggers,
+                              .poll_every = settings.poll_every};
+  if (auto refusals = refuse_patterns(making); !refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  auto refusals = SqliteLogFollower::check(following, making.targets);
+  if (!refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  return std::make_unique<SqliteLogFollower>(
+      std::move(following), named_feeds(making), making.clock);
 }
 
 Made make_follower(const config::MysqlSource& settings, Making&& making) {

@@ -11,6 +11,10 @@ void SqliteStatement::bind(int parameter, std::string_view text) {
                     SQLITE_TRANSIENT);  // NOLINT(performance-no-int-to-ptr): SQLite's own constant
 }
 
+void SqliteStatement::bind(int parameter, std::int64_t number) {
+  sqlite3_bind_int64(statement_.get(), parameter, number);
+}
+
 std::expected<bool, SqliteError> SqliteStatement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) {
@@ -40,19 +44,30 @@ std::string_view SqliteStatement::bytes(int column) const {
 }
 
 std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open_read_only(const std::string& path) {
+  return open(path, SQLITE_OPEN_READONLY);
+}
+
+std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open_to_write(
+    const std::string& path, std::chrono::milliseconds patience) {
+  auto database = open(path, SQLITE_OPEN_READWRITE);
+  if (database) {
+    sqlite3_busy_timeout(database->database_.get(), static_cast<int>(patience.count()));
+  }
+  return database;
+}
+
+std::expected<SqliteDatabase, SqliteError> SqliteDatabase::open(const std::string& path,
+                                                                int access) {
   // Some builds of SQLite read every name that begins with "file:" as a URI.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
   sqlite3* raw = nullptr;
-  const int code =
-      sqlite3_open_v2(name.c_str(),
-                      &raw,
-                      SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-                      nullptr);
+  const int code = sqlite3_open_v2(
+      name.c_str(), &raw, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   SqliteDatabase database(raw);
   if (code != SQLITE_OK) {
     return std::unexpected(database.error());
   }
-  // We only read: no checkpoint is ours to make, and nothing the schema holds may run code of its own choosing.
+  // No checkpoint is ours to make, and nothing the schema holds may run code of its own choosing.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   return database;
@@ -82,6 +97,13 @@ std::expected<void, SqliteError> SqliteDatabase::run(std::string_view sql) const
       return {};
     }
   }
+}
+
+std::expected<void, SqliteError> SqliteDatabase::run_all(const std::string& sql) const {
+  if (sqlite3_exec(database_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return std::unexpected(error());
+  }
+  return {};
 }
 
 bool SqliteDatabase::is_still_at_its_path() const {
@@ -131,13 +153,25 @@ SqliteError SqliteDatabase::error() const {
           .what = sqlite3_errmsg(database_.get())};
 }
 
-std::string quoted_identifier(std::string_view name) {
-  std::string quoted = "\"";
-  for (const char byte : name) {
-    quoted.append(byte == '"' ? 2 : 1, byte);
+namespace {
+
+std::string quoted_by(char quote, std::string_view text) {
+  std::string quoted(1, quote);
+  for (const char byte : text) {
+    quoted.append(byte == quote ? 2 : 1, byte);
   }
-  quoted += '"';
+  quoted += quote;
   return quoted;
+}
+
+}  // namespace
+
+std::string quoted_identifier(std::string_view name) {
+  return quoted_by('"', name);
+}
+
+std::string quoted_text(std::string_view text) {
+  return quoted_by('\'', text);
 }
 
 }  // namespace cuckooguard::source

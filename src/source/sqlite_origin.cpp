@@ -118,13 +118,29 @@ Sighting SqliteOrigin::look() {
 }
 
 Snapshot SqliteOrigin::take(Feeds& feeds, const std::stop_token& stop) {
+  const auto read = [&](const SqliteDatabase& database) -> std::expected<void, SqliteError> {
+    if (auto found = find_tables(feeds); !found) {
+      return found;
+    }
+    SqliteSnapshot snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
+    for (Feed& feed : feeds) {
+      if (auto read_table = snapshot.read(feed); !read_table) {
+        return read_table;
+      }
+    }
+    return {};
+  };
+  return take(read, stop);
+}
+
+Snapshot SqliteOrigin::take(const Read& read, const std::stop_token& stop) {
   if (open_ == nullptr) {
     if (const auto opened = open(); !opened) {
       return {.kind = Snapshot::Kind::lost, .version = 0, .why = opened.error().what};
     }
   }
   pass(SnapshotPoint::before_begin);
-  const auto read_all = read(feeds, stop);
+  const auto read_all = read_in_transaction(read, stop);
   pass(SnapshotPoint::ended);
   if (stop.stop_requested()) {
     return {.kind = Snapshot::Kind::stopped, .version = 0, .why = ""};
@@ -140,7 +156,8 @@ Snapshot SqliteOrigin::take(Feeds& feeds, const std::stop_token& stop) {
   return {.kind = Snapshot::Kind::lost, .version = 0, .why = error.what};
 }
 
-std::expected<void, SqliteError> SqliteOrigin::read(Feeds& feeds, const std::stop_token& stop) {
+std::expected<void, SqliteError> SqliteOrigin::read_in_transaction(const Read& read,
+                                                                   const std::stop_token& stop) {
   const SqliteDatabase& database = open_->database;
   const std::stop_callback interrupt(stop, [&database] { database.interrupt(); });
   const auto transaction = ReadTransaction::begin(database);
@@ -157,14 +174,8 @@ std::expected<void, SqliteError> SqliteOrigin::read(Feeds& feeds, const std::sto
   if (auto remembered = remember_stamp(); !remembered) {
     return remembered;
   }
-  if (auto found = find_tables(feeds); !found) {
-    return found;
-  }
-  SqliteSnapshot snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
-  for (Feed& feed : feeds) {
-    if (auto read_table = snapshot.read(feed); !read_table) {
-      return read_table;
-    }
+  if (auto done = read(database); !done) {
+    return done;
   }
   pass(SnapshotPoint::read);
   return {};

@@ -22,7 +22,7 @@
 // keeps every writer of SQLite's out. (With WAL they move at checkpoints, and a copy in place corrupts it anyway.)
 //
 // cost of a look: 4 us with WAL (2.5 data_version + 1.4 stat), 10 us without, on 2 cores at 2.x GHz.
-// Called by: Rescan; make_source (check). Threads: the source's. Errors: values.
+// Called by: Rescan; SqliteLogFollower; make_source (check). Threads: the source's. Errors: values.
 // Limit: it holds the database open, so the last application to close it does not remove the -wal file.
 // Source: sqlite.org/isolation.html, fileformat2.html 1.3.6 (change counter), walformat.html 2.1.1.
 #pragma once
@@ -58,6 +58,11 @@ class SqliteOrigin final : public Origin {
 
   Sighting look() override;
   Snapshot take(Feeds& feeds, const std::stop_token& stop) override;
+  // Whatever `read` reads, of one moment: the version's.
+  using Read = std::function<std::expected<void, SqliteError>(const SqliteDatabase&)>;
+  Snapshot take(const Read& read, const std::stop_token& stop);
+  // How often the database was opened: another number is perhaps another database.
+  std::uint32_t connection() const { return opened_; }
 
  private:
   struct Open {
@@ -69,7 +74,8 @@ class SqliteOrigin final : public Origin {
 
   std::expected<void, SqliteError> open();
   std::expected<Version, SqliteError> version();  // of the open connection
-  std::expected<void, SqliteError> read(Feeds& feeds, const std::stop_token& stop);
+  std::expected<void, SqliteError> read_in_transaction(const Read& read,
+                                                       const std::stop_token& stop);
   std::expected<void, SqliteError> find_tables(Feeds& feeds) const;
   std::expected<void, SqliteError> check(const Target& target,
                                          std::vector<Refusal>& refusals) const;

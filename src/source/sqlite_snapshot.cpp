@@ -13,7 +13,7 @@ SqliteSnapshot::SqliteSnapshot(const SqliteDatabase& database,
                                std::function<void()> at_check)
     : database_(database), stop_(stop), at_check_(std::move(at_check)) {}
 
-std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed) {
+std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed, filter::DeleteMode deletes) {
   const auto plan = plan_table(database_, feed.target(), feed.table());
   if (!plan) {
     if (const auto* why = std::get_if<std::string>(&plan.error())) {
@@ -23,7 +23,7 @@ std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed) {
     return std::unexpected(std::get<SqliteError>(plan.error()));
   }
   for (;;) {
-    const auto reading = read_table(feed, *plan);
+    const auto reading = read_table(feed, *plan, deletes);
     if (!reading && (reading.error().code & kPrimaryCode) == SQLITE_ERROR) {
       feed.refuse(reading.error().what);  // this table's fault, not the database's
       return {};
@@ -38,7 +38,7 @@ std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed) {
 }
 
 std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_table(
-    Feed& feed, const TablePlan& plan) {
+    Feed& feed, const TablePlan& plan, filter::DeleteMode deletes) {
   // Counting takes a tenth of the time of reading, and the filter then has its right size at once.
   const auto rows = number(plan.count_sql(), "");
   if (!rows) {
@@ -48,7 +48,7 @@ std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_table(
   if (!statement) {
     return std::unexpected(statement.error());
   }
-  if (feed.begin(*rows) == Feed::Intake::refused) {
+  if (feed.begin(*rows, deletes) == Feed::Intake::refused) {
     return Reading::finished;
   }
   if (plan.grows) {

@@ -1,6 +1,6 @@
 // Reads the tables of one open read transaction into feeds.
 //
-// Called by: SqliteOrigin, for each snapshot. Threads: the source's. Lifetimes: of one transaction.
+// Called by: SqliteOrigin, SqliteLogFollower, for each snapshot. Threads: the source's. Lifetimes: of one transaction.
 // Errors: what is wrong with a table or a row is told to its feed (unsynced); what is wrong with the database, and a
 //         stop, is returned.
 #pragma once
@@ -26,12 +26,16 @@ class SqliteSnapshot {
                  const std::stop_token& stop,
                  std::function<void()> at_check);
 
-  std::expected<void, SqliteError> read(Feed& feed);
+  // `deletes`: what the filter will be told of afterwards.
+  std::expected<void, SqliteError> read(Feed& feed,
+                                        filter::DeleteMode deletes = filter::DeleteMode::deferred);
 
  private:
   enum class Reading : std::uint8_t { finished, too_small };
 
-  std::expected<Reading, SqliteError> read_table(Feed& feed, const TablePlan& plan);
+  std::expected<Reading, SqliteError> read_table(Feed& feed,
+                                                 const TablePlan& plan,
+                                                 filter::DeleteMode deletes);
   std::expected<Reading, SqliteError> read_rows(Feed& feed,
                                                 const TablePlan& plan,
                                                 SqliteStatement& statement);

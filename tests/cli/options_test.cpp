@@ -47,6 +47,15 @@ TEST(Options, a_filter_file_can_be_inspected_and_queried) {
   EXPECT_EQ(std::get<QueryFilter>(*query).keys, (std::vector<std::string>{"user:1", "user:2"}));
 }
 
+TEST(Options, the_triggers_of_a_configuration_can_be_printed) {
+  int exit_code = -1;
+  const auto triggers =
+      parse({"triggers", "--config", "guard.yaml", "--source", "shop"}, exit_code);
+  ASSERT_TRUE(triggers);
+  EXPECT_EQ(std::get<PrintTriggers>(*triggers).config_path, "guard.yaml");
+  EXPECT_EQ(std::get<PrintTriggers>(*triggers).source, "shop");
+}
+
 TEST(Options, help_and_version_end_well_without_a_configuration) {
   for (const char* const word : {"--help", "--version"}) {
     int exit_code = -1;
@@ -61,6 +70,7 @@ TEST(Options, a_usage_error_is_64) {
                                              {"--config"},
                                              {"--config", "a", "--nonsense"},
                                              {"guard.yaml"},
+                                             {"triggers"},
                                              {"filter"},
                                              {"filter", "inspect"},
                                              {"filter", "query", "f", "--secret", "s", "user:1"}}) {

@@ -26,7 +26,7 @@ std::vector<std::string> source_errors(std::string_view settings) {
 
 TEST(ReadSource, sqlite_needs_a_path_and_has_defaults_for_the_rest) {
   EXPECT_EQ(source_of("type: sqlite, path: /x.db"),
-            (Source{"shop", SqliteSource{"/x.db", 250ms}, 1s}));
+            (Source{"shop", SqliteSource{.path = "/x.db", .poll_every = 250ms}, 1s}));
 }
 
 TEST(ReadSource, polling_follows_max_lag_unless_it_is_set) {
@@ -40,6 +40,25 @@ TEST(ReadSource, polling_follows_max_lag_unless_it_is_set) {
   EXPECT_EQ(std::get<SqliteSource>(source_of("type: sqlite, path: /x, poll_every: 500ms").kind)
                 .poll_every,
             500ms);
+}
+
+TEST(ReadSource, with_triggers_it_looks_as_often_as_a_new_row_should_be_known) {
+  const auto sqlite = std::get<SqliteSource>(
+      source_of("type: sqlite, path: /x, follow: triggers, install_triggers: true").kind);
+  EXPECT_EQ(sqlite.follow, Follow::triggers);
+  EXPECT_TRUE(sqlite.install_triggers);
+  EXPECT_EQ(sqlite.poll_every, 10ms);
+  EXPECT_EQ(std::get<SqliteSource>(
+                source_of("type: sqlite, path: /x, follow: triggers, max_lag: 20ms").kind)
+                .poll_every,
+            5ms);
+}
+
+TEST(ReadSource, nothing_is_installed_that_nobody_follows) {
+  EXPECT_THAT(source_errors("type: sqlite, path: /x, install_triggers: true"),
+              ElementsAre(HasSubstr("install_triggers is of no use without follow: triggers")));
+  EXPECT_THAT(source_errors("type: sqlite, path: /x, follow: trigger"),
+              ElementsAre(HasSubstr("did you mean \"triggers\"?")));
 }
 
 TEST(ReadSource, polling_too_seldom_for_max_lag_is_refused) {

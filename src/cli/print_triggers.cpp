@@ -1,0 +1,82 @@
+#include "cli/print_triggers.h"
+
+#include <deque>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "filter/epochs.h"
+#include "filter/key_hash.h"
+#include "filter/live_parts.h"
+#include "keyspace/keyspace.h"
+#include "source/sqlite_trigger_install.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+struct Chosen {
+  const config::Source* source = nullptr;
+  const config::SqliteSource* sqlite = nullptr;
+};
+
+std::expected<Chosen, std::string> choose(const config::Config& config, const std::string& name) {
+  std::vector<Chosen> candidates;
+  for (const config::Source& source : config.sources) {
+    const auto* sqlite = std::get_if<config::SqliteSource>(&source.kind);
+    if (sqlite != nullptr && sqlite->follow == config::Follow::triggers &&
+        (name.empty() || source.name == name)) {
+      candidates.push_back({.source = &source, .sqlite = sqlite});
+    }
+  }
+  if (candidates.empty()) {
+    return std::unexpected(
+        name.empty() ? "no source is of type sqlite with follow: triggers"
+                     : fmt::format("{} is no source of type sqlite with follow: triggers", name));
+  }
+  if (candidates.size() > 1) {
+    return std::unexpected("several sources follow triggers; name one by --source");
+  }
+  return candidates.front();
+}
+
+}  // namespace
+
+std::expected<std::string, std::string> print_triggers(const config::Config& config,
+                                                       const std::string& source) {
+  const auto chosen = choose(config, source);
+  if (!chosen) {
+    return std::unexpected(chosen.error());
+  }
+  const auto keyspace = keyspace::Keyspace::build(config::namespace_templates(config));
+  if (!keyspace) {
+    return std::unexpected(keyspace.error().front().what);
+  }
+  filter::Epochs epochs(1);
+  std::deque<filter::LiveParts> parts;  // which nobody asks
+  std::vector<source::Target> targets;
+  for (std::uint32_t ns = 0; ns < config.namespaces.size(); ++ns) {
+    if (config.namespaces[ns].source.from == chosen->source->name) {
+      targets.push_back({*keyspace,
+                         ns,
+                         config.namespaces[ns],
+                         parts.emplace_back(epochs, filter::random_secret())});
+    }
+  }
+  auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
+  if (!sql) {
+    std::string reasons;
+    for (const source::Refusal& refusal : sql.error()) {
+      reasons +=
+          (reasons.empty() ? "" : "\n") +
+          (refusal.ns.empty() ? refusal.what : "namespace " + refusal.ns + ": " + refusal.what);
+    }
+    return std::unexpected(reasons);
+  }
+  return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
+                     chosen->sqlite->path,
+                     chosen->sqlite->path,
+                     *sql);
+}
+
+}  // namespace cuckooguard::cli

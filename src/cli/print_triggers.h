@@ -1,0 +1,19 @@
+// `cuckooguard triggers`: the SQL by which a SQLite database logs what changes in its guarded tables.
+//
+// Called by: main. Threads: the main thread's; the database is only read. Errors: a sentence, or several, each on a
+// line; nothing is printed here.
+#pragma once
+
+#include <expected>
+#include <string>
+
+#include "config/config.h"
+
+namespace cuckooguard::cli {
+
+// Of the source of this name; if that is empty, of the one source that follows triggers. Only what the database does
+// not have yet.
+std::expected<std::string, std::string> print_triggers(const config::Config& config,
+                                                       const std::string& source);
+
+}  // namespace cuckooguard::cli
