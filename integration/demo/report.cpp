@@ -79,19 +79,18 @@ std::string table(const Verdict& verdict) {
              100 * verdict.stopped_share());
 }
 
-std::string inserts_line(const Verdict& verdict) {
+std::string inserts_line(const Verdict& verdict, bool source_is_followed) {
   const auto passing = verdict.with.bursts.probes_passed * kProbePace / kBursts;
   return fmt::format(
       "New rows: {} bursts of {}, each row read at once and again after {} ms; hidden: {} and {}. "
-      "After a burst "
-      "the guard read the table again and passed everything for about {} ms; the attack was slowed "
-      "down for "
-      "that time.",
+      "After a burst the guard {} and passed everything for about {} ms; the attack was slowed "
+      "down for that time.",
       kBursts,
       kBurstRows,
       kMaxLag.count(),
       verdict.with.bursts.hidden_in_window,
       verdict.with.bursts.hidden_existing,
+      source_is_followed ? "knew the rows from the log" : "read the table again",
       passing.count());
 }
 
