@@ -10,6 +10,7 @@
 #include "cli/assembly.h"
 #include "cli/filter_file_commands.h"
 #include "cli/options.h"
+#include "cli/ping.h"
 #include "config/config_file.h"
 
 namespace {
@@ -64,6 +65,11 @@ int run(const cli::InspectFilter& options) {
 
 int run(const cli::QueryFilter& options) {
   return print(cli::query_filter(options));
+}
+
+int run(const cli::Ping& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  return print(cli::ping(options));
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ int run_on_given_servers(const Options& options, const Interrupt& interrupt) {
   }
   require_that_redis_may_be_emptied(given);
   progress.say(
-      fmt::format("{} of {} users at {}, Redis at {}, the guard at {}. The application looks up "
-                  "users: GET; on nil it asks the database; SET.",
+      fmt::format("Using {} of {} users at {}, Redis at {}, the guard at {}. The application looks "
+                  "up users: GET; on nil it asks the database; SET.",
                   database.name(),
                   users,
                   given.database.text(),
@@ -114,6 +114,10 @@ int run_on_given_servers(const Options& options, const Interrupt& interrupt) {
                   given.guard.text()));
   Comparison comparison(database, given.redis, options.mix, interrupt, progress);
   comparison.run_without_guard();
+  if (options.without_only) {
+    progress.say("\n" + table(comparison.verdict()));
+    return 0;
+  }
   comparison.wait_for_filter(given.guard);
   comparison.run_with_guard(given.guard);
   return comparison.conclude() ? 0 : kExitFailed;

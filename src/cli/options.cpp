@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/values.h"
+
 namespace cuckooguard::cli {
 namespace {
 
@@ -34,6 +36,38 @@ CLI::App& add_query(CLI::App& filter, QueryFilter& query) {
   return command;
 }
 
+// A value as the configuration has it, by the configuration's own reader.
+template <typename Value, typename Parse>
+CLI::Option* add_value(
+    CLI::App& command, const char* name, Value& value, Parse parse, const char* what) {
+  return command.add_option_function<std::string>(
+      name,
+      [&value, parse](const std::string& text) {
+        const auto parsed = parse(text);
+        if (!parsed) {
+          throw CLI::ValidationError("\"" + text + "\" " + parsed.error());
+        }
+        value = *parsed;
+      },
+      what);
+}
+
+CLI::App& add_ping(CLI::App& app, Ping& ping) {
+  CLI::App& command = *app.add_subcommand(
+      "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
+  add_value(command, "address", ping.address, config::parse_address, "host:port or unix:/path")
+      ->type_name("ADDRESS")
+      ->default_str(ping.address.text());
+  const auto parse_timeout = config::bounded(config::parse_duration,
+                                             std::chrono::milliseconds(1),
+                                             std::chrono::milliseconds(std::chrono::minutes(10)),
+                                             "must be from 1ms to 10m");
+  add_value(command, "--timeout", ping.timeout, parse_timeout, "To connect, and to reply")
+      ->type_name("DURATION")
+      ->default_str("2s");
+  return command;
+}
+
 }  // namespace
 
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code) {
@@ -45,11 +79,13 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
   Serve serve;
   InspectFilter inspect;
   QueryFilter query;
+  Ping ping;
   add_serve(app, serve);
   CLI::App& filter = *app.add_subcommand("filter", "Look into a filter file");
   filter.require_subcommand(1);
   const CLI::App& inspecting = add_inspect(filter, inspect);
   const CLI::App& querying = add_query(filter, query);
+  const CLI::App& pinging = add_ping(app, ping);
   try {
     app.parse(argc, argv);
     if (inspecting.parsed()) {
@@ -57,6 +93,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     }
     if (querying.parsed()) {
       return query;
+    }
+    if (pinging.parsed()) {
+      return ping;
     }
     if (serve.config_path.empty()) {
       throw CLI::RequiredError("--config");
