@@ -41,7 +41,8 @@ class Contents final : public source::RowTarget {
     }
     return std::hash<std::string_view>{}(*values[0]);
   }
-  std::expected<void, std::string> change(const Transaction& transaction) override {
+  std::expected<void, std::string> change(const source::CommitMark&,
+                                          const Transaction& transaction) override {
     bool is_good = true;
     transaction.apply([this](std::uint64_t hash) { hashes_.insert(hash); },
                       [&](std::uint64_t hash) {
@@ -157,10 +158,10 @@ class MariaDbLog : public testing::Test {
 
   // A snapshot and the place in the log behind it.
   LogPosition load(MysqlConnection& connection, Contents& contents) {
-    auto position = source::open_mariadb_view(connection);
-    EXPECT_TRUE(position) << position.error().what;
+    auto view = source::open_view(connection);
+    EXPECT_TRUE(view) << view.error().what;
     read_rows(connection, contents);
-    return *position;
+    return view->covered;
   }
   static void read_rows(MysqlConnection& connection, Contents& contents) {
     auto rows = connection.stream("SELECT name FROM user");
@@ -248,7 +249,7 @@ TEST_F(MariaDbLog, from_a_position_that_was_read_beside_the_view_is_caught) {
       writer.run("INSERT INTO user VALUES (1, 'between', NULL)");
       load(connection, contents);
     } else {
-      ASSERT_TRUE(source::open_mariadb_view(connection));
+      ASSERT_TRUE(source::open_view(connection));
       writer.run("INSERT INTO user VALUES (2, 'behind', NULL)");
       beside = writer.value("SELECT @@gtid_binlog_pos");
       read_rows(connection, contents);

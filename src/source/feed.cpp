@@ -1,10 +1,7 @@
 #include "source/feed.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
-
-#include "filter/cuckoo_filter.h"
 
 namespace cuckooguard::source {
 
@@ -16,99 +13,83 @@ Feed::Feed(const Target& target, Observer& observer, Clock clock, std::chrono::n
       clock_(std::move(clock)),
       max_lag_(max_lag),
       secret_(filter::random_secret()),
-      hash_(secret_),
-      window_(target.settings.fresh_ids, max_lag) {
-  batch_.reserve(kBatch);
+      hash_(target, secret_),
+      window_(target.settings.fresh_ids, max_lag),
+      load_(target, secret_, observer, clock_) {}
+
+FilterLoad Feed::load() {
+  largest_in_log_ = 0;
+  return {target_, secret_, observer_, clock_};
 }
 
 Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
-  batch_.clear();
   loaded_ = false;
-  rows_ = 0;
-  rows_expected_ = rows_expected;
-  largest_id_ = 0;
-  ids_grow_ = false;
-  began_at_ = clock_();
-  progress_due_ = began_at_ + kProgressEvery;
-  const std::uint64_t capacity = std::max({target_.settings.filter.capacity.value_or(0),
-                                           filter::automatic_capacity(rows_expected),
-                                           capacity_min_});
-  try {
-    next_ = std::make_unique<filter::CuckooFilter>(
-        filter::choose_sizing(target_.settings.filter.false_positive_rate, capacity, deletes),
-        secret_);
-  } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
-    refuse("there is not enough memory for a filter of " + std::to_string(capacity) + " rows");
-    return Intake::refused;
+  const Intake intake = load_.begin(rows_expected, deletes);
+  if (intake == Intake::refused) {
+    refuse(load_.why_refused());
   }
-  return Intake::taken;
-}
-
-void Feed::ids_grow(std::uint64_t used) {
-  ids_grow_ = true;
-  largest_id_ = std::max(largest_id_, used);
+  return intake;
 }
 
 Feed::Intake Feed::add(std::span<const std::optional<std::string_view>> values) {
-  const auto hashed = hash_of(values);
-  if (!hashed) {
-    refuse(hashed.error());
-    return Intake::refused;
+  const Intake intake = load_.add(values);
+  if (intake == Intake::refused) {
+    refuse(load_.why_refused());
   }
-  const std::optional<std::uint64_t> hash = *hashed;
-  ++rows_;
-  if (rows_ % kRowsPerClock == 0) {
-    progress(false);
+  return intake;
+}
+
+Feed::Intake Feed::complete() {
+  if (load_.complete() == Intake::too_small) {
+    return Intake::too_small;
   }
-  if (!hash) {
-    return Intake::taken;
-  }
-  batch_.push_back(*hash);
-  return batch_.size() < kBatch ? Intake::taken : flush();
+  publish(load_.take());
+  return Intake::taken;
+}
+
+void Feed::publish(FilterLoad::Loaded loaded) {
+  const auto since = proven_at_.value_or(snapshot_at_);
+  target_.live.publish(std::move(loaded.filter));
+  ids_grow_ = loaded.ids_grow;
+  largest_id_ = std::max(loaded.largest_id, largest_in_log_);
+  growth_at_ = snapshot_at_;
+  growth_ = window_.next(largest_id_, snapshot_at_ - since, ids_grow_);
+  target_.live.set_growth(largest_id_, growth_);
+  loaded_ = true;
+}
+
+void Feed::refuse(std::string_view why) {
+  loaded_ = false;
+  report(State::unsynced, why);
 }
 
 std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
     std::span<const std::optional<std::string_view>> values) {
-  const auto row = target_.keyspace.identity_of_row(target_.ns, values, scratch_);
+  const auto hashed = hash_(values);
+  if (!hashed) {
+    return std::unexpected(hashed.error());
+  }
+  const std::optional<RowHash::Hashed>& row = *hashed;
   if (!row) {
-    return std::unexpected(row.error().what);
+    return std::nullopt;
   }
-  const std::optional<keyspace::RowIdentity>& identity = *row;
-  if (!identity) {
-    return std::nullopt;  // a NULL: no key can name this row
-  }
-  largest_id_ = std::max(largest_id_, identity->number.value_or(0));
-  return hash_(identity->identity);
+  largest_in_log_ = std::max(largest_in_log_, row->number);
+  return row->hash;
 }
 
-Feed::Intake Feed::flush() {
-  const auto outcome = next_->insert(std::span<const std::uint64_t>(batch_));
-  batch_.clear();
-  if (outcome != filter::InsertOutcome::full) {
-    return Intake::taken;
+void Feed::follow_growth() {
+  if (ids_grow_ && largest_in_log_ > largest_id_) {
+    largest_id_ = largest_in_log_;
+    target_.live.set_growth(largest_id_, growth_);
   }
-  const std::uint64_t capacity = next_->sizing().capacity();
-  capacity_min_ = capacity + capacity / 2;
-  next_.reset();
-  return Intake::too_small;
 }
 
-Feed::Intake Feed::complete() {
-  if (flush() == Intake::too_small) {
-    return Intake::too_small;
+void Feed::measure_growth(TimePoint at) {
+  if (loaded_ && ids_grow_ && at - growth_at_ >= max_lag_) {
+    growth_ = window_.next(largest_id_, at - growth_at_, ids_grow_);
+    growth_at_ = at;
+    target_.live.set_growth(largest_id_, growth_);
   }
-  progress(true);
-  const auto since = proven_at_.value_or(snapshot_at_);
-  target_.live.publish(std::move(next_));
-  target_.live.set_growth(largest_id_, window_.next(largest_id_, snapshot_at_ - since, ids_grow_));
-  loaded_ = true;
-  return Intake::taken;
-}
-
-void Feed::refuse(std::string_view why) {
-  next_.reset();
-  loaded_ = false;
-  report(State::unsynced, why);
 }
 
 void Feed::prove(TimePoint at) {
@@ -119,6 +100,12 @@ void Feed::prove(TimePoint at) {
   proven_at_ = at;
   target_.live.set_fresh_until(at + max_lag_);
   report(State::ready, "");
+}
+
+void Feed::report_if_stale(TimePoint now) {
+  if (state_ == State::ready && proven_at_ && now - *proven_at_ > max_lag_) {
+    report(State::lagging, "the source has not proven for longer than max_lag that it is current");
+  }
 }
 
 void Feed::report(State state, std::string_view why) {
@@ -135,33 +122,6 @@ void Feed::report_unless_refused(State state, std::string_view why) {
   if (state_ != State::unsynced) {
     report(state, why);
   }
-}
-
-void Feed::progress(bool complete) {
-  const TimePoint now = clock_();
-  if (!complete && now < progress_due_) {
-    return;
-  }
-  progress_due_ = now + kProgressEvery;
-  Progress progress{.ns = target_.settings.name,
-                    .rows = rows_,
-                    .rows_expected = complete ? rows_ : std::max(rows_, rows_expected_),
-                    .elapsed = now - began_at_,
-                    .remaining = std::nullopt,
-                    .complete = complete};
-  progress.fraction = progress.rows_expected == 0 ? 1.0
-                                                  : static_cast<double>(rows_) /
-                                                        static_cast<double>(progress.rows_expected);
-  const double seconds = std::chrono::duration<double>(progress.elapsed).count();
-  if (seconds > 0) {
-    progress.rows_per_second = static_cast<double>(rows_) / seconds;
-  }
-  if (progress.rows_per_second > 0) {
-    const std::chrono::duration<double> left(static_cast<double>(progress.rows_expected - rows_) /
-                                             progress.rows_per_second);
-    progress.remaining = std::chrono::duration_cast<std::chrono::nanoseconds>(left);
-  }
-  observer_.on_progress(progress);
 }
 
 }  // namespace cuckooguard::source

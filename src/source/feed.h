@@ -3,37 +3,34 @@
 //   begin(rows) ─▶ add(row) … ─▶ complete() publishes ─▶ prove(until) … ─▶ expire() ─▶ begin(rows) …
 //                     └─▶ refuse(why): unsynced until the next load
 //
+// A source that follows a log loads beside it: load() makes a FilterLoad of its own, publish() takes it.
+//
 // Must: no absent verdict is possible between expire() and the next prove(), and prove() does nothing for a namespace
 //       whose last load was not completed.
-// Called by: an Origin gives it rows, Rescan the rest. Threads: the source's; it is the one writer of the live filter.
-// Errors: values. A filter that turns out too small says so; the rows must then be given again from the first one.
+// Called by: an Origin gives it rows, Rescan the rest; LogFollower and TableLoader. Threads: one at a time: it is the
+// one writer of the live filter. Errors: values. A filter that turns out too small says so; the rows must then be given
+// again from the first one.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <expected>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "filter/cuckoo_filter.h"
 #include "filter/key_hash.h"
-#include "keyspace/identity_buffer.h"
+#include "source/filter_load.h"
 #include "source/growth_window.h"
+#include "source/row_hash.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
 class Feed {
  public:
-  enum class Intake : std::uint8_t {
-    taken,
-    too_small,  // begin again: the next filter will be larger
-    refused,    // the row makes the namespace unsynced; further rows are of no use
-  };
+  using Intake = source::Intake;
 
   Feed(const Target& target, Observer& observer, Clock clock, std::chrono::nanoseconds max_lag);
 
@@ -41,58 +38,54 @@ class Feed {
 
   // --- a load ---
   void snapshot_begins(TimePoint now) { snapshot_at_ = now; }
-  // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is no
-  // memory for a filter of this size.
   Intake begin(std::uint64_t rows_expected,
                filter::DeleteMode deletes = filter::DeleteMode::deferred);
-  // After begin(): a new row gets the next id, and ids up to `used` were given before.
-  void ids_grow(std::uint64_t used);
-  // In the order of Keyspace::identity_columns; nullopt for NULL.
+  void ids_grow(std::uint64_t used) { load_.ids_grow(used); }
   Intake add(std::span<const std::optional<std::string_view>> values);
   Intake complete();
   void refuse(std::string_view why);
 
-  // What a row is to the filter of every load; nothing if one of its values is NULL.
+  // --- a load beside a log ---
+  FilterLoad load();
+  // What was loaded, and changed since; ready with the next proof.
+  void publish(FilterLoad::Loaded loaded);
+  // What a row is to the filter of every load; nothing if one of its values is NULL. Its id counts for
+  // `fresh_ids` from the next follow_growth() on.
   std::expected<std::optional<std::uint64_t>, std::string> hash_of(
       std::span<const std::optional<std::string_view>> values);
+  // Rows with larger ids have come: to be told after they are in the filter.
+  void follow_growth();
+  // Once per max_lag at most: how fast ids grow, and so how many above the largest must pass.
+  void measure_growth(TimePoint at);
 
   // --- between loads ---
   void expire() { target_.live.set_fresh_until(TimePoint::min()); }
-  // Nothing has changed since the snapshot in force, as was so at `at`.
+  // Nothing has changed since the snapshot in force, or all that has is in the filter, as was so at `at`.
   void prove(TimePoint at);
+  // The last proof is older than max_lag, and no other state says why.
+  void report_if_stale(TimePoint now);
   void report(filter::State state, std::string_view why);
   // The same, unless the namespace is unsynced: then that is what matters about it.
   void report_unless_refused(filter::State state, std::string_view why);
 
  private:
-  static constexpr std::size_t kBatch = 256;
-  static constexpr std::uint64_t kRowsPerClock = 4096;
-
-  Intake flush();
-  void progress(bool complete);
-
   Target target_;
   Observer& observer_;
   Clock clock_;
   std::chrono::nanoseconds max_lag_;
   filter::HashSecret
       secret_;  // one for the namespace's life: a published filter can then follow its successor
-  filter::KeyHash hash_;
-  keyspace::IdentityBuffer scratch_;
+  RowHash hash_;
   GrowthWindow window_;
-
-  std::unique_ptr<filter::CuckooFilter> next_;
-  std::vector<std::uint64_t> batch_;
-  std::uint64_t capacity_min_ = 0;  // grows when a filter was too small
-  std::uint64_t rows_ = 0;
-  std::uint64_t rows_expected_ = 0;
-  std::uint64_t largest_id_ = 0;
-  bool ids_grow_ = false;
+  FilterLoad load_;
   TimePoint snapshot_at_{};
-  TimePoint began_at_{};
-  TimePoint progress_due_{};
 
   bool loaded_ = false;  // the last load was completed
+  std::uint64_t largest_id_ = 0;
+  std::uint64_t largest_in_log_ = 0;  // since the load began
+  std::uint64_t growth_ = 0;          // the window
+  bool ids_grow_ = false;
+  TimePoint growth_at_{};  // when the window was last chosen
   std::optional<TimePoint> proven_at_;
   std::optional<filter::State> state_;
   std::string why_;

@@ -13,6 +13,12 @@ std::unexpected<std::string> refusal(std::string_view what, binlog::DecodeError 
   return std::unexpected(std::string(what) + ": " + std::string(binlog::describe(error)));
 }
 
+void append_key_value(std::string& key, std::string_view value) {
+  const auto bytes = static_cast<std::uint32_t>(value.size());
+  key.append(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
+  key.append(value);
+}
+
 }  // namespace
 
 FollowedTable::FollowedTable(const MysqlTable& plan, RowTarget& target)
@@ -155,15 +161,25 @@ RowName FollowedTable::name(bool is_after) {
     if (is_after && value->state == Value::State::absent) {
       value = &reader_->before(place);
     }
-    const auto bytes = static_cast<std::uint32_t>(value->text.size());
-    key_.append(reinterpret_cast<const char*>(&bytes), sizeof(bytes));
-    key_.append(value->text);
+    append_key_value(key_, value->text);
   }
-  return {.low = name_low_(key_), .high = name_high_(key_)};
+  return name_of_key(key_);
 }
 
-std::expected<void, std::string> FollowedTable::commit() {
-  auto changed = target_->change(transaction_);
+RowName FollowedTable::name_of(RowValues values) const {
+  std::string key;
+  for (const std::size_t place : key_places_) {
+    append_key_value(key, values[place].value_or(std::string_view()));
+  }
+  return name_of_key(key);
+}
+
+RowName FollowedTable::name_of_key(std::string_view key) const {
+  return {.low = name_low_(key), .high = name_high_(key)};
+}
+
+std::expected<void, std::string> FollowedTable::commit(const CommitMark& mark) {
+  auto changed = target_->change(mark, transaction_);
   transaction_.clear();
   return changed;
 }

@@ -23,12 +23,20 @@
 #include "binlog/rows.h"
 #include "binlog/table_layout.h"
 #include "filter/key_hash.h"
+#include "source/log_place.h"
+#include "source/log_position.h"
 #include "source/mysql_table.h"
 #include "source/transaction.h"
 
 namespace cuckooguard::source {
 
 using RowValues = std::span<const std::optional<std::string_view>>;
+
+// The transaction that a change is part of, and where it ends.
+struct CommitMark {
+  const LogGtid& gtid;
+  const LogPlace& end;
+};
 
 class RowTarget {
  public:
@@ -40,7 +48,8 @@ class RowTarget {
   // `values` in the order of MysqlTable::needed(). A sentence if the row cannot be guarded rightly.
   virtual std::expected<Transaction::Image, std::string> image(RowValues values) = 0;
   // Both of one transaction, inserts first. A sentence if the filter and the log disagree.
-  virtual std::expected<void, std::string> change(const Transaction& transaction) = 0;
+  virtual std::expected<void, std::string> change(const CommitMark& mark,
+                                                  const Transaction& transaction) = 0;
 };
 
 class FollowedTable {
@@ -58,18 +67,24 @@ class FollowedTable {
   std::expected<void, std::string> rows(const binlog::Rows& rows);
 
   bool is_touched() const { return transaction_.rows() > 0; }
-  std::expected<void, std::string> commit();
+  std::expected<void, std::string> commit(const CommitMark& mark);
   void roll_back() { transaction_.clear(); }
   // For a transaction whose verdict comes later: its rows, and back.
   Transaction park();
-  std::expected<void, std::string> commit_parked(const Transaction& parked) {
-    return target_->change(parked);
+  std::expected<void, std::string> commit_parked(const CommitMark& mark,
+                                                 const Transaction& parked) {
+    return target_->change(mark, parked);
   }
+
+  // What a row that a snapshot gives is called here; its values in the order of MysqlTable::needed().
+  // Any thread.
+  RowName name_of(RowValues values) const;
 
  private:
   std::expected<void, std::string> check(const binlog::TableLayout& layout) const;
   std::expected<Transaction::Image, std::string> image(bool is_after);
   RowName name(bool is_after);
+  RowName name_of_key(std::string_view key) const;
   std::expected<void, std::string> add_row(binlog::RowsKind kind);
 
   const MysqlTable* plan_;

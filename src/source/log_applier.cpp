@@ -10,8 +10,24 @@ using binlog::QueryKind;
 LogApplier::LogApplier(LogPosition position, OutOfStep on_out_of_step)
     : position_(std::move(position)), on_out_of_step_(std::move(on_out_of_step)) {}
 
+// Of a transaction that is being read already a table would see the rest alone.
+void LogApplier::join(FollowedTable& table) {
+  (gtid_ ? joining_ : tables_).push_back(&table);
+  ++joins_;
+}
+
+bool LogApplier::has_joined(const FollowedTable& table) const {
+  return std::ranges::find(tables_, &table) != tables_.end();
+}
+
+void LogApplier::admit_joining() {
+  tables_.insert(tables_.end(), joining_.begin(), joining_.end());
+  joining_.clear();
+}
+
 void LogApplier::leave(FollowedTable& table) {
   std::erase(tables_, &table);
+  std::erase(joining_, &table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
   table.roll_back();
   for (auto& [xid, parked] : parked_) {
@@ -26,6 +42,8 @@ void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
   maps_.clear();
   gtid_.reset();
   is_in_group_ = false;
+  place_ = {};
+  admit_joining();
   for (FollowedTable* const table : tables_) {
     table->roll_back();
   }
@@ -37,6 +55,7 @@ std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
     return std::unexpected("an event of the binary log: " +
                            std::string(binlog::describe(decoded.error())));
   }
+  place_.pass(*decoded);
   return apply_body(decoded->body);
 }
 
@@ -68,36 +87,34 @@ LogApplier::Applied LogApplier::begin(LogGtid gtid) {
 
 LogApplier::Applied LogApplier::on(const binlog::TableMap& map) {
   std::erase_if(maps_, [&map](const auto& known) { return known.first == map.table_id; });
-  const auto found = std::ranges::find_if(
-      tables_, [&map](const FollowedTable* table) { return table->is(map.schema, map.table); });
-  if (found == tables_.end()) {
-    return false;
-  }
-  FollowedTable& table = **found;
-  if (const auto known = table.map(map, decoder_.is_mariadb()); !known) {
-    put_out_of_step(table, known.error());
-  } else {
-    maps_.emplace_back(map.table_id, &table);
+  for (FollowedTable* const table : std::vector(tables_)) {
+    if (!table->is(map.schema, map.table)) {
+      continue;
+    }
+    if (const auto known = table->map(map, decoder_.is_mariadb()); !known) {
+      put_out_of_step(*table, known.error());
+    } else {
+      maps_.emplace_back(map.table_id, table);
+    }
   }
   return false;
 }
 
 LogApplier::Applied LogApplier::on(const binlog::Rows& rows) {
-  FollowedTable* const table = table_of(rows.table_id);
-  if (table == nullptr || is_covered_) {
+  if (is_covered_) {
     return false;
   }
-  if (!gtid_) {
-    put_out_of_step(*table, "the log has rows that belong to no transaction");
-  } else if (const auto added = table->rows(rows); !added) {
-    put_out_of_step(*table, added.error());
+  for (const auto& [id, table] : std::vector(maps_)) {
+    if (id != rows.table_id) {
+      continue;
+    }
+    if (!gtid_) {
+      put_out_of_step(*table, "the log has rows that belong to no transaction");
+    } else if (const auto added = table->rows(rows); !added) {
+      put_out_of_step(*table, added.error());
+    }
   }
   return false;
-}
-
-FollowedTable* LogApplier::table_of(std::uint64_t id) const {
-  const auto found = std::ranges::find(maps_, id, &std::pair<std::uint64_t, FollowedTable*>::first);
-  return found == maps_.end() ? nullptr : found->second;
 }
 
 LogApplier::Applied LogApplier::on(const binlog::Query& query) {
@@ -160,7 +177,7 @@ LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
   if (prepare.is_one_phase) {
     return commit();
   }
-  Parked parked;
+  Parked parked{.tables = {}, .joins = joins_};
   for (FollowedTable* const table : tables_) {
     if (table->is_touched()) {
       parked.tables.emplace_back(table, table->park());
@@ -190,11 +207,11 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
   }
   const Parked parked = std::move(found->second);
   parked_.erase(found);
-  if (commits && parked.is_incomplete) {
+  if (commits && (parked.is_incomplete || parked.joins != joins_)) {
     put_all_out_of_step("an XA transaction was committed whose rows were not all kept");
   } else if (commits) {
     for (const auto& [table, transaction] : parked.tables) {
-      if (const auto changed = table->commit_parked(transaction); !changed) {
+      if (const auto changed = table->commit_parked(mark(), transaction); !changed) {
         put_out_of_step(*table, changed.error());
       }
     }
@@ -228,10 +245,12 @@ LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
 }
 
 LogApplier::Applied LogApplier::on(const binlog::PartialUpdate& update) {
-  if (FollowedTable* const table = table_of(update.table_id); table != nullptr && !is_covered_) {
-    put_out_of_step(
-        *table,
-        "the log has a JSON value changed in part: SET GLOBAL binlog_row_value_options = ''");
+  for (const auto& [id, table] : std::vector(maps_)) {
+    if (id == update.table_id && !is_covered_) {
+      put_out_of_step(
+          *table,
+          "the log has a JSON value changed in part: SET GLOBAL binlog_row_value_options = ''");
+    }
   }
   return false;
 }
@@ -251,7 +270,7 @@ LogApplier::Applied LogApplier::commit() {
     if (!table->is_touched()) {
       continue;
     }
-    if (const auto changed = table->commit(); !changed) {
+    if (const auto changed = table->commit(mark()); !changed) {
       put_out_of_step(*table, changed.error());
     }
   }
@@ -281,6 +300,7 @@ LogApplier::Applied LogApplier::finish() {
   }
   const LogGtid gtid = *gtid_;
   gtid_.reset();
+  admit_joining();
   if (is_covered_) {
     return false;
   }

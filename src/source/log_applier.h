@@ -10,6 +10,8 @@
 // statements, an incident, an event of a kind unknown. They are told to on_out_of_step once, skipped from
 // then on, and must be read again from a snapshot (join()).
 //
+// A table may be there more than once: for several namespaces, and while it is read again.
+//
 // Called by: the follower of a MariaDB or MySQL server. Threads: the source's. Lifetimes: tables outlive
 // it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position().
 // Limits: kParkedMax prepared transactions; beyond it all tables are out of step.
@@ -30,6 +32,7 @@
 #include "binlog/payload_reader.h"
 #include "binlog/query_words.h"
 #include "source/followed_table.h"
+#include "source/log_place.h"
 #include "source/log_position.h"
 
 namespace cuckooguard::source {
@@ -42,8 +45,10 @@ class LogApplier {
 
   LogApplier(LogPosition position, OutOfStep on_out_of_step);
 
-  // The table is what the database had at position(): from here on its changes are applied.
-  void join(FollowedTable& table) { tables_.push_back(&table); }
+  // From the end of the transaction at hand on the table is told of changes: of all that
+  // position(), as of has_joined(), does not cover.
+  void join(FollowedTable& table);
+  bool has_joined(const FollowedTable& table) const;
   void leave(FollowedTable& table);
 
   // One event as the server sends it. True: position() has moved.
@@ -52,11 +57,14 @@ class LogApplier {
   void reconnected(binlog::ChecksumAlgorithm checksum);
 
   const LogPosition& position() const { return position_; }
+  // How far the stream has been read.
+  const LogPlace& place() const { return place_.place(); }
 
  private:
   using Applied = std::expected<bool, std::string>;
   struct Parked {
     std::vector<std::pair<FollowedTable*, Transaction>> tables;
+    std::uint64_t joins = 0;     // of tables, before it: those after it do not know its rows
     bool is_incomplete = false;  // a table has left that it has changed
   };
 
@@ -77,22 +85,26 @@ class LogApplier {
     return false;
   }
 
+  void admit_joining();
   Applied begin(LogGtid gtid);
   Applied commit();
   Applied roll_back();
   Applied finish();
   void on_definition(const binlog::Query& query);
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
-  FollowedTable* table_of(std::uint64_t id) const;
+  CommitMark mark() const { return {.gtid = *gtid_, .end = place_.place()}; }
   void put_out_of_step(FollowedTable& table, std::string_view why);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();
 
   LogPosition position_;
+  LogPlaceCounter place_;
   OutOfStep on_out_of_step_;
   binlog::EventDecoder decoder_;
   binlog::PayloadReader payload_;
   std::vector<FollowedTable*> tables_;
+  std::vector<FollowedTable*> joining_;
+  std::uint64_t joins_ = 0;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::optional<LogGtid> gtid_;                                 // of the transaction
   bool is_covered_ = false;                                     // it was applied before

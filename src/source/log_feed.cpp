@@ -5,15 +5,28 @@ namespace cuckooguard::source {
 using filter::EraseOutcome;
 using filter::InsertOutcome;
 
-Feed::Intake LogFeed::load_row(RowValues values) {
-  return feed_.add(identity(values));
-}
-
 std::expected<Transaction::Image, std::string> LogFeed::image(RowValues values) {
-  return feed_.hash_of(identity(values));
+  return feed_.hash_of(identity(plan_, values));
 }
 
-std::expected<void, std::string> LogFeed::change(const Transaction& transaction) {
+bool LogFeed::has_reached(const LogPosition& applied) {
+  if (since_ && applied.covers(*since_)) {
+    since_.reset();
+  }
+  return !since_;
+}
+
+std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
+                                                 const Transaction& transaction) {
+  if (!is_live_) {
+    if (!pending_.add(mark, transaction)) {
+      return std::unexpected("more rows are changed than can be kept while a view is opened");
+    }
+    return {};
+  }
+  if (since_ && since_->covers(mark.gtid)) {
+    return {};
+  }
   bool is_full = false;
   bool is_missing = false;
   filter::LiveFilter& live = feed_.target().live;
@@ -22,6 +35,7 @@ std::expected<void, std::string> LogFeed::change(const Transaction& transaction)
       [&](std::uint64_t hash) {
         is_missing = is_missing || live.erase(hash) == EraseOutcome::not_found;
       });
+  feed_.follow_growth();
   if (is_full) {
     return std::unexpected("the filter is full: it is built again, larger");
   }

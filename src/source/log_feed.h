@@ -1,21 +1,23 @@
-// One namespace that is loaded from a snapshot and then follows a log: where the rows of both become the
-// same hashes.
+// One table's rows on their way from a log into a filter: first beside a snapshot that is being read,
+// then into the filter that look-ups see.
 //
-// A row counts if its values have no NULL; its key must lead back to it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the namespace unsynced, with
-// the row named.
+// A row counts if its values have no NULL; its key must lead back to it (keyspace). What is wrong with a row, in a
+// snapshot or in the log, makes the namespace unsynced, with the row named.
 //
-// Called by: the follower of a server (load_row, while it reads a snapshot) and LogApplier (RowTarget).
-// Threads: the source's. Lifetimes: the feed and the plan outlive it. Errors: sentences. A filter that is
+// Called by: LogApplier (RowTarget), TableLoader. Threads: under the follower's lock, but for what
+// PendingChanges allows. Lifetimes: the feed and the plan outlive it. Errors: sentences. A filter that is
 // full, or that should erase what it does not have, disagrees with the log: the table must be read again.
 #pragma once
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
+#include <utility>
 
-#include "keyspace/identity_buffer.h"
 #include "source/feed.h"
 #include "source/followed_table.h"
+#include "source/pending_changes.h"
 
 namespace cuckooguard::source {
 
@@ -23,17 +25,30 @@ class LogFeed final : public RowTarget {
  public:
   LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) {}
 
-  // A row of a snapshot, its values in the order of MysqlTable::needed().
-  Feed::Intake load_row(RowValues values);
+  // In the order of MysqlTable::needed(): of a row's values those that are its identity.
+  static RowValues identity(const MysqlTable& plan, RowValues values) {
+    return values.first(plan.identity.size());
+  }
 
   std::expected<Transaction::Image, std::string> image(RowValues values) override;
-  std::expected<void, std::string> change(const Transaction& transaction) override;
+  std::expected<void, std::string> change(const CommitMark& mark,
+                                          const Transaction& transaction) override;
+
+  PendingChanges& pending() { return pending_; }
+  const PendingChanges& pending() const { return pending_; }
+  // From now on changes go into the feed's filter, which has all that was pending.
+  void go_live() { is_live_ = true; }
+  // The filter comes from a checkpoint, and has all that this position covers.
+  void begin_behind(LogPosition position) { since_ = std::move(position); }
+  // Whether a filter that has all up to `applied` is what the rows were there.
+  bool has_reached(const LogPosition& applied);
 
  private:
-  RowValues identity(RowValues values) const { return values.first(plan_.identity.size()); }
-
   Feed& feed_;
   const MysqlTable& plan_;
+  PendingChanges pending_;
+  bool is_live_ = false;
+  std::optional<LogPosition> since_;
 };
 
 }  // namespace cuckooguard::source

@@ -23,7 +23,7 @@
 
 namespace cuckooguard::source {
 
-inline constexpr std::chrono::seconds kHeartbeatEvery{1};
+inline constexpr std::chrono::milliseconds kHeartbeatEvery{200};
 
 class LogStream {
  public:

@@ -2,12 +2,8 @@
 // done rightly.
 //
 // What is refused, each with the fix: a table or column that is not there, a view, an engine without
-// consistent reads, a table without a primary key; a column whose text in a snapshot and in the log
-// cannot be made the same bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a
-// row by more than one spelling, unless the placeholder knows them: text with a `_ci` collation or one
-// that pads with spaces needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not),
-// numbers need :uint64 or :int64, DECIMAL, DATE and UUID are not possible; foreign keys whose cascades
-// change rows without a word in the log.
+// consistent reads, a table without a primary key; columns that mysql_column.h objects to; foreign
+// keys whose cascades change rows without a word in the log.
 //
 // Called by: the MySQL source before it starts, and again before every snapshot, since the schema may
 // have changed. Threads: free functions. Errors: a sentence for the operator; MysqlError if the
@@ -21,29 +17,11 @@
 #include <variant>
 #include <vector>
 
+#include "source/mysql_column.h"
 #include "source/mysql_connection.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
-
-enum class MysqlType : std::uint8_t { integer, text, bytes, decimal, date, other };
-
-struct MysqlColumn {
-  std::string name;
-  std::string data_type;    // lower case, as `bigint`
-  std::string column_type;  // as `bigint(20) unsigned`
-  std::string charset;      // empty: no text
-  std::string collation;
-  std::size_t ordinal = 0;  // place in the table, from 0: its place in the log
-  std::uint32_t bytes = 0;  // of BINARY(n), whose zeros at the end the log leaves out
-  bool nullable = true;
-  bool is_auto_increment = false;
-  std::size_t primary_key = 0;  // place in the primary key, from 1; 0: not part of it
-
-  MysqlType type() const;
-  bool is_unsigned() const;
-  bool operator==(const MysqlColumn&) const = default;
-};
 
 struct MysqlTable {
   std::string schema;
@@ -51,6 +29,7 @@ struct MysqlTable {
   std::vector<MysqlColumn> columns;      // all of them, in their order
   std::vector<std::size_t> identity;     // places in `columns`, in identity order
   std::vector<std::size_t> primary_key;  // in key order
+  bool key_is_readable = false;          // a snapshot and the log give its values the same text
   bool grows = false;                    // the identity is one AUTO_INCREMENT column
   bool identity_is_unique = false;       // a NOT NULL unique key: one row, one identity
 

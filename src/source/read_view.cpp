@@ -1,6 +1,10 @@
 #include "source/read_view.h"
 
+#include <cstdlib>
 #include <string>
+#include <utility>
+
+#include "source/mysql_server.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -11,14 +15,19 @@ MysqlError not_told(const std::string& what) {
   return {.code = kNotTold, .what = "the server does not tell " + what};
 }
 
-}  // namespace
-
-std::expected<LogPosition, MysqlError> open_mariadb_view(MysqlConnection& connection) {
+std::expected<void, MysqlError> begin(MysqlConnection& connection) {
   for (const char* const sql : {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
                                 "START TRANSACTION WITH CONSISTENT SNAPSHOT"}) {
     if (auto done = connection.run(sql); !done) {
       return std::unexpected(done.error());
     }
+  }
+  return {};
+}
+
+std::expected<ReadView, MysqlError> open_mariadb_view(MysqlConnection& connection) {
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
   }
   const auto status = connection.ask("SHOW STATUS LIKE 'binlog_snapshot_%'");
   if (!status) {
@@ -41,7 +50,40 @@ std::expected<LogPosition, MysqlError> open_mariadb_view(MysqlConnection& connec
   if (!position) {
     return std::unexpected(not_told("the GTIDs of " + file + " at " + place));
   }
-  return *std::move(position);
+  return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
+}
+
+std::expected<ReadView, MysqlError> open_mysql_view(MysqlConnection& connection) {
+  const auto executed = connection.value("SELECT @@global.gtid_executed");
+  if (!executed) {
+    return std::unexpected(executed.error());
+  }
+  auto covered = LogPosition::parse(executed->value_or("?"), false);
+  if (!covered) {
+    return std::unexpected(not_told("which transactions it has executed"));
+  }
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  const auto end = log_status(connection);
+  if (!end) {
+    return std::unexpected(end.error());
+  }
+  const auto file = end->find("File");
+  const auto position = end->find("Position");
+  if (file == end->end() || position == end->end()) {
+    return std::unexpected(not_told("where its log ends"));
+  }
+  return ReadView{.covered = *std::move(covered),
+                  .window_end = LogPlace{.file = file->second.value_or(""),
+                                         .position = std::strtoull(
+                                             position->second.value_or("0").c_str(), nullptr, 10)}};
+}
+
+}  // namespace
+
+std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection) {
+  return connection.is_mariadb() ? open_mariadb_view(connection) : open_mysql_view(connection);
 }
 
 std::expected<void, MysqlError> close_view(MysqlConnection& connection) {

@@ -1,24 +1,45 @@
 // A consistent view of a database, and how far in its log the view reaches, without a lock.
 //
-// MariaDB says so itself: START TRANSACTION WITH CONSISTENT SNAPSHOT stops both the engine and the log
-// between two commits, and Binlog_snapshot_file and _position name the place. Positions that are read
-// before or after are not it: rows between the two would be lost or counted twice (seen; notes on change
-// following, 3 and 6; integration/mariadb_log_test.cpp has the wrong one, and catches it).
+// MariaDB says so exactly: START TRANSACTION WITH CONSISTENT SNAPSHOT stops both the engine and the log
+// between two commits, and Binlog_snapshot_file and _position name the place.
 //
-// Called by: the follower, before it reads tables. Threads: the source's. Errors: MysqlError, also if the
+// MySQL does not. What can be had there is a window around the view:
+//
+//   all that `covered` (gtid_executed, read before the view is opened) has is visible: a GTID enters it
+//   after the engine's commit;
+//   all that is visible stands before `window_end` (the log's end, read behind it): the log is written
+//   before the engine commits.
+//
+// In between a transaction may be visible or not. PendingChanges settles that row by row.
+// For MariaDB the window is empty. Positions that are read beside the view and taken for its own lose rows,
+// or count them twice (seen; notes on change following, 3 and 6; integration/exactness has the wrong ones,
+// and catches them).
+//
+// Called by: TableLoader, before it reads tables. Threads: its own. Errors: MysqlError, also if the
 // server does not tell. Limits: the view holds the server's undo log back while it is open.
-// Source: https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot.
+// Source: https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot; MySQL's
+// binlog group commit; DBLog, arXiv 2010.12597, has the same rule for chunks.
 #pragma once
 
 #include <expected>
+#include <optional>
 
+#include "source/log_place.h"
 #include "source/log_position.h"
 #include "source/mysql_connection.h"
 
 namespace cuckooguard::source {
 
+struct ReadView {
+  LogPosition covered;
+  std::optional<LogPlace> window_end;  // nothing: what `covered` does not cover is not visible
+};
+
 // Opens a view on the connection, for all that is selected on it until close_view().
-std::expected<LogPosition, MysqlError> open_mariadb_view(MysqlConnection& connection);
+std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection);
+
+// Where it is called from; tests put wrong positions in its place.
+using OpenView = std::expected<ReadView, MysqlError> (*)(MysqlConnection& connection);
 
 std::expected<void, MysqlError> close_view(MysqlConnection& connection);
 

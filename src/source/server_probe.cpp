@@ -22,6 +22,22 @@ std::expected<std::string, MysqlError> server_identity(MysqlConnection& connecti
   return identity;
 }
 
+std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection) {
+  const bool is_mariadb = connection.is_mariadb();
+  const auto text = connection.value(is_mariadb ? "SELECT @@global.gtid_binlog_pos"
+                                                : "SELECT @@global.gtid_executed");
+  if (!text) {
+    return std::unexpected(text.error());
+  }
+  auto position = LogPosition::parse(text->value_or("?"), is_mariadb);
+  if (!position) {
+    constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
+    return std::unexpected(
+        MysqlError{.code = kMalformed, .what = "the server does not tell how far its log is"});
+  }
+  return *std::move(position);
+}
+
 ServerProbe::ServerProbe(Settings settings, Told told)
     : settings_(std::move(settings)),
       told_(std::move(told)),
@@ -45,9 +61,8 @@ void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnectio
   const bool is_mariadb = connection.is_mariadb();
   do {
     const TimePoint at = settings_.clock();
-    const auto text = connection.value(is_mariadb ? "SELECT @@global.gtid_binlog_pos"
-                                                  : "SELECT @@global.gtid_executed");
-    if (!text) {
+    const auto position = server_position(connection);
+    if (!position) {
       return;
     }
     const auto asked = replica_lag(connection, is_mariadb);
@@ -55,8 +70,7 @@ void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnectio
       return;
     }
     const std::optional<std::chrono::seconds> lag = *asked;
-    const auto position = LogPosition::parse(text->value_or(""), is_mariadb);
-    if (position && lag) {
+    if (lag) {
       told_(at - *lag, *position);
     }
   } while (wait(stop, settings_.every));

@@ -47,6 +47,9 @@ class ServerProbe {
   std::jthread thread_;
 };
 
+// All that has been committed: MariaDB's gtid_binlog_pos, MySQL's gtid_executed.
+std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection);
+
 // Tells one server from another.
 std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection);
 

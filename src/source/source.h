@@ -12,7 +12,7 @@
 //
 // Called by: Assembly, which makes one source per entry of `sources:` and owns them; nothing else
 // talks to a source. Threads: start(), stop() and the destructor from the owner's thread. The
-// observer is called on the source's thread, which is the one writer of its targets' live filters.
+// observer is called on the source's threads, one at a time per namespace.
 // Lifetimes: keyspace, settings, live filters and observer must outlive the source.
 // Errors: what the operator can mend before the start is a Refusal. Later nothing is fatal: the
 // namespaces pass (fail open), their state says why, and the source tries again with jittered,

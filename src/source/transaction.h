@@ -60,6 +60,16 @@ class Transaction {
     }
   }
 
+  // Calls row(name, after) for every row that was touched.
+  template <class Row>
+  void for_each(const Row& row) const {
+    for (const Slot& slot : slots_) {
+      if (slot.used) {
+        row(slot.row, slot.image_after());
+      }
+    }
+  }
+
   // Ready for the next one.
   void clear();
 

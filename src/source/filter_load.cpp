@@ -1,0 +1,126 @@
+#include "source/filter_load.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "filter/sizing.h"
+
+namespace cuckooguard::source {
+
+FilterLoad::FilterLoad(const Target& target,
+                       const filter::HashSecret& secret,
+                       Observer& observer,
+                       Clock clock)
+    : target_(target),
+      secret_(secret),
+      observer_(observer),
+      clock_(std::move(clock)),
+      hash_(target, secret) {
+  batch_.reserve(kBatch);
+}
+
+Intake FilterLoad::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
+  batch_.clear();
+  rows_ = 0;
+  rows_expected_ = rows_expected;
+  largest_id_ = 0;
+  ids_grow_ = false;
+  began_at_ = clock_();
+  progress_due_ = began_at_ + kProgressEvery;
+  const std::uint64_t capacity = std::max({target_.settings.filter.capacity.value_or(0),
+                                           filter::automatic_capacity(rows_expected),
+                                           capacity_min_});
+  try {
+    next_ = std::make_unique<filter::CuckooFilter>(
+        filter::choose_sizing(target_.settings.filter.false_positive_rate, capacity, deletes),
+        secret_);
+  } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
+    why_refused_ =
+        "there is not enough memory for a filter of " + std::to_string(capacity) + " rows";
+    return Intake::refused;
+  }
+  return Intake::taken;
+}
+
+void FilterLoad::ids_grow(std::uint64_t used) {
+  ids_grow_ = true;
+  largest_id_ = std::max(largest_id_, used);
+}
+
+Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) {
+  const auto hashed = hash_(values);
+  if (!hashed) {
+    why_refused_ = hashed.error();
+    next_.reset();
+    return Intake::refused;
+  }
+  ++rows_;
+  if (rows_ % kRowsPerClock == 0) {
+    progress(false);
+  }
+  const std::optional<RowHash::Hashed>& row = *hashed;
+  if (!row) {
+    return Intake::taken;
+  }
+  largest_id_ = std::max(largest_id_, row->number);
+  return add_hash(row->hash);
+}
+
+Intake FilterLoad::add_hash(std::uint64_t hash) {
+  batch_.push_back(hash);
+  return batch_.size() < kBatch ? Intake::taken : flush();
+}
+
+Intake FilterLoad::flush() {
+  const auto outcome = next_->insert(std::span<const std::uint64_t>(batch_));
+  batch_.clear();
+  if (outcome != filter::InsertOutcome::full) {
+    return Intake::taken;
+  }
+  const std::uint64_t capacity = next_->sizing().capacity();
+  capacity_min_ = capacity + capacity / 2;
+  next_.reset();
+  return Intake::too_small;
+}
+
+Intake FilterLoad::complete() {
+  if (flush() == Intake::too_small) {
+    return Intake::too_small;
+  }
+  progress(true);
+  return Intake::taken;
+}
+
+FilterLoad::Loaded FilterLoad::take() {
+  return {.filter = std::move(next_), .largest_id = largest_id_, .ids_grow = ids_grow_};
+}
+
+void FilterLoad::progress(bool complete) {
+  const TimePoint now = clock_();
+  if (!complete && now < progress_due_) {
+    return;
+  }
+  progress_due_ = now + kProgressEvery;
+  Progress progress{.ns = target_.settings.name,
+                    .rows = rows_,
+                    .rows_expected = complete ? rows_ : std::max(rows_, rows_expected_),
+                    .elapsed = now - began_at_,
+                    .remaining = std::nullopt,
+                    .complete = complete};
+  progress.fraction = progress.rows_expected == 0 ? 1.0
+                                                  : static_cast<double>(rows_) /
+                                                        static_cast<double>(progress.rows_expected);
+  const double seconds = std::chrono::duration<double>(progress.elapsed).count();
+  if (seconds > 0) {
+    progress.rows_per_second = static_cast<double>(rows_) / seconds;
+  }
+  if (progress.rows_per_second > 0) {
+    const std::chrono::duration<double> left(static_cast<double>(progress.rows_expected - rows_) /
+                                             progress.rows_per_second);
+    progress.remaining = std::chrono::duration_cast<std::chrono::nanoseconds>(left);
+  }
+  observer_.on_progress(progress);
+}
+
+}  // namespace cuckooguard::source

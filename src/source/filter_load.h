@@ -1,0 +1,87 @@
+// One load: the rows of a snapshot on their way into a filter that look-ups do not see yet.
+//
+//   begin(rows) ─▶ add(row) … ─▶ complete() ─▶ take()
+//     ▲               └─▶ too_small ─┐
+//     └──────────────────────────────┘ the same rows again, from the first one
+//
+// Called by: Feed, for sources that load and prove on one thread; TableLoader, beside a log that is
+// being followed. Threads: one, which is not the one that look-ups or proofs run on; the observer is
+// called on it. Errors: values; `refused` says why. Limits: filter::choose_sizing's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "filter/cuckoo_filter.h"
+#include "source/row_hash.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+enum class Intake : std::uint8_t {
+  taken,
+  too_small,  // begin again: the next filter will be larger
+  refused,    // the row makes the namespace unsynced; further rows are of no use
+};
+
+class FilterLoad {
+ public:
+  struct Loaded {
+    std::unique_ptr<filter::CuckooFilter> filter;
+    std::uint64_t largest_id = 0;
+    bool ids_grow = false;
+  };
+
+  FilterLoad(const Target& target,
+             const filter::HashSecret& secret,
+             Observer& observer,
+             Clock clock);
+
+  // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is no
+  // memory for a filter of this size.
+  Intake begin(std::uint64_t rows_expected, filter::DeleteMode deletes);
+  // After begin(): a new row gets the next id, and ids up to `used` were given before.
+  void ids_grow(std::uint64_t used);
+  // In the order of Keyspace::identity_columns; nullopt for NULL.
+  Intake add(std::span<const std::optional<std::string_view>> values);
+  // By its hash; no row of its own. For rows of which a snapshot knows nothing.
+  Intake add_hash(std::uint64_t hash);
+  Intake complete();
+  // Of a load that was completed.
+  Loaded take();
+  // The filter, completed: for changes since the snapshot.
+  filter::CuckooFilter& filter() { return *next_; }
+
+  const std::string& why_refused() const { return why_refused_; }
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+  static constexpr std::uint64_t kRowsPerClock = 4096;
+
+  Intake flush();
+  void progress(bool complete);
+
+  Target target_;
+  filter::HashSecret secret_;
+  Observer& observer_;
+  Clock clock_;
+  RowHash hash_;
+
+  std::unique_ptr<filter::CuckooFilter> next_;
+  std::vector<std::uint64_t> batch_;
+  std::uint64_t capacity_min_ = 0;  // grows when a filter was too small
+  std::uint64_t rows_ = 0;
+  std::uint64_t rows_expected_ = 0;
+  std::uint64_t largest_id_ = 0;
+  bool ids_grow_ = false;
+  TimePoint began_at_{};
+  TimePoint progress_due_{};
+  std::string why_refused_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,99 @@
+#include "source/mysql_column.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+namespace cuckooguard::source {
+namespace {
+
+using keyspace::Placeholder;
+using keyspace::ValueType;
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool mentions(std::string_view text, std::string_view word) {
+  return text.find(word) != std::string_view::npos;
+}
+
+bool is_number(const Placeholder& placeholder) {
+  return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
+}
+
+// Equal only if the bytes are.
+bool compares_bytes(const MysqlColumn& column) {
+  return column.charset.empty() || column.collation == "binary" ||
+         column.collation == "utf8mb4_0900_bin" || column.collation.ends_with("_nopad_bin");
+}
+
+std::string subject(const MysqlColumn& column) {
+  return "column `" + column.name + "` (" + column.column_type + ") ";
+}
+
+}  // namespace
+
+MysqlType MysqlColumn::type() const {
+  if (is_one_of(data_type, {"tinyint", "smallint", "mediumint", "int", "bigint"})) {
+    return MysqlType::integer;
+  }
+  if (is_one_of(data_type, {"char", "varchar"})) {
+    return charset == "binary" ? MysqlType::bytes : MysqlType::text;
+  }
+  if (is_one_of(data_type, {"binary", "varbinary"})) {
+    return MysqlType::bytes;
+  }
+  if (data_type == "decimal") {
+    return MysqlType::decimal;
+  }
+  return data_type == "date" ? MysqlType::date : MysqlType::other;
+}
+
+bool MysqlColumn::is_unsigned() const {
+  return mentions(column_type, "unsigned");
+}
+
+std::optional<std::string> unreadable(const MysqlColumn& column) {
+  if (column.type() == MysqlType::other) {
+    return subject(column) +
+           "has a type whose text in the log cannot be told for certain; use an integer, CHAR, "
+           "VARCHAR, BINARY, VARBINARY, DECIMAL or DATE column";
+  }
+  if (mentions(column.column_type, "zerofill")) {
+    return subject(column) + "is ZEROFILL, which only queries show and the log does not; ALTER it";
+  }
+  if (!column.charset.empty() &&
+      !is_one_of(column.charset, {"utf8mb4", "utf8mb3", "utf8", "ascii"})) {
+    return subject(column) + "has the character set " + column.charset +
+           ", whose bytes differ from those in keys; CONVERT it to utf8mb4";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
+  if (is_number(placeholder)) {
+    return std::nullopt;  // only canonical integers are guarded, and rows must parse back
+  }
+  const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
+  switch (column.type()) {
+    case MysqlType::integer:
+      return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
+             "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
+             ":int64}";
+    case MysqlType::decimal:
+    case MysqlType::date:
+      return subject(column) +
+             "can be found by several spellings of one value; use an integer or text column";
+    case MysqlType::text:
+      if (compares_bytes(column) || placeholder.type == ValueType::text_ci) {
+        return std::nullopt;
+      }
+      return subject(column) + "has the collation " + column.collation +
+             ", by which different bytes can be equal; write {" + name + "|ci}";
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,243 @@
+#include "source/table_loader.h"
+
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr std::uint64_t kRowsPerStopCheck = 4096;
+
+std::unexpected<MysqlError> failed(std::string why) {
+  return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
+}
+
+struct Size {
+  std::uint64_t rows = 0;     // an estimate
+  std::uint64_t next_id = 0;  // of AUTO_INCREMENT; 0: there is none
+};
+
+std::expected<Size, MysqlError> size_of(MysqlConnection& connection, const std::string& table) {
+  if (!connection.is_mariadb()) {  // MySQL's word may else be a day old
+    if (auto set = connection.run("SET SESSION information_schema_stats_expiry = 0"); !set) {
+      return std::unexpected(set.error());
+    }
+  }
+  const auto answer = connection.ask(
+      "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
+      "DATABASE() AND table_name = '" +
+      connection.escaped(table) + "'");
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  Size size;
+  if (!answer->empty()) {
+    const auto& row = answer->front();
+    size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);
+    size.next_id = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+  }
+  return size;
+}
+
+}  // namespace
+
+TableLoader::TableLoader(Settings settings, TableSet& tables, std::vector<TableSet::Index> chosen)
+    : settings_(std::move(settings)),
+      tables_(tables),
+      chosen_(std::move(chosen)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void TableLoader::run(const std::stop_token& stop) {
+  std::string why;
+  try {
+    auto connection = MysqlConnection::open(settings_.login);
+    if (!connection) {
+      why = connection.error().what;
+    } else {
+      const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
+      if (const auto done = load(*connection, stop); !done) {
+        why = done.error().what;
+      }
+    }
+  } catch (const std::exception& trouble) {  // no memory, say
+    why = trouble.what();
+  }
+  for (const TableSet::Index index : chosen_) {
+    tables_.fail(index, why);
+  }
+  has_ended_ = true;
+}
+
+TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop_token& stop) {
+  if (auto done = plan(connection); !done || chosen_.empty()) {
+    return done;
+  }
+  const auto collected_from = tables_.wait_until_collecting(chosen_, stop);
+  if (!collected_from) {
+    return failed("the log is not being read");
+  }
+  const auto view = open_current_view(connection, *collected_from);
+  if (!view) {
+    return std::unexpected(view.error());
+  }
+  if (auto same = check_plans(connection); !same) {
+    return same;
+  }
+  if (auto done = settle(*view, stop); !done) {
+    return done;
+  }
+  for (const Planned& planned : planned_) {
+    if (auto done = read(planned, *view, connection, stop); !done) {
+      return done;
+    }
+    std::erase(chosen_, planned.index);
+  }
+  return close_view(connection);
+}
+
+TableLoader::Done TableLoader::plan(MysqlConnection& connection) {
+  for (const TableSet::Index index : std::vector(chosen_)) {
+    auto plan = plan_mysql_table(connection, tables_.target(index));
+    if (plan) {
+      planned_.push_back({.index = index, .rows = &tables_.collect(index, *std::move(plan))});
+    } else if (const auto* const why = std::get_if<std::string>(&plan.error())) {
+      tables_.refuse(index, *why);
+      std::erase(chosen_, index);
+    } else {
+      return std::unexpected(std::get<MysqlError>(plan.error()));
+    }
+  }
+  return {};
+}
+
+// One that shows all that the log had said before its word was kept: the log may be ahead of what is
+// visible for as long as a commit takes.
+std::expected<ReadView, MysqlError> TableLoader::open_current_view(
+    MysqlConnection& connection, const LogPosition& collected_from) {
+  for (int i = 0; i < kViewsMax; ++i) {
+    auto view = settings_.open_view(connection);
+    if (!view) {
+      return std::unexpected(view.error());
+    }
+    if (view->covered.covers(collected_from)) {
+      return view;
+    }
+    if (auto closed = close_view(connection); !closed) {
+      return std::unexpected(closed.error());
+    }
+  }
+  return failed("the server does not show what its log has");
+}
+
+// A definition that has changed before the log's word was kept is one that nobody would speak of.
+TableLoader::Done TableLoader::check_plans(MysqlConnection& connection) {
+  for (const Planned& planned : planned_) {
+    const auto now = plan_mysql_table(connection, tables_.target(planned.index));
+    if (!now || *now != planned.rows->plan) {
+      return failed("the definition of table `" + planned.rows->plan.name + "` has just changed");
+    }
+  }
+  return {};
+}
+
+TableLoader::Done TableLoader::settle(const ReadView& view, const std::stop_token& stop) {
+  for (const Planned& planned : planned_) {
+    if (!tables_.view_is(planned.index, view, settings_.clock())) {
+      return failed("too many rows were changed while a view was opened");
+    }
+  }
+  if (view.window_end && !tables_.wait_until_past(view, stop)) {
+    return failed("the log is not being read");
+  }
+  for (const Planned& planned : planned_) {
+    tables_.settle(planned.index);
+    if (planned.rows->feed.pending().has_settled() && !planned.rows->plan.key_is_readable) {
+      return failed("rows of table `" + planned.rows->plan.name +
+                    "` were changed while a view was opened");
+    }
+  }
+  return {};
+}
+
+TableLoader::Done TableLoader::read(const Planned& planned,
+                                    const ReadView& view,
+                                    MysqlConnection& connection,
+                                    const std::stop_token& stop) {
+  const MysqlTable& plan = planned.rows->plan;
+  const auto size = size_of(connection, plan.name);
+  if (!size) {
+    return std::unexpected(size.error());
+  }
+  const auto deletes =
+      plan.identity_is_unique ? filter::DeleteMode::trusted : filter::DeleteMode::deferred;
+  FilterLoad load = tables_.load(planned.index);
+  auto intake = Intake::too_small;
+  while (intake == Intake::too_small) {
+    intake = load.begin(size->rows, deletes);
+    if (intake == Intake::taken) {
+      if (plan.grows) {
+        load.ids_grow(size->next_id > 0 ? size->next_id - 1 : 0);
+      }
+      const auto read = read_rows(planned, load, connection, stop);
+      if (!read) {
+        return std::unexpected(read.error());
+      }
+      intake = *read;
+    }
+  }
+  if (intake == Intake::refused) {
+    tables_.refuse(planned.index, load.why_refused());
+    return {};
+  }
+  if (!view.window_end && !tables_.wait_until_past(view, stop)) {
+    return failed("the log is not being read");
+  }
+  if (auto published = tables_.publish(planned.index, std::move(load)); !published) {
+    tables_.fail(planned.index, published.error());
+  }
+  return {};
+}
+
+// Rows for which the log has the last word are left to it.
+std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
+                                                         FilterLoad& load,
+                                                         MysqlConnection& connection,
+                                                         const std::stop_token& stop) {
+  const TableSet::Rows& table = *planned.rows;
+  auto rows = connection.stream(table.plan.select_sql());
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  const PendingChanges* const settled =
+      table.feed.pending().has_settled() ? &table.feed.pending() : nullptr;
+  for (std::uint64_t n = 1;; ++n) {
+    const auto next = rows->next();
+    if (!next) {
+      return std::unexpected(next.error());
+    }
+    const std::optional<MysqlRow>& row = *next;
+    if (!row) {
+      return load.complete();
+    }
+    if (settled != nullptr && settled->is_settled(table.table.name_of(*row))) {
+      continue;
+    }
+    if (const auto intake = load.add(LogFeed::identity(table.plan, *row));
+        intake != Intake::taken) {
+      return intake;
+    }
+    if (n % kRowsPerStopCheck == 0) {
+      if (stop.stop_requested()) {
+        return failed("stopped");
+      }
+      if (tables_.is_outdated(planned.index)) {
+        return failed("table `" + table.plan.name + "` has changed while it was read");
+      }
+    }
+  }
+}
+
+}  // namespace cuckooguard::source

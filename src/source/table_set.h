@@ -1,0 +1,137 @@
+// The tables of one server, and the log that is applied to them.
+//
+//        due ─▶ collecting ─▶ in step ─▶ out of step ─▶ due
+//                   └─▶ load failed ─▶ due
+//
+// A table is read by a TableLoader while the log goes on: what the log says of it meanwhile is kept
+// (PendingChanges), and goes into the new filter before look-ups see it. A table that is read again for
+// another reason than doubt stays in step with its old filter until then.
+//
+// Must: a table that is in step has exactly the rows that the database had at position(); prove() makes
+// only such tables fresh, and only if position() covers what is proven.
+// (tests/source/table_set_test.cpp, integration/exactness)
+//
+// Called by: LogFollower (begin_at, apply, due), ServerProbe (prove), TableLoader (the rest). Threads: a
+// monitor; each call may come from any of the three. Waits end with their stop token or deadline. Errors:
+// values. Limits: beyond PendingChanges::kChangesMax apply() waits for the load to end: all tables pass
+// after max_lag.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source/feed.h"
+#include "source/filter_load.h"
+#include "source/log_applier.h"
+#include "source/log_feed.h"
+#include "source/read_view.h"
+
+namespace cuckooguard::source {
+
+class TableSet {
+ public:
+  static constexpr std::chrono::milliseconds kRereadDelayMax{500};
+  static constexpr std::chrono::seconds kRefusedPause{
+      10};  // until what the operator must mend is looked at again
+  static constexpr std::chrono::seconds kViewWaitMax{60};
+
+  using Index = std::size_t;
+
+  // One table as it is followed. Whoever loads it may read plan and name_of() without the lock.
+  struct Rows {
+    Rows(MysqlTable planned, Feed& owner)
+        : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
+
+    MysqlTable plan;
+    LogFeed feed;
+    FollowedTable table;
+    bool is_out_of_step = false;
+  };
+
+  TableSet(std::vector<Feed> feeds, Clock clock);
+
+  std::size_t size() const { return tables_.size(); }
+  const Target& target(Index index) const { return tables_[index].feed.target(); }
+
+  // --- the follower ---
+  // Everything anew: all tables are due, from here on.
+  void begin_at(LogPosition position);
+  bool has_begun();
+  LogPosition position();
+  void reconnected(binlog::ChecksumAlgorithm checksum);
+  // One event. An error: the stream is of no more use.
+  std::expected<void, std::string> apply(std::string_view event, const std::stop_token& stop);
+  // Those that are to be read now; they count as being read from then on.
+  std::vector<Index> take_due();
+  void prove(TimePoint at, const LogPosition& position);
+  // The server's position has gone back (RESET MASTER): ours means nothing any more.
+  bool has_gone_back();
+  void report_stale();
+  void report_lost(std::string_view why);
+  void report_all(filter::State state, std::string_view why);
+  void expire_all();
+
+  // --- the loader ---
+  FilterLoad load(Index index);
+  void refuse(Index index, std::string_view why);
+  void fail(Index index, std::string_view why);
+  // The log's word on this table is kept from now on.
+  const Rows& collect(Index index, MysqlTable plan);
+  // Up to here the log's word was not kept. Nothing: stopped, or too late.
+  std::optional<LogPosition> wait_until_collecting(std::span<const Index> indexes,
+                                                   const std::stop_token& stop);
+  bool view_is(Index index, const ReadView& view, TimePoint at);
+  // The log has been read as far as the view may reach: false if stopped, or too late.
+  bool wait_until_past(const ReadView& view, const std::stop_token& stop);
+  void settle(Index index);
+  bool is_outdated(Index index);
+  // In step from now on. A sentence if the log and the snapshot do not go together.
+  std::expected<void, std::string> publish(Index index, FilterLoad load);
+
+ private:
+  struct Followed {
+    explicit Followed(Feed owned) : feed(std::move(owned)) {}
+
+    Feed feed;
+    std::unique_ptr<Rows> current;  // in step, unless it is out of step
+    std::unique_ptr<Rows> next;     // being read
+    bool is_being_read = false;
+    bool is_due = true;
+    TimePoint due_at{};
+
+    bool is_in_step() const { return current && !current->is_out_of_step; }
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void put_out_of_step(FollowedTable& table, std::string_view why);
+  void drop(std::unique_ptr<Rows>& rows);
+  void end_reading(Followed& followed, std::chrono::nanoseconds pause);
+  std::chrono::nanoseconds some_of(std::chrono::nanoseconds most);
+  bool is_any_full() const;
+  bool wait(Lock& lock, const std::stop_token& stop, const std::function<bool()>& until);
+
+  std::mutex mutex_;
+  std::condition_variable_any moved_;
+  int waiting_ = 0;
+  Clock clock_;
+  std::minstd_rand random_;
+  std::deque<Followed> tables_;
+  std::unique_ptr<LogApplier> applier_;
+  LogPosition last_proven_;
+  bool has_gone_back_ = false;
+};
+
+}  // namespace cuckooguard::source
