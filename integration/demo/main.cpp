@@ -147,7 +147,7 @@ CLI::Option& add_given_servers(CLI::App& app, GivenServers& given) {
       app, "--redis-address", given.redis, "A Redis of the demo's own: it empties all of it");
   CLI::Option& guard =
       *add_endpoint(app, "--guard-address", given.guard, "The guard in front of that Redis");
-  database.needs(&redis)->needs(&guard);
+  database.needs(&redis)->needs(&guard)->excludes(app.get_option("--mysql"));
   redis.needs(&database);
   guard.needs(&database);
   const std::string group = database.get_group();
