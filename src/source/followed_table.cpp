@@ -50,7 +50,8 @@ std::expected<void, std::string> FollowedTable::map(const binlog::TableMap& map,
     const MysqlColumn& planned = plan_->columns[column];
     choices.push_back({.column = static_cast<std::uint32_t>(column),
                        .is_unsigned = planned.is_unsigned(),
-                       .is_binary = planned.type() == MysqlType::bytes});
+                       .is_binary = planned.type() == MysqlType::bytes,
+                       .is_null_only = plan_->is_null_only(column)});
   }
   auto reader = binlog::RowReader::make(*layout, choices);
   if (!reader) {

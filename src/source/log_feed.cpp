@@ -1,11 +1,24 @@
 #include "source/log_feed.h"
 
+#include <algorithm>
+
 namespace cuckooguard::source {
 
 using filter::EraseOutcome;
 using filter::InsertOutcome;
 
+LogFeed::LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) {
+  const std::vector<std::size_t> needed = plan.needed();
+  for (const std::size_t column : plan.condition_columns) {
+    condition_places_.push_back(
+        static_cast<std::size_t>(std::ranges::find(needed, column) - needed.begin()));
+  }
+}
+
 std::expected<Transaction::Image, std::string> LogFeed::image(RowValues values) {
+  if (!counts(values)) {
+    return std::nullopt;
+  }
   return feed_.hash_of(identity(plan_, values));
 }
 
@@ -29,7 +42,7 @@ std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
   }
   bool is_full = false;
   bool is_missing = false;
-  filter::LiveFilter& live = feed_.target().live;
+  filter::LiveFilter& live = feed_.live();
   transaction.apply(
       [&](std::uint64_t hash) { is_full = is_full || live.insert(hash) == InsertOutcome::full; },
       [&](std::uint64_t hash) {
@@ -43,6 +56,11 @@ std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
     return std::unexpected("the log takes a row away that the filter does not have");
   }
   return {};
+}
+
+bool LogFeed::wants_rebuild() const {
+  const filter::CuckooFilter* const filter = feed_.live().writable();
+  return filter != nullptr && filter->stats().rebuild_needed;
 }
 
 }  // namespace cuckooguard::source

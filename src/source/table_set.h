@@ -50,7 +50,8 @@ class TableSet {
 
   using Index = std::size_t;
 
-  // One table as it is followed. Whoever loads it may read plan and name_of() without the lock.
+  // One table as it is followed. Whoever loads it may read plan, name_of() and
+  // counts() without the lock.
   struct Rows {
     Rows(MysqlTable planned, Feed& owner)
         : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
@@ -65,6 +66,7 @@ class TableSet {
 
   std::size_t size() const { return tables_.size(); }
   const Target& target(Index index) const { return tables_[index].feed.target(); }
+  const std::string& table(Index index) const { return tables_[index].feed.table(); }
 
   // --- the follower ---
   // Everything anew: all tables are due, from here on.
