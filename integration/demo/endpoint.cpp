@@ -10,8 +10,9 @@ Endpoint Endpoint::parse(std::string_view text) {
   Endpoint endpoint;
   if (colon != std::string_view::npos && colon > 0) {
     const std::string_view digits = text.substr(colon + 1);
-    const char* const end = digits.data() + digits.size();
-    const auto [stopped, error] = std::from_chars(digits.data(), end, endpoint.port);
+    const char* const begin = digits.data();
+    const char* const end = begin + digits.size();
+    const auto [stopped, error] = std::from_chars(begin, end, endpoint.port);
     if (error == std::errc() && stopped == end && endpoint.port != 0) {
       endpoint.host = text.substr(0, colon);
       return endpoint;

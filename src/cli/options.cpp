@@ -36,10 +36,20 @@ CLI::App& add_query(CLI::App& filter, QueryFilter& query) {
   return command;
 }
 
+config::Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
+  return config::bounded(config::parse_duration,
+                         std::chrono::milliseconds(1),
+                         std::chrono::milliseconds(std::chrono::minutes(10)),
+                         "must be from 1ms to 10m")(text);
+}
+
 // A value as the configuration has it, by the configuration's own reader.
-template <typename Value, typename Parse>
-CLI::Option* add_value(
-    CLI::App& command, const char* name, Value& value, Parse parse, const char* what) {
+template <typename Value>
+CLI::Option* add_value(CLI::App& command,
+                       const char* name,
+                       Value& value,
+                       config::Parsed<Value> (*parse)(std::string_view),
+                       const char* what) {
   return command.add_option_function<std::string>(
       name,
       [&value, parse](const std::string& text) {
@@ -58,10 +68,6 @@ CLI::App& add_ping(CLI::App& app, Ping& ping) {
   add_value(command, "address", ping.address, config::parse_address, "host:port or unix:/path")
       ->type_name("ADDRESS")
       ->default_str(ping.address.text());
-  const auto parse_timeout = config::bounded(config::parse_duration,
-                                             std::chrono::milliseconds(1),
-                                             std::chrono::milliseconds(std::chrono::minutes(10)),
-                                             "must be from 1ms to 10m");
   add_value(command, "--timeout", ping.timeout, parse_timeout, "To connect, and to reply")
       ->type_name("DURATION")
       ->default_str("2s");
