@@ -63,14 +63,18 @@ class Chosen final : public source::RowTarget {
     }
     return found;
   }
-  std::expected<void, std::string> change(const source::CommitMark&,
+  std::expected<void, std::string> insert(const source::CommitMark&,
                                           const Transaction& transaction) override {
-    transaction.apply([this](std::uint64_t hash) { hashes_.insert(hash); },
-                      [this](std::uint64_t hash) {
-                        const auto found = hashes_.find(hash);
-                        ASSERT_NE(found, hashes_.end()) << "a row went that was never there";
-                        hashes_.erase(found);
-                      });
+    transaction.for_each_insert([this](std::uint64_t hash) { hashes_.insert(hash); });
+    return {};
+  }
+  std::expected<void, std::string> erase(const source::CommitMark&,
+                                         const Transaction& transaction) override {
+    transaction.for_each_erase([this](std::uint64_t hash) {
+      const auto found = hashes_.find(hash);
+      ASSERT_NE(found, hashes_.end()) << "a row went that was never there";
+      hashes_.erase(found);
+    });
     return {};
   }
 

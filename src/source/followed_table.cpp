@@ -179,10 +179,10 @@ RowName FollowedTable::name_of_key(std::string_view key) const {
   return {.low = name_low_(key), .high = name_high_(key)};
 }
 
-std::expected<void, std::string> FollowedTable::commit(const CommitMark& mark) {
-  auto changed = target_->change(mark, transaction_);
+std::expected<void, std::string> FollowedTable::commit_erases(const CommitMark& mark) {
+  auto erased = target_->erase(mark, transaction_);
   transaction_.clear();
-  return changed;
+  return erased;
 }
 
 Transaction FollowedTable::park() {

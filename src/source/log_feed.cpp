@@ -29,7 +29,7 @@ bool LogFeed::has_reached(const LogPosition& applied) {
   return !since_;
 }
 
-std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
+std::expected<void, std::string> LogFeed::insert(const CommitMark& mark,
                                                  const Transaction& transaction) {
   if (!is_live_) {
     if (!pending_.add(mark, transaction)) {
@@ -37,21 +37,29 @@ std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
     }
     return {};
   }
-  if (since_ && since_->covers(mark.gtid)) {
+  if (has_already(mark)) {
     return {};
   }
   bool is_full = false;
-  bool is_missing = false;
-  filter::LiveFilter& live = feed_.live();
-  transaction.apply(
-      [&](std::uint64_t hash) { is_full = is_full || live.insert(hash) == InsertOutcome::full; },
-      [&](std::uint64_t hash) {
-        is_missing = is_missing || live.erase(hash) == EraseOutcome::not_found;
-      });
+  transaction.for_each_insert([&](std::uint64_t hash) {
+    is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;
+  });
   feed_.follow_growth();
   if (is_full) {
     return std::unexpected("the filter is full: it is built again, larger");
   }
+  return {};
+}
+
+std::expected<void, std::string> LogFeed::erase(const CommitMark& mark,
+                                                const Transaction& transaction) {
+  if (!is_live_ || has_already(mark)) {
+    return {};  // pending with the inserts
+  }
+  bool is_missing = false;
+  transaction.for_each_erase([&](std::uint64_t hash) {
+    is_missing = is_missing || feed_.live().erase(hash) == EraseOutcome::not_found;
+  });
   if (is_missing) {
     return std::unexpected("the log takes a row away that the filter does not have");
   }

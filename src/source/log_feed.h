@@ -36,8 +36,10 @@ class LogFeed final : public RowTarget {
   bool counts(RowValues values) const { return plan_.condition.holds(values, condition_places_); }
 
   std::expected<Transaction::Image, std::string> image(RowValues values) override;
-  std::expected<void, std::string> change(const CommitMark& mark,
+  std::expected<void, std::string> insert(const CommitMark& mark,
                                           const Transaction& transaction) override;
+  std::expected<void, std::string> erase(const CommitMark& mark,
+                                         const Transaction& transaction) override;
 
   PendingChanges& pending() { return pending_; }
   const PendingChanges& pending() const { return pending_; }
@@ -53,6 +55,8 @@ class LogFeed final : public RowTarget {
   bool wants_rebuild() const;
 
  private:
+  bool has_already(const CommitMark& mark) const { return since_ && since_->covers(mark.gtid); }
+
   Feed& feed_;
   const MysqlTable& plan_;
   PendingChanges pending_;

@@ -178,7 +178,7 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   if (stop.stop_requested()) {
     return Duration::zero();
   }
-  tables_.report_stale();
+  tables_.tend();
   if (done && tables_.has_gone_back()) {
     is_position_gone_ = true;
     done = failed("the server's log has begun anew");

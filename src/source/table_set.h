@@ -47,11 +47,11 @@ class TableSet {
   static constexpr std::chrono::seconds kRefusedPause{
       10};  // until what the operator must mend is looked at again
   static constexpr std::chrono::seconds kViewWaitMax{60};
+  static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;
 
-  // One table as it is followed. Whoever loads it may read plan, name_of() and
-  // counts() without the lock.
+  // One table as it is followed. Whoever loads it may read plan and name_of() without the lock.
   struct Rows {
     Rows(MysqlTable planned, Feed& owner)
         : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
@@ -81,7 +81,8 @@ class TableSet {
   void prove(TimePoint at, const LogPosition& position);
   // The server's position has gone back (RESET MASTER): ours means nothing any more.
   bool has_gone_back();
-  void report_stale();
+  // Once in a while: says which tables have no recent proof, and lets filters be built again that want it.
+  void tend();
   void report_lost(std::string_view why);
   void report_all(filter::State state, std::string_view why);
   void expire_all();
@@ -113,6 +114,7 @@ class TableSet {
     bool is_being_read = false;
     bool is_due = true;
     TimePoint due_at{};
+    TimePoint published_at{};
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };

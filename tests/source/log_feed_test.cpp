@@ -62,7 +62,7 @@ class LogFeedTest : public testing::Test {
       EXPECT_TRUE(transaction.add(
           {.low = static_cast<std::uint64_t>(id), .high = 1}, image(values), std::nullopt));
     }
-    return feed_->change({.gtid = gtid_, .end = end_}, transaction);
+    return feed_->erase({.gtid = gtid_, .end = end_}, transaction);
   }
   // Of the row with this id.
   std::string_view user(int id) {
