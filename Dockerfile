@@ -17,7 +17,8 @@ RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     ca-certificates libfmt9 libhiredis0.14 libmariadb3 libspdlog1.10 libsqlite3-0 libyaml-cpp0.7 libzstd1 zlib1g \
   && rm -rf /var/lib/apt/lists/* \
-  && useradd --system -K SYS_UID_MAX=65532 --uid 65532 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin cuckooguard \
+  && groupadd --system -K SYS_GID_MAX=65532 --gid 65532 cuckooguard \
+  && useradd --system -K SYS_UID_MAX=65532 --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin cuckooguard \
   && install -d -o cuckooguard -g cuckooguard -m 0700 /var/lib/cuckooguard
 
 FROM runtime AS demo
