@@ -10,6 +10,7 @@
 #include "cli/assembly.h"
 #include "cli/filter_file_commands.h"
 #include "cli/options.h"
+#include "cli/ping.h"
 #include "cli/print_triggers.h"
 #include "config/config_file.h"
 
@@ -82,6 +83,11 @@ int run(const cli::PrintTriggers& options) {
     return cli::kExitConfiguration;
   }
   return print(sql);
+}
+
+int run(const cli::Ping& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  return print(cli::ping(options));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Answer CacheAside::look_up(std::uint64_t id) {
     check(*cached, id);
     return Answer::in_cache;
   }
-  const auto name = database_.name_of(id);
+  const auto name = database_->name_of(id);
   if (!name) {
     return Answer::not_in_database;
   }

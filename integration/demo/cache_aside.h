@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -33,15 +34,15 @@ inline bool is_absent(Answer answer) {
 
 class CacheAside {
  public:
-  CacheAside(std::uint16_t cache_port, const std::string& database_path)
-      : cache_(cache_port), database_(database_path) {}
+  CacheAside(const Endpoint& cache, const UsersDatabase& database)
+      : cache_(cache), database_(database.reader()) {}
 
   // Throws if what it finds is another user's.
   Answer look_up(std::uint64_t id);
 
  private:
   RedisClient cache_;
-  UserReader database_;
+  std::unique_ptr<UserReader> database_;
   std::string key_;
 };
 

@@ -73,7 +73,7 @@ ChildProcess::~ChildProcess() {
 
 bool ChildProcess::is_running() {
   if (!has_ended_) {
-    has_ended_ = waitpid(pid_, nullptr, WNOHANG) != 0;
+    has_ended_ = waitpid(pid_, &status_, WNOHANG) != 0;
   }
   return !has_ended_;
 }

@@ -20,10 +20,12 @@ class ChildProcess {
   ~ChildProcess();
 
   bool is_running();
+  bool has_succeeded() const { return has_ended_ && status_ == 0; }
 
  private:
   pid_t pid_;
   bool has_ended_ = false;
+  int status_ = 0;
 };
 
 }  // namespace cuckooguard::demo

@@ -1,61 +1,53 @@
 // `./dev demo`: what a penetration attack does to Redis and the database, without and with the guard.
 //
-// A real redis-server, a SQLite database, the guard's own binary and a cache-aside application, all in one temporary
-// directory and on free ports; nothing is left behind. The same look-ups are sent twice, first straight at Redis, then
-// through the guard. What Redis was asked is taken from Redis, what the database was asked from the application.
+// A real redis-server, a database (SQLite; with --mysql a MariaDB server), the guard's own binary and a cache-aside
+// application, all in one temporary directory and on free ports; nothing is left behind. Or servers that are there
+// already, as those of docker-compose.yml. The same look-ups are sent twice, first straight at Redis, then through the
+// guard. What Redis was asked is taken from Redis, what the database was asked from the application.
 //
 // Exit codes: 0 no existing key was hidden and at least 99 % of the attack was stopped; 1 anything else; 130 Ctrl-C.
 
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "burst.h"
-#include "cache_aside.h"
+#include "comparison.h"
 #include "interrupt.h"
-#include "phase.h"
+#include "mariadb.h"
+#include "mysql_users.h"
+#include "options.h"
 #include "progress_line.h"
-#include "report.h"
+#include "redis_client.h"
 #include "servers.h"
+#include "sqlite_users.h"
 #include "temp_directory.h"
-#include "users_database.h"
 
 namespace cuckooguard::demo {
 namespace {
 
-constexpr std::chrono::seconds kFilterPatience{60};
 constexpr int kExitFailed = 1;
 constexpr int kExitInterrupted = 130;
 
-struct Options {
-  std::string guard;
-  bool keep = false;
-  bool without_only = false;
-  Mix mix;
-};
-
-void wait_for_filter(const Server& guard, const std::string& database, const Interrupt& interrupt) {
-  CacheAside application(guard.port(), database);
-  const bool is_in_force = interrupt.eventually(kFilterPatience, [&application] {
-    return application.look_up(kProbeId) == Answer::declared_absent;
-  });
-  if (!is_in_force) {
-    throw std::runtime_error("the guard's filter is not in force after 60 s");
-  }
-}
-
-int run(const Options& options, const Interrupt& interrupt) {
+int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
   ProgressLine progress;
   const TempDirectory directory(options.keep);
   if (options.keep) {
     progress.say("Everything is kept in " + directory.path());
   }
-  const std::string database = database_path(directory);
-  progress.say(fmt::format("Creating a SQLite database of {} users", options.mix.users));
-  create_users(database, options.mix.users, [&](std::uint64_t rows) {
+  std::optional<MariaDb> mariadb;
+  std::unique_ptr<UsersDatabase> database;
+  if (options.mysql) {
+    mariadb.emplace(directory, interrupt);
+    database = std::make_unique<MysqlUsers>(mariadb->application(), mariadb->guard());
+  } else {
+    database = std::make_unique<SqliteUsers>(directory.file("shop.db"));
+  }
+  progress.say(fmt::format("Creating {} of {} users", database->name(), options.mix.users));
+  database->create(options.mix.users, [&](std::uint64_t rows) {
     progress.show(fmt::format("  {} % of the rows", 100 * rows / options.mix.users));
     if (interrupt.requested()) {
       throw Interrupted();
@@ -65,49 +57,122 @@ int run(const Options& options, const Interrupt& interrupt) {
   progress.say(
       fmt::format("Started redis-server on port {}. The application looks up users: GET; on nil it "
                   "asks the database; SET.",
-                  redis.port()));
-  progress.say(fmt::format(
-      "Without the guard: {} clients, {} look-ups, {} % of them an attack with random absent ids",
-      options.mix.clients,
-      options.mix.lookups,
-      100 - options.mix.existing_percent));
-  Stage stage{.name = "without",
-              .redis_port = redis.port(),
-              .cache_port = redis.port(),
-              .database_path = database};
-  Verdict verdict;
-  verdict.without = run_phase(stage, options.mix, interrupt, progress);
+                  redis.endpoint().port));
+  Comparison comparison(*database, redis.endpoint(), options.mix, interrupt, progress);
+  comparison.run_without_guard();
   if (options.without_only) {
-    progress.say("\n" + table(verdict));
+    progress.say("\n" + table(comparison.verdict()));
     return 0;
   }
   const auto started = Interrupt::Clock::now();
-  const Server guard = Server::guard(options.guard, redis.port(), directory, interrupt);
-  wait_for_filter(guard, database, interrupt);
+  const Server guard =
+      Server::guard(options.guard, redis.endpoint(), *database, directory, interrupt);
+  comparison.wait_for_filter(guard.endpoint());
   progress.say(fmt::format(
       "Started the guard on port {}; its filter was in force after {} ms",
-      guard.port(),
+      guard.endpoint().port,
       std::chrono::duration_cast<std::chrono::milliseconds>(Interrupt::Clock::now() - started)
           .count()));
-  progress.say("With the guard: the same look-ups");
-  stage.name = "with";
-  stage.cache_port = guard.port();
-  verdict.with = run_phase(stage, options.mix, interrupt, progress);
-  progress.say("\n" + table(verdict) + "\n" + inserts_line(verdict));
-  if (!verdict.is_good()) {
-    progress.say(
-        "That is not good enough: no existing key may be hidden, and 99 % of the attack must be "
-        "stopped.");
+  comparison.run_with_guard(guard.endpoint());
+  return comparison.conclude() ? 0 : kExitFailed;
+}
+
+void require_that_redis_may_be_emptied(const GivenServers& given) {
+  if (!given.may_empty_redis && !RedisClient(given.redis).is_empty()) {
+    throw std::runtime_error("the Redis at " + given.redis.text() +
+                             " holds keys, and the demo begins with an empty one: give it a Redis "
+                             "of its own, or --empty-redis");
   }
-  progress.say(machine_line(verdict));
-  return verdict.is_good() ? 0 : kExitFailed;
+}
+
+int run_on_given_servers(const Options& options, const Interrupt& interrupt) {
+  const GivenServers& given = *options.given;
+  ProgressLine progress;
+  const MysqlLogin application{.server = given.database,
+                               .unix_path = {},
+                               .user = given.database_user,
+                               .password = given.database_password,
+                               .database = given.database_name};
+  const MysqlUsers database(application);
+  const std::uint64_t users = database.count_up_to(options.mix.users);
+  if (users != options.mix.users) {
+    throw std::runtime_error(fmt::format(
+        "{} at {} has {} of the users 1 to {}: create them by integration/demo/compose/schema.sql",
+        database.name(),
+        given.database.text(),
+        users,
+        options.mix.users));
+  }
+  require_that_redis_may_be_emptied(given);
+  progress.say(
+      fmt::format("Using {} of {} users at {}, Redis at {}, the guard at {}. The application looks "
+                  "up users: GET; on nil it asks the database; SET.",
+                  database.name(),
+                  users,
+                  given.database.text(),
+                  given.redis.text(),
+                  given.guard.text()));
+  Comparison comparison(database, given.redis, options.mix, interrupt, progress);
+  comparison.run_without_guard();
+  if (options.without_only) {
+    progress.say("\n" + table(comparison.verdict()));
+    return 0;
+  }
+  comparison.wait_for_filter(given.guard);
+  comparison.run_with_guard(given.guard);
+  return comparison.conclude() ? 0 : kExitFailed;
+}
+
+CLI::Option* add_endpoint(CLI::App& app, const char* name, Endpoint& endpoint, const char* what) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&endpoint](const std::string& text) {
+            try {
+              endpoint = Endpoint::parse(text);
+            } catch (const std::invalid_argument& wrong) {
+              throw CLI::ValidationError(wrong.what());
+            }
+          },
+          what)
+      ->type_name("HOST:PORT")
+      ->group("Servers that are there already");
+}
+
+// All three addresses, or none. The first is what says so.
+CLI::Option& add_given_servers(CLI::App& app, GivenServers& given) {
+  CLI::Option& database = *add_endpoint(
+      app, "--database-address", given.database, "MariaDB or MySQL with the table `users`");
+  CLI::Option& redis = *add_endpoint(
+      app, "--redis-address", given.redis, "A Redis of the demo's own: it empties all of it");
+  CLI::Option& guard =
+      *add_endpoint(app, "--guard-address", given.guard, "The guard in front of that Redis");
+  database.needs(&redis)->needs(&guard)->excludes(app.get_option("--mysql"));
+  redis.needs(&database);
+  guard.needs(&database);
+  const std::string group = database.get_group();
+  app.add_option("--database", given.database_name, "Its name")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--database-user", given.database_user, "Who may read `users` and add to it")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--database-password", given.database_password, "That user's")
+      ->envname("DATABASE_PASSWORD")
+      ->group(group);
+  app.add_flag("--empty-redis", given.may_empty_redis, "Even if it holds keys")
+      ->needs(&redis)
+      ->group(group);
+  return database;
 }
 
 int run_with_options(int argc, char** argv) {
   Options options;
+  GivenServers given;
   CLI::App app("Shows what Redis and the database see of an attack, without and with the guard");
   app.add_option("--guard", options.guard, "The cuckooguard binary")
       ->default_val(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cuckooguard");
+  app.add_flag("--mysql", options.mysql, "With Debian's MariaDB instead of SQLite");
   app.add_flag("--keep", options.keep, "Keep the database, the configuration and the logs");
   app.add_flag("--without-only", options.without_only, "Only the phase without the guard");
   app.add_option("--lookups", options.mix.lookups, "Look-ups per phase")->capture_default_str();
@@ -115,10 +180,15 @@ int run_with_options(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
   app.add_option("--seed", options.mix.seed, "Of the look-ups")->capture_default_str();
+  const CLI::Option& database_address = add_given_servers(app, given);
   CLI11_PARSE(app, argc, argv);
+  if (!database_address.empty()) {
+    options.given = given;
+  }
   const Interrupt interrupt;
   try {
-    return run(options, interrupt);
+    return options.given ? run_on_given_servers(options, interrupt)
+                         : run_on_own_servers(options, interrupt);
   } catch (const Interrupted&) {
     fmt::print(stderr, "\ninterrupted\n");
     return kExitInterrupted;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
@@ -53,7 +54,7 @@ class Dice {
 class Client {
  public:
   Client(const Stage& stage, const Mix& mix)
-      : application_(stage.cache_port, stage.database_path), mix_(mix) {
+      : application_(stage.cache, stage.database), mix_(mix) {
     times_.reserve(mix.lookups / mix.clients);
   }
 
@@ -113,15 +114,15 @@ class PhaseRun {
         mix_(mix),
         interrupt_(interrupt),
         progress_(progress),
-        application_(stage.cache_port, stage.database_path),
-        writer_(stage.database_path) {
+        application_(stage.cache, stage.database),
+        writer_(stage.database.writer()) {
     for (unsigned number = 0; number < mix.clients; ++number) {
       clients_.push_back(std::make_unique<Client>(stage, mix));
     }
   }
 
   PhaseResult run() {
-    RedisClient redis(stage_.redis_port);
+    RedisClient redis(stage_.redis);
     redis.start_over();
     course_.running = mix_.clients;
     began_at_ = Clock::now();
@@ -172,11 +173,10 @@ class PhaseRun {
     const std::uint64_t done_before = course_.done;
     course_.is_calm = true;
     const Count count = [this](bool exists, Answer answer) { tally_.count(exists, answer); };
-    const BurstResult one = run_burst(writer_,
-                                      application_,
-                                      {.guarded = stage_.cache_port != stage_.redis_port,
-                                       .interrupt = interrupt_,
-                                       .count = count});
+    const BurstResult one =
+        run_burst(*writer_,
+                  application_,
+                  {.guarded = stage_.is_guarded(), .interrupt = interrupt_, .count = count});
     course_.is_calm = false;
     in_bursts_ += Clock::now() - begin;
     done_in_bursts_ += course_.done - done_before;
@@ -219,7 +219,7 @@ class PhaseRun {
   const Interrupt& interrupt_;
   ProgressLine& progress_;
   CacheAside application_;  // the main thread's
-  UserWriter writer_;
+  std::unique_ptr<UserWriter> writer_;
   std::vector<std::unique_ptr<Client>> clients_;
   Course course_;
   Tally tally_;  // of the bursts

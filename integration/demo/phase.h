@@ -2,7 +2,7 @@
 // ids through the application, as fast as they are answered, while the main thread inserts bursts of new rows.
 //
 // Both phases make the same look-ups, one straight at Redis, one through the guard. During a burst the clients keep to
-// kCalmPace: with `rescan` each commit makes the guard pass everything until it has read the table again, so bursts in
+// kCalmPace: with SQLite each commit makes the guard pass everything until it has read the table again, so bursts in
 // the middle of an attack would show the attack on Redis, not the guard. Throughput and p99 leave the bursts out.
 //
 // Threads: run_phase is the main thread's; it starts and joins the clients'. Errors: std::runtime_error, Interrupted.
@@ -13,8 +13,10 @@
 #include <string>
 
 #include "burst.h"
+#include "endpoint.h"
 #include "interrupt.h"
 #include "progress_line.h"
+#include "users_database.h"
 
 namespace cuckooguard::demo {
 
@@ -54,9 +56,11 @@ struct PhaseResult {
 
 struct Stage {
   std::string name;
-  std::uint16_t redis_port;  // for its counters
-  std::uint16_t cache_port;  // where the application connects: Redis or the guard
-  std::string database_path;
+  const UsersDatabase& database;
+  Endpoint redis;  // for its counters
+  Endpoint cache;  // where the application connects: Redis or the guard
+
+  bool is_guarded() const { return cache != redis; }
 };
 
 PhaseResult run_phase(const Stage& stage,

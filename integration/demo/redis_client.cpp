@@ -33,10 +33,10 @@ void RedisClient::Free::operator()(redisContext* context) const {
   redisFree(context);
 }
 
-RedisClient::RedisClient(std::uint16_t port)
-    : context_(redisConnectWithTimeout("127.0.0.1", port, kPatience)) {
+RedisClient::RedisClient(const Endpoint& server)
+    : context_(redisConnectWithTimeout(server.host.c_str(), server.port, kPatience)) {
   if (context_ == nullptr || context_->err != 0) {
-    throw std::runtime_error("cannot connect to port " + std::to_string(port));
+    throw std::runtime_error("cannot connect to " + server.text());
   }
   redisSetTimeout(context_.get(), kPatience);
 }
@@ -61,6 +61,11 @@ void RedisClient::set(std::string_view key, std::string_view value, int ttl_seco
 
 bool RedisClient::is_alive() {
   return ask(*context_, "PING")->type == REDIS_REPLY_STATUS;
+}
+
+bool RedisClient::is_empty() {
+  const Reply reply = ask(*context_, "INFO keyspace");
+  return std::string_view(reply->str, reply->len).find("keys=") == std::string_view::npos;
 }
 
 void RedisClient::start_over() {

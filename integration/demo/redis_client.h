@@ -9,19 +9,23 @@
 #include <string>
 #include <string_view>
 
+#include "endpoint.h"
+
 struct redisContext;
 
 namespace cuckooguard::demo {
 
 class RedisClient {
  public:
-  explicit RedisClient(std::uint16_t port);  // of 127.0.0.1
+  explicit RedisClient(const Endpoint& server);
 
   std::optional<std::string> get(std::string_view key);
   void set(std::string_view key, std::string_view value, int ttl_seconds);
   bool is_alive();  // PING
 
-  // Empties the database and sets the counters of commandstats to zero.
+  bool is_empty();  // all its databases
+
+  // Empties all its databases and sets the counters of commandstats to zero.
   void start_over();
   // How many GETs this Redis has run since then.
   std::uint64_t gets();

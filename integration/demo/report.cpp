@@ -37,6 +37,16 @@ std::uint64_t hidden_existing_of(const PhaseResult& phase) {
   return phase.tally.existing_answered_absent - phase.bursts.hidden_in_window;
 }
 
+// Nothing after a run without the guard alone.
+std::string stopped_line(const Verdict& verdict) {
+  return verdict.with.tally.absent_lookups == 0
+             ? ""
+             : fmt::format(
+                   "\n  With the guard, {:.2f} % of the look-ups of absent keys reached neither "
+                   "Redis nor the database.\n",
+                   100 * verdict.stopped_share());
+}
+
 }  // namespace
 
 std::uint64_t Verdict::hidden_existing() const {
@@ -73,25 +83,21 @@ std::string table(const Verdict& verdict) {
              static_cast<std::uint64_t>(without.lookups_per_second),
              static_cast<std::uint64_t>(with.lookups_per_second)) +
          row("p99 of a look-up", milliseconds(without.p99), milliseconds(with.p99)) +
-         fmt::format(
-             "\n  With the guard, {:.2f} % of the look-ups of absent keys reached neither Redis "
-             "nor the database.\n",
-             100 * verdict.stopped_share());
+         stopped_line(verdict);
 }
 
-std::string inserts_line(const Verdict& verdict) {
+std::string inserts_line(const Verdict& verdict, bool source_is_followed) {
   const auto passing = verdict.with.bursts.probes_passed * kProbePace / kBursts;
   return fmt::format(
       "New rows: {} bursts of {}, each row read at once and again after {} ms; hidden: {} and {}. "
-      "After a burst "
-      "the guard read the table again and passed everything for about {} ms; the attack was slowed "
-      "down for "
-      "that time.",
+      "After a burst the guard {} and passed everything for about {} ms; the attack was slowed "
+      "down for that time.",
       kBursts,
       kBurstRows,
       kMaxLag.count(),
       verdict.with.bursts.hidden_in_window,
       verdict.with.bursts.hidden_existing,
+      source_is_followed ? "knew the rows from the log" : "read the table again",
       passing.count());
 }
 

@@ -22,7 +22,8 @@ struct Verdict {
 inline constexpr double kStoppedShareMin = 0.99;
 
 std::string table(const Verdict& verdict);
-std::string inserts_line(const Verdict& verdict);
+// `source_is_followed`: the guard learns rows from a log, and does not read the table again.
+std::string inserts_line(const Verdict& verdict, bool source_is_followed);
 std::string machine_line(const Verdict& verdict);
 
 }  // namespace cuckooguard::demo

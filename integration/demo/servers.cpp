@@ -53,11 +53,17 @@ std::string end_of(const std::string& path) {
   return text.substr(text.size() - std::min<std::size_t>(text.size(), kLogShown));
 }
 
-std::string guard_yaml(std::uint16_t port, std::uint16_t redis_port, const std::string& database) {
-  return fmt::format(R"(listen: 127.0.0.1:{}
-upstream: 127.0.0.1:{}
+bool answers_ping(const Endpoint& server) {
+  return RedisClient(server).is_alive();
+}
+
+std::string guard_yaml(const Endpoint& guard,
+                       const Endpoint& redis,
+                       const UsersDatabase& database) {
+  return fmt::format(R"(listen: {}
+upstream: {}
 sources:
-  shop: {{ type: sqlite, path: "{}", max_lag: {}ms, poll_every: 10ms }}
+  shop: {}
 namespaces:
   users:
     keys: "user:{{id:uint64}}"
@@ -65,42 +71,37 @@ namespaces:
     mode: enforce
     absent_reply: "bytes:{}"
 )",
-                     port,
-                     redis_port,
-                     database,
-                     kMaxLag.count(),
+                     guard.text(),
+                     redis.text(),
+                     database.guard_source(),
                      kAbsentReply);
 }
 
 }  // namespace
 
-std::string database_path(const TempDirectory& directory) {
-  return directory.file("shop.db");
-}
-
 Server::Server(const std::string& name,
                const CommandFor& command,
+               const Answers& answers,
                const TempDirectory& directory,
                const Interrupt& interrupt) {
   const std::string log = directory.file(name + ".log");
+  const auto is_up = [this, &answers] {
+    try {
+      return answers(endpoint_);
+    } catch (const std::runtime_error&) {
+      return false;  // not yet
+    }
+  };
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    port_ = free_port();
-    process_ = std::make_unique<ChildProcess>(command(port_), log);
+    endpoint_.port = free_port();
+    process_ = std::make_unique<ChildProcess>(command(endpoint_.port), log);
     const bool is_decided =
-        interrupt.eventually(kPatience, [this] { return !process_->is_running() || answers(); });
+        interrupt.eventually(kPatience, [&] { return !process_->is_running() || is_up(); });
     if (is_decided && process_->is_running()) {
       return;
     }
   }
   throw std::runtime_error(name + " does not start. Its log ends:\n" + end_of(log));
-}
-
-bool Server::answers() const {
-  try {
-    return RedisClient(port_).is_alive();
-  } catch (const std::runtime_error&) {
-    return false;  // not yet
-  }
 }
 
 Server Server::redis(const TempDirectory& directory, const Interrupt& interrupt) {
@@ -117,19 +118,33 @@ Server Server::redis(const TempDirectory& directory, const Interrupt& interrupt)
                                     "--dir",
                                     directory.path()};
   };
-  return {"redis", command, directory, interrupt};
+  return {"redis", command, answers_ping, directory, interrupt};
 }
 
 Server Server::guard(const std::string& program,
-                     std::uint16_t redis_port,
+                     const Endpoint& redis,
+                     const UsersDatabase& database,
                      const TempDirectory& directory,
                      const Interrupt& interrupt) {
   const auto command = [&](std::uint16_t port) {
     const std::string config = directory.file("guard.yaml");
-    std::ofstream(config) << guard_yaml(port, redis_port, database_path(directory));
+    std::ofstream(config) << guard_yaml({.port = port}, redis, database);
     return std::vector<std::string>{program, "--config", config};
   };
-  return {"guard", command, directory, interrupt};
+  return {"guard", command, answers_ping, directory, interrupt};
+}
+
+void run_to_end(const std::string& name,
+                const std::vector<std::string>& command,
+                const TempDirectory& directory,
+                const Interrupt& interrupt) {
+  const std::string log = directory.file(name + ".log");
+  ChildProcess program(command, log);
+  const bool has_ended =
+      interrupt.eventually(kPatience, [&program] { return !program.is_running(); });
+  if (!has_ended || !program.has_succeeded()) {
+    throw std::runtime_error(name + " fails. Its log ends:\n" + end_of(log));
+  }
 }
 
 }  // namespace cuckooguard::demo

@@ -1,5 +1,5 @@
-// The two servers of the demo, each on a free port of 127.0.0.1 and gone with its object: a real redis-server that
-// keeps nothing on disk, and the guard in front of it.
+// The servers that the demo starts, each on a free port of 127.0.0.1 and gone with its object: a real redis-server
+// that keeps nothing on disk, the guard in front of it, and others (mariadb.h).
 //
 // Threads: the main thread's. Errors: std::runtime_error, with the end of the server's log; Interrupted.
 #pragma once
@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "child_process.h"
+#include "endpoint.h"
 #include "interrupt.h"
 #include "temp_directory.h"
+#include "users_database.h"
 
 namespace cuckooguard::demo {
 
@@ -21,30 +23,35 @@ inline constexpr std::chrono::milliseconds kMaxLag{1000};
 
 class Server {
  public:
-  // Both return when the server answers PING.
-  static Server redis(const TempDirectory& directory, const Interrupt& interrupt);
-  static Server guard(const std::string& program,
-                      std::uint16_t redis_port,
-                      const TempDirectory& directory,
-                      const Interrupt& interrupt);
-
-  std::uint16_t port() const { return port_; }
-
- private:
   using CommandFor = std::function<std::vector<std::string>(std::uint16_t port)>;
+  using Answers = std::function<bool(const Endpoint& server)>;  // it may throw std::runtime_error
 
+  // Returns when the server answers. Its log is NAME.log in the directory.
   Server(const std::string& name,
          const CommandFor& command,
+         const Answers& answers,
          const TempDirectory& directory,
          const Interrupt& interrupt);
 
-  bool answers() const;
+  // These answer PING.
+  static Server redis(const TempDirectory& directory, const Interrupt& interrupt);
+  static Server guard(const std::string& program,
+                      const Endpoint& redis,
+                      const UsersDatabase& database,
+                      const TempDirectory& directory,
+                      const Interrupt& interrupt);
 
+  const Endpoint& endpoint() const { return endpoint_; }
+
+ private:
   std::unique_ptr<ChildProcess> process_;
-  std::uint16_t port_ = 0;
+  Endpoint endpoint_;
 };
 
-// Where the database stands in the directory.
-std::string database_path(const TempDirectory& directory);
+// Runs a program to its end; what it prints goes to NAME.log in the directory.
+void run_to_end(const std::string& name,
+                const std::vector<std::string>& command,
+                const TempDirectory& directory,
+                const Interrupt& interrupt);
 
 }  // namespace cuckooguard::demo

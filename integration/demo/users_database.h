@@ -1,6 +1,9 @@
-// The application's SQLite database: `users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email)`, in WAL mode.
+// The application's database, whichever it is: a table `users` with an integer `id` that the database counts up, a
+// `name` and an `email`. The rows 1 to Mix::users are there before the first phase; bursts add more.
 //
-// Threads: one per object; each is a connection of its own. Errors: std::runtime_error with SQLite's words.
+// Called by: the application (reader), a burst (writer), the course of the demo (the rest). Threads: a reader and a
+// writer are one connection and one thread's each; the database itself is the main thread's. Lifetimes: readers and
+// writers outlive nothing. Errors: std::runtime_error with the database's words.
 #pragma once
 
 #include <cstdint>
@@ -9,50 +12,52 @@
 #include <optional>
 #include <string>
 
-#include <sqlite3.h>
-
 namespace cuckooguard::demo {
 
-namespace sqlite {
-
-struct Close {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-struct Finalize {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-using Database = std::unique_ptr<sqlite3, Close>;
-using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
-
-}  // namespace sqlite
-
 // What the row of this id holds, so that a value read anywhere can be checked.
-std::string user_name(std::uint64_t id);
-
-// The rows 1 to `rows`; `progress` is told how many there are.
-void create_users(const std::string& path,
-                  std::uint64_t rows,
-                  const std::function<void(std::uint64_t)>& progress);
+inline std::string user_name(std::uint64_t id) {
+  return "user number " + std::to_string(id);
+}
 
 class UserReader {
  public:
-  explicit UserReader(const std::string& path);
-  std::optional<std::string> name_of(std::uint64_t id);
+  UserReader() = default;
+  UserReader(const UserReader&) = delete;
+  UserReader& operator=(const UserReader&) = delete;
+  virtual ~UserReader() = default;
 
- private:
-  sqlite::Database database_;
-  sqlite::Statement select_;
+  virtual std::optional<std::string> name_of(std::uint64_t id) = 0;
 };
 
 class UserWriter {
  public:
-  explicit UserWriter(const std::string& path);
-  std::uint64_t insert_next();  // committed when it returns; the id that SQLite has given
+  UserWriter() = default;
+  UserWriter(const UserWriter&) = delete;
+  UserWriter& operator=(const UserWriter&) = delete;
+  virtual ~UserWriter() = default;
 
- private:
-  sqlite::Database database_;
-  sqlite::Statement insert_;
-  std::uint64_t next_ = 0;
+  virtual std::uint64_t insert_next() = 0;  // committed when it returns; its id
+};
+
+class UsersDatabase {
+ public:
+  using Progress = std::function<void(std::uint64_t rows)>;
+
+  UsersDatabase() = default;
+  UsersDatabase(const UsersDatabase&) = delete;
+  UsersDatabase& operator=(const UsersDatabase&) = delete;
+  virtual ~UsersDatabase() = default;
+
+  // The table and the rows 1 to `rows`; `progress` is told how many there are.
+  virtual void create(std::uint64_t rows, const Progress& progress) = 0;
+
+  virtual std::unique_ptr<UserReader> reader() const = 0;
+  virtual std::unique_ptr<UserWriter> writer() const = 0;
+
+  virtual std::string name() const = 0;  // in a sentence: "a SQLite database"
+  virtual bool is_followed() const = 0;  // by the guard, by a log of its changes
+  // As the guard's configuration has it, after `sources: shop:`.
+  virtual std::string guard_source() const = 0;
 };
 
 }  // namespace cuckooguard::demo

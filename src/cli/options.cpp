@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/values.h"
+
 namespace cuckooguard::cli {
 namespace {
 
@@ -47,6 +49,44 @@ CLI::App& add_triggers(CLI::App& app, PrintTriggers& triggers) {
   return command;
 }
 
+config::Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
+  return config::bounded(config::parse_duration,
+                         std::chrono::milliseconds(1),
+                         std::chrono::milliseconds(std::chrono::minutes(10)),
+                         "must be from 1ms to 10m")(text);
+}
+
+// A value as the configuration has it, by the configuration's own reader.
+template <typename Value>
+CLI::Option* add_value(CLI::App& command,
+                       const char* name,
+                       Value& value,
+                       config::Parsed<Value> (*parse)(std::string_view),
+                       const char* what) {
+  return command.add_option_function<std::string>(
+      name,
+      [&value, parse](const std::string& text) {
+        const auto parsed = parse(text);
+        if (!parsed) {
+          throw CLI::ValidationError("\"" + text + "\" " + parsed.error());
+        }
+        value = *parsed;
+      },
+      what);
+}
+
+CLI::App& add_ping(CLI::App& app, Ping& ping) {
+  CLI::App& command = *app.add_subcommand(
+      "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
+  add_value(command, "address", ping.address, config::parse_address, "host:port or unix:/path")
+      ->type_name("ADDRESS")
+      ->default_str(ping.address.text());
+  add_value(command, "--timeout", ping.timeout, parse_timeout, "To connect, and to reply")
+      ->type_name("DURATION")
+      ->default_str("2s");
+  return command;
+}
+
 }  // namespace
 
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code) {
@@ -59,12 +99,14 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
   InspectFilter inspect;
   QueryFilter query;
   PrintTriggers triggers;
+  Ping ping;
   add_serve(app, serve);
   CLI::App& filter = *app.add_subcommand("filter", "Look into a filter file");
   filter.require_subcommand(1);
   const CLI::App& inspecting = add_inspect(filter, inspect);
   const CLI::App& querying = add_query(filter, query);
   const CLI::App& printing = add_triggers(app, triggers);
+  const CLI::App& pinging = add_ping(app, ping);
   try {
     app.parse(argc, argv);
     if (inspecting.parsed()) {
@@ -75,6 +117,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     }
     if (printing.parsed()) {
       return triggers;
+    }
+    if (pinging.parsed()) {
+      return ping;
     }
     if (serve.config_path.empty()) {
       throw CLI::RequiredError("--config");

@@ -3,10 +3,13 @@
 // Called by: main. Threads: free functions. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "config/config.h"
 
 namespace cuckooguard::cli {
 
@@ -39,7 +42,13 @@ struct PrintTriggers {
   std::string source;  // empty: the only one that follows triggers
 };
 
-using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers>;
+// `cuckooguard ping [ADDRESS]`
+struct Ping {
+  config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
+  std::chrono::milliseconds timeout{2000};
+};
+
+using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers, Ping>;
 
 // Nothing if the process is to end now with `exit_code` (help, version, a usage error; all already printed).
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code);

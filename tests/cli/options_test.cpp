@@ -56,6 +56,17 @@ TEST(Options, the_triggers_of_a_configuration_can_be_printed) {
   EXPECT_EQ(std::get<PrintTriggers>(*triggers).source, "shop");
 }
 
+TEST(Options, a_ping_goes_to_the_default_listener_unless_told_otherwise) {
+  int exit_code = -1;
+  const auto usual = parse({"ping"}, exit_code);
+  ASSERT_TRUE(usual);
+  EXPECT_EQ(std::get<Ping>(*usual).address, config::Config{}.listen);
+  const auto given = parse({"ping", "unix:/run/redis.sock", "--timeout", "500ms"}, exit_code);
+  ASSERT_TRUE(given);
+  EXPECT_EQ(std::get<Ping>(*given).address.unix_path, "/run/redis.sock");
+  EXPECT_EQ(std::get<Ping>(*given).timeout, std::chrono::milliseconds(500));
+}
+
 TEST(Options, help_and_version_end_well_without_a_configuration) {
   for (const char* const word : {"--help", "--version"}) {
     int exit_code = -1;
@@ -73,6 +84,9 @@ TEST(Options, a_usage_error_is_64) {
                                              {"triggers"},
                                              {"filter"},
                                              {"filter", "inspect"},
+                                             {"ping", "6380"},
+                                             {"ping", "--timeout", "5"},
+                                             {"ping", "--timeout", "0s"},
                                              {"filter", "query", "f", "--secret", "s", "user:1"}}) {
     int exit_code = -1;
     EXPECT_FALSE(parse(words, exit_code));

@@ -1,0 +1,38 @@
+# The guard, and its demo, on Debian 12:
+#   docker build -t cuckooguard .               the guard; give it a configuration at /etc/cuckooguard/cuckooguard.yaml
+#   docker build -t cuckooguard-demo --target demo .
+# docker-compose.yml builds and runs both.
+
+FROM debian:bookworm-slim AS build
+WORKDIR /cuckooguard
+# By itself, so that a change of the code does not install everything again.
+COPY dev ./
+RUN ./dev setup
+COPY . .
+RUN ./dev build release cuckooguard cuckooguard_demo
+
+# What both programs need to run. libmariadb3 brings the plugins by which MySQL 8 and later log users in.
+FROM debian:bookworm-slim AS runtime
+RUN apt-get update -qq \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    ca-certificates libfmt9 libhiredis0.14 libmariadb3 libspdlog1.10 libsqlite3-0 libyaml-cpp0.7 libzstd1 zlib1g \
+  && rm -rf /var/lib/apt/lists/* \
+  && groupadd --system -K SYS_GID_MAX=65532 --gid 65532 cuckooguard \
+  && useradd --system -K SYS_UID_MAX=65532 --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin cuckooguard \
+  && install -d -o cuckooguard -g cuckooguard -m 0700 /var/lib/cuckooguard
+
+FROM runtime AS demo
+COPY --from=build /cuckooguard/build/release/cuckooguard_demo /usr/local/bin/
+USER cuckooguard
+ENTRYPOINT ["cuckooguard_demo"]
+
+# The last stage is what `docker build .` makes.
+FROM runtime AS guard
+COPY --from=build /cuckooguard/build/release/cuckooguard /usr/local/bin/
+USER cuckooguard
+VOLUME /var/lib/cuckooguard
+EXPOSE 6380
+# The guard forwards PING, so that it is well as long as Redis is. Where `listen` is another port, give it here too.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["cuckooguard", "ping", "127.0.0.1:6380"]
+ENTRYPOINT ["cuckooguard"]
+CMD ["--config", "/etc/cuckooguard/cuckooguard.yaml"]

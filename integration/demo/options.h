@@ -1,0 +1,32 @@
+// What the demo was asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "endpoint.h"
+#include "phase.h"
+
+namespace cuckooguard::demo {
+
+// Servers that are there already: nothing is started.
+struct GivenServers {
+  Endpoint database;  // of MariaDB or MySQL
+  std::string database_name = "shop";
+  std::string database_user = "shop";
+  std::string database_password;
+  Endpoint redis;
+  bool may_empty_redis = false;
+  Endpoint guard;  // in front of that Redis, with the table `users` of that database
+};
+
+struct Options {
+  std::string guard;  // the binary
+  bool mysql = false;
+  bool keep = false;
+  bool without_only = false;
+  std::optional<GivenServers> given;
+  Mix mix;
+};
+
+}  // namespace cuckooguard::demo
