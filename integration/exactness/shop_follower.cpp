@@ -18,8 +18,7 @@ using View = std::expected<ReadView, source::MysqlError>;
 
 std::atomic<std::uint64_t> opened = 0;
 std::atomic<std::uint64_t> with_a_window = 0;
-std::atomic<const SqlServer*> written_to = nullptr;
-std::atomic<unsigned> rows_written = 0;
+std::function<void()> meanwhile = [] {};
 
 std::expected<void, source::MysqlError> begin(MysqlConnection& connection) {
   if (auto set = connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); !set) {
@@ -28,10 +27,12 @@ std::expected<void, source::MysqlError> begin(MysqlConnection& connection) {
   return connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT");
 }
 
-void write_a_row() {
-  if (const SqlServer* const server = written_to) {
-    const std::string id = std::to_string(kStableFrom - ++rows_written);
-    server->session().run("INSERT INTO user (id, name) VALUES (" + id + ", 'beside" + id + "')");
+void count(const View& view, MysqlConnection& connection) {
+  if (view) {
+    ++opened;
+    const auto now = source::server_position(connection);
+    const bool is_between = view->window_end && now && *now != view->covered;
+    with_a_window += is_between ? 1 : 0;
   }
 }
 
@@ -57,12 +58,7 @@ std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
 
 View open_counted_view(MysqlConnection& connection) {
   auto view = source::open_view(connection);
-  if (view) {
-    ++opened;
-    const auto now = source::server_position(connection);
-    const bool is_between = view->window_end && now && *now != view->covered;
-    with_a_window += is_between ? 1 : 0;
-  }
+  count(view, connection);
   return view;
 }
 
@@ -74,35 +70,38 @@ std::uint64_t views_with_a_window() {
   return with_a_window;
 }
 
-void write_beside_views(const SqlServer* server) {
-  written_to = server;
+void set_meanwhile(std::function<void()> wanted) {
+  meanwhile = std::move(wanted);
 }
 
-// MySQL: one row is in the window and in the view, one is in the window alone. MariaDB has no window.
-View open_view_amid_writes(MysqlConnection& connection) {
+// MySQL: what comes first is in the window and in the view, what comes then in the window alone. MariaDB has no window.
+View open_wide_view(MysqlConnection& connection) {
   if (connection.is_mariadb()) {
-    write_a_row();
+    meanwhile();
     auto view = source::open_view(connection);
-    write_a_row();
+    meanwhile();
+    count(view, connection);
     return view;
   }
   auto covered = source::server_position(connection);
   if (!covered) {
     return std::unexpected(covered.error());
   }
-  write_a_row();
+  meanwhile();
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
-  write_a_row();
+  meanwhile();
   const auto end = source::log_status(connection);
   if (!end) {
     return std::unexpected(end.error());
   }
-  return ReadView{
+  View view = ReadView{
       .covered = *std::move(covered),
       .window_end = source::LogPlace{.file = end->at("File").value_or(""),
                                      .position = std::stoull(end->at("Position").value_or("0"))}};
+  count(view, connection);
+  return view;
 }
 
 View open_view_behind_its_position(MysqlConnection& connection) {
@@ -110,7 +109,7 @@ View open_view_behind_its_position(MysqlConnection& connection) {
   if (!position) {
     return std::unexpected(position.error());
   }
-  write_a_row();
+  meanwhile();
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
@@ -121,7 +120,7 @@ View open_view_before_its_position(MysqlConnection& connection) {
   if (auto begun = begin(connection); !begun) {
     return std::unexpected(begun.error());
   }
-  write_a_row();
+  meanwhile();
   auto position = source::server_position(connection);
   if (!position) {
     return std::unexpected(position.error());

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -19,22 +20,23 @@ namespace cuckooguard::harness {
 
 // --- ways to open a view ---
 
-// The product's; and counts.
+// The product's.
 std::expected<source::ReadView, source::MysqlError> open_counted_view(
     source::MysqlConnection& connection);
-std::uint64_t views_opened();
-std::uint64_t
-views_with_a_window();  // of which the server does not say whether a transaction is visible
-
-// What the product does, and two that look right and are not. Each of them makes it certain that a row is committed in
-// between: a user who has the next of the ids from kStableFrom on, downwards.
-void write_beside_views(const SqlServer* server);  // null: no more
-std::expected<source::ReadView, source::MysqlError> open_view_amid_writes(
+// The same, and two that look right and are not, with time in between for what should not matter: each calls `meanwhile`
+// between its steps.
+std::expected<source::ReadView, source::MysqlError> open_wide_view(
     source::MysqlConnection& connection);
 std::expected<source::ReadView, source::MysqlError> open_view_behind_its_position(
     source::MysqlConnection& connection);
 std::expected<source::ReadView, source::MysqlError> open_view_before_its_position(
     source::MysqlConnection& connection);
+// To be set while there is no follower.
+void set_meanwhile(std::function<void()> meanwhile);
+
+std::uint64_t views_opened();  // rightly
+std::uint64_t
+views_with_a_window();  // of which the server does not say whether a transaction is visible
 
 // --- the follower ---
 

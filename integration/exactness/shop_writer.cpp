@@ -20,7 +20,7 @@ class Writer {
       if (stop.stop_requested() || (!session_ && !connect())) {
         continue;
       }
-      if (prepares_ && pick(3) == 0) {
+      if (prepares_ && (pick(3) == 0 || all_.has_prepared())) {
         write_xa();
       } else {
         run(pick(4) == 0 ? transaction() : statement());
@@ -159,6 +159,11 @@ class Writer {
 
   // What is prepared outlives its connection; another one ends it.
   void write_xa() {
+    if (pick(20) == 0) {
+      (void)eventually(
+          [this, enough = all_.transactions_ + 50] { return all_.transactions_ > enough; },
+          milliseconds(200));
+    }
     const std::shared_lock gate(all_.kill_gate_);
     if (const auto prepared = all_.take_prepared(pick(3))) {
       const bool commits = pick(4) != 0;
@@ -236,10 +241,15 @@ void Writers::wait_for_turn(const std::stop_token& stop) {
   --paused_;
 }
 
-// Some stay prepared for a while.
+bool Writers::has_prepared() {
+  const std::scoped_lock lock(mutex_);
+  return !prepared_.empty();
+}
+
+// Two at a time, sometimes.
 std::optional<std::string> Writers::take_prepared(unsigned pick) {
   const std::scoped_lock lock(mutex_);
-  if (prepared_.empty() || (pick == 0 && prepared_.size() < 3)) {
+  if (prepared_.empty() || (pick == 0 && prepared_.size() < 2)) {
     return std::nullopt;
   }
   std::string first = std::move(prepared_.front());

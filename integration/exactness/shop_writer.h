@@ -44,6 +44,7 @@ class Writers {
   friend class Writer;
 
   void wait_for_turn(const std::stop_token& stop);
+  bool has_prepared();
   std::optional<std::string> take_prepared(unsigned pick);
 
   const SqlServer& server_;

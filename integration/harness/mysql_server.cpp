@@ -32,6 +32,7 @@ MysqlServer::MysqlServer(const std::filesystem::path& root)
                  .run = mysqld(root,
                                {"--bind-address=127.0.0.1",
                                 "--mysqlx=OFF",
+                                "--secure-file-priv=NULL",
                                 "--server-id=1",
                                 "--log-bin=binlog",
                                 "--binlog-format=ROW",
