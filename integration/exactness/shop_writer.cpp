@@ -1,5 +1,6 @@
 #include "exactness/shop_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -166,12 +167,10 @@ class Writer {
     }
     const std::shared_lock gate(all_.kill_gate_);
     if (const auto prepared = all_.take_prepared(pick(3))) {
-      const bool commits = pick(4) != 0;
-      if (!run((commits ? "XA COMMIT " : "XA ROLLBACK ") + *prepared)) {
-        const std::scoped_lock lock(all_.mutex_);
-        all_.prepared_.push_back(*prepared);  // not yet let go of, perhaps
-      } else {
+      if (run((pick(4) == 0 ? "XA ROLLBACK " : "XA COMMIT ") + *prepared)) {
         ++all_.xa_ended_;
+      } else if (!session_ || is_prepared(*prepared)) {
+        all_.put_back(*prepared);  // its connection has not yet let go of it
       }
       return;
     }
@@ -192,8 +191,19 @@ class Writer {
       session_->try_run("XA COMMIT " + xid);
     } else {
       session_.reset();
-      const std::scoped_lock lock(all_.mutex_);
-      all_.prepared_.push_back(xid);
+      all_.put_back(xid);
+    }
+  }
+
+  // One that has changed nothing is gone with its connection.
+  bool is_prepared(const std::string& xid) {
+    try {
+      return std::ranges::any_of(session_->run("XA RECOVER"), [&xid](const auto& row) {
+        return "'" + row[3].value_or("") + "'" == xid;
+      });
+    } catch (const std::runtime_error&) {
+      session_.reset();
+      return true;
     }
   }
 
@@ -244,6 +254,11 @@ void Writers::wait_for_turn(const std::stop_token& stop) {
 bool Writers::has_prepared() {
   const std::scoped_lock lock(mutex_);
   return !prepared_.empty();
+}
+
+void Writers::put_back(const std::string& xid) {
+  const std::scoped_lock lock(mutex_);
+  prepared_.push_back(xid);
 }
 
 // Two at a time, sometimes.

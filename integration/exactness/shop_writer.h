@@ -45,6 +45,7 @@ class Writers {
 
   void wait_for_turn(const std::stop_token& stop);
   bool has_prepared();
+  void put_back(const std::string& xid);
   std::optional<std::string> take_prepared(unsigned pick);
 
   const SqlServer& server_;

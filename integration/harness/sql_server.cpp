@@ -29,7 +29,10 @@ SqlSession::SqlSession(const std::filesystem::path& unix_path, const std::string
 
 unsigned SqlSession::try_run(std::string_view sql) {
   MYSQL* const raw = connection_.get();
-  int status = mysql_real_query(raw, sql.data(), sql.size());
+  if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
+    return mysql_errno(raw);
+  }
+  int status = 0;
   while (status == 0) {
     mysql_free_result(mysql_store_result(raw));
     status = mysql_next_result(raw);

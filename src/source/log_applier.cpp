@@ -12,8 +12,10 @@ LogApplier::LogApplier(LogPosition position, OutOfStep on_out_of_step)
 
 // Of a transaction that is being read already a table would see the rest alone.
 void LogApplier::join(FollowedTable& table) {
-  (gtid_ ? joining_ : tables_).push_back(&table);
-  ++joins_;
+  joining_.push_back(&table);
+  if (!gtid_) {
+    admit_joining();
+  }
 }
 
 bool LogApplier::has_joined(const FollowedTable& table) const {
@@ -22,6 +24,7 @@ bool LogApplier::has_joined(const FollowedTable& table) const {
 
 void LogApplier::admit_joining() {
   tables_.insert(tables_.end(), joining_.begin(), joining_.end());
+  joins_ += joining_.size();
   joining_.clear();
 }
 

@@ -64,7 +64,7 @@ class LogApplier {
   using Applied = std::expected<bool, std::string>;
   struct Parked {
     std::vector<std::pair<FollowedTable*, Transaction>> tables;
-    std::uint64_t joins = 0;     // of tables, before it: those after it do not know its rows
+    std::uint64_t joins = 0;     // of tables, before it: those later do not know its rows
     bool is_incomplete = false;  // a table has left that it has changed
   };
 
