@@ -41,17 +41,21 @@ class Contents final : public source::RowTarget {
     }
     return std::hash<std::string_view>{}(*values[0]);
   }
-  std::expected<void, std::string> change(const source::CommitMark&,
+  std::expected<void, std::string> insert(const source::CommitMark&,
                                           const Transaction& transaction) override {
+    transaction.for_each_insert([this](std::uint64_t hash) { hashes_.insert(hash); });
+    return {};
+  }
+  std::expected<void, std::string> erase(const source::CommitMark&,
+                                         const Transaction& transaction) override {
     bool is_good = true;
-    transaction.apply([this](std::uint64_t hash) { hashes_.insert(hash); },
-                      [&](std::uint64_t hash) {
-                        const auto found = hashes_.find(hash);
-                        is_good = is_good && found != hashes_.end();
-                        if (found != hashes_.end()) {
-                          hashes_.erase(found);
-                        }
-                      });
+    transaction.for_each_erase([&](std::uint64_t hash) {
+      const auto found = hashes_.find(hash);
+      is_good = is_good && found != hashes_.end();
+      if (found != hashes_.end()) {
+        hashes_.erase(found);
+      }
+    });
     return is_good ? std::expected<void, std::string>()
                    : std::unexpected("a row went that was never there");
   }

@@ -100,6 +100,54 @@ TEST_F(MariaDbSource, keeps_an_identity_that_other_rows_still_have) {
   EXPECT_FALSE(is_absent("orders:7"));
 }
 
+// Soft deletes: the column is of a type whose text the log does not tell, only whether it is NULL.
+TEST_F(MariaDbSource, takes_rows_for_which_the_condition_does_not_hold_for_absent) {
+  run("ALTER TABLE user ADD deleted_at TIMESTAMP NULL, ADD kind INT NOT NULL DEFAULT 0");
+  run("UPDATE user SET deleted_at = NOW() WHERE id = 2");
+  guard_.emplace(GuardProcess::on_port(
+      yaml("  live: { keys: \"live:{id:uint64}\", source: { from: shop, table: user, where: "
+           "\"deleted_at IS NULL AND kind <> 9\" }, mode: enforce, fresh_ids: 0, absent_reply: "
+           "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } }\n")));
+  ASSERT_TRUE(becomes_absent("live:2")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:2"));
+  run("UPDATE user SET deleted_at = NULL WHERE id = 2");
+  EXPECT_TRUE(becomes_present("live:2"));
+  run("UPDATE user SET deleted_at = NOW() WHERE id = 3");
+  EXPECT_TRUE(becomes_absent("live:3"));
+  EXPECT_FALSE(is_absent("user:3"));
+  run("BEGIN; UPDATE user SET id = 5000 WHERE id = 4; UPDATE user SET kind = 9 WHERE id = 5000; "
+      "UPDATE user SET id = 5001, deleted_at = NULL WHERE id = 3; COMMIT");
+  EXPECT_TRUE(becomes_present("live:5001"));
+  EXPECT_TRUE(is_absent("live:5000"));
+  EXPECT_TRUE(is_absent("live:4"));
+  EXPECT_FALSE(is_absent("user:5000"));
+  EXPECT_FALSE(is_absent("live:5"));
+}
+
+// 500 orders of one user: the key goes with the last of them.
+TEST_F(MariaDbSource, counts_the_rows_of_one_identity_if_deletes_are_exact) {
+  run("INSERT INTO orders SELECT seq + 1000, 8 FROM seq_1_to_500");
+  guard_.emplace(GuardProcess::on_port(
+      yaml("  buyers: { keys: \"buyer:{user_id:uint64}\", source: { from: shop, table: orders }, "
+           "mode: enforce, absent_reply: \"bytes:__ABSENT__\", filter: { deletes: exact, "
+           "false_positive_rate: 0.0001% } }\n")));
+  ASSERT_TRUE(becomes_absent("buyer:9")) << guard_->log();
+  EXPECT_FALSE(is_absent("buyer:7"));
+  run("DELETE FROM orders WHERE id = 1");
+  run("DELETE FROM orders WHERE user_id = 8");
+  EXPECT_TRUE(becomes_absent("buyer:8"));
+  EXPECT_FALSE(is_absent("buyer:7"));
+  run("DELETE FROM orders WHERE user_id = 7 LIMIT 498");
+  run("INSERT INTO orders VALUES (3000, 9)");
+  EXPECT_TRUE(becomes_present("buyer:9"));
+  EXPECT_FALSE(is_absent("buyer:7"));
+  run("DELETE FROM orders WHERE user_id = 7");
+  EXPECT_TRUE(becomes_absent("buyer:7"));
+  run("UPDATE orders SET user_id = 10 WHERE user_id = 9");
+  EXPECT_TRUE(becomes_present("buyer:10"));
+  EXPECT_TRUE(becomes_absent("buyer:9"));
+}
+
 TEST_F(MariaDbSource, reads_a_table_again_whose_definition_has_changed) {
   start();
   ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
@@ -159,19 +207,26 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   run("CREATE TABLE loose (id INT)");
   run("CREATE USER nobody@localhost IDENTIFIED BY 'word'");
   run("GRANT SELECT ON shop.* TO nobody@localhost");
-  std::string text =
-      yaml("  loose: { keys: \"loose:{id:uint64}\", source: { from: shop, table: loose } }\n");
+  std::string text = yaml(
+      "  loose: { keys: \"loose:{id:uint64}\", source: { from: shop, table: loose } }\n"
+      "  named: { keys: \"name:{id:uint64}\", source: { from: shop, table: user, where: "
+      "\"name = 'a'\" } }\n"
+      "  buyers: { keys: \"buyer:{user_id:uint64}\", source: { from: shop, table: orders }, "
+      "filter: { deletes: trusted } }\n");
   text.replace(text.find("user: guard"), 11, "user: nobody");
   const TemporaryDirectory folder;
   write_whole_file(folder / "guard.yaml",
                    "listen: unix:" + (folder / "guard.sock").string() + "\n" + text);
   const Ended ended = run_guard({"--config", (folder / "guard.yaml").string()});
   EXPECT_EQ(ended.exit_code, 78) << ended.standard_error;
-  EXPECT_NE(ended.standard_error.find("GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'"),
-            std::string::npos)
-      << ended.standard_error;
-  EXPECT_NE(ended.standard_error.find("`loose` has no primary key"), std::string::npos)
-      << ended.standard_error;
+  for (const char* const words :
+       {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
+        "`loose` has no primary key",
+        "where: column `name` (varchar(40)) has the character set latin1",
+        "deletes: trusted needs keys of which no two rows have the same"}) {
+    EXPECT_NE(ended.standard_error.find(words), std::string::npos)
+        << words << " in " << ended.standard_error;
+  }
 }
 
 }  // namespace

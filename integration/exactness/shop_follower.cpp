@@ -43,7 +43,12 @@ std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
   std::vector<source::Feed> feeds;
   for (const source::Target& target : guarded.targets()) {
-    feeds.emplace_back(target, observer, clock, ShopFollower::kMaxLag);
+    feeds.emplace_back(target,
+                       guarded.live(target.ns),
+                       target.settings.source.table,
+                       observer,
+                       clock,
+                       ShopFollower::kMaxLag);
   }
   source::LogFollowerSettings settings{.max_lag = ShopFollower::kMaxLag, .open_view = open_view};
   settings.logins.push_back({.unix_path = server.unix_path(),

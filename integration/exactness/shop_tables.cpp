@@ -100,27 +100,29 @@ const std::vector<GuardedTable>& guarded_tables() {
 
 Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
   for (std::size_t ns = 0; ns < config_.namespaces.size(); ++ns) {
-    lives_.emplace_back(epochs_);
+    parts_.emplace_back(epochs_, filter::random_secret());
+    lives_.push_back(parts_.back().add(config_.namespaces[ns].source.table));
+    parts_.back().set_complete(true);
   }
 }
 
 std::vector<source::Target> Guarded::targets() {
   std::vector<source::Target> all;
-  for (std::uint32_t ns = 0; ns < lives_.size(); ++ns) {
-    all.push_back({keyspace_, ns, config_.namespaces[ns], lives_[ns]});
+  for (std::uint32_t ns = 0; ns < parts_.size(); ++ns) {
+    all.push_back({keyspace_, ns, config_.namespaces[ns], parts_[ns]});
   }
   return all;
 }
 
 bool Guarded::has(std::size_t ns, std::string_view identity) {
-  const filter::CuckooFilter* const current = lives_[ns].current();
+  const filter::CuckooFilter* const current = lives_[ns]->current();
   return current == nullptr || current->may_contain(current->hash(identity));
 }
 
 bool Guarded::is_answered_absent(std::uint32_t ns, std::string_view identity) {
   const auto now = std::chrono::steady_clock::now();
   const filter::EpochScope inside(epochs_.reader(1));
-  return lives_[ns].is_fresh(now) && !has(ns, identity);
+  return parts_[ns].find(identity, std::nullopt, now) == filter::Finding::absent;
 }
 
 void Guarded::compare(std::size_t ns,
@@ -139,7 +141,7 @@ void Guarded::compare(std::size_t ns,
       found.push_back(name + ": a row is not in the filter: " + printable((**identity).identity));
     }
   }
-  const filter::CuckooFilter* const current = lives_[ns].current();
+  const filter::CuckooFilter* const current = lives_[ns]->current();
   const std::uint64_t items = current == nullptr ? 0 : current->stats().items;
   if (guarded_tables()[ns].is_unique && items != rows.size()) {
     found.push_back(name + ": " + std::to_string(rows.size()) + " rows, and " +

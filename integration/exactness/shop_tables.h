@@ -16,7 +16,7 @@
 
 #include "config/config.h"
 #include "filter/epochs.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "harness/sql_server.h"
 #include "keyspace/keyspace.h"
 #include "source/source.h"
@@ -47,7 +47,7 @@ class Guarded {
 
   std::vector<source::Target> targets();
   const config::Config& config() const { return config_; }
-  const filter::LiveFilter& live(std::size_t ns) const { return lives_[ns]; }
+  filter::LiveFilter& live(std::size_t ns) const { return *lives_[ns]; }
 
   // A sentence for each row that is not in its filter, and each filter that has another number of entries than there
   // are rows. To be called while nothing writes.
@@ -63,7 +63,8 @@ class Guarded {
   config::Config config_;
   keyspace::Keyspace keyspace_;
   filter::Epochs epochs_{2};  // the comparison's, and is_answered_absent's
-  std::deque<filter::LiveFilter> lives_;
+  std::deque<filter::LiveParts> parts_;
+  std::vector<filter::LiveFilter*> lives_;  // the one part of each
 };
 
 }  // namespace cuckooguard::harness

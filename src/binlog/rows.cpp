@@ -33,6 +33,9 @@ std::expected<TextRule, DecodeError> string_rule(const Column& column, const Col
 }
 
 std::expected<TextRule, DecodeError> rule_of(const Column& column, const ColumnChoice& choice) {
+  if (choice.is_null_only) {
+    return TextRule{};
+  }
   switch (column.shape.type) {
     case ColumnType::int8:
     case ColumnType::int16:
@@ -183,6 +186,10 @@ std::expected<void, DecodeError> RowReader::read(Image& image) {
 std::expected<void, DecodeError> RowReader::write(Image& image,
                                                   std::size_t choice,
                                                   std::string_view value) const {
+  if (rules_[choice].form == TextForm::none) {
+    image.values[choice] = {.state = Value::State::present};
+    return {};
+  }
   const auto text = write_text(rules_[choice], value, image.scratch.data() + scratch_at_[choice]);
   if (!text) {
     return std::unexpected(text.error());

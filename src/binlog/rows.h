@@ -42,6 +42,8 @@ struct ColumnChoice {
   std::uint32_t column = 0;
   std::optional<bool> is_unsigned = std::nullopt;  // of an integer
   std::optional<bool> is_binary = std::nullopt;    // BINARY, not CHAR
+  bool is_null_only =
+      false;  // of any type: its value has no text, but is known to be there or NULL
 };
 
 struct Value {

@@ -90,7 +90,7 @@ Assembly::~Assembly() = default;
 
 void Assembly::make_namespaces() {
   for (const config::Namespace& settings : config_.namespaces) {
-    live_filters_.push_back(std::make_unique<filter::LiveFilter>(epochs_));
+    parts_.push_back(std::make_unique<filter::LiveParts>(epochs_, filter::random_secret()));
     overlays_.push_back(std::make_unique<guard::Overlay>(
         guard::Overlay::Limits{.max_keys = settings.overlay.max_keys, .ttl = settings.overlay.ttl},
         filter::random_secret()));
@@ -98,7 +98,7 @@ void Assembly::make_namespaces() {
         {.mode = settings.mode,
          .db = settings.db,
          .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
-         .filter = live_filters_.back().get(),
+         .filter = parts_.back().get(),
          .overlay = overlays_.back().get()});
   }
 }
@@ -108,7 +108,7 @@ void Assembly::make_sources() {
     std::vector<source::Target> targets;
     for (std::uint32_t ns = 0; ns < config_.namespaces.size(); ++ns) {
       if (config_.namespaces[ns].source.from == settings.name) {
-        targets.push_back({keyspace_, ns, config_.namespaces[ns], *live_filters_[ns]});
+        targets.push_back({keyspace_, ns, config_.namespaces[ns], *parts_[ns]});
       }
     }
     if (targets.empty()) {

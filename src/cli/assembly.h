@@ -15,7 +15,7 @@
 #include "cli/load_report.h"
 #include "config/config.h"
 #include "filter/epochs.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "guard/guard.h"
 #include "guard/overlay.h"
 #include "guard/redis_facts.h"
@@ -56,7 +56,7 @@ class Assembly {
   keyspace::Keyspace keyspace_;
   unsigned worker_count_;
   filter::Epochs epochs_;
-  std::vector<std::unique_ptr<filter::LiveFilter>> live_filters_;
+  std::vector<std::unique_ptr<filter::LiveParts>> parts_;
   std::vector<std::unique_ptr<guard::Overlay>> overlays_;
   std::vector<guard::GuardedNamespace> namespaces_;
   guard::RedisFacts facts_;

@@ -63,6 +63,19 @@ void check_source(const Config& config,
   if (file != nullptr && !space.source.table.empty()) {
     report.add(here.table, fmt::format("table: source {} is a file, which has none", source->name));
   }
+  if (file != nullptr && file->format == FileFormat::lines &&
+      !space.source.where.columns().empty()) {
+    report.add(here.where,
+               fmt::format("where: source {} has one value per line, and no columns to choose by: "
+                           "use format: csv",
+                           source->name));
+  }
+  if (file != nullptr && space.filter.deletes != Deletes::automatic) {
+    report.add(here.deletes,
+               fmt::format("deletes: source {} is a file, which is read anew when it changes and "
+                           "tells of no row that goes: leave it auto",
+                           source->name));
+  }
   if (file != nullptr && file->format == FileFormat::lines && space.source.columns.size() > 1) {
     report.add(
         here.name,

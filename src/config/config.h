@@ -15,6 +15,7 @@
 
 #include "keyspace/key_template.h"
 #include "keyspace/keyspace.h"
+#include "keyspace/row_condition.h"
 
 namespace cuckooguard::config {
 
@@ -105,6 +106,7 @@ struct SourceTable {
   std::string from;                            // Source::name
   std::string table;                           // empty for a file
   std::map<std::string, std::string> columns;  // every identity placeholder -> its column
+  keyspace::RowCondition where;                // the rows that count; empty: all of them
 
   bool operator==(const SourceTable&) const = default;
 };
@@ -126,9 +128,13 @@ struct FreshIds {
   bool operator==(const FreshIds&) const = default;
 };
 
+// What the filter does about rows that go, where the source tells of each (DESIGN 7).
+enum class Deletes : std::uint8_t { automatic, trusted, deferred, exact };
+
 struct Filter {
   double false_positive_rate = 0.002;
   std::optional<std::uint64_t> capacity;  // rows; nullopt: from the source's row count
+  Deletes deletes = Deletes::automatic;
 
   bool operator==(const Filter&) const = default;
 };

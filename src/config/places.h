@@ -14,7 +14,9 @@ struct NamespacePlaces {
   Place from;
   Place table;
   Place columns;
+  Place where;
   Place fresh_ids;
+  Place deletes;
 };
 
 struct Places {

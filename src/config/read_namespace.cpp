@@ -19,6 +19,10 @@ using keyspace::ValueType;
 constexpr std::array kModes = {Choice<Mode>{"observe", Mode::observe},
                                Choice<Mode>{"enforce", Mode::enforce},
                                Choice<Mode>{"bypass", Mode::bypass}};
+constexpr std::array kDeletes = {Choice<Deletes>{"auto", Deletes::automatic},
+                                 Choice<Deletes>{"trusted", Deletes::trusted},
+                                 Choice<Deletes>{"deferred", Deletes::deferred},
+                                 Choice<Deletes>{"exact", Deletes::exact}};
 constexpr int kDbMax = std::numeric_limits<int>::max();
 constexpr double kFalsePositiveRateMin = 0.000'001;
 constexpr double kFalsePositiveRateMax = 0.1;
@@ -106,12 +110,15 @@ void read_table(const Reading& reading,
   table.read("from", result.source.from, parse_text);
   table.read("table", result.source.table, parse_text);
   read_columns(reading, table, result.keys, result.source.columns);
+  table.read("where", result.source.where, keyspace::RowCondition::parse);
   places.from = table.place_of("from");
   places.table = table.place_of("table");
   places.columns = table.place_of("columns");
+  places.where = table.place_of("where");
 }
 
 void read_filter(const Section& filter, Filter& out) {
+  filter.read_choice("deletes", out.deletes, kDeletes);
   filter.read("false_positive_rate",
               out.false_positive_rate,
               bounded(parse_fraction,
@@ -184,7 +191,9 @@ Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePl
   check_strict(reading, section, result);
   places.fresh_ids = section.place_of("fresh_ids");
   if (const Entry* const filter = section.find("filter")) {
-    read_filter(Section(reading, *filter, schema::kFilter), result.filter);
+    const Section section_of_filter(reading, *filter, schema::kFilter);
+    read_filter(section_of_filter, result.filter);
+    places.deletes = section_of_filter.place_of("deletes");
   }
   if (const Entry* const overlay = section.find("overlay")) {
     read_overlay(Section(reading, *overlay, schema::kOverlay), result.overlay);

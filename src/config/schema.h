@@ -51,8 +51,9 @@ inline constexpr std::array<std::string_view, 13> kAnySourceKeys = {"type",
                                                                     "max_lag"};
 inline constexpr std::array<std::string_view, 9> kNamespaceKeys = {
     "keys", "source", "mode", "absent_reply", "db", "strict", "fresh_ids", "filter", "overlay"};
-inline constexpr std::array<std::string_view, 3> kTableKeys = {"from", "table", "columns"};
-inline constexpr std::array<std::string_view, 2> kFilterKeys = {"false_positive_rate", "capacity"};
+inline constexpr std::array<std::string_view, 4> kTableKeys = {"from", "table", "columns", "where"};
+inline constexpr std::array<std::string_view, 3> kFilterKeys = {
+    "false_positive_rate", "capacity", "deletes"};
 inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
 inline constexpr std::array<std::string_view, 4> kLimitsKeys = {
     "max_clients", "client_output_soft", "inflight_per_client", "idle_timeout"};

@@ -1,5 +1,6 @@
 #include "filter/live_filter.h"
 
+#include <stdexcept>
 #include <utility>
 
 namespace cuckooguard::filter {
@@ -43,7 +44,19 @@ void LiveFilter::set_growth(std::uint64_t largest_id, std::uint64_t window) noex
   largest_id_.store(largest_id, std::memory_order_release);
 }
 
+// One writer: no other thread stores. A reader that sees what follows sees this.
+void LiveFilter::note_removal() noexcept {
+  if (bond_ != nullptr) {
+    const std::uint64_t before = bond_->removals.load(std::memory_order_relaxed);
+    bond_->removals.store(before + 1, std::memory_order_release);
+  }
+}
+
 void LiveFilter::publish(std::unique_ptr<CuckooFilter> next) {
+  if (bond_ != nullptr && next && next->secret() != bond_->hash.secret()) {
+    throw std::invalid_argument("a part's filter must have its namespace's secret");
+  }
+  note_removal();
   const bool same_secret = next && owned_ && next->secret() == owned_->secret();
   std::unique_ptr<CuckooFilter> old = std::exchange(owned_, std::move(next));
   current_.store(owned_.get(), std::memory_order_seq_cst);
@@ -67,6 +80,7 @@ InsertOutcome LiveFilter::insert(std::uint64_t hash) {
 
 EraseOutcome LiveFilter::erase(std::uint64_t hash) {
   reclaim();
+  note_removal();
   for (const Replaced& replaced : replaced_) {
     replaced.filter->erase(hash);
   }

@@ -1,4 +1,5 @@
-// LiveFilter: what look-ups see of one namespace, while its source changes and replaces it.
+// LiveFilter: what look-ups see of one part of a namespace (live_parts.h), while its source changes
+// and replaces it.
 //
 // Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now),
 // and for growing integer identities !is_fresh_id(id). The state is for people and metrics.
@@ -13,7 +14,8 @@
 //            old one too, so that a look-up that began on it is as right as on the new one.
 // Secrets:   insert(hash) and erase(hash) reach all filters, so they share one secret. If a filter
 //            with another secret is published, the replaced one cannot be kept up to date any more
-//            and answers "may exist" to everything until it is freed.
+//            and answers "may exist" to everything until it is freed. A part's secret is that of
+//            its namespace: publish() throws std::invalid_argument for a filter with another.
 #pragma once
 
 #include <atomic>
@@ -34,9 +36,20 @@ enum class State : std::uint8_t { loading, ready, lagging, unsynced, down, full 
 
 const char* state_name(State state) noexcept;
 
+// What the parts of one namespace have in common (live_parts.h).
+struct PartsBond {
+  explicit PartsBond(const HashSecret& secret) noexcept : hash(secret) {}
+
+  KeyHash hash;
+  // Counts what was taken out of any part, each time directly before it is. On a line of its own.
+  alignas(64) std::atomic<std::uint64_t> removals{0};
+};
+
 class LiveFilter {
  public:
   explicit LiveFilter(Epochs& epochs) noexcept : epochs_(epochs) {}
+  // A part: the bond outlives it.
+  LiveFilter(Epochs& epochs, PartsBond& bond) noexcept : epochs_(epochs), bond_(&bond) {}
   ~LiveFilter();
   LiveFilter(const LiveFilter&) = delete;
   LiveFilter& operator=(const LiveFilter&) = delete;
@@ -81,7 +94,10 @@ class LiveFilter {
     std::uint64_t epoch;
   };
 
+  void note_removal() noexcept;
+
   Epochs& epochs_;
+  PartsBond* bond_ = nullptr;
   std::atomic<CuckooFilter*> current_{nullptr};
   std::atomic<TimePoint::rep> fresh_until_{TimePoint::min().time_since_epoch().count()};
   std::atomic<std::uint64_t> largest_id_{0};

@@ -6,8 +6,8 @@
 //   - it is a read that cannot fail in Redis in this shape (guard/missing_reply.h), and each of its
 //     keys is absent; of MGET, EXISTS and TOUCH those that are absent are left out
 //   - a key is absent if a namespace in mode enforce guards it, in the db that the client has
-//     selected; the namespace's filter is published and fresh at `now`; the id is not just above
-//     the largest seen; the filter says so; and it was not written through the guard a moment ago
+//     selected; the namespace's filters are published and fresh at `now`; the id is not just above
+//     the largest seen; the filters say so (filter/live_parts.h); and it was not written through the guard a moment ago
 //     (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "guard/absent_reply.h"
 #include "guard/client_state.h"
 #include "guard/command_table.h"
@@ -49,7 +49,7 @@ struct GuardedNamespace {
   config::Mode mode = config::Mode::observe;
   int db = 0;
   AbsentReply absent_reply{config::AbsentReply{}};
-  const filter::LiveFilter* filter = nullptr;
+  const filter::LiveParts* filter = nullptr;
   Overlay* overlay = nullptr;
 };
 

@@ -59,22 +59,19 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (!access_->may(command_, found.ns)) {
     return Verdict::not_allowed;
   }
-  // Freshness before the filter, and the largest id before the filter's buckets: the writer publishes, then says fresh;
-  // inserts, then says largest. Asked the other way round, an old filter could be trusted on the word of a new proof.
-  if (!space.filter->is_fresh(now)) {
-    return Verdict::not_fresh;
-  }
-  const auto* const filter = space.filter->current();
-  if (filter == nullptr) {
-    return Verdict::not_fresh;
-  }
   if (found.kind == keyspace::Lookup::Kind::guarded) {
-    if (found.number && space.filter->is_fresh_id(*found.number)) {
-      return Verdict::fresh_id;
+    switch (space.filter->find(found.identity, found.number, now)) {
+      case filter::Finding::not_fresh:
+        return Verdict::not_fresh;
+      case filter::Finding::fresh_id:
+        return Verdict::fresh_id;
+      case filter::Finding::may_exist:
+        return Verdict::may_exist;
+      case filter::Finding::absent:
+        break;
     }
-    if (filter->may_contain(filter->hash(found.identity))) {
-      return Verdict::may_exist;
-    }
+  } else if (!space.filter->is_fresh(now)) {
+    return Verdict::not_fresh;
   }
   if (space.overlay->holds(overlay_identity(found, key), now)) {
     return Verdict::overlaid;

@@ -76,7 +76,7 @@ class ConditionParser {
       }
     } else if (read_word("in")) {
       term.test = Test::is_one_of;
-      if (!read_list(term.literals)) {
+      if (!read_list(term)) {
         return false;
       }
     } else {
@@ -86,7 +86,7 @@ class ConditionParser {
         return false;
       }
       term.test = is_not ? Test::is_not : Test::is_one_of;
-      if (!read_literal(term.literals.emplace_back())) {
+      if (!read_literal(term)) {
         return false;
       }
     }
@@ -114,16 +114,17 @@ class ConditionParser {
     return !column.empty() && !is_digit(column[0]);
   }
 
-  bool read_list(std::vector<std::string>& literals) {
+  bool read_list(RowCondition::Term& term) {
     wanted_ = "( behind IN";
     if (!read_mark("(")) {
       return false;
     }
     do {
-      if (!read_literal(literals.emplace_back())) {
+      if (!read_literal(term)) {
         return false;
       }
     } while (read_mark(","));
+    std::vector<std::string>& literals = term.literals;
     std::ranges::sort(literals);
     const auto repeated = std::ranges::unique(literals);
     literals.erase(repeated.begin(), repeated.end());
@@ -131,7 +132,8 @@ class ConditionParser {
     return read_mark(")");
   }
 
-  bool read_literal(std::string& literal) {
+  bool read_literal(RowCondition::Term& term) {
+    std::string& literal = term.literals.emplace_back();
     wanted_ = "an integer as the database prints it, or 'text',";
     skip_space();
     if (at_ < text_.size() && text_[at_] == '\'') {
@@ -141,6 +143,7 @@ class ConditionParser {
     literal = text_.substr(at_, text_.substr(at_).starts_with('-') ? 1 : 0);
     at_ += literal.size();
     literal += read_name();
+    term.has_integers = true;
     if (canonical_int64(literal) || canonical_uint64(literal)) {
       return true;
     }
@@ -210,6 +213,24 @@ std::expected<RowCondition, std::string> RowCondition::parse(std::string_view te
 bool RowCondition::holds(std::span<const std::optional<std::string_view>> values) const {
   return std::ranges::all_of(
       terms_, [values](const Term& term) { return holds(term, values[term.column]); });
+}
+
+bool RowCondition::holds(std::span<const std::optional<std::string_view>> row,
+                         std::span<const std::size_t> places) const {
+  return std::ranges::all_of(
+      terms_, [&](const Term& term) { return holds(term, row[places[term.column]]); });
+}
+
+ColumnUse RowCondition::use_of(std::size_t column) const {
+  ColumnUse use;
+  for (const Term& term : terms_) {
+    if (term.column == column) {
+      use.asks_is_null = use.asks_is_null || term.test == Test::is_null;
+      use.has_integers = use.has_integers || term.has_integers;
+      use.literals.insert(use.literals.end(), term.literals.begin(), term.literals.end());
+    }
+  }
+  return use;
 }
 
 bool RowCondition::holds(const Term& term, std::optional<std::string_view> value) {

@@ -5,7 +5,7 @@
 //   column     = name | `name` | "name"
 //   literal    = integer | 'text', where '' is one quote
 //
-// Words in any case. The guard decides itself, for rows of a snapshot and of a change alike, so that
+// Words in any case; one without terms holds for every row. The guard decides itself, for rows of a snapshot and of a change alike, so that
 // both agree to the byte: a value is compared as the database prints it, byte by byte. A database
 // that compares otherwise (a `_ci` collation, a DECIMAL with 1.0) is for the source to refuse. As in
 // SQL a NULL is neither equal nor unequal to anything.
@@ -28,6 +28,15 @@ namespace cuckooguard::keyspace {
 inline constexpr std::size_t kConditionBytesMax = 4096;
 inline constexpr std::size_t kConditionTermsMax = 64;
 
+// What a condition asks of one of its columns, for a source to say whether its database would agree.
+struct ColumnUse {
+  bool asks_is_null = false;
+  bool has_integers = false;               // among the literals, without quotes
+  std::vector<std::string_view> literals;  // none: only whether it is NULL is asked
+
+  bool compares() const { return !literals.empty(); }
+};
+
 class RowCondition {
  public:
   static std::expected<RowCondition, std::string> parse(std::string_view text);
@@ -35,8 +44,15 @@ class RowCondition {
   // Each column once, in the order in which the condition first names them.
   std::span<const std::string> columns() const { return columns_; }
 
-  // `values` in the order of columns(), nullopt for NULL.
+  // Of columns()[column]. Lifetimes: views the condition.
+  ColumnUse use_of(std::size_t column) const;
+
+  // `values` in the order of columns(), nullopt for NULL. Of a column of which only NULL is asked any
+  // text will do.
   bool holds(std::span<const std::optional<std::string_view>> values) const;
+  // The same of a wider row, in which columns()[i] stands at places[i].
+  bool holds(std::span<const std::optional<std::string_view>> row,
+             std::span<const std::size_t> places) const;
 
   // As it was parsed, without what makes no difference: equal conditions have equal texts.
   std::string text() const;
@@ -51,6 +67,7 @@ class RowCondition {
     std::size_t column = 0;
     Test test = Test::is_null;
     std::vector<std::string> literals{};
+    bool has_integers = false;
 
     bool operator==(const Term&) const = default;
   };

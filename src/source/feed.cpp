@@ -7,19 +7,26 @@ namespace cuckooguard::source {
 
 using filter::State;
 
-Feed::Feed(const Target& target, Observer& observer, Clock clock, std::chrono::nanoseconds max_lag)
+Feed::Feed(const Target& target,
+           filter::LiveFilter& live,
+           std::string table,
+           Observer& observer,
+           Clock clock,
+           std::chrono::nanoseconds max_lag)
     : target_(target),
+      live_(live),
+      table_(std::move(table)),
+      name_(target.settings.name),
       observer_(observer),
       clock_(std::move(clock)),
       max_lag_(max_lag),
-      secret_(filter::random_secret()),
-      hash_(target, secret_),
+      hash_(target),
       window_(target.settings.fresh_ids, max_lag),
-      load_(target, secret_, observer, clock_) {}
+      load_(target, name_, observer, clock_) {}
 
 FilterLoad Feed::load() {
   largest_in_log_ = 0;
-  return {target_, secret_, observer_, clock_};
+  return {target_, name_, observer_, clock_};
 }
 
 Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
@@ -49,12 +56,12 @@ Feed::Intake Feed::complete() {
 
 void Feed::publish(FilterLoad::Loaded loaded) {
   const auto since = proven_at_.value_or(snapshot_at_);
-  target_.live.publish(std::move(loaded.filter));
+  live_.publish(std::move(loaded.filter));
   ids_grow_ = loaded.ids_grow;
   largest_id_ = std::max(loaded.largest_id, largest_in_log_);
   growth_at_ = snapshot_at_;
   growth_ = window_.next(largest_id_, snapshot_at_ - since, ids_grow_);
-  target_.live.set_growth(largest_id_, growth_);
+  live_.set_growth(largest_id_, growth_);
   loaded_ = true;
 }
 
@@ -80,7 +87,7 @@ std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
 void Feed::follow_growth() {
   if (ids_grow_ && largest_in_log_ > largest_id_) {
     largest_id_ = largest_in_log_;
-    target_.live.set_growth(largest_id_, growth_);
+    live_.set_growth(largest_id_, growth_);
   }
 }
 
@@ -88,17 +95,17 @@ void Feed::measure_growth(TimePoint at) {
   if (loaded_ && ids_grow_ && at - growth_at_ >= max_lag_) {
     growth_ = window_.next(largest_id_, at - growth_at_, ids_grow_);
     growth_at_ = at;
-    target_.live.set_growth(largest_id_, growth_);
+    live_.set_growth(largest_id_, growth_);
   }
 }
 
 void Feed::prove(TimePoint at) {
-  target_.live.reclaim();
+  live_.reclaim();
   if (!loaded_) {
     return;
   }
   proven_at_ = at;
-  target_.live.set_fresh_until(at + max_lag_);
+  live_.set_fresh_until(at + max_lag_);
   report(State::ready, "");
 }
 
@@ -114,8 +121,8 @@ void Feed::report(State state, std::string_view why) {
   }
   state_ = state;
   why_ = why;
-  target_.live.set_state(state);
-  observer_.on_state(target_.settings.name, state, why);
+  live_.set_state(state);
+  observer_.on_state(name_, state, why);
 }
 
 void Feed::report_unless_refused(State state, std::string_view why) {

@@ -1,4 +1,4 @@
-// One namespace on its way from rows to look-ups: what a source loads, publishes and proves for it.
+// One part of a namespace, a table, on its way from rows to look-ups: what a source loads, publishes and proves for it.
 //
 //   begin(rows) ─▶ add(row) … ─▶ complete() publishes ─▶ prove(until) … ─▶ expire() ─▶ begin(rows) …
 //                     └─▶ refuse(why): unsynced until the next load
@@ -32,9 +32,17 @@ class Feed {
  public:
   using Intake = source::Intake;
 
-  Feed(const Target& target, Observer& observer, Clock clock, std::chrono::nanoseconds max_lag);
+  // `live` is the part of target.parts with the name `table`.
+  Feed(const Target& target,
+       filter::LiveFilter& live,
+       std::string table,
+       Observer& observer,
+       Clock clock,
+       std::chrono::nanoseconds max_lag);
 
   const Target& target() const { return target_; }
+  filter::LiveFilter& live() { return live_; }
+  const std::string& table() const { return table_; }
 
   // --- a load ---
   void snapshot_begins(TimePoint now) { snapshot_at_ = now; }
@@ -59,7 +67,7 @@ class Feed {
   void measure_growth(TimePoint at);
 
   // --- between loads ---
-  void expire() { target_.live.set_fresh_until(TimePoint::min()); }
+  void expire() { live_.set_fresh_until(TimePoint::min()); }
   // Nothing has changed since the snapshot in force, or all that has is in the filter, as was so at `at`.
   void prove(TimePoint at);
   // The last proof is older than max_lag, and no other state says why.
@@ -70,11 +78,12 @@ class Feed {
 
  private:
   Target target_;
+  filter::LiveFilter& live_;
+  std::string table_;
+  std::string name_;  // for reports
   Observer& observer_;
   Clock clock_;
   std::chrono::nanoseconds max_lag_;
-  filter::HashSecret
-      secret_;  // one for the namespace's life: a published filter can then follow its successor
   RowHash hash_;
   GrowthWindow window_;
   FilterLoad load_;

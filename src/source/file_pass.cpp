@@ -7,43 +7,73 @@
 
 namespace cuckooguard::source {
 
-std::expected<std::vector<std::size_t>, std::string> field_places(
-    const Target& target, std::optional<RecordReader::Fields> header) {
+namespace {
+
+std::expected<std::size_t, std::string> place_of(RecordReader::Fields header,
+                                                 const std::string& wanted) {
+  const auto place = std::ranges::find(header, wanted);
+  if (place == header.end()) {
+    return std::unexpected("the header line has no column \"" + wanted + "\"" +
+                           config::suggestion(wanted, header));
+  }
+  return static_cast<std::size_t>(place - header.begin());
+}
+
+// An empty field is NULL.
+std::optional<std::string_view> value_of(std::string_view field) {
+  return field.empty() ? std::nullopt : std::optional(field);
+}
+
+}  // namespace
+
+std::expected<FieldPlaces, std::string> field_places(const Target& target,
+                                                     std::optional<RecordReader::Fields> header) {
   const auto placeholders = target.keyspace.identity_columns(target.ns);
+  const config::SourceTable& settings = target.settings.source;
   if (!header) {
     if (placeholders.size() != 1) {
       return std::unexpected(
           "the keys have several placeholders and a line holds one value; use format: csv");
     }
-    return std::vector<std::size_t>{0};
-  }
-  std::vector<std::size_t> places;
-  for (const std::string& placeholder : placeholders) {
-    const auto& names = target.settings.source.columns;
-    const auto renamed = names.find(placeholder);
-    const std::string& wanted = renamed == names.end() ? placeholder : renamed->second;
-    const auto place = std::ranges::find(*header, wanted);
-    if (place == header->end()) {
-      return std::unexpected("the header line has no column \"" + wanted + "\"" +
-                             config::suggestion(wanted, *header));
+    if (!settings.where.columns().empty()) {
+      return std::unexpected("where: a line has no columns to choose by; use format: csv");
     }
-    places.push_back(static_cast<std::size_t>(place - header->begin()));
+    return FieldPlaces{.identity = {0}, .condition = {}};
+  }
+  FieldPlaces places;
+  for (const std::string& placeholder : placeholders) {
+    const auto renamed = settings.columns.find(placeholder);
+    const auto place =
+        place_of(*header, renamed == settings.columns.end() ? placeholder : renamed->second);
+    if (!place) {
+      return std::unexpected(place.error());
+    }
+    places.identity.push_back(*place);
+  }
+  for (const std::string& column : settings.where.columns()) {
+    const auto place = place_of(*header, column);
+    if (!place) {
+      return std::unexpected("where: " + place.error());
+    }
+    places.condition.push_back(*place);
   }
   return places;
 }
 
-FeedIntake::FeedIntake(Feed& feed, std::vector<std::size_t> places)
-    : feed_(&feed), places_(std::move(places)) {}
+FeedIntake::FeedIntake(Feed& feed, FieldPlaces places)
+    : feed_(&feed), places_(std::move(places)), asked_(places_.condition.size()) {}
 
 void FeedIntake::add(RecordReader::Fields fields) {
   if (!is_open_) {
     return;
   }
-  for (std::size_t column = 0; column < places_.size(); ++column) {
-    const std::string_view field = fields[places_[column]];
-    values_[column] = field.empty() ? std::nullopt : std::optional(field);
+  const auto value = [&fields](std::size_t place) { return value_of(fields[place]); };
+  std::ranges::transform(places_.condition, asked_.begin(), value);
+  if (!feed_->target().settings.source.where.holds(asked_)) {
+    return;
   }
-  keep(feed_->add(std::span(values_).first(places_.size())));
+  std::ranges::transform(places_.identity, values_.begin(), value);
+  keep(feed_->add(std::span(values_).first(places_.identity.size())));
 }
 
 void FeedIntake::refuse(std::string_view why) {

@@ -23,15 +23,20 @@
 
 namespace cuckooguard::source {
 
-// Which field of a record is which identity column of the namespace, or why there is none. `header`: a CSV's first
-// record; nullopt for lines.
-std::expected<std::vector<std::size_t>, std::string> field_places(
-    const Target& target, std::optional<RecordReader::Fields> header);
+// Which fields of a record the namespace's identity and condition are made of, in their orders.
+struct FieldPlaces {
+  std::vector<std::size_t> identity;
+  std::vector<std::size_t> condition;
+};
+
+// Or why there are none. `header`: a CSV's first record; nullopt for lines.
+std::expected<FieldPlaces, std::string> field_places(const Target& target,
+                                                     std::optional<RecordReader::Fields> header);
 
 // One namespace during the pass.
 class FeedIntake {
  public:
-  FeedIntake(Feed& feed, std::vector<std::size_t> places);
+  FeedIntake(Feed& feed, FieldPlaces places);
 
   void begin(std::uint64_t rows) { keep(feed_->begin(rows)); }
   void add(RecordReader::Fields fields);
@@ -45,8 +50,9 @@ class FeedIntake {
   void keep(Feed::Intake outcome);
 
   Feed* feed_;
-  std::vector<std::size_t> places_;
+  FieldPlaces places_;
   std::array<std::optional<std::string_view>, keyspace::kPlaceholdersMax> values_;
+  std::vector<std::optional<std::string_view>> asked_;  // by the condition
   bool is_open_ = true;
   bool was_too_small_ = false;
 };

@@ -8,15 +8,12 @@
 
 namespace cuckooguard::source {
 
-FilterLoad::FilterLoad(const Target& target,
-                       const filter::HashSecret& secret,
-                       Observer& observer,
-                       Clock clock)
+FilterLoad::FilterLoad(const Target& target, std::string name, Observer& observer, Clock clock)
     : target_(target),
-      secret_(secret),
+      name_(std::move(name)),
       observer_(observer),
       clock_(std::move(clock)),
-      hash_(target, secret) {
+      hash_(target) {
   batch_.reserve(kBatch);
 }
 
@@ -34,7 +31,7 @@ Intake FilterLoad::begin(std::uint64_t rows_expected, filter::DeleteMode deletes
   try {
     next_ = std::make_unique<filter::CuckooFilter>(
         filter::choose_sizing(target_.settings.filter.false_positive_rate, capacity, deletes),
-        secret_);
+        target_.parts.secret());
   } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
     why_refused_ =
         "there is not enough memory for a filter of " + std::to_string(capacity) + " rows";
@@ -102,7 +99,7 @@ void FilterLoad::progress(bool complete) {
     return;
   }
   progress_due_ = now + kProgressEvery;
-  Progress progress{.ns = target_.settings.name,
+  Progress progress{.ns = name_,
                     .rows = rows_,
                     .rows_expected = complete ? rows_ : std::max(rows_, rows_expected_),
                     .elapsed = now - began_at_,

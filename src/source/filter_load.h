@@ -37,10 +37,8 @@ class FilterLoad {
     bool ids_grow = false;
   };
 
-  FilterLoad(const Target& target,
-             const filter::HashSecret& secret,
-             Observer& observer,
-             Clock clock);
+  // `name`: in reports.
+  FilterLoad(const Target& target, std::string name, Observer& observer, Clock clock);
 
   // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is no
   // memory for a filter of this size.
@@ -67,7 +65,7 @@ class FilterLoad {
   void progress(bool complete);
 
   Target target_;
-  filter::HashSecret secret_;
+  std::string name_;
   Observer& observer_;
   Clock clock_;
   RowHash hash_;

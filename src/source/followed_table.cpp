@@ -50,7 +50,8 @@ std::expected<void, std::string> FollowedTable::map(const binlog::TableMap& map,
     const MysqlColumn& planned = plan_->columns[column];
     choices.push_back({.column = static_cast<std::uint32_t>(column),
                        .is_unsigned = planned.is_unsigned(),
-                       .is_binary = planned.type() == MysqlType::bytes});
+                       .is_binary = planned.type() == MysqlType::bytes,
+                       .is_null_only = plan_->is_null_only(column)});
   }
   auto reader = binlog::RowReader::make(*layout, choices);
   if (!reader) {
@@ -178,10 +179,10 @@ RowName FollowedTable::name_of_key(std::string_view key) const {
   return {.low = name_low_(key), .high = name_high_(key)};
 }
 
-std::expected<void, std::string> FollowedTable::commit(const CommitMark& mark) {
-  auto changed = target_->change(mark, transaction_);
+std::expected<void, std::string> FollowedTable::commit_erases(const CommitMark& mark) {
+  auto erased = target_->erase(mark, transaction_);
   transaction_.clear();
-  return changed;
+  return erased;
 }
 
 Transaction FollowedTable::park() {

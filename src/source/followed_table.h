@@ -1,7 +1,7 @@
 // One table of a binary log on its way into a filter: rows of events become changes of identities.
 //
-//   map(TABLE_MAP) ─▶ rows(WRITE|UPDATE|DELETE) … ─▶ commit() ─▶ filter
-//                                                └─▶ roll_back()
+//   map(TABLE_MAP) ─▶ rows(WRITE|UPDATE|DELETE) … ─▶ commit_inserts(), commit_erases() ─▶ filter
+//                                                └─▶ roll_back(), park()
 //
 // What a row is to the filter is the namespace's to say (RowTarget): its values, as text, give an
 // identity's hash, or nothing if a value is NULL.
@@ -47,9 +47,12 @@ class RowTarget {
 
   // `values` in the order of MysqlTable::needed(). A sentence if the row cannot be guarded rightly.
   virtual std::expected<Transaction::Image, std::string> image(RowValues values) = 0;
-  // Both of one transaction, inserts first. A sentence if the filter and the log disagree.
-  virtual std::expected<void, std::string> change(const CommitMark& mark,
+  // Of one transaction: all tables' inserts, then all tables' erases, so that no look-up sees a row gone
+  // that has only moved to another table. A sentence if the filter and the log disagree.
+  virtual std::expected<void, std::string> insert(const CommitMark& mark,
                                                   const Transaction& transaction) = 0;
+  virtual std::expected<void, std::string> erase(const CommitMark& mark,
+                                                 const Transaction& transaction) = 0;
 };
 
 class FollowedTable {
@@ -67,14 +70,14 @@ class FollowedTable {
   std::expected<void, std::string> rows(const binlog::Rows& rows);
 
   bool is_touched() const { return transaction_.rows() > 0; }
-  std::expected<void, std::string> commit(const CommitMark& mark);
-  void roll_back() { transaction_.clear(); }
-  // For a transaction whose verdict comes later: its rows, and back.
-  Transaction park();
-  std::expected<void, std::string> commit_parked(const CommitMark& mark,
-                                                 const Transaction& parked) {
-    return target_->change(mark, parked);
+  std::expected<void, std::string> commit_inserts(const CommitMark& mark) {
+    return target_->insert(mark, transaction_);
   }
+  std::expected<void, std::string> commit_erases(const CommitMark& mark);  // and it is over
+  void roll_back() { transaction_.clear(); }
+  // For a transaction whose verdict comes later: its rows, for target() then.
+  Transaction park();
+  RowTarget& target() const { return *target_; }
 
   // What a row that a snapshot gives is called here; its values in the order of MysqlTable::needed().
   // Any thread.

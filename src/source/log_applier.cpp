@@ -214,7 +214,15 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
     put_all_out_of_step("an XA transaction was committed whose rows were not all kept");
   } else if (commits) {
     for (const auto& [table, transaction] : parked.tables) {
-      if (const auto changed = table->commit_parked(mark(), transaction); !changed) {
+      if (const auto changed = table->target().insert(mark(), transaction); !changed) {
+        put_out_of_step(*table, changed.error());
+      }
+    }
+    for (const auto& [table, transaction] : parked.tables) {
+      if (!has_joined(*table)) {
+        continue;
+      }
+      if (const auto changed = table->target().erase(mark(), transaction); !changed) {
         put_out_of_step(*table, changed.error());
       }
     }
@@ -273,7 +281,15 @@ LogApplier::Applied LogApplier::commit() {
     if (!table->is_touched()) {
       continue;
     }
-    if (const auto changed = table->commit(mark()); !changed) {
+    if (const auto changed = table->commit_inserts(mark()); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  for (FollowedTable* const table : std::vector(tables_)) {
+    if (!table->is_touched()) {
+      continue;
+    }
+    if (const auto changed = table->commit_erases(mark()); !changed) {
       put_out_of_step(*table, changed.error());
     }
   }

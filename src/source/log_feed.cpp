@@ -1,11 +1,24 @@
 #include "source/log_feed.h"
 
+#include <algorithm>
+
 namespace cuckooguard::source {
 
 using filter::EraseOutcome;
 using filter::InsertOutcome;
 
+LogFeed::LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) {
+  const std::vector<std::size_t> needed = plan.needed();
+  for (const std::size_t column : plan.condition_columns) {
+    condition_places_.push_back(
+        static_cast<std::size_t>(std::ranges::find(needed, column) - needed.begin()));
+  }
+}
+
 std::expected<Transaction::Image, std::string> LogFeed::image(RowValues values) {
+  if (!counts(values)) {
+    return std::nullopt;
+  }
   return feed_.hash_of(identity(plan_, values));
 }
 
@@ -16,7 +29,7 @@ bool LogFeed::has_reached(const LogPosition& applied) {
   return !since_;
 }
 
-std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
+std::expected<void, std::string> LogFeed::insert(const CommitMark& mark,
                                                  const Transaction& transaction) {
   if (!is_live_) {
     if (!pending_.add(mark, transaction)) {
@@ -24,25 +37,38 @@ std::expected<void, std::string> LogFeed::change(const CommitMark& mark,
     }
     return {};
   }
-  if (since_ && since_->covers(mark.gtid)) {
+  if (has_already(mark)) {
     return {};
   }
   bool is_full = false;
-  bool is_missing = false;
-  filter::LiveFilter& live = feed_.target().live;
-  transaction.apply(
-      [&](std::uint64_t hash) { is_full = is_full || live.insert(hash) == InsertOutcome::full; },
-      [&](std::uint64_t hash) {
-        is_missing = is_missing || live.erase(hash) == EraseOutcome::not_found;
-      });
+  transaction.for_each_insert([&](std::uint64_t hash) {
+    is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;
+  });
   feed_.follow_growth();
   if (is_full) {
     return std::unexpected("the filter is full: it is built again, larger");
   }
+  return {};
+}
+
+std::expected<void, std::string> LogFeed::erase(const CommitMark& mark,
+                                                const Transaction& transaction) {
+  if (!is_live_ || has_already(mark)) {
+    return {};  // pending with the inserts
+  }
+  bool is_missing = false;
+  transaction.for_each_erase([&](std::uint64_t hash) {
+    is_missing = is_missing || feed_.live().erase(hash) == EraseOutcome::not_found;
+  });
   if (is_missing) {
     return std::unexpected("the log takes a row away that the filter does not have");
   }
   return {};
+}
+
+bool LogFeed::wants_rebuild() const {
+  const filter::CuckooFilter* const filter = feed_.live().writable();
+  return filter != nullptr && filter->stats().rebuild_needed;
 }
 
 }  // namespace cuckooguard::source

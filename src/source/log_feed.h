@@ -1,8 +1,9 @@
 // One table's rows on their way from a log into a filter: first beside a snapshot that is being read,
 // then into the filter that look-ups see.
 //
-// A row counts if its values have no NULL; its key must lead back to it (keyspace). What is wrong with a row, in a
-// snapshot or in the log, makes the namespace unsynced, with the row named.
+// A row counts if the namespace's condition holds for it and its identity has no NULL; its key must
+// lead back to it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the namespace
+// unsynced, with the row named.
 //
 // Called by: LogApplier (RowTarget), TableLoader. Threads: under the follower's lock, but for what
 // PendingChanges allows. Lifetimes: the feed and the plan outlive it. Errors: sentences. A filter that is
@@ -14,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "source/feed.h"
 #include "source/followed_table.h"
@@ -23,16 +25,21 @@ namespace cuckooguard::source {
 
 class LogFeed final : public RowTarget {
  public:
-  LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) {}
+  LogFeed(Feed& feed, const MysqlTable& plan);
 
   // In the order of MysqlTable::needed(): of a row's values those that are its identity.
   static RowValues identity(const MysqlTable& plan, RowValues values) {
     return values.first(plan.identity.size());
   }
 
+  // Whether the condition holds for a row, in the same order. Any thread.
+  bool counts(RowValues values) const { return plan_.condition.holds(values, condition_places_); }
+
   std::expected<Transaction::Image, std::string> image(RowValues values) override;
-  std::expected<void, std::string> change(const CommitMark& mark,
+  std::expected<void, std::string> insert(const CommitMark& mark,
                                           const Transaction& transaction) override;
+  std::expected<void, std::string> erase(const CommitMark& mark,
+                                         const Transaction& transaction) override;
 
   PendingChanges& pending() { return pending_; }
   const PendingChanges& pending() const { return pending_; }
@@ -43,12 +50,19 @@ class LogFeed final : public RowTarget {
   // Whether a filter that has all up to `applied` is what the rows were there.
   bool has_reached(const LogPosition& applied);
 
+  // The filter still does its work, but wastes room: many rows have gone that it could not forget
+  // (`deferred`), or it is nearly full. Asked after changes; no more often than tables can be read.
+  bool wants_rebuild() const;
+
  private:
+  bool has_already(const CommitMark& mark) const { return since_ && since_->covers(mark.gtid); }
+
   Feed& feed_;
   const MysqlTable& plan_;
   PendingChanges pending_;
   bool is_live_ = false;
   std::optional<LogPosition> since_;
+  std::vector<std::size_t> condition_places_;  // in a row, as plan_.condition.columns()
 };
 
 }  // namespace cuckooguard::source

@@ -62,7 +62,7 @@ std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
       all.push_back({.ns = "", .what = std::move(what)});
     }
     for (const Target& target : targets) {
-      const auto plan = plan_mysql_table(*connection, target);
+      const auto plan = plan_mysql_table(*connection, target, target.settings.source.table);
       if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
         all.push_back({.ns = target.settings.name, .what = *why});
       }
@@ -178,7 +178,7 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   if (stop.stop_requested()) {
     return Duration::zero();
   }
-  tables_.report_stale();
+  tables_.tend();
   if (done && tables_.has_gone_back()) {
     is_position_gone_ = true;
     done = failed("the server's log has begun anew");

@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "keyspace/canonical_integer.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -30,6 +32,34 @@ bool compares_bytes(const MysqlColumn& column) {
 
 std::string subject(const MysqlColumn& column) {
   return "column `" + column.name + "` (" + column.column_type + ") ";
+}
+
+// Of a column that is readable: what it is compared with.
+std::optional<std::string> incomparable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
+  switch (column.type()) {
+    case MysqlType::integer:
+      for (const std::string_view literal : use.literals) {
+        if (!keyspace::canonical_int64(literal) && !keyspace::canonical_uint64(literal)) {
+          return subject(column) + "is compared as a number, and '" + std::string(literal) +
+                 "' is not one as the server prints it; write it so";
+        }
+      }
+      return std::nullopt;
+    case MysqlType::text:
+    case MysqlType::bytes:
+      if (use.has_integers) {
+        return subject(column) + "is text, which SQL compares with " +
+               std::string(use.literals.front()) + " as a number; put quotes around it";
+      }
+      if (!compares_bytes(column)) {
+        return subject(column) + "has the collation " + column.collation +
+               ", by which different bytes can be equal; MODIFY it to " + column.charset +
+               "_nopad_bin, or utf8mb4_0900_bin in MySQL";
+      }
+      return std::nullopt;
+    default:
+      return subject(column) + "has several spellings of one value; use an integer or text column";
+  }
 }
 
 }  // namespace
@@ -94,6 +124,27 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
     default:
       return std::nullopt;
   }
+}
+
+std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
+  // No row would count; and of a DATE that is NOT NULL, SQL finds '0000-00-00' so.
+  if (use.asks_is_null && !column.nullable) {
+    return subject(column) + "is NOT NULL, so that IS NULL never holds";
+  }
+  if (!use.compares()) {
+    return std::nullopt;
+  }
+  if (auto why = unreadable(column)) {
+    return *why + "; as it is, a condition can only ask IS NULL or IS NOT NULL of it";
+  }
+  for (const std::string_view literal : use.literals) {
+    if (mentions(literal, "\\")) {
+      return subject(column) +
+             "is compared with a text that has a backslash, which SQL takes for an "
+             "escape; leave it out";
+    }
+  }
+  return incomparable(column, use);
 }
 
 }  // namespace cuckooguard::source

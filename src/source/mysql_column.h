@@ -4,7 +4,8 @@
 // bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a row by more than one
 // spelling, unless the placeholder knows them: text with a `_ci` collation or one that pads with spaces
 // needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), numbers need :uint64 or
-// :int64, DECIMAL, DATE and UUID are not possible.
+// :int64, DECIMAL, DATE and UUID are not possible. In a condition: whatever SQL could compare with a
+// literal otherwise than by bytes.
 //
 // Called by: plan_mysql_table. Threads: free functions. Errors: a sentence for the operator.
 // Source: information_schema of MariaDB 10.11 and MySQL 9.7; notes on change following, 10.
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "keyspace/key_template.h"
+#include "keyspace/row_condition.h"
 
 namespace cuckooguard::source {
 
@@ -44,5 +46,8 @@ std::optional<std::string> unreadable(const MysqlColumn& column);
 // Why SQL could find a row by a value that the filter has under other bytes.
 std::optional<std::string> ambiguous(const MysqlColumn& column,
                                      const keyspace::Placeholder& placeholder);
+
+// Why the guard and SQL could disagree on what a condition asks of it.
+std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace::ColumnUse& use);
 
 }  // namespace cuckooguard::source

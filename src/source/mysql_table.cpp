@@ -44,14 +44,18 @@ std::size_t number_of(const std::optional<std::string>& text) {
 
 class Planner {
  public:
-  Planner(MysqlConnection& connection, const Target& target)
-      : connection_(connection), target_(target), settings_(target.settings.source) {}
+  Planner(MysqlConnection& connection, const Target& target, const std::string& table)
+      : connection_(connection),
+        target_(target),
+        settings_(target.settings.source),
+        wanted_(table) {}
 
   std::expected<MysqlTable, MysqlTrouble> plan() {
     for (const auto step : {&Planner::find_table,
                             &Planner::read_columns,
                             &Planner::read_unique_keys,
                             &Planner::choose_identity,
+                            &Planner::choose_condition,
                             &Planner::check_foreign_keys}) {
       if (auto trouble = (this->*step)()) {
         return std::unexpected(*std::move(trouble));
@@ -76,7 +80,7 @@ class Planner {
     for (const auto& row : *tables) {
       const std::optional<std::string>& name = row[0];
       names.emplace_back(name ? std::string_view(*name) : std::string_view{});
-      if (names.back() != settings_.table) {
+      if (names.back() != wanted_) {
         continue;
       }
       table_.schema = row[3].value_or("");
@@ -92,8 +96,8 @@ class Planner {
       }
       return std::nullopt;
     }
-    return "there is no table `" + settings_.table + "`, or no right to SELECT from it" +
-           config::suggestion(settings_.table, names);
+    return "there is no table `" + wanted_ + "`, or no right to SELECT from it" +
+           config::suggestion(wanted_, names);
   }
 
   Trouble read_columns() {
@@ -169,9 +173,6 @@ class Planner {
       return std::unexpected("table `" + table_.name + "` has no column `" + wanted + "`" +
                              config::suggestion(wanted, names));
     }
-    if (auto why = unreadable(*column)) {
-      return std::unexpected(*std::move(why));
-    }
     return column->ordinal;
   }
 
@@ -184,6 +185,9 @@ class Planner {
         return column.error();
       }
       const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
+      if (auto why = unreadable(table_.columns[*column])) {
+        return *std::move(why);
+      }
       if (auto why = ambiguous(table_.columns[*column], *placeholder)) {
         return *std::move(why);
       }
@@ -192,8 +196,29 @@ class Planner {
     table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
       return !key.can_be_null && std::ranges::is_permutation(key.columns, table_.identity);
     });
+    if (target_.settings.filter.deletes == config::Deletes::trusted && !table_.identity_is_unique) {
+      return "deletes: trusted needs keys of which no two rows have the same, and those of table "
+             "`" +
+             table_.name + "` are no NOT NULL unique key of it; write deletes: exact";
+    }
     table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
                    table_.columns[table_.identity.front()].is_auto_increment;
+    return std::nullopt;
+  }
+
+  Trouble choose_condition() {
+    table_.condition = settings_.where;
+    for (const std::string& name : settings_.where.columns()) {
+      const auto column = column_named(name);
+      if (!column) {
+        return "where: " + column.error();
+      }
+      const auto use = settings_.where.use_of(table_.condition_columns.size());
+      if (auto why = undecidable(table_.columns[*column], use)) {
+        return "where: " + *why;
+      }
+      table_.condition_columns.push_back(*column);
+    }
     return std::nullopt;
   }
 
@@ -228,35 +253,17 @@ class Planner {
   MysqlConnection& connection_;
   const Target& target_;
   const config::SourceTable& settings_;
+  const std::string& wanted_;
   MysqlTable table_;
   std::vector<UniqueKey> unique_keys_;
 };
 
 }  // namespace
 
-std::vector<std::size_t> MysqlTable::needed() const {
-  std::vector<std::size_t> all;
-  for (const auto* const places : {&identity, &primary_key}) {
-    for (const std::size_t place : *places) {
-      if (std::ranges::find(all, place) == all.end()) {
-        all.push_back(place);
-      }
-    }
-  }
-  return all;
-}
-
-std::string MysqlTable::select_sql() const {
-  std::string list;
-  for (const std::size_t place : needed()) {
-    list += (list.empty() ? "" : ", ") + quoted_mysql_name(columns[place].name);
-  }
-  return "SELECT " + list + " FROM " + quoted_mysql_name(schema) + "." + quoted_mysql_name(name);
-}
-
 std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target) {
-  return Planner(connection, target).plan();
+                                                         const Target& target,
+                                                         const std::string& table) {
+  return Planner(connection, target, table).plan();
 }
 
 }  // namespace cuckooguard::source

@@ -2,8 +2,9 @@
 // done rightly.
 //
 // What is refused, each with the fix: a table or column that is not there, a view, an engine without
-// consistent reads, a table without a primary key; columns that mysql_column.h objects to; foreign
-// keys whose cascades change rows without a word in the log.
+// consistent reads, a table without a primary key; columns that mysql_column.h objects to;
+// `deletes: trusted` where several rows can have one identity; foreign keys whose cascades change rows
+// without a word in the log.
 //
 // Called by: the MySQL source before it starts, and again before every snapshot, since the schema may
 // have changed. Threads: free functions. Errors: a sentence for the operator; MysqlError if the
@@ -26,15 +27,19 @@ namespace cuckooguard::source {
 struct MysqlTable {
   std::string schema;
   std::string name;
-  std::vector<MysqlColumn> columns;      // all of them, in their order
-  std::vector<std::size_t> identity;     // places in `columns`, in identity order
-  std::vector<std::size_t> primary_key;  // in key order
-  bool key_is_readable = false;          // a snapshot and the log give its values the same text
-  bool grows = false;                    // the identity is one AUTO_INCREMENT column
-  bool identity_is_unique = false;       // a NOT NULL unique key: one row, one identity
+  std::vector<MysqlColumn> columns;            // all of them, in their order
+  std::vector<std::size_t> identity;           // places in `columns`, in identity order
+  keyspace::RowCondition condition;            // the rows that count
+  std::vector<std::size_t> condition_columns;  // places in `columns`, as condition.columns()
+  std::vector<std::size_t> primary_key;        // in key order
+  bool key_is_readable = false;     // a snapshot and the log give its values the same text
+  bool grows = false;               // the identity is one AUTO_INCREMENT column
+  bool identity_is_unique = false;  // a NOT NULL unique key: one row, one identity
 
-  // Columns of a row as they are read: identity, then primary key; each once.
+  // Columns of a row as they are read: identity, condition, primary key; each once.
   std::vector<std::size_t> needed() const;
+  // Its text is of no use, and may not exist: what is read of it is NULL or anything else.
+  bool is_null_only(std::size_t column) const;
   std::string select_sql() const;
   bool operator==(const MysqlTable&) const = default;
 };
@@ -43,6 +48,7 @@ struct MysqlTable {
 using MysqlTrouble = std::variant<std::string, MysqlError>;
 
 std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
-                                                         const Target& target);
+                                                         const Target& target,
+                                                         const std::string& table);
 
 }  // namespace cuckooguard::source

@@ -38,8 +38,8 @@ bool PendingChanges::place(const CommitMark& mark, const Transaction& transactio
     hashes_.push_back(hash);
     is_insert_.push_back(is_insert);
   };
-  transaction.apply([&](std::uint64_t hash) { change(hash, true); },
-                    [&](std::uint64_t hash) { change(hash, false); });
+  transaction.for_each_insert([&](std::uint64_t hash) { change(hash, true); });
+  transaction.for_each_erase([&](std::uint64_t hash) { change(hash, false); });
   return true;
 }
 

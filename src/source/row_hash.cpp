@@ -12,7 +12,8 @@ std::expected<std::optional<RowHash::Hashed>, std::string> RowHash::operator()(
   if (!identity) {
     return std::nullopt;
   }
-  return Hashed{.hash = hash_(identity->identity), .number = identity->number.value_or(0)};
+  return Hashed{.hash = target_.parts.hash(identity->identity),
+                .number = identity->number.value_or(0)};
 }
 
 }  // namespace cuckooguard::source

@@ -1,7 +1,7 @@
 // A row as the filter knows it: the hash of its identity.
 //
-// Called by: FilterLoad (rows of a snapshot), Feed (rows of a log). Threads: each object one; a
-// namespace's objects share a secret, so that they agree. Lifetimes: the target outlives it.
+// Called by: FilterLoad (rows of a snapshot), Feed (rows of a log). Threads: each object one.
+// Lifetimes: the target outlives it.
 // Errors: a sentence that names the row, if its key does not lead back to it (keyspace).
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "filter/key_hash.h"
 #include "keyspace/identity_buffer.h"
 #include "source/source.h"
 
@@ -25,8 +24,7 @@ class RowHash {
     std::uint64_t number = 0;  // the identity, where it is one integer; else 0
   };
 
-  RowHash(const Target& target, const filter::HashSecret& secret)
-      : target_(target), hash_(secret) {}
+  explicit RowHash(const Target& target) : target_(target) {}
 
   // In the order of Keyspace::identity_columns, nullopt for NULL. Nothing if one of them is NULL: no
   // key can name this row.
@@ -35,7 +33,6 @@ class RowHash {
 
  private:
   Target target_;
-  filter::KeyHash hash_;
   keyspace::IdentityBuffer scratch_;
 };
 

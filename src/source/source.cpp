@@ -99,7 +99,10 @@ std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
   Making making{.targets = targets, .clock = std::move(clock), .max_lag = settings.max_lag};
   making.feeds.reserve(targets.size());
   for (const Target& target : targets) {
-    making.feeds.emplace_back(target, observer, making.clock, settings.max_lag);
+    const std::string& table = target.settings.source.table;
+    making.feeds.emplace_back(
+        target, *target.parts.add(table), table, observer, making.clock, settings.max_lag);
+    target.parts.set_complete(true);
   }
   auto made =
       std::visit([&making](const auto& kind) { return make_follower(kind, std::move(making)); },

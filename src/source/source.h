@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::source {
@@ -39,16 +39,17 @@ using TimePoint = std::chrono::steady_clock::time_point;
 using Clock = std::function<TimePoint()>;  // any thread; io::now_since_boot in the product
 
 // One namespace that this source feeds. `ns` is its number in `keyspace` and in Config::namespaces.
+// The source adds its parts, one per table, and is their one writer.
 struct Target {
   const keyspace::Keyspace& keyspace;
   std::uint32_t ns;
   const config::Namespace& settings;
-  filter::LiveFilter& live;
+  filter::LiveParts& parts;
 };
 
 // How far a load is. At most one per namespace and kProgressEvery, and one when its last row is in.
 struct Progress {
-  std::string_view ns;  // its name
+  std::string_view ns;  // its name; of a namespace of several tables, as "users/user_3"
   std::uint64_t rows = 0;
   std::uint64_t rows_expected = 0;  // never less than rows
   double rows_per_second = 0;
@@ -68,7 +69,8 @@ class Observer {
   virtual ~Observer() = default;
 
   virtual void on_progress(const Progress& progress) = 0;
-  // Only when the state or the reason has changed. `why` is for people, and empty for `ready`.
+  // Only when the state or the reason has changed. `ns` as in Progress. `why` is for people, and
+  // empty for `ready`.
   virtual void on_state(std::string_view ns, filter::State state, std::string_view why) = 0;
 };
 

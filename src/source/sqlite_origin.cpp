@@ -192,7 +192,7 @@ std::vector<Refusal> SqliteOrigin::check(std::span<const Target> targets) {
   }
   std::vector<Refusal> refusals;
   for (const Target& target : targets) {
-    const auto plan = plan_table(open_->database, target);
+    const auto plan = plan_table(open_->database, target, target.settings.source.table);
     if (plan) {
       continue;
     }

@@ -14,7 +14,7 @@ SqliteSnapshot::SqliteSnapshot(const SqliteDatabase& database,
     : database_(database), stop_(stop), at_check_(std::move(at_check)) {}
 
 std::expected<void, SqliteError> SqliteSnapshot::read(Feed& feed) {
-  const auto plan = plan_table(database_, feed.target());
+  const auto plan = plan_table(database_, feed.target(), feed.table());
   if (!plan) {
     if (const auto* why = std::get_if<std::string>(&plan.error())) {
       feed.refuse(*why);
@@ -75,7 +75,12 @@ std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_rows(
       feed.refuse(row.refusal());
       return Reading::finished;
     }
-    const auto intake = *has_row ? feed.add(row.values()) : feed.complete();
+    auto intake = Feed::Intake::taken;
+    if (!*has_row) {
+      intake = feed.complete();
+    } else if (row.counts()) {
+      intake = feed.add(row.values());
+    }
     if (intake == Feed::Intake::too_small) {
       return Reading::too_small;
     }

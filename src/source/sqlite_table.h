@@ -1,8 +1,7 @@
-// How one namespace's rows are read from one SQLite table, and the checks that this can be done rightly.
+// How rows of a namespace are read from one SQLite table, and the checks that this can be done rightly.
 //
-// What is refused, each with the fix: a table or column that is not there, a view or virtual table, a column of REAL
-// affinity (its text is not canonical), a text placeholder on a column that compares by other rules than bytes
-// (NOCASE or RTRIM without |ci, any other collation, INTEGER affinity: `id = '007'` finds row 7). A text placeholder on
+// What is refused, each with the fix: a table or column that is not there, a view or virtual table, what
+// sqlite_column.h objects to. A text placeholder on
 // a column of NUMERIC affinity (declared as UUID, STRING, DATE, …) is right as long as no row holds a number, since
 // text that looks like one would have been stored as one: then a text finds only its own bytes. That is checked per row.
 //
@@ -11,11 +10,13 @@
 // Source: sqlite.org/datatype3.html 3.1 (affinity), sqlite.org/lang_createtable.html 5 (rowid).
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "keyspace/row_condition.h"
 #include "source/source.h"
 #include "source/sqlite_database.h"
 
@@ -26,19 +27,30 @@ struct PlannedColumn {
   bool text_only = false;  // a number in it makes the namespace unsynced
 };
 
+struct ConditionColumn {
+  // What its values must be, unless NULL; others make the namespace unsynced. Of `null_only` any will do.
+  enum class Form : std::uint8_t { null_only, text, integer };
+
+  std::string name;
+  Form form = Form::null_only;
+};
+
 struct TablePlan {
   std::string table;                   // as the schema spells it
   std::vector<PlannedColumn> columns;  // in identity order
-  bool grows = false;                  // one INTEGER PRIMARY KEY: new rows get the next number
-  bool is_autoincrement = false;       // and numbers of deleted rows are not used again
+  keyspace::RowCondition condition;    // the rows that count; decided here, not by SQLite
+  std::vector<ConditionColumn> condition_columns;  // as condition.columns()
+  bool grows = false;             // one INTEGER PRIMARY KEY: new rows get the next number
+  bool is_autoincrement = false;  // and numbers of deleted rows are not used again
 
-  std::string select_sql() const;
+  std::string select_sql() const;  // columns, then condition_columns
   std::string count_sql() const;
 };
 
 using TableTrouble = std::variant<std::string, SqliteError>;
 
 std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
-                                                  const Target& target);
+                                                  const Target& target,
+                                                  const std::string& table);
 
 }  // namespace cuckooguard::source

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "source/chosen_deletes.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -13,6 +15,12 @@ constexpr std::uint64_t kRowsPerStopCheck = 4096;
 
 std::unexpected<MysqlError> failed(std::string why) {
   return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
+}
+
+// A row that counts; those for which the log has the last word are left to it.
+bool is_wanted(const TableSet::Rows& table, const PendingChanges* settled, MysqlRow row) {
+  const bool is_left_to_log = settled != nullptr && settled->is_settled(table.table.name_of(row));
+  return !is_left_to_log && table.feed.counts(row);
 }
 
 struct Size {
@@ -100,7 +108,7 @@ TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop
 
 TableLoader::Done TableLoader::plan(MysqlConnection& connection) {
   for (const TableSet::Index index : std::vector(chosen_)) {
-    auto plan = plan_mysql_table(connection, tables_.target(index));
+    auto plan = plan_mysql_table(connection, tables_.target(index), tables_.table(index));
     if (plan) {
       planned_.push_back({.index = index, .rows = &tables_.collect(index, *std::move(plan))});
     } else if (const auto* const why = std::get_if<std::string>(&plan.error())) {
@@ -135,7 +143,8 @@ std::expected<ReadView, MysqlError> TableLoader::open_current_view(
 // A definition that has changed before the log's word was kept is one that nobody would speak of.
 TableLoader::Done TableLoader::check_plans(MysqlConnection& connection) {
   for (const Planned& planned : planned_) {
-    const auto now = plan_mysql_table(connection, tables_.target(planned.index));
+    const auto now =
+        plan_mysql_table(connection, tables_.target(planned.index), tables_.table(planned.index));
     if (!now || *now != planned.rows->plan) {
       return failed("the definition of table `" + planned.rows->plan.name + "` has just changed");
     }
@@ -171,8 +180,8 @@ TableLoader::Done TableLoader::read(const Planned& planned,
   if (!size) {
     return std::unexpected(size.error());
   }
-  const auto deletes =
-      plan.identity_is_unique ? filter::DeleteMode::trusted : filter::DeleteMode::deferred;
+  const auto deletes = chosen_deletes(tables_.target(planned.index).settings.filter.deletes,
+                                      plan.identity_is_unique);
   FilterLoad load = tables_.load(planned.index);
   auto intake = Intake::too_small;
   while (intake == Intake::too_small) {
@@ -201,7 +210,6 @@ TableLoader::Done TableLoader::read(const Planned& planned,
   return {};
 }
 
-// Rows for which the log has the last word are left to it.
 std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
                                                          FilterLoad& load,
                                                          MysqlConnection& connection,
@@ -222,11 +230,10 @@ std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
     if (!row) {
       return load.complete();
     }
-    if (settled != nullptr && settled->is_settled(table.table.name_of(*row))) {
-      continue;
-    }
-    if (const auto intake = load.add(LogFeed::identity(table.plan, *row));
-        intake != Intake::taken) {
+    const auto intake = is_wanted(table, settled, *row)
+                            ? load.add(LogFeed::identity(table.plan, *row))
+                            : Intake::taken;
+    if (intake != Intake::taken) {
       return intake;
     }
     if (n % kRowsPerStopCheck == 0) {

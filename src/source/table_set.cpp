@@ -109,11 +109,16 @@ void TableSet::prove(TimePoint at, const LogPosition& position) {
   }
 }
 
-void TableSet::report_stale() {
+void TableSet::tend() {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_();
   for (Followed& followed : tables_) {
     followed.feed.report_if_stale(now);
+    if (followed.is_in_step() && !followed.is_being_read && !followed.is_due &&
+        followed.current->feed.wants_rebuild()) {
+      followed.is_due = true;
+      followed.due_at = followed.published_at + kRebuildPause;
+    }
   }
 }
 
@@ -279,6 +284,7 @@ std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load)
   followed.current = std::move(followed.next);
   followed.feed.publish(load.take());
   followed.current->feed.go_live();
+  followed.published_at = clock_();
   followed.is_being_read = false;
   followed.is_due = false;
   moved_.notify_all();

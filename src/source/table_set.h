@@ -47,6 +47,7 @@ class TableSet {
   static constexpr std::chrono::seconds kRefusedPause{
       10};  // until what the operator must mend is looked at again
   static constexpr std::chrono::seconds kViewWaitMax{60};
+  static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;
 
@@ -65,6 +66,7 @@ class TableSet {
 
   std::size_t size() const { return tables_.size(); }
   const Target& target(Index index) const { return tables_[index].feed.target(); }
+  const std::string& table(Index index) const { return tables_[index].feed.table(); }
 
   // --- the follower ---
   // Everything anew: all tables are due, from here on.
@@ -79,7 +81,8 @@ class TableSet {
   void prove(TimePoint at, const LogPosition& position);
   // The server's position has gone back (RESET MASTER): ours means nothing any more.
   bool has_gone_back();
-  void report_stale();
+  // Once in a while: says which tables have no recent proof, and lets filters be built again that want it.
+  void tend();
   void report_lost(std::string_view why);
   void report_all(filter::State state, std::string_view why);
   void expire_all();
@@ -111,6 +114,7 @@ class TableSet {
     bool is_being_read = false;
     bool is_due = true;
     TimePoint due_at{};
+    TimePoint published_at{};
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };

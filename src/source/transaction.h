@@ -45,14 +45,18 @@ class Transaction {
 
   std::size_t rows() const { return count_; }
 
-  // Calls insert(hash) for all that came, then erase(hash) for all that went.
-  template <class Insert, class Erase>
-  void apply(const Insert& insert, const Erase& erase) const {
+  // Calls insert(hash) for all that came.
+  template <class Insert>
+  void for_each_insert(const Insert& insert) const {
     for (const Slot& slot : slots_) {
       if (slot.is_there_after && !slot.is_unchanged()) {
         insert(slot.after);
       }
     }
+  }
+  // Calls erase(hash) for all that went: behind the inserts.
+  template <class Erase>
+  void for_each_erase(const Erase& erase) const {
     for (const Slot& slot : slots_) {
       if (slot.was_there_before && !slot.is_unchanged()) {
         erase(slot.before);

@@ -77,6 +77,17 @@ TEST(RowReader, reads_written_rows_one_after_the_other) {
               ElementsAre("-,-,->-1,abc,255", "-,-,->7,NULL,7"));
 }
 
+// The BLOB has no text; it is asked for all the same.
+TEST(RowReader, tells_null_from_a_value_of_any_type) {
+  auto choices = first_three();
+  choices.push_back({.column = 3, .is_null_only = true});
+  RowReader reader = RowReader::make(four_columns(), choices).value();
+  EXPECT_THAT(read_all(reader, written(kFirstRow + kSecondRow), 4),
+              ElementsAre("-,-,-,->-1,abc,255,", "-,-,-,->7,NULL,7,NULL"));
+  EXPECT_EQ(reader.open(written(kFirstRow)).has_value() && reader.next().value(), true);
+  EXPECT_EQ(reader.after(3).state, Value::State::present);
+}
+
 TEST(RowReader, reads_what_was_erased_as_before) {
   const std::string images = kFirstRow + kSecondRow;
   const Rows rows{

@@ -61,6 +61,27 @@ TEST(Checks, a_file_of_lines_has_one_value_per_row) {
   EXPECT_THAT(errors_with("  a: { keys: 'a:{_}:{c}', source: { from: ids } }\n"), IsEmpty());
 }
 
+TEST(Checks, a_file_of_lines_has_no_columns_to_choose_rows_by) {
+  const auto errors = [](const std::string& format, const std::string& more) {
+    return errors_of("sources: { shop: { type: file, path: /x, format: " + format +
+                     " } }\n"
+                     "namespaces:\n"
+                     "  users: { keys: 'user:{id}', source: { from: shop, " +
+                     more + " } }\n");
+  };
+  EXPECT_THAT(errors("lines", "where: kind = 7"),
+              ElementsAre(HasSubstr("3:60: where: source shop has one value per line")));
+  EXPECT_THAT(errors("csv", "where: kind = 7"), IsEmpty());
+}
+
+TEST(Checks, a_file_tells_of_no_row_that_goes) {
+  EXPECT_THAT(errors_of("sources: { shop: { type: file, path: /x } }\n"
+                        "namespaces:\n"
+                        "  users: { keys: 'user:{id}', source: { from: shop }, filter: { deletes: "
+                        "exact } }\n"),
+              ElementsAre(HasSubstr("3:74: deletes: source shop is a file")));
+}
+
 TEST(Checks, templates_that_contradict_are_reported_at_their_lines) {
   EXPECT_THAT(
       errors_with("  a: { keys: 'user:{b}', source: { from: ids } }\n"

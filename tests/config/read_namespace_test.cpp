@@ -95,6 +95,40 @@ TEST(ReadNamespace, columns_must_be_a_mapping_of_texts) {
       ElementsAre("5:55: id must be one value"));
 }
 
+TEST(ReadNamespace, a_condition_says_which_rows_count) {
+  const std::string start =
+      "sources: { shop: { type: sqlite, path: /x } }\n"
+      "namespaces:\n"
+      "  users:\n"
+      "    keys: 'user:{id}'\n"
+      "    source: { from: shop, table: user";
+  EXPECT_THAT(testing::config_of(start + " }\n").namespaces.at(0).source.where.columns(),
+              IsEmpty());
+  EXPECT_EQ(testing::config_of(start + ", where: \"deleted_at IS NULL AND status <> 'draft'\" }\n")
+                .namespaces.at(0)
+                .source.where.text(),
+            "`deleted_at` IS NULL AND `status` <> ('draft')");
+  EXPECT_THAT(errors_of(start + ", where: id > 7 }\n"),
+              ElementsAre("5:47: where: \"id > 7\" needs IS, IN, = or <> at character 4"));
+}
+
+TEST(ReadNamespace, deletes_are_one_of_four) {
+  const auto deletes_of = [](const std::string& word) {
+    return testing::config_of(
+               "sources: { shop: { type: sqlite, path: /x } }\n"
+               "namespaces:\n"
+               "  users: { keys: 'user:{id}', source: { from: shop, table: user }, filter: { " +
+               word + " } }\n")
+        .namespaces.at(0)
+        .filter.deletes;
+  };
+  EXPECT_EQ(deletes_of("capacity: 5"), Deletes::automatic);
+  EXPECT_EQ(deletes_of("deletes: auto"), Deletes::automatic);
+  EXPECT_EQ(deletes_of("deletes: trusted"), Deletes::trusted);
+  EXPECT_EQ(deletes_of("deletes: deferred"), Deletes::deferred);
+  EXPECT_EQ(deletes_of("deletes: exact"), Deletes::exact);
+}
+
 TEST(ReadNamespace, a_bad_template_is_reported_at_the_byte) {
   EXPECT_THAT(errors_of("namespaces:\n"
                         "  users:\n"

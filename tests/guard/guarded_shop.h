@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "filter/epochs.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "guard/guard.h"
 
 namespace cuckooguard::guard {
@@ -49,11 +49,13 @@ class GuardedShop {
 
   GuardedShop() : keyspace_(build_keyspace()), epochs_(1) {
     for (std::uint32_t ns = 0; ns < keyspace_.size(); ++ns) {
-      filters.push_back(std::make_unique<filter::LiveFilter>(epochs_));
+      parts.push_back(std::make_unique<filter::LiveParts>(epochs_, fixed_secret(ns)));
+      filters.push_back(parts.back()->add("table"));
+      parts.back()->set_complete(true);
       overlays.push_back(std::make_unique<Overlay>(
           Overlay::Limits{.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(ns + 10)));
       spaces.push_back({.mode = config::Mode::enforce,
-                        .filter = filters.back().get(),
+                        .filter = parts.back().get(),
                         .overlay = overlays.back().get()});
       filters.back()->publish(filter_of(ns));
       filters.back()->set_fresh_until(now + seconds(1));
@@ -113,7 +115,8 @@ class GuardedShop {
   bool may_answer = true;
   ClientState client;
   RedisFacts facts;
-  std::vector<std::unique_ptr<filter::LiveFilter>> filters;
+  std::vector<std::unique_ptr<filter::LiveParts>> parts;
+  std::vector<filter::LiveFilter*> filters;  // the one part of each namespace
   std::vector<std::unique_ptr<Overlay>> overlays;
   std::vector<GuardedNamespace> spaces;
   std::unique_ptr<Guard> guard;

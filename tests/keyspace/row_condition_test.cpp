@@ -70,6 +70,35 @@ TEST(RowCondition, holds_where_all_its_terms_do) {
   EXPECT_FALSE(holds(text, {"1", std::nullopt, "y"}));
 }
 
+TEST(RowCondition, without_a_term_holds_for_every_row) {
+  EXPECT_TRUE(RowCondition{}.holds({}));
+  EXPECT_TRUE(RowCondition{}.columns().empty());
+}
+
+TEST(RowCondition, finds_its_columns_in_a_wider_row) {
+  const RowCondition condition = parsed("a = 1 AND b IS NULL");
+  const std::vector<std::size_t> places = {2, 0};
+  EXPECT_TRUE(condition.holds(Values{std::nullopt, "x", "1"}, places));
+  EXPECT_FALSE(condition.holds(Values{"1", "x", "1"}, places));
+  EXPECT_FALSE(condition.holds(Values{std::nullopt, "1", "x"}, places));
+}
+
+TEST(RowCondition, says_what_it_asks_of_a_column) {
+  const RowCondition condition =
+      parsed("a IS NULL AND b IS NOT NULL AND c = 'x' AND c <> '7' AND d IN (7, 'y') AND a = 'z'");
+  const auto literals = [&condition](std::size_t column) {
+    return condition.use_of(column).literals;
+  };
+  EXPECT_TRUE(condition.use_of(0).asks_is_null);
+  EXPECT_FALSE(condition.use_of(1).asks_is_null);
+  EXPECT_TRUE(condition.use_of(0).compares());
+  EXPECT_FALSE(condition.use_of(1).compares());
+  EXPECT_EQ(literals(2), (std::vector<std::string_view>{"x", "7"}));
+  EXPECT_EQ(literals(3), (std::vector<std::string_view>{"7", "y"}));
+  EXPECT_FALSE(condition.use_of(2).has_integers);
+  EXPECT_TRUE(condition.use_of(3).has_integers);
+}
+
 TEST(RowCondition, takes_names_as_databases_quote_them) {
   EXPECT_EQ(parsed("`a``b` = 1").columns()[0], "a`b");
   EXPECT_EQ(parsed("\"order\" = 1").columns()[0], "order");

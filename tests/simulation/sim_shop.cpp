@@ -63,12 +63,14 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
       commands_(known_commands()) {
   for (std::uint32_t ns = 0; ns < kNamespaces; ++ns) {
     Space& space = spaces_[ns];
-    space.filter = std::make_unique<filter::LiveFilter>(epochs_);
+    space.parts = std::make_unique<filter::LiveParts>(epochs_, secret());
+    space.filter = space.parts->add(kPlans[ns].name);
+    space.parts->set_complete(true);
     space.overlay = std::make_unique<guard::Overlay>(
         guard::Overlay::Limits{.max_keys = 4000, .ttl = kOverlayTtl}, secret());
     guarded_.push_back({.mode = kPlans[ns].mode,
                         .db = kPlans[ns].db,
-                        .filter = space.filter.get(),
+                        .filter = space.parts.get(),
                         .overlay = space.overlay.get()});
   }
   guarded_[kItems].absent_reply =
@@ -195,11 +197,10 @@ void SimShop::prove() {
 
 void SimShop::rebuild(std::uint32_t ns) {
   Space& space = spaces_[ns];
-  const bool same_secret = space.filter->writable() != nullptr && random_.one_in(2);
   auto next = std::make_unique<filter::CuckooFilter>(
       filter::sizing_for(
           filter::Layout::w20, random_.between(2000, 6000), filter::DeleteMode::exact),
-      same_secret ? space.filter->writable()->secret() : secret());
+      space.parts->secret());
   for (const std::string& identity : space.applied) {
     next->insert(next->hash(identity));
   }

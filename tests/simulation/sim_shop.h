@@ -1,5 +1,5 @@
 // The database, its source and its guard: which rows exist, which of them the filters have heard of, which keys were
-// written through the proxy. It fills real LiveFilters for a real Guard, and says of each key whether the guard may call
+// written through the proxy. It fills real filters for a real Guard, and says of each key whether the guard may call
 // it absent, from its own records alone.
 //
 //   namespace  key                db  mode     absent reply
@@ -10,7 +10,7 @@
 //   4 drafts   draft:{id}         0   observe  nil
 //
 // A commit is applied later; proofs that all is applied come every so often and last kMaxLag. The applier stalls, the
-// proofs stop, filters are built anew with other secrets.
+// proofs stop, filters are built anew.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "filter/epochs.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "guard/guard.h"
 #include "simulation/sim_loop.h"
 
@@ -83,7 +83,8 @@ class SimShop {
     std::uint64_t largest_applied = 0;
     bool is_published = false;
     io::TimePoint fresh_until{};
-    std::unique_ptr<filter::LiveFilter> filter;
+    std::unique_ptr<filter::LiveParts> parts;
+    filter::LiveFilter* filter = nullptr;  // the one part
     std::unique_ptr<guard::Overlay> overlay;
   };
   struct Change {

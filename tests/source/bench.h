@@ -20,7 +20,7 @@
 
 #include "config/config.h"
 #include "filter/epochs.h"
-#include "filter/live_filter.h"
+#include "filter/live_parts.h"
 #include "keyspace/keyspace.h"
 #include "source/feed.h"
 #include "source/source.h"
@@ -107,6 +107,18 @@ struct Wanted {
   std::string table = "users";
   std::map<std::string, std::string> columns = {};
   config::FreshIds fresh_ids = {};
+  std::string where = {};
+  config::Filter filter = {};
+};
+
+// Of namespaces of one table: its part.
+class Lives {
+ public:
+  void add(filter::LiveFilter& live) { lives_.push_back(&live); }
+  filter::LiveFilter& operator[](std::size_t ns) const { return *lives_.at(ns); }
+
+ private:
+  std::vector<filter::LiveFilter*> lives_;
 };
 
 class Bench {
@@ -115,10 +127,16 @@ class Bench {
     for (const Wanted& one : wanted) {
       config::Namespace settings;
       settings.name = one.name;
-      settings.source = {.from = "db", .table = one.table, .columns = one.columns};
+      settings.source = {.from = "db", .table = one.table, .columns = one.columns, .where = {}};
+      if (!one.where.empty()) {
+        settings.source.where = keyspace::RowCondition::parse(one.where).value();
+      }
       settings.fresh_ids = one.fresh_ids;
+      settings.filter = one.filter;
       namespaces.push_back(std::move(settings));
-      lives.emplace_back(epochs);
+      parts.emplace_back(epochs, filter::random_secret());
+      lives.add(*parts.back().add(one.table));
+      parts.back().set_complete(true);
     }
   }
 
@@ -126,7 +144,7 @@ class Bench {
     std::vector<Target> result;
     result.reserve(namespaces.size());
     for (std::uint32_t ns = 0; ns < namespaces.size(); ++ns) {
-      result.push_back({keyspace, ns, namespaces[ns], lives[ns]});
+      result.push_back({keyspace, ns, namespaces[ns], parts[ns]});
     }
     return result;
   }
@@ -134,7 +152,8 @@ class Bench {
     std::vector<Feed> result;
     result.reserve(namespaces.size());
     for (const Target& target : targets()) {
-      result.emplace_back(target, witness, clock.clock(), max_lag);
+      const std::string& table = target.settings.source.table;
+      result.emplace_back(target, lives[target.ns], table, witness, clock.clock(), max_lag);
     }
     return result;
   }
@@ -143,15 +162,16 @@ class Bench {
   bool has(const std::string& key) {
     const auto lookup = keyspace.match(key, scratch);
     const filter::EpochScope inside(epochs.reader(0));
-    const filter::CuckooFilter* current = lives.at(lookup.ns).current();
+    const filter::CuckooFilter* current = lives[lookup.ns].current();
     return current == nullptr || current->may_contain(current->hash(lookup.identity));
   }
-  bool is_fresh(std::uint32_t ns = 0) { return lives.at(ns).is_fresh(clock.now()); }
+  bool is_fresh(std::uint32_t ns = 0) { return parts.at(ns).is_fresh(clock.now()); }
 
   filter::Epochs epochs{1};
   keyspace::Keyspace keyspace;
   std::deque<config::Namespace> namespaces;
-  std::deque<filter::LiveFilter> lives;
+  std::deque<filter::LiveParts> parts;
+  Lives lives;
   ManualClock clock;
   Witness witness;
   std::stop_token never;

@@ -82,6 +82,23 @@ TEST(FileOrigin, csv_columns_are_found_by_name_for_every_namespace) {
   EXPECT_TRUE(file.bench.has("name:z:c\"d"));
 }
 
+TEST(FileOrigin, csv_rows_count_only_where_the_condition_holds) {
+  Following file(kCsv, {{.where = "gone IS NULL AND kind IN ('a', 'b')"}});
+  write_file(file.path, "kind,id,gone\na,1,\nb,2,\nb,3,x\nc,4,\n,5,\nA,6,\n");
+  EXPECT_TRUE(file.check().empty());
+  ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
+  EXPECT_TRUE(file.bench.has("user:1"));
+  EXPECT_TRUE(file.bench.has("user:2"));
+  EXPECT_EQ(file.bench.lives[0].current()->stats().items, 2U);
+}
+
+TEST(FileOrigin, a_condition_needs_its_columns_in_the_header) {
+  Following file(kCsv, {{.where = "kinds = 'a'"}});
+  write_file(file.path, "id,kind\n");
+  ASSERT_EQ(file.check().size(), 1U);
+  EXPECT_THAT(file.check()[0].what, HasSubstr("where: the header line has no column \"kinds\""));
+}
+
 TEST(FileOrigin, what_keeps_it_from_starting_is_said_with_the_fix) {
   Following csv(kCsv);
   ASSERT_EQ(csv.check().size(), 1U);

@@ -108,10 +108,14 @@ class Ids final : public RowTarget {
   std::expected<Transaction::Image, std::string> image(RowValues values) override {
     return std::stoull(std::string(values[0].value_or("0")));
   }
-  std::expected<void, std::string> change(const CommitMark&,
+  std::expected<void, std::string> insert(const CommitMark&,
                                           const Transaction& transaction) override {
-    transaction.apply([this](std::uint64_t id) { ids_.insert(id); },
-                      [this](std::uint64_t id) { ids_.extract(id); });
+    transaction.for_each_insert([this](std::uint64_t id) { ids_.insert(id); });
+    return {};
+  }
+  std::expected<void, std::string> erase(const CommitMark&,
+                                         const Transaction& transaction) override {
+    transaction.for_each_erase([this](std::uint64_t id) { ids_.extract(id); });
     return {};
   }
   const std::multiset<std::uint64_t>& ids() const { return ids_; }

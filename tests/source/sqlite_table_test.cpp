@@ -34,7 +34,8 @@ class SqliteTable : public testing::Test {
     const TempDirectory directory;
     Writer(directory.file("app.db")).run(schema);
     return plan_table(SqliteDatabase::open_read_only(directory.file("app.db")).value(),
-                      bench.targets().front());
+                      bench.targets().front(),
+                      "users");
   }
 };
 

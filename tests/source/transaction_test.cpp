@@ -20,8 +20,9 @@ constexpr RowName row(std::uint64_t number) {
 // What the filter was told, in order: +hash, -hash.
 std::vector<std::int64_t> told(const Transaction& transaction) {
   std::vector<std::int64_t> calls;
-  transaction.apply(
-      [&calls](std::uint64_t hash) { calls.push_back(static_cast<std::int64_t>(hash)); },
+  transaction.for_each_insert(
+      [&calls](std::uint64_t hash) { calls.push_back(static_cast<std::int64_t>(hash)); });
+  transaction.for_each_erase(
       [&calls](std::uint64_t hash) { calls.push_back(-static_cast<std::int64_t>(hash)); });
   return calls;
 }
@@ -112,12 +113,12 @@ TEST(Transaction, is_empty_after_clear_whatever_its_size_was) {
 }
 
 void apply_to(const Transaction& transaction, std::multiset<std::uint64_t>& filter) {
-  transaction.apply([&filter](std::uint64_t hash) { filter.insert(hash); },
-                    [&filter](std::uint64_t hash) {
-                      const auto at = filter.find(hash);
-                      ASSERT_NE(at, filter.end()) << hash;
-                      filter.erase(at);
-                    });
+  transaction.for_each_insert([&filter](std::uint64_t hash) { filter.insert(hash); });
+  transaction.for_each_erase([&filter](std::uint64_t hash) {
+    const auto at = filter.find(hash);
+    ASSERT_NE(at, filter.end()) << hash;
+    filter.erase(at);
+  });
 }
 
 // A table whose rows come, go and change at random.

@@ -1,0 +1,138 @@
+#include "source/log_feed.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "source/bench.h"
+#include "source/chosen_deletes.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using config::Deletes;
+using filter::DeleteMode;
+
+// `id`, `user_id` and `deleted_at`: keys of users, of which any number of rows may be.
+MysqlTable orders(const std::string& where) {
+  const MysqlColumn integer{.name = "id",
+                            .data_type = "bigint",
+                            .column_type = "bigint(20)",
+                            .charset = "",
+                            .collation = ""};
+  MysqlTable plan{.schema = "shop", .name = "orders"};
+  plan.columns = {integer, integer, integer};
+  plan.identity = {1};
+  plan.primary_key = {0};
+  if (!where.empty()) {
+    plan.condition = keyspace::RowCondition::parse(where).value();
+    plan.condition_columns = {2};
+  }
+  return plan;
+}
+
+class LogFeedTest : public testing::Test {
+ protected:
+  // Needed are user_id, then, with a condition, deleted_at, then id.
+  void load(DeleteMode deletes, int rows, const std::string& where = "") {
+    plan_ = orders(where);
+    feed_ = std::make_unique<LogFeed>(feeds_[0], plan_);
+    ASSERT_EQ(feeds_[0].begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
+    for (int id = 0; id < rows; ++id) {
+      ASSERT_EQ(feeds_[0].add(LogFeed::identity(plan_, std::vector<Value>{user(id), "0"})),
+                Intake::taken);
+    }
+    ASSERT_EQ(feeds_[0].complete(), Intake::taken);
+    feed_->go_live();
+  }
+
+  using Value = std::optional<std::string_view>;
+
+  Transaction::Image image(const std::vector<Value>& values) {
+    return feed_->image(values).value();
+  }
+  // Rows `from` to `to` go.
+  std::expected<void, std::string> erase(int from, int to) {
+    Transaction transaction(1'000'000);
+    for (int id = from; id < to; ++id) {
+      const std::vector<Value> values = {user(id), "0"};
+      EXPECT_TRUE(transaction.add(
+          {.low = static_cast<std::uint64_t>(id), .high = 1}, image(values), std::nullopt));
+    }
+    return feed_->erase({.gtid = gtid_, .end = end_}, transaction);
+  }
+  // Of the row with this id.
+  std::string_view user(int id) {
+    text_ = users_ == 0 ? std::to_string(id) : std::to_string(id % users_);
+    return text_;
+  }
+
+  Bench bench_;
+  std::vector<Feed> feeds_ = bench_.feeds();
+  MysqlTable plan_;
+  std::unique_ptr<LogFeed> feed_;
+  int users_ = 0;  // 0: each row is another one's
+  std::string text_;
+  LogGtid gtid_{};
+  LogPlace end_{};
+};
+
+TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
+  load(DeleteMode::trusted, 0, "deleted_at IS NULL");
+  EXPECT_TRUE(image({"7", std::nullopt, "1"}));
+  EXPECT_FALSE(image({"7", "x", "1"}));
+  EXPECT_TRUE(feed_->counts(std::vector<Value>{"7", std::nullopt, "1"}));
+  EXPECT_FALSE(feed_->counts(std::vector<Value>{"7", "x", "1"}));
+}
+
+// What is wrong with a row that does not count is of no concern.
+TEST_F(LogFeedTest, looks_no_further_into_rows_that_do_not_count) {
+  load(DeleteMode::trusted, 0, "deleted_at IS NULL");
+  EXPECT_FALSE(feed_->image(std::vector<Value>{"007", std::nullopt, "1"}));
+  EXPECT_TRUE(feed_->image(std::vector<Value>{"007", "x", "1"}));
+}
+
+TEST_F(LogFeedTest, exact_keeps_an_identity_until_its_last_row_has_gone) {
+  users_ = 1;
+  load(DeleteMode::exact, 500);
+  ASSERT_TRUE(erase(0, 499));
+  EXPECT_TRUE(bench_.has("user:0"));
+  ASSERT_TRUE(erase(499, 500));
+  EXPECT_FALSE(bench_.has("user:0"));
+  EXPECT_FALSE(erase(0, 1)) << "what was never there cannot go";
+}
+
+TEST_F(LogFeedTest, deferred_keeps_what_has_gone_and_wants_to_be_rebuilt_when_it_is_much) {
+  load(DeleteMode::deferred, 30'000);
+  EXPECT_FALSE(feed_->wants_rebuild());
+  ASSERT_TRUE(erase(0, 2900));
+  EXPECT_TRUE(bench_.has("user:0"));
+  EXPECT_FALSE(feed_->wants_rebuild());
+  ASSERT_TRUE(erase(2900, 3100));
+  EXPECT_TRUE(feed_->wants_rebuild());
+}
+
+TEST_F(LogFeedTest, deletes_at_once_need_no_rebuild) {
+  for (const DeleteMode mode : {DeleteMode::trusted, DeleteMode::exact}) {
+    load(mode, 5000);
+    ASSERT_TRUE(erase(0, 4000));
+    EXPECT_FALSE(feed_->wants_rebuild());
+  }
+}
+
+TEST(ChosenDeletes, are_trusted_only_where_no_two_rows_have_one_identity) {
+  EXPECT_EQ(chosen_deletes(Deletes::automatic, true), DeleteMode::trusted);
+  EXPECT_EQ(chosen_deletes(Deletes::automatic, false), DeleteMode::deferred);
+  EXPECT_EQ(chosen_deletes(Deletes::trusted, true), DeleteMode::trusted);
+  EXPECT_EQ(chosen_deletes(Deletes::trusted, false), DeleteMode::deferred) << "refused before";
+  for (const bool is_unique : {true, false}) {
+    EXPECT_EQ(chosen_deletes(Deletes::exact, is_unique), DeleteMode::exact);
+    EXPECT_EQ(chosen_deletes(Deletes::deferred, is_unique), DeleteMode::deferred);
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::source
