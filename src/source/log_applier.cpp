@@ -214,7 +214,7 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
     put_all_out_of_step("an XA transaction was committed whose rows were not all kept");
   } else if (commits) {
     for (const auto& [table, transaction] : parked.tables) {
-      if (const auto changed = table->target().insert(mark(), transaction); !changed) {
+      if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
         put_out_of_step(*table, changed.error());
       }
     }
@@ -222,7 +222,7 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
       if (!has_joined(*table)) {
         continue;
       }
-      if (const auto changed = table->target().erase(mark(), transaction); !changed) {
+      if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
         put_out_of_step(*table, changed.error());
       }
     }

@@ -57,6 +57,8 @@ class LogApplier {
   void reconnected(binlog::ChecksumAlgorithm checksum);
 
   const LogPosition& position() const { return position_; }
+  // Its XA transaction is prepared, and its verdict has not come.
+  bool is_prepared(const binlog::Xid& xid) const { return parked_.contains(xid); }
   // How far the stream has been read.
   const LogPlace& place() const { return place_.place(); }
 
@@ -92,7 +94,9 @@ class LogApplier {
   Applied finish();
   void on_definition(const binlog::Query& query);
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
-  CommitMark mark() const { return {.gtid = *gtid_, .end = place_.place()}; }
+  CommitMark mark(bool is_xa_commit = false) const {
+    return {.gtid = *gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
+  }
   void put_out_of_step(FollowedTable& table, std::string_view why);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();

@@ -237,6 +237,11 @@ std::optional<LogPosition> TableSet::wait_until_collecting(std::span<const Index
   return is_so ? std::optional(applier_->position()) : std::nullopt;
 }
 
+bool TableSet::is_prepared(const binlog::Xid& xid) {
+  const std::scoped_lock lock(mutex_);
+  return applier_->is_prepared(xid);
+}
+
 bool TableSet::view_is(Index index, const ReadView& view, TimePoint at) {
   const std::scoped_lock lock(mutex_);
   Followed& followed = tables_[index];

@@ -44,11 +44,16 @@ struct Numbered {
     return *this;
   }
   bool add_to(PendingChanges& pending) const {
-    return pending.add({.gtid = gtid, .end = end}, transaction);
+    return pending.add({.gtid = gtid, .end = end, .is_xa_commit = is_xa_commit}, transaction);
+  }
+  Numbered& as_xa_commit() {
+    is_xa_commit = true;
+    return *this;
   }
 
   LogGtid gtid;
   LogPlace end;
+  bool is_xa_commit = false;
   Transaction transaction{1000};
 };
 
@@ -136,6 +141,38 @@ TEST(PendingChanges, without_a_window_all_that_is_not_covered_is_behind) {
   ASSERT_TRUE(Numbered(3).change(2, 20, std::nullopt).add_to(pending));
   EXPECT_FALSE(pending.has_settled());
   EXPECT_THAT(merged(pending, {{2, 20}}), IsEmpty());
+}
+
+// As MariaDB has it: the view's position covers the XA COMMIT, and may not show it.
+TEST(PendingChanges, an_xa_commit_that_the_view_covers_counts_once_whether_it_was_visible_or_not) {
+  for (const bool is_visible : {true, false}) {
+    PendingChanges pending;
+    ASSERT_TRUE(Numbered(1)
+                    .as_xa_commit()
+                    .change(1, std::nullopt, 10)
+                    .change(2, 20, std::nullopt)
+                    .add_to(pending));
+    ASSERT_TRUE(pending.view_is({.covered = executed("1-3"), .window_end = std::nullopt}));
+    ASSERT_TRUE(Numbered(4).change(3, 30, std::nullopt).add_to(pending));
+    pending.settle();
+    const std::map<std::uint64_t, std::uint64_t> before{{2, 20}, {3, 30}};
+    const std::map<std::uint64_t, std::uint64_t> after{{1, 10}, {3, 30}};
+    EXPECT_THAT(merged(pending, is_visible ? after : before), ElementsAre(10));
+  }
+}
+
+TEST(PendingChanges, what_is_committed_behind_an_xa_commit_has_the_last_word_on_its_rows) {
+  PendingChanges pending;
+  ASSERT_TRUE(pending.view_is({.covered = executed("1-3"), .window_end = std::nullopt}));
+  ASSERT_TRUE(Numbered(1)
+                  .as_xa_commit()
+                  .change(1, std::nullopt, 10)
+                  .change(2, std::nullopt, 20)
+                  .add_to(pending));
+  ASSERT_TRUE(Numbered(2).change(1, 10, std::nullopt).change(3, std::nullopt, 30).add_to(pending));
+  ASSERT_TRUE(Numbered(3).change(2, 20, 21).add_to(pending));
+  pending.settle();
+  EXPECT_THAT(merged(pending, {{2, 21}, {3, 30}}), ElementsAre(21, 30));
 }
 
 // Whatever a server shows of the window's transactions, in the order of its log.
