@@ -7,17 +7,21 @@
 // CUCKOOGUARD_SEED replays what is done (not how threads meet), CUCKOOGUARD_ROUNDS makes it longer, and with
 // CUCKOOGUARD_MYSQL_ROOT it is done to MySQL instead of MariaDB: `./dev exactness`.
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exactness/rounds.h"
 #include "exactness/shop_chaos.h"
 #include "exactness/shop_follower.h"
 #include "exactness/shop_tables.h"
@@ -32,13 +36,6 @@ namespace {
 using testing::Contains;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-unsigned rounds_of_this_run() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
-  const char* const wanted = std::getenv("CUCKOOGUARD_ROUNDS");
-  const unsigned long rounds = wanted == nullptr ? 0 : std::strtoul(wanted, nullptr, 10);
-  return rounds == 0 ? 3 : static_cast<unsigned>(rounds);
-}
 
 class Exactness : public testing::Test {
  protected:
@@ -100,7 +97,7 @@ class Asker {
 
 TEST_F(Exactness, at_every_quiet_point_the_filter_is_the_table_whatever_has_happened) {
   const std::uint32_t seed = seed_of_this_run();
-  const unsigned rounds = rounds_of_this_run();
+  const unsigned rounds = rounds_of_this_run(3);
   constexpr unsigned kWriters = 3;
   Writers writers(*server_, seed, kWriters);
   ShopChaos chaos(*server_, writers, seed);

@@ -90,11 +90,19 @@ std::string namespaces_yaml() {
 
 const std::vector<GuardedTable>& guarded_tables() {
   static const std::vector<GuardedTable> tables{
-      {.ns = "users", .table = "user", .columns = "id", .is_unique = true},
-      {.ns = "names", .table = "user", .columns = "name", .is_unique = true},
-      {.ns = "items", .table = "item", .columns = "shop, code", .is_unique = true},
-      {.ns = "tags", .table = "tag", .columns = "tag", .is_unique = true},
-      {.ns = "orders", .table = "orders", .columns = "user_id", .is_unique = false}};
+      {.ns = "users", .prefix = "user", .table = "user", .columns = "id", .is_unique = true},
+      {.ns = "names", .prefix = "name", .table = "user", .columns = "name", .is_unique = true},
+      {.ns = "items",
+       .prefix = "item",
+       .table = "item",
+       .columns = "shop, code",
+       .is_unique = true},
+      {.ns = "tags", .prefix = "tag", .table = "tag", .columns = "tag", .is_unique = true},
+      {.ns = "orders",
+       .prefix = "orders",
+       .table = "orders",
+       .columns = "user_id",
+       .is_unique = false}};
   return tables;
 }
 
@@ -147,6 +155,25 @@ void Guarded::compare(std::size_t ns,
     found.push_back(name + ": " + std::to_string(rows.size()) + " rows, and " +
                     std::to_string(items) + " entries in the filter");
   }
+}
+
+std::vector<std::string> Guarded::keys(SqlSession& session) const {
+  std::vector<std::string> all;
+  session.run("SET character_set_results = NULL");
+  for (const GuardedTable& guarded : guarded_tables()) {
+    for (const auto& row : session.run("SELECT " + guarded.columns + " FROM " + guarded.table)) {
+      std::string key = guarded.prefix;
+      bool has_key = true;
+      for (const auto& value : row) {
+        has_key = has_key && value;
+        key += ":" + value.value_or("");
+      }
+      if (has_key) {
+        all.push_back(std::move(key));
+      }
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> Guarded::differences(SqlSession& session) {

@@ -34,6 +34,7 @@ std::string namespaces_yaml();
 
 struct GuardedTable {
   std::string ns;
+  std::string prefix;  // of its keys
   std::string table;
   std::string columns;  // SQL, in identity order
   bool is_unique;
@@ -52,6 +53,8 @@ class Guarded {
   // A sentence for each row that is not in its filter, and each filter that has another number of entries than there
   // are rows. To be called while nothing writes.
   std::vector<std::string> differences(SqlSession& session);
+  // Keys of all rows, as clients write them.
+  std::vector<std::string> keys(SqlSession& session) const;
   // As a worker asks.
   bool is_answered_absent(std::uint32_t ns, std::string_view identity);
 
