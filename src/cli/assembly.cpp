@@ -81,6 +81,7 @@ Assembly::Assembly(config::Config config)
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_),
       session_settings_{.upstream = config_.upstream, .limits = config_.limits} {
+  open_storage();
   make_namespaces();
   make_sources();
   make_control();
@@ -88,9 +89,22 @@ Assembly::Assembly(config::Config config)
 
 Assembly::~Assembly() = default;
 
+void Assembly::open_storage() {
+  if (config_.storage.directory.empty()) {
+    return;
+  }
+  auto opened = source::StorageDirectory::open(config_.storage.directory);
+  if (!opened) {
+    refusals_.push_back("storage: " + opened.error());
+    return;
+  }
+  storage_.emplace(*std::move(opened));
+}
+
 void Assembly::make_namespaces() {
   for (const config::Namespace& settings : config_.namespaces) {
-    parts_.push_back(std::make_unique<filter::LiveParts>(epochs_, filter::random_secret()));
+    parts_.push_back(std::make_unique<filter::LiveParts>(
+        epochs_, storage_ ? storage_->secret() : filter::random_secret()));
     overlays_.push_back(std::make_unique<guard::Overlay>(
         guard::Overlay::Limits{.max_keys = settings.overlay.max_keys, .ttl = settings.overlay.ttl},
         filter::random_secret()));
@@ -115,7 +129,12 @@ void Assembly::make_sources() {
       spdlog::warn("event=unused_source source={}", settings.name);
       continue;
     }
-    auto made = source::make_source(settings, std::move(targets), report_, io::now_since_boot);
+    auto made = source::make_source(settings,
+                                    std::move(targets),
+                                    report_,
+                                    io::now_since_boot,
+                                    {.directory = storage_ ? &*storage_ : nullptr,
+                                     .checkpoint_every = config_.storage.checkpoint_every});
     if (made) {
       sources_.push_back(std::move(*made));
       continue;

@@ -24,6 +24,7 @@
 #include "keyspace/keyspace.h"
 #include "proxy/clients.h"
 #include "source/source.h"
+#include "source/storage_directory.h"
 #include "upstream/control.h"
 
 namespace cuckooguard::cli {
@@ -44,6 +45,7 @@ class Assembly {
  private:
   struct WorkerParts;
 
+  void open_storage();
   void make_namespaces();
   void make_sources();
   void make_workers();
@@ -62,6 +64,7 @@ class Assembly {
   guard::RedisFacts facts_;
   LoadReport report_;
   std::vector<std::string> refusals_;
+  std::optional<source::StorageDirectory> storage_;
   std::vector<std::unique_ptr<source::Source>> sources_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;

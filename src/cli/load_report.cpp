@@ -77,4 +77,8 @@ void LoadReport::on_state(std::string_view ns, filter::State state, std::string_
               why);
 }
 
+void LoadReport::on_trouble(std::string_view source, std::string_view what) {
+  spdlog::warn("event=source_trouble source={} what={}", source, what);
+}
+
 }  // namespace cuckooguard::cli

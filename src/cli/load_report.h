@@ -22,6 +22,7 @@ class LoadReport final : public source::Observer {
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
+  void on_trouble(std::string_view source, std::string_view what) override;
 
  private:
   bool is_terminal_;

@@ -159,6 +159,13 @@ struct Namespace {
   Overlay overlay;
 };
 
+struct Storage {          // where filters are kept between runs
+  std::string directory;  // empty: they are not kept
+  milliseconds checkpoint_every{30'000};
+
+  bool operator==(const Storage&) const = default;
+};
+
 struct Limits {
   std::uint32_t max_clients = 10'000;
   std::uint64_t client_output_soft = 1024 * 1024;
@@ -181,6 +188,7 @@ struct Config {
   Upstream upstream;
   std::vector<Source> sources;
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number
+  Storage storage;
   Limits limits;
   Log log;
   unsigned workers = 0;  // 0: auto

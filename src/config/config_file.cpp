@@ -78,6 +78,13 @@ void read_upstream(const Reading& reading, const Section& top, Upstream& upstrea
   }
 }
 
+void read_storage(const Section& storage, Storage& out) {
+  storage.read_text("directory", out.directory);
+  storage.read("checkpoint_every",
+               out.checkpoint_every,
+               bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d"));
+}
+
 void read_limits(const Section& section, Limits& limits) {
   section.read("max_clients",
                limits.max_clients,
@@ -139,6 +146,9 @@ Config read_config(const Reading& reading, const TreeNode& root) {
   }
   for (const Entry& entry : named_entries(reading, top, "namespaces")) {
     config.namespaces.push_back(read_namespace(reading, entry, places.namespaces.emplace_back()));
+  }
+  if (const Entry* const storage = top.find("storage")) {
+    read_storage(Section(reading, *storage, schema::kStorage), config.storage);
   }
   if (const Entry* const limits = top.find("limits")) {
     read_limits(Section(reading, *limits, schema::kLimits), config.limits);

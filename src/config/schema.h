@@ -17,8 +17,15 @@ struct KeyList {
 
 namespace schema {
 
-inline constexpr std::array<std::string_view, 8> kTopKeys = {
-    "listen", "upstream", "sources", "namespaces", "limits", "log", "workers", "drain_timeout"};
+inline constexpr std::array<std::string_view, 9> kTopKeys = {"listen",
+                                                             "upstream",
+                                                             "sources",
+                                                             "namespaces",
+                                                             "storage",
+                                                             "limits",
+                                                             "log",
+                                                             "workers",
+                                                             "drain_timeout"};
 inline constexpr std::array<std::string_view, 5> kUpstreamKeys = {
     "address", "mode", "connect_timeout", "acl", "control"};
 inline constexpr std::array<std::string_view, 3> kControlKeys = {
@@ -55,6 +62,7 @@ inline constexpr std::array<std::string_view, 4> kTableKeys = {"from", "table", 
 inline constexpr std::array<std::string_view, 3> kFilterKeys = {
     "false_positive_rate", "capacity", "deletes"};
 inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
+inline constexpr std::array<std::string_view, 2> kStorageKeys = {"directory", "checkpoint_every"};
 inline constexpr std::array<std::string_view, 4> kLimitsKeys = {
     "max_clients", "client_output_soft", "inflight_per_client", "idle_timeout"};
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
@@ -70,6 +78,7 @@ inline constexpr KeyList kNamespace{"namespaces.*", kNamespaceKeys};
 inline constexpr KeyList kTable{"namespaces.*.source", kTableKeys};
 inline constexpr KeyList kFilter{"namespaces.*.filter", kFilterKeys};
 inline constexpr KeyList kOverlay{"namespaces.*.overlay", kOverlayKeys};
+inline constexpr KeyList kStorage{"storage", kStorageKeys};
 inline constexpr KeyList kLimits{"limits", kLimitsKeys};
 inline constexpr KeyList kLog{"log", kLogKeys};
 
@@ -83,6 +92,7 @@ inline constexpr std::array kAll = {kTop,
                                     kTable,
                                     kFilter,
                                     kOverlay,
+                                    kStorage,
                                     kLimits,
                                     kLog};
 

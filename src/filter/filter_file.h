@@ -26,8 +26,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "filter/cuckoo_filter.h"
+#include "filter/file_descriptor.h"
 
 namespace cuckooguard::filter {
 
@@ -79,6 +81,30 @@ struct FilterFileFacts {
 std::expected<void, FilterFileError> write_filter_file(const std::string& path,
                                                        const CuckooFilter& filter,
                                                        const FilterFileLabel& label);
+
+// The same in two steps: the filter must not change during the first one, which copies it into the system's
+// cache; the second one waits for the disk. A file that is not put in its place is removed.
+class WrittenFilterFile {
+ public:
+  static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,
+                                                                 const CuckooFilter& filter,
+                                                                 const FilterFileLabel& label);
+  WrittenFilterFile(WrittenFilterFile&& other) noexcept;
+  WrittenFilterFile& operator=(WrittenFilterFile&&) = delete;
+  ~WrittenFilterFile();
+
+  std::expected<void, FilterFileError> put_in_place();
+
+ private:
+  WrittenFilterFile(std::string path, std::string temporary, FileDescriptor file);
+
+  std::string path_;
+  std::string temporary_;  // empty: it is gone, or in its place
+  FileDescriptor file_;
+};
+
+// Of whatever decides whether a file's filter may be used (FilterFileLabel::definition_hash).
+std::uint64_t hash_of_definition(std::string_view text) noexcept;
 
 std::expected<FilterFile, FilterFileError> read_filter_file(const std::string& path,
                                                             const HashSecret& secret);

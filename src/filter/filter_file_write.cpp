@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -146,9 +147,22 @@ bool sync_folder(const std::string& path) {
 
 }  // namespace
 
-std::expected<void, FilterFileError> write_filter_file(const std::string& path,
-                                                       const CuckooFilter& filter,
-                                                       const FilterFileLabel& label) {
+WrittenFilterFile::WrittenFilterFile(std::string path, std::string temporary, FileDescriptor file)
+    : path_(std::move(path)), temporary_(std::move(temporary)), file_(std::move(file)) {}
+
+WrittenFilterFile::WrittenFilterFile(WrittenFilterFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::move(other.file_)) {}
+
+WrittenFilterFile::~WrittenFilterFile() {
+  if (!temporary_.empty()) {
+    ::unlink(temporary_.c_str());
+  }
+}
+
+std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
+    const std::string& path, const CuckooFilter& filter, const FilterFileLabel& label) {
   if (label.source_position.size() > kSourcePositionMax) {
     return std::unexpected(FilterFileError{
         FilterFileFault::unwritable, path + ": the source position is too long for the header"});
@@ -158,18 +172,34 @@ std::expected<void, FilterFileError> write_filter_file(const std::string& path,
   if (!file.is_open()) {
     return unwritable(path, "create a file beside it");
   }
-  const bool written = write_contents(file.number(), filter, label) &&
-                       ::fsync(file.number()) == 0 && file.close() &&
-                       std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!written) {
-    auto error = unwritable(path, "write");
-    ::unlink(temporary.c_str());
-    return error;
+  WrittenFilterFile written(path, std::move(temporary), std::move(file));
+  if (!write_contents(written.file_.number(), filter, label)) {
+    return unwritable(path, "write");
   }
-  if (!sync_folder(path)) {
-    return unwritable(path, "sync its folder");
+  return written;
+}
+
+std::expected<void, FilterFileError> WrittenFilterFile::put_in_place() {
+  if (::fsync(file_.number()) != 0 || !file_.close() ||
+      std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return unwritable(path_, "write");
+  }
+  temporary_.clear();
+  if (!sync_folder(path_)) {
+    return unwritable(path_, "sync its folder");
   }
   return {};
+}
+
+std::expected<void, FilterFileError> write_filter_file(const std::string& path,
+                                                       const CuckooFilter& filter,
+                                                       const FilterFileLabel& label) {
+  auto written = WrittenFilterFile::write(path, filter, label);
+  return written ? written->put_in_place() : std::unexpected(written.error());
+}
+
+std::uint64_t hash_of_definition(std::string_view text) noexcept {
+  return file_checksum(std::as_bytes(std::span(text)));
 }
 
 }  // namespace cuckooguard::filter

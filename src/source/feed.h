@@ -66,6 +66,9 @@ class Feed {
   // Once per max_lag at most: how fast ids grow, and so how many above the largest must pass.
   void measure_growth(TimePoint at);
 
+  std::uint64_t largest_id() const { return largest_id_; }
+  bool ids_grow() const { return ids_grow_; }
+
   // --- between loads ---
   void expire() { live_.set_fresh_until(TimePoint::min()); }
   // Nothing has changed since the snapshot in force, or all that has is in the filter, as was so at `at`.

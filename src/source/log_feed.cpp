@@ -40,6 +40,7 @@ std::expected<void, std::string> LogFeed::insert(const CommitMark& mark,
   if (has_already(mark)) {
     return {};
   }
+  ++changes_;
   bool is_full = false;
   transaction.for_each_insert([&](std::uint64_t hash) {
     is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;

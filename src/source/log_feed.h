@@ -50,6 +50,8 @@ class LogFeed final : public RowTarget {
   // Whether a filter that has all up to `applied` is what the rows were there.
   bool has_reached(const LogPosition& applied);
 
+  // How often the feed's filter was changed.
+  std::uint64_t changes() const { return changes_; }
   // The filter still does its work, but wastes room: many rows have gone that it could not forget
   // (`deferred`), or it is nearly full. Asked after changes; no more often than tables can be read.
   bool wants_rebuild() const;
@@ -62,6 +64,7 @@ class LogFeed final : public RowTarget {
   PendingChanges pending_;
   bool is_live_ = false;
   std::optional<LogPosition> since_;
+  std::uint64_t changes_ = 0;
   std::vector<std::size_t> condition_places_;  // in a row, as plan_.condition.columns()
 };
 

@@ -7,6 +7,7 @@
 
 #include "source/mysql_server.h"
 #include "source/mysql_table.h"
+#include "source/restore.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -40,6 +41,7 @@ std::chrono::nanoseconds LogFollower::step(const std::stop_token& stop) {
 void LogFollower::finish() {
   probe_.reset();
   loader_.reset();
+  checkpoints_.reset();  // writes once more
   tables_.expire_all();
 }
 
@@ -128,8 +130,31 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
   return failed("the server cannot be followed");
 }
 
+// Behind the checkpoints of a former run, if they can be used.
+std::expected<bool, MysqlError> LogFollower::take_up(MysqlConnection& connection) {
+  if (settings_.storage.directory == nullptr || has_tried_checkpoints_) {
+    return false;
+  }
+  auto restored = restore({.source = settings_.name,
+                           .directory = *settings_.storage.directory,
+                           .observer = *settings_.observer,
+                           .server = identity_,
+                           .is_cluster = settings_.logins.size() > 1},
+                          tables_,
+                          connection);
+  has_tried_checkpoints_ = restored.has_value();
+  return restored;
+}
+
 LogFollower::Done LogFollower::begin_anew(MysqlConnection& connection) {
   loader_.reset();
+  const auto taken_up = take_up(connection);
+  if (!taken_up) {
+    return std::unexpected(taken_up.error());
+  }
+  if (*taken_up) {
+    return {};
+  }
   auto position = server_position(connection);
   if (!position) {
     return std::unexpected(position.error());
@@ -153,6 +178,17 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
   }
   tables_.reconnected(stream->checksum());
   stream_ = std::make_unique<LogStream>(*std::move(stream));
+  if (settings_.storage.directory != nullptr) {
+    checkpoints_.reset();  // the server may be another one
+    checkpoints_ = std::make_unique<CheckpointWriter>(
+        CheckpointWriter::Settings{.source = settings_.name,
+                                   .server = identity_,
+                                   .directory = *settings_.storage.directory,
+                                   .every = settings_.storage.checkpoint_every,
+                                   .observer = *settings_.observer,
+                                   .clock = clock_},
+        tables_);
+  }
   probe_ = std::make_unique<ServerProbe>(
       ServerProbe::Settings{.login = login,
                             .identity = identity_,

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/checkpoint_writer.h"
 #include "source/feed.h"
 #include "source/follower.h"
 #include "source/log_stream.h"
@@ -37,10 +38,13 @@
 namespace cuckooguard::source {
 
 struct LogFollowerSettings {
+  std::string name;                // of the source
   std::vector<MysqlLogin> logins;  // tried in this order
   std::optional<std::uint32_t> server_id;
   std::chrono::nanoseconds max_lag;
   OpenView open_view = source::open_view;
+  Storage storage;
+  Observer* observer = nullptr;  // with storage
 };
 
 class LogFollower final : public Follower {
@@ -67,6 +71,7 @@ class LogFollower final : public Follower {
   Done connect_to(const MysqlLogin& login);
   Done check_server(MysqlConnection& connection);
   Done begin_anew(MysqlConnection& connection);
+  std::expected<bool, MysqlError> take_up(MysqlConnection& connection);
   Done begin_stream(const MysqlLogin& login);
   Duration follow(const std::stop_token& stop);
   Done follow_one(const std::stop_token& stop);
@@ -84,6 +89,8 @@ class LogFollower final : public Follower {
   std::unique_ptr<LogStream> stream_;
   std::unique_ptr<ServerProbe> probe_;
   std::unique_ptr<TableLoader> loader_;
+  std::unique_ptr<CheckpointWriter> checkpoints_;
+  bool has_tried_checkpoints_ = false;
   int losses_ = 0;
 };
 

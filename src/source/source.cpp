@@ -52,6 +52,9 @@ struct Making {
   std::vector<Feed> feeds;
   Clock clock;
   std::chrono::nanoseconds max_lag;
+  std::string name;
+  Storage storage;
+  Observer& observer;
 };
 
 using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
@@ -72,7 +75,11 @@ Made make_follower(const Settings& settings, Making&& making) {
 }
 
 Made make_follower(const config::MysqlSource& settings, Making&& making) {
-  LogFollowerSettings following{.server_id = settings.server_id, .max_lag = making.max_lag};
+  LogFollowerSettings following{.name = making.name,
+                                .server_id = settings.server_id,
+                                .max_lag = making.max_lag,
+                                .storage = making.storage,
+                                .observer = &making.observer};
   for (const config::Address& address : settings.addresses) {
     following.logins.push_back({.host = address.host,
                                 .port = address.port,
@@ -95,8 +102,17 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
 }  // namespace
 
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
-    const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock) {
-  Making making{.targets = targets, .clock = std::move(clock), .max_lag = settings.max_lag};
+    const config::Source& settings,
+    std::vector<Target> targets,
+    Observer& observer,
+    Clock clock,
+    const Storage& storage) {
+  Making making{.targets = targets,
+                .clock = std::move(clock),
+                .max_lag = settings.max_lag,
+                .name = settings.name,
+                .storage = storage,
+                .observer = observer};
   making.feeds.reserve(targets.size());
   for (const Target& target : targets) {
     const std::string& table = target.settings.source.table;

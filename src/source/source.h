@@ -72,6 +72,8 @@ class Observer {
   // Only when the state or the reason has changed. `ns` as in Progress. `why` is for people, and
   // empty for `ready`.
   virtual void on_state(std::string_view ns, filter::State state, std::string_view why) = 0;
+  // What an operator should know although nothing passes for it: a checkpoint that could not be written, or used.
+  virtual void on_trouble(std::string_view source, std::string_view what) = 0;
 };
 
 class Source {
@@ -93,9 +95,21 @@ struct Refusal {
   std::string what;
 };
 
+class StorageDirectory;
+
+// Where filters are kept between runs; without a directory they are not.
+struct Storage {
+  const StorageDirectory* directory = nullptr;
+  std::chrono::nanoseconds checkpoint_every{};
+};
+
 // Opens what `settings` names, checks that every target can be read from it, and refuses with all
 // reasons at once. Reads no rows. `settings` is copied.
 std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
-    const config::Source& settings, std::vector<Target> targets, Observer& observer, Clock clock);
+    const config::Source& settings,
+    std::vector<Target> targets,
+    Observer& observer,
+    Clock clock,
+    const Storage& storage = {});
 
 }  // namespace cuckooguard::source

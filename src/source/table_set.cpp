@@ -76,6 +76,19 @@ bool TableSet::is_any_full() const {
   });
 }
 
+void TableSet::adopt(Index index, MysqlTable plan, Checkpoint checkpoint) {
+  const std::scoped_lock lock(mutex_);
+  Followed& followed = tables_[index];
+  followed.current = std::make_unique<Rows>(std::move(plan), followed.feed);
+  applier_->join(followed.current->table);
+  followed.feed.snapshot_begins(clock_());
+  followed.feed.publish(std::move(checkpoint.loaded));
+  followed.current->feed.go_live();
+  followed.current->feed.begin_behind(std::move(checkpoint.position));
+  followed.published_at = clock_();
+  followed.is_due = false;
+}
+
 std::vector<TableSet::Index> TableSet::take_due() {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_();
@@ -142,6 +155,43 @@ void TableSet::expire_all() {
   for (Followed& followed : tables_) {
     followed.feed.expire();
   }
+}
+
+// --- the checkpoints ---
+
+bool TableSet::wait_for_checkpoint(std::chrono::nanoseconds every, const std::stop_token& stop) {
+  Lock lock(mutex_);
+  ++waiting_;
+  moved_.wait_for(lock, stop, every, [this] { return has_published_; });
+  --waiting_;
+  has_published_ = false;
+  return !stop.stop_requested();
+}
+
+std::optional<TableSet::Version> TableSet::version(Index index) {
+  const std::scoped_lock lock(mutex_);
+  const Followed& followed = tables_[index];
+  if (!followed.is_in_step()) {
+    return std::nullopt;
+  }
+  return Version{.load = followed.loads, .changes = followed.current->feed.changes()};
+}
+
+std::expected<filter::WrittenFilterFile, filter::FilterFileError> TableSet::write_checkpoint(
+    Index index, const std::string& path, std::string_view server) {
+  const std::scoped_lock lock(mutex_);
+  Followed& followed = tables_[index];
+  if (!followed.is_in_step() || !followed.current->feed.has_reached(applier_->position())) {
+    return std::unexpected(filter::FilterFileError{.fault = filter::FilterFileFault::unwritable,
+                                                   .what = path + ": the table is out of step"});
+  }
+  const filter::FilterFileLabel label =
+      checkpoint_label({.position = applier_->position(),
+                        .largest_id = followed.feed.largest_id(),
+                        .ids_grow = followed.feed.ids_grow(),
+                        .server = server},
+                       definition_hash(followed.feed.target(), followed.current->plan));
+  return filter::WrittenFilterFile::write(path, *followed.feed.live().writable(), label);
 }
 
 // --- with the lock held ---
@@ -290,6 +340,8 @@ std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load)
   followed.feed.publish(load.take());
   followed.current->feed.go_live();
   followed.published_at = clock_();
+  ++followed.loads;
+  has_published_ = true;
   followed.is_being_read = false;
   followed.is_due = false;
   moved_.notify_all();

@@ -11,8 +11,8 @@
 // only such tables fresh, and only if position() covers what is proven.
 // (tests/source/table_set_test.cpp, integration/exactness)
 //
-// Called by: LogFollower (begin_at, apply, due), ServerProbe (prove), TableLoader (the rest). Threads: a
-// monitor; each call may come from any of the three. Waits end with their stop token or deadline. Errors:
+// Called by: LogFollower (begin_at, apply, take_due), ServerProbe (prove), CheckpointWriter, TableLoader.
+// Threads: a monitor; each call may come from any of these four. Waits end with their stop token or deadline. Errors:
 // values. Limits: beyond PendingChanges::kChangesMax apply() waits for the load to end: all tables pass
 // after max_lag.
 #pragma once
@@ -33,6 +33,8 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/filter_file.h"
+#include "source/checkpoint.h"
 #include "source/feed.h"
 #include "source/filter_load.h"
 #include "source/log_applier.h"
@@ -62,6 +64,14 @@ class TableSet {
     bool is_out_of_step = false;
   };
 
+  // Which contents a table's filter has.
+  struct Version {
+    std::uint64_t load = 0;
+    std::uint64_t changes = 0;
+
+    bool operator==(const Version&) const = default;
+  };
+
   TableSet(std::vector<Feed> feeds, Clock clock);
 
   std::size_t size() const { return tables_.size(); }
@@ -76,6 +86,8 @@ class TableSet {
   void reconnected(binlog::ChecksumAlgorithm checksum);
   // One event. An error: the stream is of no more use.
   std::expected<void, std::string> apply(std::string_view event, const std::stop_token& stop);
+  // A table as it was at its checkpoint's position, which position() may be behind.
+  void adopt(Index index, MysqlTable plan, Checkpoint checkpoint);
   // Those that are to be read now; they count as being read from then on.
   std::vector<Index> take_due();
   void prove(TimePoint at, const LogPosition& position);
@@ -86,6 +98,15 @@ class TableSet {
   void report_lost(std::string_view why);
   void report_all(filter::State state, std::string_view why);
   void expire_all();
+
+  // --- the checkpoints ---
+  // Until `every` has passed, or a load was published. False: stopped.
+  bool wait_for_checkpoint(std::chrono::nanoseconds every, const std::stop_token& stop);
+  // Nothing if it is not in step.
+  std::optional<Version> version(Index index);
+  // Without putting it in its place. Nothing is applied meanwhile. An error also if it is not in step.
+  std::expected<filter::WrittenFilterFile, filter::FilterFileError> write_checkpoint(
+      Index index, const std::string& path, std::string_view server);
 
   // --- the loader ---
   FilterLoad load(Index index);
@@ -117,6 +138,7 @@ class TableSet {
     bool is_due = true;
     TimePoint due_at{};
     TimePoint published_at{};
+    std::uint64_t loads = 0;
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };
@@ -136,6 +158,7 @@ class TableSet {
   std::minstd_rand random_;
   std::deque<Followed> tables_;
   std::unique_ptr<LogApplier> applier_;
+  bool has_published_ = false;  // since the last checkpoint
   LogPosition last_proven_;
   bool has_gone_back_ = false;
 };

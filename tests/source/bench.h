@@ -55,6 +55,10 @@ class Witness final : public Observer {
     const std::lock_guard lock(mutex_);
     progress_.push_back(progress);
   }
+  void on_trouble(std::string_view source, std::string_view what) override {
+    const std::lock_guard lock(mutex_);
+    troubles_.push_back(std::string(source) + ": " + std::string(what));
+  }
   void on_state(std::string_view ns, filter::State state, std::string_view why) override {
     const std::lock_guard lock(mutex_);
     reports_.push_back({std::string(ns), state, std::string(why)});
@@ -97,6 +101,7 @@ class Witness final : public Observer {
   mutable std::mutex mutex_;
   std::condition_variable reported_;
   std::vector<Progress> progress_;
+  std::vector<std::string> troubles_;
   std::vector<Report> reports_;
 };
 

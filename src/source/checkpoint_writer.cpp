@@ -1,0 +1,40 @@
+#include "source/checkpoint_writer.h"
+
+#include <utility>
+
+namespace cuckooguard::source {
+
+CheckpointWriter::CheckpointWriter(Settings settings, TableSet& tables)
+    : settings_(std::move(settings)),
+      tables_(tables),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void CheckpointWriter::run(const std::stop_token& stop) {
+  do {
+    write_all();
+  } while (tables_.wait_for_checkpoint(settings_.every, stop));
+  write_all();
+}
+
+void CheckpointWriter::write_all() {
+  for (TableSet::Index index = 0; index < tables_.size(); ++index) {
+    const TimePoint now = settings_.clock();
+    const auto known = last_.find(index);
+    const auto version = tables_.version(index);
+    if (!version || (known != last_.end() && *version == known->second.version &&
+                     now - known->second.at < kUnchangedEvery)) {
+      continue;
+    }
+    const std::string path = settings_.directory.filter_path(
+        settings_.source, tables_.target(index).settings.name, tables_.table(index));
+    auto written = tables_.write_checkpoint(index, path, settings_.server);
+    const auto done = written ? written->put_in_place() : std::unexpected(written.error());
+    if (!done) {
+      settings_.observer.on_trouble(settings_.source, done.error().what);
+      continue;
+    }
+    last_.insert_or_assign(index, Last{.version = *version, .at = now});
+  }
+}
+
+}  // namespace cuckooguard::source

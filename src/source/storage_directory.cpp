@@ -1,0 +1,106 @@
+#include "source/storage_directory.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "filter/filter_file.h"
+#include "filter/secret_file.h"
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr std::string_view kFilterEnding = ".filter";
+constexpr std::size_t kNameBytesMax = 200;
+
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
+
+bool is_plain(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+         (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
+}
+
+// Every name gives another file's name, whatever bytes it has.
+void append_name(std::string& to, std::string_view name) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const char byte : name) {
+    if (is_plain(byte)) {
+      to += byte;
+    } else {
+      const auto value = static_cast<unsigned char>(byte);
+      to += '%';
+      to += kDigits[value >> 4U];
+      to += kDigits[value & 15U];
+    }
+  }
+}
+
+// SOURCE.NAMESPACE.TABLE.filter.aB3xYz: written, but not in its place when its process ended.
+bool is_left_over(const std::string& name) {
+  const std::size_t ending = name.rfind(kFilterEnding);
+  constexpr std::size_t kRandomBytes = 7;  // .XXXXXX
+  return ending != std::string::npos &&
+         name.size() == ending + kFilterEnding.size() + kRandomBytes &&
+         name[ending + kFilterEnding.size()] == '.';
+}
+
+}  // namespace
+
+StorageDirectory::StorageDirectory(std::string path,
+                                   filter::FileDescriptor lock,
+                                   const filter::HashSecret& secret)
+    : path_(std::move(path)), lock_(std::move(lock)), secret_(secret) {}
+
+std::expected<StorageDirectory, std::string> StorageDirectory::open(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directory(path, error);
+  if (error || !std::filesystem::is_directory(path)) {
+    return std::unexpected(path + ": cannot be made a folder: " +
+                           (error ? error.message() : "something else has this name"));
+  }
+  const std::string lock_path = path + "/lock";
+  filter::FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.is_open()) {
+    return std::unexpected(lock_path + ": cannot be opened: " + reason(errno));
+  }
+  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
+    return std::unexpected(errno == EWOULDBLOCK
+                               ? path + " is in use by another process; give each its own folder"
+                               : lock_path + ": cannot be locked: " + reason(errno));
+  }
+  auto secret = filter::read_or_create_secret(path + "/secret");
+  if (!secret) {
+    return std::unexpected(secret.error());
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (is_left_over(entry.path().filename().string())) {
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
+  return StorageDirectory(path, std::move(lock), *secret);
+}
+
+std::string StorageDirectory::filter_path(std::string_view source,
+                                          std::string_view ns,
+                                          std::string_view table) const {
+  std::string name;
+  append_name(name, source);
+  name += '.';
+  append_name(name, ns);
+  name += '.';
+  append_name(name, table);
+  if (name.size() > kNameBytesMax) {
+    const std::string hash = std::to_string(filter::hash_of_definition(name));
+    name.resize(kNameBytesMax);
+    name += '-' + hash;
+  }
+  return path_ + '/' + name + std::string(kFilterEnding);
+}
+
+}  // namespace cuckooguard::source

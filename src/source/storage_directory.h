@@ -1,0 +1,39 @@
+// The folder in which one process keeps its filters between runs.
+//
+//   DIRECTORY/lock                        held for the process's life
+//   DIRECTORY/secret                      what all filters here are hashed with, mode 0600
+//   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
+//
+// Called by: main at start-up; checkpoints ask for paths. Threads: open() once; then immutable. Errors: a
+// sentence for the operator: no right to write, a second process, a secret that is damaged. Limits: a
+// file's name is cut at 200 bytes, its hash behind it.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "filter/file_descriptor.h"
+#include "filter/key_hash.h"
+
+namespace cuckooguard::source {
+
+class StorageDirectory {
+ public:
+  // Makes the folder, if its parent is there, and removes what a killed process has left half written.
+  static std::expected<StorageDirectory, std::string> open(const std::string& path);
+
+  const filter::HashSecret& secret() const { return secret_; }
+  std::string filter_path(std::string_view source,
+                          std::string_view ns,
+                          std::string_view table) const;
+
+ private:
+  StorageDirectory(std::string path, filter::FileDescriptor lock, const filter::HashSecret& secret);
+
+  std::string path_;
+  filter::FileDescriptor lock_;
+  filter::HashSecret secret_;
+};
+
+}  // namespace cuckooguard::source
