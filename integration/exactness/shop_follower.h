@@ -53,6 +53,7 @@ class ShopFollower final : public source::Observer {
  private:
   void on_progress(const source::Progress&) override {}
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
+  void on_trouble(std::string_view, std::string_view) override {}
 
   Guarded& guarded_;
   mutable std::mutex mutex_;

@@ -240,6 +240,16 @@ void Writers::pause() {
   changed_.wait(lock, [this] { return paused_ == threads_.size(); });
 }
 
+void Writers::roll_back_prepared(SqlSession& session) {
+  constexpr unsigned kUnknownXid = 1397;  // gone, or its connection has not yet let go of it
+  const std::scoped_lock lock(mutex_);
+  for (const std::string& xid : prepared_) {
+    (void)eventually([&] { return session.try_run("XA ROLLBACK " + xid) != kUnknownXid; },
+                     milliseconds(500));
+  }
+  prepared_.clear();
+}
+
 void Writers::wait_for_turn(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (!is_paused_) {

@@ -35,6 +35,8 @@ class Writers {
 
   void resume();
   void pause();
+  // While paused: what is prepared holds locks that others would wait for.
+  void roll_back_prepared(SqlSession& session);
 
   std::uint64_t transactions() const { return transactions_; }  // that were answered with success
   std::uint64_t xa_ended() const { return xa_ended_; }
