@@ -49,6 +49,11 @@ class LogApplier {
   // position(), as of has_joined(), does not cover.
   void join(FollowedTable& table);
   bool has_joined(const FollowedTable& table) const;
+  // A snapshot of the table will be of a position that is still to come: until then it does not matter to it
+  // that rows are committed that were prepared before it has joined.
+  void begin_waiting(FollowedTable& table) { waiting_.push_back(&table); }
+  void end_waiting(FollowedTable& table) { std::erase(waiting_, &table); }
+  bool is_prepared_before(const FollowedTable& table) const;
   void leave(FollowedTable& table);
 
   // One event as the server sends it. True: position() has moved.
@@ -66,8 +71,7 @@ class LogApplier {
   using Applied = std::expected<bool, std::string>;
   struct Parked {
     std::vector<std::pair<FollowedTable*, Transaction>> tables;
-    std::uint64_t joins = 0;     // of tables, before it: those later do not know its rows
-    bool is_incomplete = false;  // a table has left that it has changed
+    std::uint64_t joins = 0;  // of tables, before it: those later do not know its rows
   };
 
   Applied apply_body(const binlog::EventBody& body);
@@ -98,6 +102,7 @@ class LogApplier {
     return {.gtid = *gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
   }
   void put_out_of_step(FollowedTable& table, std::string_view why);
+  void put_late_out_of_step(const Parked& parked);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();
 
@@ -108,7 +113,9 @@ class LogApplier {
   binlog::PayloadReader payload_;
   std::vector<FollowedTable*> tables_;
   std::vector<FollowedTable*> joining_;
+  std::vector<FollowedTable*> waiting_;
   std::uint64_t joins_ = 0;
+  std::map<const FollowedTable*, std::uint64_t> joined_at_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::optional<LogGtid> gtid_;                                 // of the transaction
   bool is_covered_ = false;                                     // it was applied before

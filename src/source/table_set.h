@@ -49,6 +49,8 @@ class TableSet {
   static constexpr std::chrono::seconds kRefusedPause{
       10};  // until what the operator must mend is looked at again
   static constexpr std::chrono::seconds kViewWaitMax{60};
+  // For XA transactions that were prepared before a table is read: theirs would not be known.
+  static constexpr std::chrono::seconds kPreparedWaitMax{1};
   static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;

@@ -151,6 +151,40 @@ TEST_F(LogApplierTest,
   EXPECT_TRUE(is_out_of_step(user));
 }
 
+// As long as its snapshot is still to come: that will have them.
+TEST_F(LogApplierTest,
+       a_table_that_waits_for_its_snapshot_stays_in_step_when_such_rows_are_committed) {
+  for (const char* const xid : {"a", "b"}) {
+    apply({log.begin_prepared(xid),
+           MadeLog::map(1, "user"),
+           MadeLog::insert(1, 7),
+           MadeLog::prepare(xid)});
+  }
+  applier.join(user.table);
+  applier.begin_waiting(user.table);
+  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_FALSE(is_out_of_step(user));
+  EXPECT_TRUE(applier.is_prepared_before(user.table));
+  applier.end_waiting(user.table);
+  apply({log.begin_verdict("b"), MadeLog::xa_verdict("COMMIT", "b")});
+  EXPECT_TRUE(is_out_of_step(user));
+}
+
+TEST_F(LogApplierTest, only_tables_that_joined_late_are_out_of_step_when_such_rows_are_committed) {
+  MadeTable late("user");
+  applier.join(user.table);
+  apply({log.begin_prepared("a"),
+         MadeLog::map(1, "user"),
+         MadeLog::insert(1, 7),
+         MadeLog::prepare("a")});
+  applier.join(late.table);
+  EXPECT_FALSE(applier.is_prepared_before(user.table));
+  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_TRUE(is_out_of_step(late));
+  EXPECT_FALSE(is_out_of_step(user));
+  EXPECT_THAT(user.target.ids(), ElementsAre(7));
+}
+
 TEST_F(LogApplierTest, what_may_define_a_table_anew_puts_it_out_of_step_and_no_other) {
   MadeTable other("item");
   applier.join(user.table);
