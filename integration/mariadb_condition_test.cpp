@@ -2,8 +2,8 @@
 // snapshot and in the log alike.
 
 #include <map>
+#include <memory>
 #include <optional>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +14,7 @@
 
 #include "filter/epochs.h"
 #include "harness/mariadb_server.h"
+#include "harness/random_items.h"
 #include "harness/seed.h"
 #include "source/log_applier.h"
 #include "source/log_feed.h"
@@ -83,12 +84,12 @@ class Chosen final : public source::RowTarget {
     config::Namespace settings;
     settings.name = "items";
     settings.keys = {keyspace::KeyTemplate::parse("item:{id:uint64}").value()};
-    settings.source.table = "item";
+    settings.source.tables = {"item"};
     settings.source.where = keyspace::RowCondition::parse(where).value();
     return settings;
   }
   source::MysqlTable plan(MysqlConnection& connection) {
-    auto planned = plan_mysql_table(connection, target_, settings_.source.table);
+    auto planned = plan_mysql_table(connection, target_, settings_.source.tables.front());
     if (planned) {
       return *std::move(planned);
     }
@@ -117,82 +118,6 @@ class Chosen final : public source::RowTarget {
   std::map<std::uint64_t, std::string> names_;
 };
 
-class Random {
- public:
-  explicit Random(std::uint32_t seed) : random_(seed) {}
-
-  unsigned pick(unsigned count) { return static_cast<unsigned>(random_() % count); }
-  std::string one_of(const std::vector<std::string>& words) {
-    return words[pick(static_cast<unsigned>(words.size()))];
-  }
-
-  std::string condition() {
-    std::string all = term();
-    for (unsigned more = pick(3); more > 0; --more) {
-      all += " AND " + term();
-    }
-    return all;
-  }
-  // Of a column of table item, in SQL.
-  std::string value(char column) {
-    if (pick(4) == 0) {
-      return "NULL";
-    }
-    switch (column) {
-      case 'i':
-        return one_of({"0", "1", "-1", "7", "2147483647", "-2147483648"});
-      case 'u':
-        return one_of({"0", "1", "7", "18446744073709551615"});
-      case 'd':
-      case 's':
-        return one_of({"'2024-01-01 00:00:00'", "'1999-12-31 23:59:59'"});
-      case 'f':
-        return "1.5";
-      case 'e':
-        return "'y'";
-      case 'z':
-        return one_of({"'a'", "'abc'", "'ab'"});
-      default:
-        return one_of({"''", "'a'", "'A'", "'a '", "'abc'", "'ab'", "'it''s'", "'7'", "'é'"});
-    }
-  }
-  std::string row(unsigned id) {
-    std::string all = "(" + std::to_string(id);
-    for (const char column : std::string_view("iutbzcdsfej")) {
-      all += ", " + value(column);
-    }
-    return all + ")";
-  }
-
- private:
-  std::string literal(char column) {
-    std::string text = value(column);
-    while (text == "NULL") {
-      text = value(column);
-    }
-    return text;
-  }
-  std::string term() {
-    const std::string any = one_of({"i", "u", "t", "b", "z", "c", "d", "s", "f", "e", "j"});
-    const std::string compared = one_of({"i", "u", "t", "b", "z", "c"});
-    const auto next = [&] { return literal(compared[0]); };
-    switch (pick(5)) {
-      case 0:
-        return any + " IS NULL";
-      case 1:
-        return any + " IS NOT NULL";
-      case 2:
-        return compared + " = " + next();
-      case 3:
-        return compared + " <> " + next();
-      default:
-        return compared + " IN (" + next() + ", " + next() + ", " + next() + ")";
-    }
-  }
-
-  std::mt19937 random_;
-};
-
 class MariaDbCondition : public testing::Test {
  protected:
   void SetUp() override {
@@ -202,10 +127,7 @@ class MariaDbCondition : public testing::Test {
     server_.emplace();
     session_.emplace(server_->session());
     run("SET NAMES utf8mb4");
-    run("CREATE TABLE item (id INT UNSIGNED PRIMARY KEY, i INT, u BIGINT UNSIGNED, "
-        "t VARCHAR(20) COLLATE utf8mb4_nopad_bin, b VARBINARY(20), z BINARY(3), "
-        "c CHAR(5) COLLATE utf8mb4_nopad_bin, d DATETIME(3), s TIMESTAMP NULL, f DOUBLE, "
-        "e ENUM('x', 'y'), j TEXT) CHARACTER SET utf8mb4");
+    run(RandomItems::kCreateTable);
   }
 
   void run(const std::string& sql) { session_->run(sql); }
@@ -281,7 +203,7 @@ class MariaDbCondition : public testing::Test {
 };
 
 TEST_F(MariaDbCondition, decides_as_the_server_does_in_a_snapshot_and_in_the_log) {
-  Random random(seed_of_this_run());
+  RandomItems random(seed_of_this_run());
   constexpr unsigned kRows = 150;
   const auto insert = [&](unsigned id) { run("REPLACE INTO item VALUES " + random.row(id)); };
   for (unsigned id = 1; id <= kRows; ++id) {

@@ -148,6 +148,23 @@ TEST_F(MariaDbSource, counts_the_rows_of_one_identity_if_deletes_are_exact) {
   EXPECT_TRUE(becomes_absent("buyer:9"));
 }
 
+// What has gone passes, until so much has gone that the table is read again beside the log.
+TEST_F(MariaDbSource, forgets_rows_with_the_next_rebuild_if_deletes_are_deferred) {
+  run("INSERT INTO user (name) SELECT seq FROM seq_1_to_2000");
+  guard_.emplace(GuardProcess::on_port(
+      yaml("  kept: { keys: \"kept:{id:uint64}\", source: { from: shop, table: user }, mode: "
+           "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { deletes: "
+           "deferred, false_positive_rate: 0.0001% } }\n")));
+  ASSERT_TRUE(becomes_absent("kept:5000")) << guard_->log();
+  ASSERT_TRUE(becomes_absent("user:5000"));
+  run("DELETE FROM user WHERE id <= 1500");
+  ASSERT_TRUE(becomes_absent("user:1500"));
+  EXPECT_FALSE(is_absent("kept:1500"));
+  EXPECT_TRUE(becomes_absent("kept:1500"));
+  EXPECT_TRUE(is_absent("kept:1"));
+  EXPECT_FALSE(is_absent("kept:1501"));
+}
+
 TEST_F(MariaDbSource, reads_a_table_again_whose_definition_has_changed) {
   start();
   ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
@@ -205,12 +222,16 @@ TEST_F(MariaDbSource, hides_no_row_for_longer_than_max_lag) {
 
 TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   run("CREATE TABLE loose (id INT)");
+  run("CREATE TABLE odd (name VARCHAR(9) COLLATE utf8mb4_lithuanian_ci PRIMARY KEY)");
   run("CREATE USER nobody@localhost IDENTIFIED BY 'word'");
   run("GRANT SELECT ON shop.* TO nobody@localhost");
   std::string text = yaml(
       "  loose: { keys: \"loose:{id:uint64}\", source: { from: shop, table: loose } }\n"
+      "  odd: { keys: \"odd:{name|ci}\", source: { from: shop, table: odd } }\n"
       "  named: { keys: \"name:{id:uint64}\", source: { from: shop, table: user, where: "
       "\"name = 'a'\" } }\n"
+      "  twice: { keys: \"twice:{id:uint64}:{again:uint64}\", source: { from: shop, table: "
+      "user, columns: { again: id } } }\n"
       "  buyers: { keys: \"buyer:{user_id:uint64}\", source: { from: shop, table: orders }, "
       "filter: { deletes: trusted } }\n");
   text.replace(text.find("user: guard"), 11, "user: nobody");
@@ -222,6 +243,9 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   for (const char* const words :
        {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
         "`loose` has no primary key",
+        "column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
+        "letters",
+        "column `id` stands for two placeholders",
         "where: column `name` (varchar(40)) has the character set latin1",
         "deletes: trusted needs keys of which no two rows have the same"}) {
     EXPECT_NE(ended.standard_error.find(words), std::string::npos)

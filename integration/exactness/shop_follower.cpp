@@ -45,7 +45,7 @@ std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
   for (const source::Target& target : guarded.targets()) {
     feeds.emplace_back(target,
                        guarded.live(target.ns),
-                       target.settings.source.table,
+                       target.settings.source.tables.front(),
                        observer,
                        clock,
                        ShopFollower::kMaxLag);

@@ -109,7 +109,7 @@ const std::vector<GuardedTable>& guarded_tables() {
 Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
   for (std::size_t ns = 0; ns < config_.namespaces.size(); ++ns) {
     parts_.emplace_back(epochs_, filter::random_secret());
-    lives_.push_back(parts_.back().add(config_.namespaces[ns].source.table));
+    lives_.push_back(parts_.back().add(config_.namespaces[ns].source.tables.front()));
     parts_.back().set_complete(true);
   }
 }

@@ -59,7 +59,10 @@ unsigned worker_count(unsigned configured) {
 struct Assembly::WorkerParts {
   WorkerParts(Assembly& all, std::size_t index)
       : reader(all.epochs_.reader(index)),
-        guard({.keyspace = all.keyspace_, .namespaces = all.namespaces_, .facts = all.facts_}),
+        guard({.keyspace = all.keyspace_,
+               .namespaces = all.namespaces_,
+               .facts = all.facts_,
+               .process = &all.process_}),
         worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
         clients({.loop = worker.loop(),
                  .guard = guard,
@@ -84,10 +87,16 @@ Assembly::Assembly(config::Config config)
   open_storage();
   make_namespaces();
   make_sources();
+  describe_process();
   make_control();
 }
 
-Assembly::~Assembly() = default;
+// All of them before the first is gone: each worker's GUARD.INFO reads the counters of all.
+Assembly::~Assembly() {
+  for (const auto& parts : workers_) {
+    parts->worker.stop_and_join();
+  }
+}
 
 void Assembly::open_storage() {
   if (config_.storage.directory.empty()) {
@@ -137,12 +146,24 @@ void Assembly::make_sources() {
                                      .checkpoint_every = config_.storage.checkpoint_every});
     if (made) {
       sources_.push_back(std::move(*made));
+      source_list_.add(settings, *sources_.back());
       continue;
     }
     for (const source::Refusal& refusal : made.error()) {
       refusals_.push_back(refusal.ns.empty() ? "source " + settings.name + ": " + refusal.what
                                              : "namespace " + refusal.ns + ": " + refusal.what);
     }
+  }
+}
+
+void Assembly::describe_process() {
+  process_.version = CUCKOOGUARD_VERSION;
+  process_.started_at = io::now_since_boot();
+  process_.sources = &source_list_;
+  for (const config::Namespace& space : config_.namespaces) {
+    const auto source =
+        std::ranges::find(config_.sources, space.source.from, &config::Source::name);
+    process_.origins.push_back({.source = space.source.from, .max_lag = source->max_lag});
   }
 }
 
@@ -178,6 +199,7 @@ void Assembly::make_control() {
 void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
+    process_.guards.push_back(&workers_.back()->guard);
     workers_.back()->worker.start();
   }
 }

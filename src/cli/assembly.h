@@ -13,11 +13,13 @@
 #include <boost/asio/io_context.hpp>
 
 #include "cli/load_report.h"
+#include "cli/source_list.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "guard/guard.h"
 #include "guard/overlay.h"
+#include "guard/process.h"
 #include "guard/redis_facts.h"
 #include "io/listener.h"
 #include "io/worker.h"
@@ -48,6 +50,7 @@ class Assembly {
   void open_storage();
   void make_namespaces();
   void make_sources();
+  void describe_process();
   void make_workers();
   void listen();
   void hand_over(int socket);
@@ -66,6 +69,8 @@ class Assembly {
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   std::vector<std::unique_ptr<source::Source>> sources_;
+  SourceList source_list_;
+  guard::Process process_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;
   proxy::ClientCount client_count_;

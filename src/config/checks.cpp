@@ -57,10 +57,10 @@ void check_source(const Config& config,
     return;
   }
   const auto* const file = std::get_if<FileSource>(&source->kind);
-  if (file == nullptr && space.source.table.empty()) {
+  if (file == nullptr && space.source.tables.empty()) {
     report.add(here.table, "table is missing here: the table whose rows the keys are made of");
   }
-  if (file != nullptr && !space.source.table.empty()) {
+  if (file != nullptr && !space.source.tables.empty()) {
     report.add(here.table, fmt::format("table: source {} is a file, which has none", source->name));
   }
   if (file != nullptr && file->format == FileFormat::lines &&

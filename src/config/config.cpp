@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "config/table_pattern.h"
+
 namespace cuckooguard::config {
+
+bool SourceTable::is_one_table() const {
+  return tables.size() <= 1 && (tables.empty() || !is_table_pattern(tables.front()));
+}
 
 std::string Address::text() const {
   if (is_unix()) {

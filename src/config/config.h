@@ -103,11 +103,13 @@ struct Source {
 };
 
 struct SourceTable {
-  std::string from;                            // Source::name
-  std::string table;                           // empty for a file
+  std::string from;                 // Source::name
+  std::vector<std::string> tables;  // names and patterns (table_pattern.h); empty for a file
   std::map<std::string, std::string> columns;  // every identity placeholder -> its column
   keyspace::RowCondition where;                // the rows that count; empty: all of them
 
+  // One and the same for good: neither a list nor a pattern.
+  bool is_one_table() const;
   bool operator==(const SourceTable&) const = default;
 };
 

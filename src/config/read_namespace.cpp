@@ -97,6 +97,19 @@ void read_columns(const Reading& reading,
   }
 }
 
+void read_tables(const Reading& reading, const Section& section, std::vector<std::string>& out) {
+  for (ListItem& item : section.read_list("table")) {
+    if (const auto text = parse_text(item.text); !text) {
+      reading.report.add(item.place, fmt::format("table: \"\" {}", text.error()));
+    } else if (std::ranges::find(out, item.text) != out.end()) {
+      reading.report.add(item.place,
+                         fmt::format("table: {} is named twice", keyspace::printable(item.text)));
+    } else {
+      out.push_back(std::move(item.text));
+    }
+  }
+}
+
 void read_table(const Reading& reading,
                 const Section& section,
                 Namespace& result,
@@ -108,7 +121,7 @@ void read_table(const Reading& reading,
   const Section table(reading, *entry, schema::kTable);
   table.require("from");
   table.read("from", result.source.from, parse_text);
-  table.read("table", result.source.table, parse_text);
+  read_tables(reading, table, result.source.tables);
   read_columns(reading, table, result.keys, result.source.columns);
   table.read("where", result.source.where, keyspace::RowCondition::parse);
   places.from = table.place_of("from");

@@ -29,87 +29,14 @@ int severity(State state) noexcept {
 }  // namespace
 
 LiveParts::LiveParts(Epochs& epochs, const HashSecret& secret)
-    : epochs_(epochs), bond_(secret), set_(nullptr), set_owned_(std::make_unique<const Set>()) {
+    : epochs_(epochs), bond_(secret), set_(nullptr), set_owned_(std::make_unique<const PartSet>()) {
   set_.store(set_owned_.get(), std::memory_order_seq_cst);
 }
 
 LiveParts::~LiveParts() = default;
 
-template <typename Step>
-bool LiveParts::Set::is_fresh(TimePoint now, const Step& step) const noexcept {
-  return is_complete && !parts.empty() && std::ranges::all_of(parts, [&](const Part* part) {
-           step();
-           return part->live.is_fresh(now);
-         });
-}
-
-template <typename Step>
-const LiveParts::Set* LiveParts::trusted(TimePoint now, const Step& step) const noexcept {
-  const Set* const set = set_.load(std::memory_order_seq_cst);  // see epochs.h
-  if (!set->is_fresh(now, step)) {
-    return nullptr;
-  }
-  step();
-  // Behind the proofs it is to confirm: they are acquires.
-  return set_.load(std::memory_order_relaxed) == set ? set : nullptr;
-}
-
-template <typename Step>
-Finding LiveParts::look_up(std::string_view identity,
-                           std::optional<std::uint64_t> number,
-                           TimePoint now,
-                           const Step& step) const noexcept {
-  const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);
-  step();
-  const Set* const set = trusted(now, step);
-  if (set == nullptr) {
-    return Finding::not_fresh;
-  }
-  const std::uint64_t key = bond_.hash(identity);
-  for (const Part* const part : set->parts) {
-    step();
-    const CuckooFilter* const filter = part->live.current();
-    if (filter == nullptr) {
-      return Finding::not_fresh;
-    }
-    step();
-    if (number && part->live.is_fresh_id(*number)) {
-      return Finding::fresh_id;
-    }
-    step();
-    if (filter->may_contain(key)) {
-      return Finding::may_exist;
-    }
-  }
-  step();
-  // Behind the loads it is to confirm: they are acquires. One part is right by itself.
-  const bool undisturbed =
-      set->parts.size() == 1 || bond_.removals.load(std::memory_order_relaxed) == removals;
-  return undisturbed ? Finding::absent : Finding::may_exist;
-}
-
-Finding LiveParts::find(std::string_view identity,
-                        std::optional<std::uint64_t> number,
-                        TimePoint now) const noexcept {
-  return look_up(identity, number, now, [] {});
-}
-
-Finding LiveParts::find_in_steps(std::string_view identity,
-                                 std::optional<std::uint64_t> number,
-                                 TimePoint now,
-                                 const std::function<void()>& step) const noexcept {
-  return look_up(identity, number, now, step);
-}
-
-bool LiveParts::is_fresh(TimePoint now) const noexcept {
-  const Set* const set = trusted(now, [] {});
-  return set != nullptr && std::ranges::all_of(set->parts, [](const Part* part) {
-           return part->live.current() != nullptr;
-         });
-}
-
 State LiveParts::state() const noexcept {
-  const Set* const set = set_.load(std::memory_order_seq_cst);
+  const PartSet* const set = set_.load(std::memory_order_seq_cst);
   if (!set->is_complete || set->parts.empty()) {
     return State::loading;
   }
@@ -120,7 +47,7 @@ State LiveParts::state() const noexcept {
 }
 
 TimePoint LiveParts::fresh_until() const noexcept {
-  const Set* const set = set_.load(std::memory_order_seq_cst);
+  const PartSet* const set = set_.load(std::memory_order_seq_cst);
   if (!set->is_complete || set->parts.empty()) {
     return TimePoint::min();
   }
@@ -131,8 +58,7 @@ TimePoint LiveParts::fresh_until() const noexcept {
   return earliest;
 }
 
-std::vector<std::unique_ptr<LiveParts::Part>>::iterator LiveParts::find_part(
-    std::string_view name) noexcept {
+std::vector<std::unique_ptr<Part>>::iterator LiveParts::find_part(std::string_view name) noexcept {
   return std::ranges::find_if(owned_, [name](const auto& part) { return part->name == name; });
 }
 
@@ -147,7 +73,7 @@ LiveFilter* LiveParts::add(std::string_view name) {
   }
   auto part = std::make_unique<Part>(name, epochs_, bond_);
   LiveFilter& live = part->live;
-  std::unique_ptr<Set> next = copy_of_set();
+  std::unique_ptr<PartSet> next = copy_of_set();
   next->parts.push_back(part.get());
   owned_.push_back(std::move(part));
   replace_set(std::move(next), nullptr);
@@ -159,7 +85,7 @@ void LiveParts::remove(std::string_view name) {
   if (found == owned_.end()) {
     return;
   }
-  std::unique_ptr<Set> next = copy_of_set();
+  std::unique_ptr<PartSet> next = copy_of_set();
   std::erase(next->parts, found->get());
   std::unique_ptr<Part> removed = std::move(*found);
   owned_.erase(found);
@@ -168,20 +94,21 @@ void LiveParts::remove(std::string_view name) {
 
 void LiveParts::set_complete(bool is_complete) {
   if (is_complete != set_owned_->is_complete) {
-    std::unique_ptr<Set> next = copy_of_set();
+    std::unique_ptr<PartSet> next = copy_of_set();
     next->is_complete = is_complete;
     replace_set(std::move(next), nullptr);
   }
 }
 
 // With room for what replace_set() keeps of the old one.
-std::unique_ptr<LiveParts::Set> LiveParts::copy_of_set() {
+std::unique_ptr<PartSet> LiveParts::copy_of_set() {
   withdrawn_.reserve(withdrawn_.size() + 1);
-  return std::make_unique<Set>(*set_owned_);
+  return std::make_unique<PartSet>(*set_owned_);
 }
 
-void LiveParts::replace_set(std::unique_ptr<Set> next, std::unique_ptr<Part> removed) noexcept {
-  std::unique_ptr<const Set> old = std::exchange(set_owned_, std::move(next));
+void LiveParts::replace_set(std::unique_ptr<PartSet> next, std::unique_ptr<Part> removed) noexcept {
+  next->sole = next->is_complete && next->parts.size() == 1 ? next->parts.front() : nullptr;
+  std::unique_ptr<const PartSet> old = std::exchange(set_owned_, std::move(next));
   set_.store(set_owned_.get(), std::memory_order_seq_cst);
   withdrawn_.push_back(
       {.set = std::move(old), .part = std::move(removed), .epoch = epochs_.advance()});

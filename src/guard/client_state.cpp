@@ -121,6 +121,25 @@ const UserAccess* ClientState::access(const Snapshot& snapshot, RedisFacts& fact
   return access_;
 }
 
+ClientState::Login ClientState::login(const Snapshot& snapshot) const {
+  switch (standing_) {
+    case Standing::authenticated:
+      return Login::yes;
+    case Standing::initial:
+      break;
+    case Standing::unknown:
+      return Login::no;
+  }
+  const Users& users = *snapshot.users;
+  if (users.default_needs_no_password) {
+    // Behind a control connection that is gone there may be another Redis.
+    return snapshot.is_lost && has_upstream_ ? Login::unknown : Login::yes;
+  }
+  const bool is_known =
+      users.trusts_everyone || !users.unrestricted.empty() || !users.restricted.empty();
+  return is_known && !snapshot.is_lost ? Login::no : Login::unknown;
+}
+
 void ClientState::ended() {
   for (; for_all_in_flight_ > 0; --for_all_in_flight_) {
     facts_->change_replied();

@@ -62,6 +62,10 @@ class ClientState {
   // command at once: no change in flight, not inside MULTI, not after WATCH, not tracking, not subscribed in
   // RESP2, with replies, nothing uncertain.
   bool is_settled() const { return unsettled_ == 0 && changes_in_flight_ == 0; }
+  // What is in flight will tell; until then nobody knows which reply is whose, or what the client is.
+  bool has_changes_in_flight() const { return changes_in_flight_ != 0; }
+  // Redis would run the guard's own commands if it had them, and reply: not so inside MULTI, subscribed in RESP2 ...
+  bool can_be_answered() const { return (unsettled_ & ~(kWatching | kTracking)) == 0; }
   // Inside MULTI as far as replies tell, or a MULTI is in flight.
   bool may_be_in_multi() const { return (unsettled_ & kInMulti) != 0 || multis_in_flight_ != 0; }
 
@@ -72,6 +76,10 @@ class ClientState {
   // it up only after the snapshot or the user has changed; one comparison otherwise. A user of whom
   // nothing is known is asked for. Lifetime: as long as the snapshot.
   const UserAccess* access(const Snapshot& snapshot, RedisFacts& facts);
+
+  // Whether Redis would take it for authenticated: what the guard's own commands ask.
+  enum class Login : std::uint8_t { yes, no, unknown };
+  Login login(const Snapshot& snapshot) const;
 
   // Its own connection to Redis stands, or has stood.
   void upstream_is_up() { has_upstream_ = true; }

@@ -42,6 +42,7 @@ class Counter {
 struct NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
+  Counter added;    // keys that GUARD.ADD put there
 
   Counter& of(Verdict verdict) { return keys[static_cast<std::size_t>(verdict)]; }
   const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }

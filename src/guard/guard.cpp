@@ -128,7 +128,7 @@ void Guard::learn(const Command& command, Arguments arguments, TimePoint now) {
   }
 }
 
-// A key that no row can have has no identity; it may be written all the same.
+// What the overlay knows a key by. A key that no row can have has no identity; it may be written all the same.
 std::string_view Guard::overlay_identity(const keyspace::Lookup& found, std::string_view key) {
   return found.kind == keyspace::Lookup::Kind::impossible ? key : found.identity;
 }
@@ -146,6 +146,17 @@ void Guard::learn_key(std::string_view key, const std::string_view* value, TimeP
   }
   space.overlay->add(overlay_identity(found, key), now);
   namespace_counters_[found.ns].learned.add();
+}
+
+bool Guard::add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl) {
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    return false;
+  }
+  Overlay& overlay = *parts_.namespaces[found.ns].overlay;
+  overlay.add(overlay_identity(found, key), now, ttl ? *ttl : overlay.ttl());
+  namespace_counters_[found.ns].added.add();
+  return true;
 }
 
 Decision Guard::stream(const resp::Scan& chunk,

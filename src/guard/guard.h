@@ -45,6 +45,8 @@
 
 namespace cuckooguard::guard {
 
+struct Process;
+
 struct GuardedNamespace {
   config::Mode mode = config::Mode::observe;
   int db = 0;
@@ -59,6 +61,7 @@ class Guard {
     const keyspace::Keyspace& keyspace;
     std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
     RedisFacts& facts;
+    const Process* process = nullptr;  // null: nothing is known of it
   };
 
   explicit Guard(const Parts& parts);
@@ -87,6 +90,18 @@ class Guard {
   // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
   void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
 
+  // For the guard's own commands (guard/own_commands.h); not counted.
+  struct Inspection {
+    keyspace::Lookup found{};
+    Verdict verdict = Verdict::unguarded;
+  };
+  // What the key alone makes of a GET by a user with these rights.
+  Inspection inspect(std::string_view key, int db, const UserAccess& access, TimePoint now);
+  // To its namespace's overlay, for `ttl` or as long as any. False: no namespace's key.
+  bool add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl);
+  const Snapshot& facts();
+  const Parts& parts() const { return parts_; }
+
   // Any thread.
   const GuardCounters& counters() const { return counters_; }
   const NamespaceCounters& counters(std::uint32_t ns) const { return namespace_counters_[ns]; }
@@ -98,15 +113,12 @@ class Guard {
   };
   using Arguments = std::span<const std::string_view>;
 
-  const Snapshot& facts();
   const Command& find(std::string_view name);
   bool may_look_up(const Command& command, ClientState& client, bool may_answer);
   bool may_do_anything(ClientState& client);
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
-  // What the overlay knows a key by.
   static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
-
   Decision answer(std::string_view reply);
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
@@ -117,9 +129,7 @@ class Guard {
                        TimePoint now);
   bool are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
   Decision decide_change(const Command& command, Arguments arguments, ClientState& client);
-
   Decision change_unseen(const StateChange& change, ClientState& client);
-
   void learn(const Command& command, Arguments arguments, TimePoint now);
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
 
@@ -129,7 +139,6 @@ class Guard {
   std::size_t command_ = 0;
   GuardCounters counters_;
   std::unique_ptr<NamespaceCounters[]> namespace_counters_;
-
   keyspace::IdentityBuffer identity_;
   StateChange change_;
   std::string reply_;

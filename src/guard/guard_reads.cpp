@@ -45,6 +45,20 @@ Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
   return {.verdict = verdict, .ns = found.ns};
 }
 
+Guard::Inspection Guard::inspect(std::string_view key,
+                                 int db,
+                                 const UserAccess& access,
+                                 TimePoint now) {
+  static const std::size_t kGet = command_index(find_command("get"));
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    return {};
+  }
+  access_ = &access;
+  command_ = kGet;
+  return {.found = found, .verdict = look_up(found, key, db, now)};
+}
+
 Verdict Guard::look_up(const keyspace::Lookup& found,
                        std::string_view key,
                        int db,

@@ -98,9 +98,9 @@ bool Overlay::holds(std::string_view identity, TimePoint now) const noexcept {
   return held;
 }
 
-void Overlay::add(std::string_view identity, TimePoint now) noexcept {
+void Overlay::add(std::string_view identity, TimePoint now, std::chrono::nanoseconds ttl) noexcept {
   const std::uint64_t hash = hash_(identity);
-  const std::uint32_t expiry = expiry_tick(now, ttl_);
+  const std::uint32_t expiry = expiry_tick(now, ttl);
   const std::uint64_t wanted = entry_of(tag_of_hash(hash), expiry);
   std::uint64_t* const set = set_of(hash);
   while (!try_add(set, wanted, tick_of(now))) {

@@ -1,5 +1,5 @@
 // The overlay of one namespace: identities that must pass although the filter has not heard of
-// them, each for `ttl`.
+// them, each for `ttl`, or a time of its own.
 //
 // Keys that are written through the guard are here before the database's change has come round:
 // code that inserts a row and fills (or deletes) its key must then find it. A bounded set of hashes
@@ -48,9 +48,12 @@ class Overlay {
   Overlay& operator=(const Overlay&) = delete;
   ~Overlay() = default;
 
-  void add(std::string_view identity, TimePoint now) noexcept;
+  void add(std::string_view identity, TimePoint now) noexcept { add(identity, now, ttl_); }
+  // For `ttl`, which is not negative; longer if it is here for longer already.
+  void add(std::string_view identity, TimePoint now, std::chrono::nanoseconds ttl) noexcept;
   bool holds(std::string_view identity, TimePoint now) const noexcept;
 
+  std::chrono::nanoseconds ttl() const noexcept { return ttl_; }
   // How often an identity found no room and a wildcard took it in. Any thread.
   std::uint64_t overflows() const noexcept { return overflows_.load(std::memory_order_relaxed); }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "config/config.h"
+#include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
 #include "proxy/session.h"
 
@@ -29,7 +30,11 @@ class Clients final : Session::Ends {
     ClientCount& total;
   };
 
-  explicit Clients(Worker worker) : worker_(worker), idle_(worker.loop, worker.settings.limits) {}
+  explicit Clients(Worker worker)
+      : worker_(worker),
+        own_commands_(worker.guard),
+        idle_(worker.loop, worker.settings.limits),
+        held_(worker.loop) {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -43,7 +48,9 @@ class Clients final : Session::Ends {
 
   Worker worker_;
   resp::Arguments arguments_;
+  guard::OwnCommands own_commands_;
   IdleClients idle_;
+  HeldClients held_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
   std::atomic<std::size_t> count_{0};
 };

@@ -22,6 +22,7 @@ void Session::end() {
   if (!ended_) {
     ended_ = true;
     worker_.idle.remove(*this);
+    worker_.held.remove(*this);
     state_.ended();
     client_->close();
     upstream_.close();
@@ -43,6 +44,10 @@ void Session::on_ready(io::Readiness readiness) {
 
 void Session::read_client() {
   if (ended_ || ending_ || client_finished_ || upstream_over_limit_) {
+    return;
+  }
+  if (held_since_) {
+    read_behind_held();
     return;
   }
   const std::span<char> buffer = worker_.loop.read_buffer();
@@ -68,18 +73,6 @@ void Session::read_client() {
   }
 }
 
-// The client sends no more. Redis hears so after the last command, and decides which replies are
-// still sent.
-void Session::on_client_finished() {
-  client_finished_ = true;
-  update_watch();
-  if (is_upstream_lost()) {
-    end_when_written();
-  } else {
-    upstream_.finish_sending();
-  }
-}
-
 void Session::take(std::string_view input) {
   std::size_t consumed = 0;
   while (!ending_ && !ended_ && !input.empty() && take_one(input, consumed)) {
@@ -92,7 +85,7 @@ void Session::take(std::string_view input) {
   }
 }
 
-// False if what is left is an incomplete command.
+// False if what is left is an incomplete command, or is held.
 bool Session::take_one(std::string_view input, std::size_t& consumed) {
   if (state_.is_transparent()) {
     consumed = input.size();
@@ -106,7 +99,12 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
     case resp::ScanOutcome::incomplete:
       return false;
     case resp::ScanOutcome::command:
-      take_command(raw);
+      if (!guard::OwnCommands::is_own(worker_.arguments.views())) {
+        take_command(raw);
+      } else if (!take_own_command(raw)) {
+        consumed = 0;
+        return false;
+      }
       return true;
     case resp::ScanOutcome::chunk:
       take_chunk(scan, raw);
@@ -198,9 +196,9 @@ bool Session::must_be_heard() const {
   return timeout.count() > 0 && upstream_was_up_ && now_ - heard_at_ > timeout / 2;
 }
 
-bool Session::may_answer() const {
+bool Session::has_room() const {
   const config::Limits& limits = worker_.settings.limits;
-  return !output_over_limit_ && !must_be_heard() &&
+  return !output_over_limit_ &&
          output_.size() + order_.waiting_bytes() < limits.client_output_soft &&
          order_.entries() < limits.inflight_per_client;
 }
@@ -212,19 +210,11 @@ void Session::on_upstream_bytes(std::string_view bytes) {
   }
   queue_flush();
   update_watch();
+  go_on();
 }
 
 void Session::on_redis_error(std::string_view first_bytes) {
   worker_.guard.note_error(first_bytes);
-}
-
-void Session::on_idle() {
-  // With replies that it does not read it is the client who holds things up, not Redis.
-  const bool may_be_blocked = order_.is_waiting() && !output_over_limit_;
-  if (!may_be_blocked && !state_.subscriptions().any() && !state_.is_silent() &&
-      !state_.is_transparent()) {
-    end();
-  }
 }
 
 void Session::on_upstream_lost() {
@@ -238,6 +228,7 @@ void Session::on_upstream_lost() {
 
 void Session::end_when_written() {
   ending_ = true;
+  let_go();
   if (output_.is_empty()) {
     end();
   } else {
@@ -290,7 +281,8 @@ void Session::update_watch() {
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, upstream_.unsent(), kUpstreamQueueBytesMax);
   upstream_.set_reading(!output_over_limit_);
-  const bool reads = !client_finished_ && !upstream_over_limit_ && !ending_;
+  const bool is_full = held_since_ && unscanned_.size() >= kHeldBytesMax;
+  const bool reads = !client_finished_ && !upstream_over_limit_ && !ending_ && !is_full;
   client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)
                        : (output_blocked_ ? io::Interest::write : io::Interest::none));
 }

@@ -4,9 +4,8 @@
 //     ▲                            └─answer─┐                                       │
 //     └──flush── client queue ◀── ReplyOrder ◀──────────────relay──────────read─────┘
 //
-// Threads: its worker's. Lifetime: owned by Clients; ends by Ends::on_session_end() and is
-// destroyed after the batch. Errors: none leave it. Whatever cannot go on ends the session, as a
-// Redis that closes the connection would.
+// Threads: its worker's. Lifetime: owned by Clients; ends by Ends::on_session_end() and is destroyed after the batch.
+// Errors: none leave it. Whatever cannot go on ends the session, as a Redis that closes the connection would.
 //
 // Limits, and what happens there:
 //   queued to Redis > kUpstreamQueueBytesMax
@@ -21,22 +20,29 @@
 //       connection transparent instead
 //   a command > 64 KiB
 //       streamed, never held (resp/request_scanner.h)
+//   an own command of the guard's is held (guard/own_commands.h)
+//       what comes behind it is kept, and no more read once that is kHeldBytesMax (one read of the worker's buffer more
+//       at most). If the client does not read its replies either, it is forwarded, for Redis to refuse. A client that
+//       sends no more is let go from GUARD.WAIT without a reply, as from BLPOP. Redis does not hear of own commands
 //   nothing from the client or to it for idle_timeout
-//       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked), not while it
-//       is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
-// So the client is never made to wait for reading its own replies: a client that writes a long
-// pipeline before it reads works here as it does with Redis.
+//       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked) or it is
+//       held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
+// So the client is never made to wait for reading its own replies: one that writes a long pipeline before it reads
+// works here as it does with Redis.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "config/config.h"
 #include "guard/client_state.h"
 #include "guard/guard.h"
+#include "guard/own_commands.h"
 #include "io/loop.h"
+#include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
 #include "proxy/reply_order.h"
 #include "resp/request_scanner.h"
@@ -49,9 +55,11 @@ class Session final : public io::Mortal,
                       io::Flushable,
                       upstream::Connection::Owner,
                       ReplyOrder::Errors,
-                      IdleClients::Member {
+                      IdleClients::Member,
+                      HeldClients::Member {
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
+  static constexpr std::size_t kHeldBytesMax = resp::kWholeCommandBytesMax;
 
   struct Settings {
     config::Upstream upstream;
@@ -70,16 +78,17 @@ class Session final : public io::Mortal,
   struct Worker {
     io::Loop& loop;
     guard::Guard& guard;
+    guard::OwnCommands& own_commands;
     resp::Arguments& arguments;  // scratch
     const Settings& settings;
     IdleClients& idle;
+    HeldClients& held;
     Ends& ends;
   };
 
   Session(Worker worker, std::unique_ptr<io::Transport> client);
 
-  // From outside, for example at shutdown. Harmless when repeated.
-  void end();
+  void end();  // from outside, too, for example at shutdown; harmless when repeated
 
  private:
   void on_ready(io::Readiness readiness) override;
@@ -93,18 +102,23 @@ class Session final : public io::Mortal,
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
   void on_idle() override;
+  void on_tick() override { go_on(); }
 
   void read_client();
   void on_client_finished();
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   void take_command(std::string_view raw);
+  bool take_own_command(std::string_view raw);
+  void read_behind_held();
+  void go_on();
+  void let_go();
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void forward(std::string_view raw);
   void become_transparent();
-
   bool must_be_heard() const;
-  bool may_answer() const;
+  bool has_room() const;
+  bool may_answer() const { return has_room() && !must_be_heard(); }
   bool is_upstream_lost() const { return upstream_.state() == upstream::Connection::State::lost; }
   void queue_flush();
   void update_watch();
@@ -116,8 +130,10 @@ class Session final : public io::Mortal,
   guard::ClientState state_;
   ReplyOrder order_;
   resp::RequestScanner scanner_;
-  io::TimePoint now_;             // when the bytes at hand were read
-  std::string unscanned_;         // an incomplete command, between reads
+  io::TimePoint now_;      // when the bytes at hand were read
+  std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
+  std::optional<io::TimePoint> held_since_;
+  bool held_for_source_ = false;  // GUARD.WAIT
   bool client_finished_ = false;  // the client sends no more, but may still read
   bool output_blocked_ = false;
   bool output_over_limit_ = false;

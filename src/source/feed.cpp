@@ -16,7 +16,8 @@ Feed::Feed(const Target& target,
     : target_(target),
       live_(live),
       table_(std::move(table)),
-      name_(target.settings.name),
+      name_(target.settings.source.is_one_table() ? target.settings.name
+                                                  : target.settings.name + "/" + table_),
       observer_(observer),
       clock_(std::move(clock)),
       max_lag_(max_lag),
@@ -26,11 +27,14 @@ Feed::Feed(const Target& target,
 
 FilterLoad Feed::load() {
   largest_in_log_ = 0;
-  return {target_, name_, observer_, clock_};
+  FilterLoad load(target_, name_, observer_, clock_);
+  load.be_one_of(target_.parts.size());
+  return load;
 }
 
 Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
   loaded_ = false;
+  load_.be_one_of(target_.parts.size());
   const Intake intake = load_.begin(rows_expected, deletes);
   if (intake == Intake::refused) {
     refuse(load_.why_refused());

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/file_pass.h"
 #include "source/input_file.h"
 
@@ -55,7 +55,7 @@ Sighting FileOrigin::look() {
   return {.kind = Sighting::Kind::seen, .version = version_, .why = ""};
 }
 
-Snapshot FileOrigin::take(std::span<Feed> feeds, const std::stop_token& stop) {
+Snapshot FileOrigin::take(Feeds& feeds, const std::stop_token& stop) {
   const Sighting before = look();
   if (before.kind == Sighting::Kind::lost) {
     return {.kind = Snapshot::Kind::lost, .version = 0, .why = before.why};

@@ -40,7 +40,7 @@ class FileOrigin final : public Origin {
   std::vector<Refusal> check(std::span<const Target> targets) const;
 
   Sighting look() override;
-  Snapshot take(std::span<Feed> feeds, const std::stop_token& stop) override;
+  Snapshot take(Feeds& feeds, const std::stop_token& stop) override;
 
  private:
   config::FileSource settings_;

@@ -25,13 +25,13 @@ Intake FilterLoad::begin(std::uint64_t rows_expected, filter::DeleteMode deletes
   ids_grow_ = false;
   began_at_ = clock_();
   progress_due_ = began_at_ + kProgressEvery;
-  const std::uint64_t capacity = std::max({target_.settings.filter.capacity.value_or(0),
-                                           filter::automatic_capacity(rows_expected),
-                                           capacity_min_});
+  const std::uint64_t share = (target_.settings.filter.capacity.value_or(0) + parts_ - 1) / parts_;
+  const double rate = target_.settings.filter.false_positive_rate / static_cast<double>(parts_);
+  const std::uint64_t capacity =
+      std::max({share, filter::automatic_capacity(rows_expected), capacity_min_});
   try {
-    next_ = std::make_unique<filter::CuckooFilter>(
-        filter::choose_sizing(target_.settings.filter.false_positive_rate, capacity, deletes),
-        target_.parts.secret());
+    next_ = std::make_unique<filter::CuckooFilter>(filter::choose_sizing(rate, capacity, deletes),
+                                                   target_.parts.secret());
   } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
     why_refused_ =
         "there is not enough memory for a filter of " + std::to_string(capacity) + " rows";

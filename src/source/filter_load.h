@@ -9,6 +9,8 @@
 // called on it. Errors: values; `refused` says why. Limits: filter::choose_sizing's.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +42,9 @@ class FilterLoad {
   // `name`: in reports.
   FilterLoad(const Target& target, std::string name, Observer& observer, Clock clock);
 
+  // Of so many parts, of which a look-up asks all: each may take its share of the namespace's false
+  // positives, and gets its share of a configured capacity.
+  void be_one_of(std::size_t parts) { parts_ = std::max<std::size_t>(parts, 1); }
   // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is no
   // memory for a filter of this size.
   Intake begin(std::uint64_t rows_expected, filter::DeleteMode deletes);
@@ -72,6 +77,7 @@ class FilterLoad {
 
   std::unique_ptr<filter::CuckooFilter> next_;
   std::vector<std::uint64_t> batch_;
+  std::size_t parts_ = 1;
   std::uint64_t capacity_min_ = 0;  // grows when a filter was too small
   std::uint64_t rows_ = 0;
   std::uint64_t rows_expected_ = 0;

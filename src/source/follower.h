@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <stop_token>
+#include <string_view>
+
+#include "source/source.h"
 
 namespace cuckooguard::source {
 
@@ -18,6 +21,10 @@ class Follower {
   virtual std::chrono::nanoseconds step(const std::stop_token& stop) = 0;
   // After the last step: makes the namespaces pass.
   virtual void finish() = 0;
+
+  // Any thread: see Source.
+  virtual SourceStatus status() const { return {}; }
+  virtual Reached reached(std::string_view /*position*/) const { return Reached::not_followed; }
 };
 
 }  // namespace cuckooguard::source

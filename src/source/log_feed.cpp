@@ -16,10 +16,12 @@ LogFeed::LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) 
 }
 
 std::expected<Transaction::Image, std::string> LogFeed::image(RowValues values) {
+  // Also of a row that does not count, for its id: the next one is above it, and may.
+  auto hash = feed_.hash_of(identity(plan_, values));
   if (!counts(values)) {
     return std::nullopt;
   }
-  return feed_.hash_of(identity(plan_, values));
+  return hash;
 }
 
 bool LogFeed::has_reached(const LogPosition& applied) {

@@ -64,9 +64,11 @@ std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
       all.push_back({.ns = "", .what = std::move(what)});
     }
     for (const Target& target : targets) {
-      const auto plan = plan_mysql_table(*connection, target, target.settings.source.table);
-      if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
-        all.push_back({.ns = target.settings.name, .what = *why});
+      for (const std::string& table : target.settings.source.tables) {
+        const auto plan = plan_mysql_table(*connection, target, table);
+        if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
+          all.push_back({.ns = target.settings.name, .what = *why});
+        }
       }
     }
     return all;
@@ -127,7 +129,7 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
     return {};
   }
   tables_.report_all(State::unsynced, why);
-  return failed("the server cannot be followed");
+  return failed("the server cannot be followed: " + why);
 }
 
 // Behind the checkpoints of a former run, if they can be used.

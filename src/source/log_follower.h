@@ -62,6 +62,10 @@ class LogFollower final : public Follower {
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
+  SourceStatus status() const override { return tables_.status().read(); }
+  Reached reached(std::string_view position) const override {
+    return tables_.status().reached(position);
+  }
 
  private:
   using Duration = std::chrono::nanoseconds;

@@ -1,6 +1,7 @@
 #include "source/mysql_column.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string_view>
 
@@ -84,6 +85,13 @@ bool MysqlColumn::is_unsigned() const {
   return mentions(column_type, "unsigned");
 }
 
+bool folds_no_more_than_case(std::string_view collation) {
+  constexpr std::array<std::string_view, 6> kTailored = {
+      "roman", "lithuanian", "hungarian", "_la_0900", "_lt_0900", "_hu_0900"};
+  return std::ranges::none_of(
+      kTailored, [collation](std::string_view word) { return mentions(collation, word); });
+}
+
 std::optional<std::string> unreadable(const MysqlColumn& column) {
   if (column.type() == MysqlType::other) {
     return subject(column) +
@@ -116,7 +124,14 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
       return subject(column) +
              "can be found by several spellings of one value; use an integer or text column";
     case MysqlType::text:
-      if (compares_bytes(column) || placeholder.type == ValueType::text_ci) {
+      if (compares_bytes(column)) {
+        return std::nullopt;
+      }
+      if (!folds_no_more_than_case(column.collation)) {
+        return subject(column) + "has the collation " + column.collation +
+               ", by which different letters can be equal; MODIFY it to utf8mb4_unicode_ci";
+      }
+      if (placeholder.type == ValueType::text_ci) {
         return std::nullopt;
       }
       return subject(column) + "has the collation " + column.collation +

@@ -4,7 +4,7 @@
 // bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a row by more than one
 // spelling, unless the placeholder knows them: text with a `_ci` collation or one that pads with spaces
 // needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), numbers need :uint64 or
-// :int64, DECIMAL, DATE and UUID are not possible. In a condition: whatever SQL could compare with a
+// :int64, collations that take one ASCII letter for another, DECIMAL, DATE and UUID are not possible. In a condition: whatever SQL could compare with a
 // literal otherwise than by bytes.
 //
 // Called by: plan_mysql_table. Threads: free functions. Errors: a sentence for the operator.
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "keyspace/key_template.h"
 #include "keyspace/row_condition.h"
@@ -39,6 +40,10 @@ struct MysqlColumn {
   bool is_unsigned() const;
   bool operator==(const MysqlColumn&) const = default;
 };
+
+// Of two texts of printable ASCII it finds equal what differs in case or in blanks at the end, at most:
+// what |ci folds. Latin takes i for j and u for v, Lithuanian i for y, Hungarian ccs for cscs.
+bool folds_no_more_than_case(std::string_view collation);
 
 // Why its text in a snapshot and in the log would not be the same.
 std::optional<std::string> unreadable(const MysqlColumn& column);

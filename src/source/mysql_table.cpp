@@ -191,6 +191,10 @@ class Planner {
       if (auto why = ambiguous(table_.columns[*column], *placeholder)) {
         return *std::move(why);
       }
+      if (std::ranges::find(table_.identity, *column) != table_.identity.end()) {
+        return "column `" + table_.columns[*column].name +
+               "` stands for two placeholders; each needs a column of its own";
+      }
       table_.identity.push_back(*column);
     }
     table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {

@@ -7,13 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <stop_token>
 #include <string>
 
 namespace cuckooguard::source {
 
-class Feed;
+class Feeds;
 
 using Version = std::uint64_t;
 
@@ -48,8 +47,8 @@ class Origin {
   virtual ~Origin() = default;
 
   virtual Sighting look() = 0;
-  // Ends early when `stop` is requested.
-  virtual Snapshot take(std::span<Feed> feeds, const std::stop_token& stop) = 0;
+  // Of each namespace all tables there are at the snapshot's moment (Feeds::set_tables). Ends early when `stop` is requested.
+  virtual Snapshot take(Feeds& feeds, const std::stop_token& stop) = 0;
 };
 
 }  // namespace cuckooguard::source

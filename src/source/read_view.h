@@ -34,17 +34,17 @@
 
 namespace cuckooguard::source {
 
-  struct ReadView {
-    LogPosition covered;
-    std::optional<LogPlace> window_end;  // nothing: what `covered` does not cover is not visible
-  };
+struct ReadView {
+  LogPosition covered;
+  std::optional<LogPlace> window_end;  // nothing: what `covered` does not cover is not visible
+};
 
-  // Opens a view on the connection, for all that is selected on it until close_view().
-  std::expected<ReadView, MysqlError> open_view(MysqlConnection & connection);
+// Opens a view on the connection, for all that is selected on it until close_view().
+std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection);
 
-  // Where it is called from; tests put wrong positions in its place.
-  using OpenView = std::expected<ReadView, MysqlError> (*)(MysqlConnection& connection);
+// Where it is called from; tests put wrong positions in its place.
+using OpenView = std::expected<ReadView, MysqlError> (*)(MysqlConnection& connection);
 
-  std::expected<void, MysqlError> close_view(MysqlConnection & connection);
+std::expected<void, MysqlError> close_view(MysqlConnection& connection);
 
 }  // namespace cuckooguard::source

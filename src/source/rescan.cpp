@@ -9,10 +9,7 @@ namespace cuckooguard::source {
 
 using filter::State;
 
-Rescan::Rescan(std::unique_ptr<Origin> origin,
-               std::vector<Feed> feeds,
-               Clock clock,
-               RescanTiming timing)
+Rescan::Rescan(std::unique_ptr<Origin> origin, Feeds feeds, Clock clock, RescanTiming timing)
     : origin_(std::move(origin)),
       feeds_(std::move(feeds)),
       clock_(std::move(clock)),
@@ -71,6 +68,7 @@ Rescan::Duration Rescan::follow() {
   for (Feed& feed : feeds_) {
     feed.prove(before);
   }
+  status_.proven(before);
   proven_ = true;
   proven_at_ = before;
   misses_ = 0;
@@ -79,6 +77,7 @@ Rescan::Duration Rescan::follow() {
 
 void Rescan::note_change(TimePoint now, Version version) {
   phase_ = Phase::changed;
+  status_.loading("rows have changed");
   last_seen_ = version;
   quiet_since_ = now;
   misses_ += proven_ ? 0 : 1;
@@ -124,9 +123,7 @@ Rescan::Duration Rescan::wait_or_load(const std::stop_token& stop) {
 
 Rescan::Duration Rescan::load(const std::stop_token& stop) {
   const TimePoint begun = clock_();
-  for (Feed& feed : feeds_) {
-    feed.snapshot_begins(begun);
-  }
+  feeds_.snapshot_begins(begun);
   const Snapshot snapshot = origin_->take(feeds_, stop);
   switch (snapshot.kind) {
     case Snapshot::Kind::stopped:
@@ -137,12 +134,14 @@ Rescan::Duration Rescan::load(const std::stop_token& stop) {
       for (Feed& feed : feeds_) {
         feed.report(State::loading, snapshot.why);
       }
+      status_.loading(snapshot.why);
       return timing_.poll_every;
     case Snapshot::Kind::taken:
       break;
   }
   never_loaded_ = false;
   phase_ = Phase::following;
+  status_.following();
   in_force_ = snapshot.version;
   proven_ = false;
   losses_ = 0;
@@ -157,6 +156,7 @@ Rescan::Duration Rescan::lose(std::string_view why) {
     feed.report(State::down, why);
   }
   phase_ = Phase::down;
+  status_.lost(why);
   const Duration longest = std::min(kBackoffMin * (1 << std::min(losses_, 20)), kBackoffMax);
   ++losses_;
   // Somewhere in the upper half, so that many guards of one database do not come back together.
@@ -172,6 +172,7 @@ Rescan::Duration Rescan::look_for_lost() {
   for (Feed& feed : feeds_) {
     feed.report(State::loading, "the rows can be read again");
   }
+  status_.loading("the rows can be read again");
   phase_ = Phase::changed;
   never_loaded_ = true;
   return Duration::zero();

@@ -26,9 +26,9 @@
 #include <memory>
 #include <random>
 #include <string_view>
-#include <vector>
 
-#include "source/feed.h"
+#include "source/feeds.h"
+#include "source/follow_status.h"
 #include "source/follower.h"
 #include "source/origin.h"
 #include "source/source.h"
@@ -53,10 +53,11 @@ class Rescan final : public Follower {
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(50);
   static constexpr Duration kBackoffMax = std::chrono::seconds(5);
 
-  Rescan(std::unique_ptr<Origin> origin, std::vector<Feed> feeds, Clock clock, RescanTiming timing);
+  Rescan(std::unique_ptr<Origin> origin, Feeds feeds, Clock clock, RescanTiming timing);
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
+  SourceStatus status() const override { return status_.read(); }
 
  private:
   enum class Phase : std::uint8_t { changed, following, down };
@@ -72,9 +73,10 @@ class Rescan final : public Follower {
   Duration pause_after_miss() const;
 
   std::unique_ptr<Origin> origin_;
-  std::vector<Feed> feeds_;
+  Feeds feeds_;
   Clock clock_;
   RescanTiming timing_;
+  FollowStatus status_;
 
   Phase phase_ = Phase::changed;
   Version in_force_ = 0;  // of the last snapshot

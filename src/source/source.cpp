@@ -5,7 +5,8 @@
 #include <utility>
 #include <variant>
 
-#include "source/feed.h"
+#include "config/table_pattern.h"
+#include "source/feeds.h"
 #include "source/file_origin.h"
 #include "source/log_follower.h"
 #include "source/rescan.h"
@@ -49,12 +50,11 @@ CheckedOrigin open_origin(const config::FileSource& settings, const Asked& asked
 
 struct Making {
   std::span<const Target> targets;
-  std::vector<Feed> feeds;
+  Observer& observer;
   Clock clock;
   std::chrono::nanoseconds max_lag;
   std::string name;
   Storage storage;
-  Observer& observer;
 };
 
 using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
@@ -69,12 +69,47 @@ Made make_follower(const Settings& settings, Making&& making) {
   }
   return std::make_unique<Rescan>(
       std::move(checked.origin),
-      std::move(making.feeds),
-      std::move(making.clock),
+      Feeds(making.targets, making.observer, making.clock, making.max_lag),
+      making.clock,
       RescanTiming{.max_lag = making.max_lag, .poll_every = checked.poll_every});
 }
 
+// Of sources that do not follow patterns: of the tables that are named.
+std::vector<Feed> named_feeds(const Making& making) {
+  std::vector<Feed> feeds;
+  for (const Target& target : making.targets) {
+    bool are_all_in = true;
+    for (const std::string& table : target.settings.source.tables) {
+      filter::LiveFilter* const live = target.parts.add(table);
+      are_all_in = are_all_in && live != nullptr;
+      if (live != nullptr) {
+        feeds.emplace_back(target, *live, table, making.observer, making.clock, making.max_lag);
+      }
+    }
+    target.parts.set_complete(are_all_in);
+  }
+  return feeds;
+}
+
+std::vector<Refusal> refuse_patterns(const Making& making) {
+  std::vector<Refusal> refusals;
+  for (const Target& target : making.targets) {
+    for (const std::string& table : target.settings.source.tables) {
+      if (config::is_table_pattern(table)) {
+        refusals.push_back({.ns = target.settings.name,
+                            .what = "table: " + table +
+                                    " is a pattern, which this type of source cannot follow yet; "
+                                    "name the tables in a list"});
+      }
+    }
+  }
+  return refusals;
+}
+
 Made make_follower(const config::MysqlSource& settings, Making&& making) {
+  if (auto refusals = refuse_patterns(making); !refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
   LogFollowerSettings following{.name = making.name,
                                 .server_id = settings.server_id,
                                 .max_lag = making.max_lag,
@@ -96,7 +131,7 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
     return std::unexpected(std::move(refusals));
   }
   return std::make_unique<LogFollower>(
-      std::move(following), std::move(making.feeds), std::move(making.clock));
+      std::move(following), named_feeds(making), std::move(making.clock));
 }
 
 }  // namespace
@@ -108,18 +143,11 @@ std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
     Clock clock,
     const Storage& storage) {
   Making making{.targets = targets,
+                .observer = observer,
                 .clock = std::move(clock),
                 .max_lag = settings.max_lag,
                 .name = settings.name,
-                .storage = storage,
-                .observer = observer};
-  making.feeds.reserve(targets.size());
-  for (const Target& target : targets) {
-    const std::string& table = target.settings.source.table;
-    making.feeds.emplace_back(
-        target, *target.parts.add(table), table, observer, making.clock, settings.max_lag);
-    target.parts.set_complete(true);
-  }
+                .storage = storage};
   auto made =
       std::visit([&making](const auto& kind) { return make_follower(kind, std::move(making)); },
                  settings.kind);

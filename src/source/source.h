@@ -76,6 +76,25 @@ class Observer {
   virtual void on_trouble(std::string_view source, std::string_view what) = 0;
 };
 
+// Of the source as a whole; each namespace has a state of its own (filter::State).
+enum class SourceState : std::uint8_t { loading, following, down };
+
+struct SourceStatus {
+  SourceState state = SourceState::loading;
+  std::string why{};  // for people; empty while it follows
+  std::string
+      position{};  // how far its log has been applied; empty: it has no log, or nothing is loaded
+  std::optional<TimePoint> proven_at{};  // up to then nothing is missing
+  std::uint64_t losses = 0;              // how often it was lost
+};
+
+enum class Reached : std::uint8_t {
+  yes,  // all that the position covers is in the filters, for every thread that looks from now on
+  not_yet,         // or never
+  not_a_position,  // of this kind of source
+  not_followed,    // the source has no positions: it is read again as a whole
+};
+
 class Source {
  public:
   Source() = default;
@@ -87,6 +106,11 @@ class Source {
   // Ends the thread, also in the middle of a load, and makes the namespaces pass. May be called
   // twice.
   virtual void stop() = 0;
+
+  // Any thread, at any time; neither waits for the source's work (source/follow_status.h).
+  virtual SourceStatus status() const = 0;
+  // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set), has been applied.
+  virtual Reached reached(std::string_view position) const = 0;
 };
 
 // Why a source cannot start, and what to do about it, in one sentence or two.

@@ -23,6 +23,8 @@ class SourceThread final : public Source {
 
   void start() override;
   void stop() override;
+  SourceStatus status() const override { return follower_->status(); }
+  Reached reached(std::string_view position) const override { return follower_->reached(position); }
 
  private:
   void run(const std::stop_token& stop);

@@ -3,8 +3,9 @@
 #include <utility>
 #include <variant>
 
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/sqlite_snapshot.h"
+#include "source/sqlite_tables.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -116,7 +117,7 @@ Sighting SqliteOrigin::look() {
   return lost(seen.error().what);
 }
 
-Snapshot SqliteOrigin::take(std::span<Feed> feeds, const std::stop_token& stop) {
+Snapshot SqliteOrigin::take(Feeds& feeds, const std::stop_token& stop) {
   if (open_ == nullptr) {
     if (const auto opened = open(); !opened) {
       return {.kind = Snapshot::Kind::lost, .version = 0, .why = opened.error().what};
@@ -139,8 +140,7 @@ Snapshot SqliteOrigin::take(std::span<Feed> feeds, const std::stop_token& stop) 
   return {.kind = Snapshot::Kind::lost, .version = 0, .why = error.what};
 }
 
-std::expected<void, SqliteError> SqliteOrigin::read(std::span<Feed> feeds,
-                                                    const std::stop_token& stop) {
+std::expected<void, SqliteError> SqliteOrigin::read(Feeds& feeds, const std::stop_token& stop) {
   const SqliteDatabase& database = open_->database;
   const std::stop_callback interrupt(stop, [&database] { database.interrupt(); });
   const auto transaction = ReadTransaction::begin(database);
@@ -157,6 +157,9 @@ std::expected<void, SqliteError> SqliteOrigin::read(std::span<Feed> feeds,
   if (auto remembered = remember_stamp(); !remembered) {
     return remembered;
   }
+  if (auto found = find_tables(feeds); !found) {
+    return found;
+  }
   SqliteSnapshot snapshot(database, stop, [this] { pass(SnapshotPoint::row); });
   for (Feed& feed : feeds) {
     if (auto read_table = snapshot.read(feed); !read_table) {
@@ -164,6 +167,20 @@ std::expected<void, SqliteError> SqliteOrigin::read(std::span<Feed> feeds,
     }
   }
   pass(SnapshotPoint::read);
+  return {};
+}
+
+std::expected<void, SqliteError> SqliteOrigin::find_tables(Feeds& feeds) const {
+  for (const Target& target : feeds.targets()) {
+    if (target.settings.source.is_one_table()) {
+      continue;
+    }
+    const auto tables = list_sqlite_tables(open_->database, target.settings.source.tables);
+    if (!tables) {
+      return std::unexpected(tables.error());
+    }
+    feeds.set_tables(target, *tables);
+  }
   return {};
 }
 
@@ -192,21 +209,36 @@ std::vector<Refusal> SqliteOrigin::check(std::span<const Target> targets) {
   }
   std::vector<Refusal> refusals;
   for (const Target& target : targets) {
-    const auto plan = plan_table(open_->database, target, target.settings.source.table);
-    if (plan) {
-      continue;
-    }
-    if (const auto* why = std::get_if<std::string>(&plan.error())) {
-      refusals.push_back({.ns = target.settings.name, .what = *why});
-      continue;
-    }
-    const auto& error = std::get<SqliteError>(plan.error());
-    if (!error
-             .is_busy()) {  // a writer in the way is no reason not to start: every snapshot checks again
-      return {{.ns = "", .what = explained(error).what}};
+    const auto checked = check(target, refusals);
+    // A writer in the way is no reason not to start: every snapshot checks again.
+    if (!checked && !checked.error().is_busy()) {
+      return {{.ns = "", .what = explained(checked.error()).what}};
     }
   }
   return refusals;
+}
+
+std::expected<void, SqliteError> SqliteOrigin::check(const Target& target,
+                                                     std::vector<Refusal>& refusals) const {
+  auto tables = target.settings.source.tables;
+  if (!target.settings.source.is_one_table()) {
+    auto listed = list_sqlite_tables(open_->database, tables);
+    if (!listed) {
+      return std::unexpected(listed.error());
+    }
+    tables = *std::move(listed);
+  }
+  for (const std::string& table : tables) {
+    const auto plan = plan_table(open_->database, target, table);
+    if (plan) {
+      continue;
+    }
+    if (const auto* const error = std::get_if<SqliteError>(&plan.error())) {
+      return std::unexpected(*error);
+    }
+    refusals.push_back({.ns = target.settings.name, .what = std::get<std::string>(plan.error())});
+  }
+  return {};
 }
 
 // The same error in the operator's words.

@@ -14,6 +14,8 @@
 //      increments before it drops its EXCLUSIVE lock. While that lock is held look() is `unclear`, never "the same".
 //      Note what the lock costs there: writers wait while a snapshot is read, and a moment for each look. WAL is
 //      advised.
+// Tables that match a namespace's patterns are looked for inside the same transaction. CREATE, DROP and ALTER TABLE are
+// commits like any other: data_version moves, everything passes, and the next snapshot has the new table's rows.
 // The path is checked first: after a rename over it, data_version on the old file would stand still for ever. The inode
 // of an open file is not given to another, so (device, inode) of the path tells. Without WAL, a copy written over the
 // file in place may repeat the change counter; size, mtime and ctime then tell, taken while the snapshot's SHARED lock
@@ -55,7 +57,7 @@ class SqliteOrigin final : public Origin {
   std::vector<Refusal> check(std::span<const Target> targets);
 
   Sighting look() override;
-  Snapshot take(std::span<Feed> feeds, const std::stop_token& stop) override;
+  Snapshot take(Feeds& feeds, const std::stop_token& stop) override;
 
  private:
   struct Open {
@@ -67,7 +69,10 @@ class SqliteOrigin final : public Origin {
 
   std::expected<void, SqliteError> open();
   std::expected<Version, SqliteError> version();  // of the open connection
-  std::expected<void, SqliteError> read(std::span<Feed> feeds, const std::stop_token& stop);
+  std::expected<void, SqliteError> read(Feeds& feeds, const std::stop_token& stop);
+  std::expected<void, SqliteError> find_tables(Feeds& feeds) const;
+  std::expected<void, SqliteError> check(const Target& target,
+                                         std::vector<Refusal>& refusals) const;
   std::expected<void, SqliteError> remember_stamp();
   SqliteError explained(const SqliteError& error) const;
   void pass(SnapshotPoint point) const;

@@ -52,9 +52,7 @@ std::expected<SqliteSnapshot::Reading, SqliteError> SqliteSnapshot::read_table(
     return Reading::finished;
   }
   if (plan.grows) {
-    const auto used = plan.is_autoincrement
-                          ? number("SELECT seq FROM sqlite_sequence WHERE name = ?1", plan.table)
-                          : 0;
+    const auto used = number(plan.largest_id_sql(), plan.is_autoincrement ? plan.table : "");
     if (!used) {
       return std::unexpected(used.error());
     }

@@ -213,6 +213,12 @@ std::string TablePlan::count_sql() const {
   return "SELECT count(*) FROM main." + quoted_identifier(table);
 }
 
+std::string TablePlan::largest_id_sql() const {
+  return is_autoincrement ? "SELECT seq FROM sqlite_sequence WHERE name = ?1"
+                          : "SELECT max(" + quoted_identifier(columns.front().name) +
+                                ") FROM main." + quoted_identifier(table);
+}
+
 std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
                                                   const Target& target,
                                                   const std::string& wanted) {

@@ -45,6 +45,8 @@ struct TablePlan {
 
   std::string select_sql() const;  // columns, then condition_columns
   std::string count_sql() const;
+  // If it grows: of all rows, those that do not count included. Of AUTOINCREMENT for a bound name.
+  std::string largest_id_sql() const;
 };
 
 using TableTrouble = std::variant<std::string, SqliteError>;

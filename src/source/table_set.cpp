@@ -30,6 +30,7 @@ void TableSet::begin_at(LogPosition position) {
   }
   last_proven_ = position;
   has_gone_back_ = false;
+  status_.moved_to(position);
   applier_ = std::make_unique<LogApplier>(
       std::move(position),
       [this](FollowedTable& table, std::string_view why) { put_out_of_step(table, why); });
@@ -53,6 +54,7 @@ LogPosition TableSet::position() {
 void TableSet::reconnected(binlog::ChecksumAlgorithm checksum) {
   const std::scoped_lock lock(mutex_);
   applier_->reconnected(checksum);
+  status_.following();
 }
 
 std::expected<void, std::string> TableSet::apply(std::string_view event,
@@ -64,6 +66,9 @@ std::expected<void, std::string> TableSet::apply(std::string_view event,
     --waiting_;
   }
   const auto applied = applier_->apply(event);
+  if (applied && *applied) {
+    status_.moved_to(applier_->position());
+  }
   if (waiting_ > 0) {
     moved_.notify_all();
   }
@@ -111,9 +116,11 @@ void TableSet::prove(TimePoint at, const LogPosition& position) {
   }
   if (!position.covers(last_proven_)) {
     has_gone_back_ = true;
+    status_.has_no_position();
     return;
   }
   last_proven_ = position;
+  status_.proven(at);
   for (Followed& followed : tables_) {
     if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
       followed.feed.measure_growth(at);
@@ -137,6 +144,7 @@ void TableSet::tend() {
 
 void TableSet::report_lost(std::string_view why) {
   const std::scoped_lock lock(mutex_);
+  status_.lost(why);
   for (Followed& followed : tables_) {
     followed.feed.report_unless_refused(State::down, why);
   }

@@ -37,6 +37,7 @@
 #include "source/checkpoint.h"
 #include "source/feed.h"
 #include "source/filter_load.h"
+#include "source/follow_status.h"
 #include "source/log_applier.h"
 #include "source/log_feed.h"
 #include "source/read_view.h"
@@ -79,6 +80,9 @@ class TableSet {
   std::size_t size() const { return tables_.size(); }
   const Target& target(Index index) const { return tables_[index].feed.target(); }
   const std::string& table(Index index) const { return tables_[index].feed.table(); }
+
+  // Any thread, without waiting for the set.
+  const FollowStatus& status() const { return status_; }
 
   // --- the follower ---
   // Everything anew: all tables are due, from here on.
@@ -159,6 +163,7 @@ class TableSet {
   Clock clock_;
   std::minstd_rand random_;
   std::deque<Followed> tables_;
+  FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;
   bool has_published_ = false;  // since the last checkpoint
   LogPosition last_proven_;

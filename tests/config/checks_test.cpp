@@ -50,6 +50,8 @@ TEST(Checks, a_database_needs_a_table_and_a_file_has_none) {
               ElementsAre(HasSubstr("6:23: table is missing here")));
   EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids, table: t } }\n"),
               ElementsAre("6:51: table: source ids is a file, which has none"));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids, table: [ t, 'u_*' ] } }\n"),
+              ElementsAre("6:51: table: source ids is a file, which has none"));
   EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids } }\n"), IsEmpty());
 }
 

@@ -68,8 +68,36 @@ TEST(ReadNamespace, columns_are_the_placeholders_where_they_are_left_out) {
       "    source: { from: shop, table: orders, columns: { id: order_id } }\n");
   EXPECT_THAT(config.namespaces.at(0).source.columns,
               ElementsAre(Pair("id", "order_id"), Pair("tenant", "tenant")));
-  EXPECT_EQ(config.namespaces.at(0).source.table, "orders");
+  EXPECT_THAT(config.namespaces.at(0).source.tables, ElementsAre("orders"));
+  EXPECT_TRUE(config.namespaces.at(0).source.is_one_table());
   EXPECT_EQ(config.namespaces.at(0).source.from, "shop");
+}
+
+TEST(ReadNamespace, a_namespace_has_one_table_a_list_or_patterns) {
+  const auto source = [](const std::string& table) {
+    return testing::config_of(
+               "sources: { shop: { type: sqlite, path: /x } }\n"
+               "namespaces: { a: { keys: 'a:{b}', source: { from: shop, table: " +
+               table + " } } }\n")
+        .namespaces.at(0)
+        .source;
+  };
+  EXPECT_THAT(source("[ user, old_user ]").tables, ElementsAre("user", "old_user"));
+  EXPECT_FALSE(source("[ user, old_user ]").is_one_table());
+  EXPECT_THAT(source("'user_*'").tables, ElementsAre("user_*"));
+  EXPECT_FALSE(source("'user_*'").is_one_table());
+  EXPECT_FALSE(source("'user_?'").is_one_table());
+  EXPECT_TRUE(source("[ user ]").is_one_table());
+}
+
+TEST(ReadNamespace, a_table_that_is_empty_or_named_twice_is_refused) {
+  const std::string start =
+      "sources: { shop: { type: sqlite, path: /x } }\n"
+      "namespaces:\n"
+      "  a: { keys: 'a:{b}', source: { from: shop, table: ";
+  EXPECT_THAT(errors_of(start + "[ user, user ] } }\n"),
+              ElementsAre("3:60: table: \"user\" is named twice"));
+  EXPECT_THAT(errors_of(start + "[ user, '' ] } }\n"), ElementsAre("3:60: table: \"\" is empty"));
 }
 
 TEST(ReadNamespace, columns_of_unknown_placeholders_are_refused) {

@@ -87,7 +87,7 @@ class LivePartsInterleaved : public ::testing::Test {
       };
       int read = 0;
       write_until(read);
-      ++all[world.parts.find_in_steps("7", std::nullopt, kNow, [&] { write_until(++read); })];
+      ++all[world.parts.find_in_steps("7", kNow, [&] { write_until(++read); })];
     } while (next(before));
     return all;
   }
@@ -137,6 +137,21 @@ TEST_F(LivePartsInterleaved,
     World::expire({&world.b});
     return {[&world] { world.parts.add("c"); },
             [&world] { World::prove({&world.b}); },
+            [&world] { World::publish(*world.parts.add("c"), {"7"}); },
+            [&world] { World::prove({world.parts.add("c")}); }};
+  });
+  EXPECT_EQ(seen.count(Finding::absent), 0U);
+  EXPECT_GT(seen.at(Finding::may_exist), 10);
+}
+
+TEST_F(LivePartsInterleaved,
+       a_row_in_the_second_table_is_not_absent_once_the_first_is_proven_again) {
+  const auto seen = findings([](World& world) -> Steps {
+    world.parts.remove("b");
+    World::publish(world.a, {});
+    World::expire({&world.a});
+    return {[&world] { world.parts.add("c"); },
+            [&world] { World::prove({&world.a}); },
             [&world] { World::publish(*world.parts.add("c"), {"7"}); },
             [&world] { World::prove({world.parts.add("c")}); }};
   });

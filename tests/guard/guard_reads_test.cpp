@@ -117,5 +117,30 @@ TEST(GuardReads, observe_counts_all_keys_that_would_have_been_absent_and_forward
   EXPECT_EQ(shop.count(GuardedShop::kUsers, Verdict::observed), 2);
 }
 
+// A second table: ids 600 to 610, and ids up to 620 are fresh.
+TEST(GuardReads, of_a_namespace_of_several_tables_are_answered_only_if_none_has_the_row) {
+  GuardedShop shop;
+  filter::LiveParts& parts = *shop.parts[GuardedShop::kUsers];
+  EXPECT_TRUE(shop.answers({"GET", "user:605"}));
+  filter::LiveFilter& second = *parts.add("second");
+  EXPECT_FALSE(shop.answers({"GET", "user:500"})) << "its rows are not known yet";
+  auto filter = std::make_unique<filter::CuckooFilter>(
+      filter::sizing_for(filter::Layout::w20, 1000, filter::DeleteMode::deferred), parts.secret());
+  for (int id = 600; id <= 610; ++id) {
+    filter->insert(filter->hash(std::to_string(id)));
+  }
+  second.publish(std::move(filter));
+  second.set_growth(610, 10);
+  second.set_fresh_until(shop.now + seconds(1));
+  EXPECT_TRUE(shop.answers({"GET", "user:500"}));
+  EXPECT_TRUE(shop.answers({"HGETALL", "user:500"}));
+  for (const char* const key : {"user:1", "user:101", "user:605", "user:620"}) {
+    EXPECT_FALSE(shop.answers({"GET", key})) << key;
+  }
+  EXPECT_EQ(shop.count(GuardedShop::kUsers, Verdict::fresh_id), 2U);
+  parts.remove("second");
+  EXPECT_TRUE(shop.answers({"GET", "user:605"}));
+}
+
 }  // namespace
 }  // namespace cuckooguard::guard

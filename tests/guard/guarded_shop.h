@@ -22,6 +22,7 @@
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "guard/guard.h"
+#include "guard/process.h"
 
 namespace cuckooguard::guard {
 
@@ -66,8 +67,8 @@ class GuardedShop {
     facts.publish_users(facts.epoch(),
                         {.unrestricted = {"default"}, .default_needs_no_password = true});
     epochs_.reader(0).enter();
-    guard = std::make_unique<Guard>(
-        Guard::Parts{.keyspace = keyspace_, .namespaces = spaces, .facts = facts});
+    guard = std::make_unique<Guard>(Guard::Parts{
+        .keyspace = keyspace_, .namespaces = spaces, .facts = facts, .process = &process});
   }
 
   Decision decide(std::span<const std::string_view> arguments) {
@@ -119,6 +120,7 @@ class GuardedShop {
   std::vector<filter::LiveFilter*> filters;  // the one part of each namespace
   std::vector<std::unique_ptr<Overlay>> overlays;
   std::vector<GuardedNamespace> spaces;
+  Process process;
   std::unique_ptr<Guard> guard;
 
  private:

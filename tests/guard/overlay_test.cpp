@@ -64,6 +64,19 @@ TEST(Overlay, holds_for_as_long_as_asked_and_hardly_longer) {
   }
 }
 
+TEST(Overlay, an_addition_with_a_time_of_its_own_is_held_for_that_and_shortens_nothing) {
+  Overlay overlay({.max_keys = 8, .ttl = seconds(60)}, fixed_secret(1));
+  overlay.add("short", kStart, seconds(5));
+  overlay.add("long", kStart, hours(1));
+  overlay.add("usual", kStart);
+  overlay.add("usual", kStart, seconds(5));
+  EXPECT_TRUE(overlay.holds("short", kStart + seconds(5)));
+  EXPECT_FALSE(overlay.holds("short", kStart + seconds(5) + kTwoTicks));
+  EXPECT_TRUE(overlay.holds("usual", kStart + seconds(60)));
+  EXPECT_FALSE(overlay.holds("usual", kStart + seconds(60) + kTwoTicks));
+  EXPECT_TRUE(overlay.holds("long", kStart + hours(1)));
+}
+
 TEST(Overlay, what_took_others_in_ends_as_soon_as_they) {
   for (int phase = 0; phase < 300; ++phase) {
     Overlay overlay({.max_keys = 1, .ttl = seconds(60)}, fixed_secret(1));  // one set of eight

@@ -22,7 +22,7 @@
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "keyspace/keyspace.h"
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -110,6 +110,7 @@ struct Wanted {
   std::string name = "users";
   std::vector<std::string> keys = {"user:{id:uint64}"};
   std::string table = "users";
+  std::vector<std::string> tables = {};  // instead
   std::map<std::string, std::string> columns = {};
   config::FreshIds fresh_ids = {};
   std::string where = {};
@@ -119,7 +120,7 @@ struct Wanted {
 // Of namespaces of one table: its part.
 class Lives {
  public:
-  void add(filter::LiveFilter& live) { lives_.push_back(&live); }
+  void add(filter::LiveFilter* live) { lives_.push_back(live); }
   filter::LiveFilter& operator[](std::size_t ns) const { return *lives_.at(ns); }
 
  private:
@@ -132,7 +133,10 @@ class Bench {
     for (const Wanted& one : wanted) {
       config::Namespace settings;
       settings.name = one.name;
-      settings.source = {.from = "db", .table = one.table, .columns = one.columns, .where = {}};
+      settings.source = {.from = "db", .tables = one.tables, .columns = one.columns, .where = {}};
+      if (one.tables.empty()) {
+        settings.source.tables = {one.table};
+      }
       if (!one.where.empty()) {
         settings.source.where = keyspace::RowCondition::parse(one.where).value();
       }
@@ -140,8 +144,7 @@ class Bench {
       settings.filter = one.filter;
       namespaces.push_back(std::move(settings));
       parts.emplace_back(epochs, filter::random_secret());
-      lives.add(*parts.back().add(one.table));
-      parts.back().set_complete(true);
+      lives.add(one.tables.empty() ? parts.back().add(one.table) : nullptr);
     }
   }
 
@@ -153,22 +156,20 @@ class Bench {
     }
     return result;
   }
-  std::vector<Feed> feeds(nanoseconds max_lag = seconds(1)) {
-    std::vector<Feed> result;
-    result.reserve(namespaces.size());
-    for (const Target& target : targets()) {
-      const std::string& table = target.settings.source.table;
-      result.emplace_back(target, lives[target.ns], table, witness, clock.clock(), max_lag);
-    }
-    return result;
+  Feeds feeds(nanoseconds max_lag = seconds(1)) {
+    return {targets(), witness, clock.clock(), max_lag};
   }
 
-  // What a worker would do, at time `now`.
+  // What a worker would do if all were fresh.
   bool has(const std::string& key) {
     const auto lookup = keyspace.match(key, scratch);
     const filter::EpochScope inside(epochs.reader(0));
-    const filter::CuckooFilter* current = lives[lookup.ns].current();
-    return current == nullptr || current->may_contain(current->hash(lookup.identity));
+    bool has_it = parts[lookup.ns].size() == 0;
+    parts[lookup.ns].for_each([&](std::string_view, const filter::LiveFilter& live) {
+      const filter::CuckooFilter* current = live.current();
+      has_it = has_it || current == nullptr || current->may_contain(current->hash(lookup.identity));
+    });
+    return has_it;
   }
   bool is_fresh(std::uint32_t ns = 0) { return parts.at(ns).is_fresh(clock.now()); }
 

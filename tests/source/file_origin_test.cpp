@@ -41,7 +41,7 @@ struct Following {
   std::string path = directory.file("ids");
   std::function<void()> at_check = [] {};
   Bench bench;
-  std::vector<Feed> feeds;
+  Feeds feeds;
   FileOrigin origin;
 };
 

@@ -39,13 +39,13 @@ class LogFeedTest : public testing::Test {
   // Needed are user_id, then, with a condition, deleted_at, then id.
   void load(DeleteMode deletes, int rows, const std::string& where = "") {
     plan_ = orders(where);
-    feed_ = std::make_unique<LogFeed>(feeds_[0], plan_);
-    ASSERT_EQ(feeds_[0].begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
+    feed_ = std::make_unique<LogFeed>(feeds_.front(), plan_);
+    ASSERT_EQ(feeds_.front().begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
     for (int id = 0; id < rows; ++id) {
-      ASSERT_EQ(feeds_[0].add(LogFeed::identity(plan_, std::vector<Value>{user(id), "0"})),
+      ASSERT_EQ(feeds_.front().add(LogFeed::identity(plan_, std::vector<Value>{user(id), "0"})),
                 Intake::taken);
     }
-    ASSERT_EQ(feeds_[0].complete(), Intake::taken);
+    ASSERT_EQ(feeds_.front().complete(), Intake::taken);
     feed_->go_live();
   }
 
@@ -71,7 +71,7 @@ class LogFeedTest : public testing::Test {
   }
 
   Bench bench_;
-  std::vector<Feed> feeds_ = bench_.feeds();
+  Feeds feeds_ = bench_.feeds();
   MysqlTable plan_;
   std::unique_ptr<LogFeed> feed_;
   int users_ = 0;  // 0: each row is another one's
@@ -86,6 +86,20 @@ TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
   EXPECT_FALSE(image({"7", "x", "1"}));
   EXPECT_TRUE(feed_->counts(std::vector<Value>{"7", std::nullopt, "1"}));
   EXPECT_FALSE(feed_->counts(std::vector<Value>{"7", "x", "1"}));
+}
+
+// The next row has an id above it, whether this one counts or not.
+TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
+  plan_ = orders("deleted_at IS NULL");
+  feed_ = std::make_unique<LogFeed>(feeds_.front(), plan_);
+  ASSERT_EQ(feeds_.front().begin(0, DeleteMode::trusted), Intake::taken);
+  feeds_.front().ids_grow(100);
+  ASSERT_EQ(feeds_.front().complete(), Intake::taken);
+  feed_->go_live();
+  EXPECT_FALSE(bench_.lives[0].is_fresh_id(5001));
+  EXPECT_FALSE(image({"5000", "x", "1"}));
+  ASSERT_TRUE(feed_->insert({.gtid = gtid_, .end = end_}, Transaction(1)));
+  EXPECT_TRUE(bench_.lives[0].is_fresh_id(5001));
 }
 
 // What is wrong with a row that does not count is of no concern.

@@ -185,6 +185,18 @@ TEST_F(SqliteCondition, looks_no_further_into_rows_that_do_not_count) {
   EXPECT_THAT(loaded("kind = 'gone'"), IsEmpty());
 }
 
+// The next row has an id above it, whether this one counts or not.
+TEST_F(SqliteCondition, leaves_ids_to_be_new_above_all_rows) {
+  run("CREATE TABLE users(id INTEGER PRIMARY KEY, kind TEXT)");
+  run("INSERT INTO users VALUES(1, 'live'), (5000, 'draft')");
+  Bench bench({Wanted{.where = "kind = 'live'"}});
+  auto feeds = bench.feeds();
+  SqliteOrigin origin(directory_.file("app.db"));
+  ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
+  EXPECT_TRUE(bench.lives[0].is_fresh_id(5001));
+  EXPECT_FALSE(bench.lives[0].is_fresh_id(5000));
+}
+
 TEST_F(SqliteCondition, chooses_the_rows_of_a_snapshot) {
   run("CREATE TABLE users(id INTEGER PRIMARY KEY, deleted_at DATETIME)");
   run("INSERT INTO users VALUES(1, NULL), (2, '2024-01-01'), (3, NULL), (4, 0)");

@@ -1,0 +1,57 @@
+#include "cli/source_list.h"
+
+#include <array>
+#include <utility>
+
+namespace cuckooguard::cli {
+namespace {
+
+// In the order of config::Source::kind.
+constexpr std::array<std::string_view, 3> kTypes{"sqlite", "mysql", "file"};
+static_assert(std::variant_size_v<decltype(config::Source::kind)> == kTypes.size());
+
+std::string_view state_name(source::SourceState state) {
+  switch (state) {
+    case source::SourceState::loading:
+      return "loading";
+    case source::SourceState::following:
+      return "following";
+    case source::SourceState::down:
+      break;
+  }
+  return "down";
+}
+
+}  // namespace
+
+void SourceList::add(const config::Source& settings, const source::Source& source) {
+  entries_.push_back(
+      {.name = settings.name, .type = kTypes.at(settings.kind.index()), .source = &source});
+}
+
+guard::SourceStatus SourceList::status(std::size_t source) const {
+  const Entry& entry = entries_.at(source);
+  source::SourceStatus status = entry.source->status();
+  return {.type = entry.type,
+          .state = state_name(status.state),
+          .why = std::move(status.why),
+          .position = std::move(status.position),
+          .proven_at = status.proven_at,
+          .losses = status.losses};
+}
+
+guard::Reached SourceList::reached(std::size_t source, std::string_view position) const {
+  switch (entries_.at(source).source->reached(position)) {
+    case source::Reached::yes:
+      return guard::Reached::yes;
+    case source::Reached::not_a_position:
+      return guard::Reached::not_a_position;
+    case source::Reached::not_followed:
+      return guard::Reached::not_followed;
+    case source::Reached::not_yet:
+      break;
+  }
+  return guard::Reached::not_yet;
+}
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,142 @@
+// One look-up in the parts of a namespace, while the writer changes them, adds some and takes some
+// away.
+//
+// Why no reader misses a new part while it trusts a later proof. It reads the set of parts, then
+// each part's proof, then the set again, and goes on only if it is the same. A proof given after a
+// part was added was stored after the new set was; who sees that proof (release, acquire) sees the
+// new set, or a later one, at its second look. So the set it goes on with is no older than any
+// proof it trusts. It cannot be an older set that has come again: while a reader is inside, no set
+// is freed, so no two have one address. That the set is in doubt is a new set, too.
+// Within a part the order is that of live_filter.h: its proof before its filter, its largest id
+// before the filter's buckets.
+//
+// Why no reader falls between two parts. A row may leave one table for another; if each part were
+// merely right when it was read, a reader could ask the second before the row came and the first
+// after it went. So `removals` counts whatever is taken out of any part (erases, filters), each
+// time before it is, and who reads several parts reads it before and after: if it has moved, the
+// key passes. As in table_reader.h, all that was read is then as it was at one moment. The writer's
+// part of it: insert first and erase last, also across tables.
+//
+// Called by: LiveParts::find(), in every decision. A namespace of one table, the usual case, costs
+//            two loads more than its filter alone.
+// Threads:   readers between Epochs::Reader enter() and leave(). `step` is for tests: called
+//            between any two things that are read (tests/filter/live_parts_interleaving_test.cpp).
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "filter/live_filter.h"
+
+namespace cuckooguard::filter {
+
+enum class Finding : std::uint8_t { not_fresh, fresh_id, may_exist, absent };
+
+struct Part {
+  Part(std::string_view table, Epochs& epochs, PartsBond& bond) : name(table), live(epochs, bond) {}
+
+  const std::string name;
+  LiveFilter live;
+};
+
+// Never changed once readers can see it.
+struct PartSet {
+  bool is_complete = false;
+  std::vector<const Part*> parts;
+  const Part* sole = nullptr;  // of a complete set
+};
+
+struct SoughtKey {
+  std::string_view identity;
+  const std::optional<std::uint64_t>& number;  // the identity as an integer, if it is one
+};
+
+template <class Step>
+class PartsLookup {
+ public:
+  PartsLookup(const std::atomic<const PartSet*>& current, const PartsBond& bond, const Step& step)
+      : current_(current), bond_(bond), step_(step) {}
+
+  [[nodiscard]] Finding find(const SoughtKey& key, TimePoint now) const noexcept {
+    const PartSet* const set = current_.load(std::memory_order_seq_cst);  // see epochs.h
+    step_();
+    if (set->sole == nullptr) [[unlikely]] {
+      return find_in_all(*set, key, now);
+    }
+    if (!set->sole->live.is_fresh(now) || !is_still(*set)) {
+      return Finding::not_fresh;
+    }
+    return find_in(set->sole->live, key, [this, &key] { return bond_.hash(key.identity); });
+  }
+
+  [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
+    const PartSet* const set = current_.load(std::memory_order_seq_cst);
+    return are_fresh(*set, now) && std::ranges::all_of(set->parts, [](const Part* part) {
+             return part->live.current() != nullptr;
+           });
+  }
+
+ private:
+  bool are_fresh(const PartSet& set, TimePoint now) const noexcept {
+    return set.is_complete && !set.parts.empty() &&
+           std::ranges::all_of(set.parts,
+                               [this, now](const Part* part) {
+                                 step_();
+                                 return part->live.is_fresh(now);
+                               }) &&
+           is_still(set);
+  }
+
+  // Asked behind the proofs it is to confirm: they are acquires.
+  bool is_still(const PartSet& set) const noexcept {
+    step_();
+    return current_.load(std::memory_order_relaxed) == &set;
+  }
+
+  template <class Hash>
+  Finding find_in(const LiveFilter& live, const SoughtKey& key, const Hash& hash) const noexcept {
+    step_();
+    const CuckooFilter* const filter = live.current();
+    if (filter == nullptr) {
+      return Finding::not_fresh;
+    }
+    step_();
+    if (key.number && live.is_fresh_id(*key.number)) {
+      return Finding::fresh_id;
+    }
+    step_();
+    return filter->may_contain(hash()) ? Finding::may_exist : Finding::absent;
+  }
+
+  [[gnu::noinline]] Finding find_in_all(const PartSet& set,
+                                        const SoughtKey& key,
+                                        TimePoint now) const noexcept {
+    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);
+    step_();
+    if (!are_fresh(set, now)) {
+      return Finding::not_fresh;
+    }
+    const std::uint64_t hash = bond_.hash(key.identity);
+    for (const Part* const part : set.parts) {
+      const Finding finding = find_in(part->live, key, [hash] { return hash; });
+      if (finding != Finding::absent) {
+        return finding;
+      }
+    }
+    step_();
+    // Behind the loads it is to confirm: they are acquires.
+    const bool undisturbed = bond_.removals.load(std::memory_order_relaxed) == removals;
+    return undisturbed ? Finding::absent : Finding::may_exist;
+  }
+
+  const std::atomic<const PartSet*>& current_;
+  const PartsBond& bond_;
+  const Step& step_;
+};
+
+}  // namespace cuckooguard::filter

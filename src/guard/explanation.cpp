@@ -1,0 +1,121 @@
+#include "guard/explanation.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "resp/reply_writer.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+// "42", or "tenant=7 order_id=42": how keyspace.h lays out an identity of several values.
+std::string readable(std::string_view identity, std::span<const std::string> columns) {
+  if (columns.size() < 2) {
+    return std::string(identity);
+  }
+  constexpr std::size_t kLengthBytes = 4;
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::size_t size = identity.size();
+    if (i + 1 < columns.size()) {
+      size = 0;
+      for (std::size_t byte = kLengthBytes; byte-- > 0;) {
+        size = size << 8U | static_cast<unsigned char>(identity[byte]);
+      }
+      identity.remove_prefix(kLengthBytes);
+    }
+    text += (text.empty() ? "" : " ") + columns[i] + "=";
+    text += identity.substr(0, size);
+    identity.remove_prefix(size);
+  }
+  return text;
+}
+
+std::string why_the_key(const Explained& explained) {
+  const Guard::Inspection& seen = explained.seen;
+  const GuardedNamespace* const space =
+      seen.verdict == Verdict::unguarded ? nullptr : &explained.parts.namespaces[seen.found.ns];
+  switch (seen.verdict) {
+    case Verdict::unguarded:
+      return "no namespace has a template for this key";
+    case Verdict::bypassed:
+      return "the namespace's mode is bypass";
+    case Verdict::other_db:
+      return "the namespace guards db " + std::to_string(space->db) + ", this client is in db " +
+             std::to_string(explained.db);
+    case Verdict::not_allowed:
+      return "it is not known what this user may do";
+    case Verdict::not_fresh:
+      return space->filter->state() == filter::State::loading
+                 ? "the filter is being loaded"
+                 : "there is no proof that the filter is up to date";
+    case Verdict::fresh_id:
+      return "the id is just above the largest seen: its row may be on its way";
+    case Verdict::may_exist:
+      return "the filter has it, or takes it for another that it has";
+    case Verdict::overlaid:
+      return "it was written through the guard, or added, a moment ago";
+    case Verdict::observed:
+      return "no row has it, but the namespace's mode is observe";
+    case Verdict::absent:
+      break;
+  }
+  return seen.found.kind == keyspace::Lookup::Kind::impossible ? "no row can have such a value"
+                                                               : "no row has it";
+}
+
+// What stands against answering at all.
+std::optional<std::string_view> why_redis(const Snapshot& redis) {
+  switch (redis.availability) {
+    case Availability::available:
+      return std::nullopt;
+    case Availability::loading:
+      return "Redis is loading: it answers itself";
+    case Availability::master_link_down:
+      return "Redis has lost its master: it answers itself";
+    case Availability::busy:
+      break;
+  }
+  return "Redis is busy with a script: it answers itself";
+}
+
+}  // namespace
+
+void append_explanation(std::string& out, const Explained& explained) {
+  constexpr std::size_t kFields = 5;
+  const keyspace::Lookup& found = explained.seen.found;
+  const auto add = [&](std::string_view field, std::optional<std::string_view> value) {
+    resp::append_bulk(out, field);
+    if (value) {
+      resp::append_bulk(out, *value);
+    } else {
+      resp::append_nil(out, explained.version);
+    }
+  };
+  std::optional<std::string_view> ns;
+  std::optional<std::string> identity;
+  std::optional<std::string_view> state;
+  if (explained.seen.verdict != Verdict::unguarded) {
+    ns = explained.parts.keyspace.name(found.ns);
+    state = filter::state_name(explained.parts.namespaces[found.ns].filter->state());
+  }
+  if (found.kind == keyspace::Lookup::Kind::guarded) {
+    identity = readable(found.identity, explained.parts.keyspace.identity_columns(found.ns));
+  }
+  std::string_view verdict = ns ? "pass" : "unguarded";
+  std::string why = why_the_key(explained);
+  if (explained.seen.verdict == Verdict::absent) {
+    const auto against = why_redis(explained.redis);
+    verdict = against ? "pass" : "absent";
+    why = against.value_or(why);
+  }
+  resp::append_map_header(out, explained.version, kFields);
+  add("namespace", ns);
+  add("identity", identity);
+  add("state", state);
+  add("verdict", verdict);
+  add("why", why);
+}
+
+}  // namespace cuckooguard::guard

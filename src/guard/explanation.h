@@ -1,0 +1,30 @@
+// The reply to GUARD.EXPLAIN: what becomes of a GET of one key, and why.
+//
+// A map (RESP2: an array of twice the length) of bulk strings, nil where there is nothing to say:
+//   namespace   its name
+//   identity    what the key carries for it: "42", or "tenant=7 order_id=42"
+//   state       of its filter: loading, ready, lagging, unsynced, down, full
+//   verdict     "absent": answered here; "pass": Redis is asked; "unguarded": the same, no namespace's key
+//   why         in words, for people: no program should read it
+//
+// Called by: OwnCommands. Threads: its worker's, between Epochs::Reader enter() and leave(). Errors: none.
+#pragma once
+
+#include <string>
+
+#include "guard/guard.h"
+#include "resp/version.h"
+
+namespace cuckooguard::guard {
+
+struct Explained {
+  const Guard::Parts& parts;
+  const Snapshot& redis;
+  Guard::Inspection seen{};
+  int db = 0;  // of the client
+  resp::Version version = resp::Version::resp2;
+};
+
+void append_explanation(std::string& out, const Explained& explained);
+
+}  // namespace cuckooguard::guard

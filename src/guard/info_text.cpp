@@ -1,0 +1,240 @@
+#include "guard/info_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <span>
+#include <string_view>
+
+#include "filter/sizing.h"
+#include "guard/process.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::array<std::string_view, 3> kModes{"observe", "enforce", "bypass"};
+constexpr std::array<std::string_view, 4> kAvailabilities{
+    "available", "loading", "master_link_down", "busy"};
+
+// In the order of Verdict, from `bypassed` on.
+constexpr std::array<std::string_view, kVerdicts> kVerdictFields{"keys_unguarded",
+                                                                 "keys_bypassed",
+                                                                 "keys_of_other_db",
+                                                                 "keys_not_allowed",
+                                                                 "keys_not_fresh",
+                                                                 "keys_of_fresh_ids",
+                                                                 "keys_that_may_exist",
+                                                                 "keys_overlaid",
+                                                                 "keys_observed_absent",
+                                                                 "keys_answered_absent"};
+
+class Lines {
+ public:
+  void section(std::string_view title, std::string_view name = {}) {
+    text_ += text_.empty() ? "# " : "\r\n# ";
+    text_ += title;
+    if (!name.empty()) {
+      text_ += ' ';
+      append_line_text(name);
+    }
+    text_ += "\r\n";
+  }
+  void add(std::string_view field, std::string_view value) {
+    text_ += field;
+    text_ += ':';
+    append_line_text(value);
+    text_ += "\r\n";
+  }
+  template <std::integral Number>
+  void add(std::string_view field, Number value) {
+    add(field, std::string_view(std::to_string(value)));
+  }
+  void add_share(std::string_view field, double value) {
+    constexpr int kDigits = 8;
+    std::array<char, 32> digits;
+    const auto written = std::to_chars(
+        digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, kDigits);
+    add(field, std::string_view(digits.data(), written.ptr));
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void append_line_text(std::string_view value) {
+    std::ranges::replace_copy_if(
+        value, std::back_inserter(text_), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  }
+
+  std::string text_;
+};
+
+std::int64_t whole_milliseconds(std::chrono::nanoseconds time) {
+  return std::chrono::floor<milliseconds>(time).count();
+}
+
+// All workers', or this one's where nothing is known of the others.
+std::span<const Guard* const> guards_of(const Guard* const& own) {
+  const Process* const process = own->parts().process;
+  return process != nullptr && !process->guards.empty() ? std::span(process->guards)
+                                                        : std::span(&own, 1);
+}
+
+template <class CounterOf>
+std::uint64_t sum(const Guard& own, const CounterOf& counter_of) {
+  const Guard* const only = &own;
+  std::uint64_t all = 0;
+  for (const Guard* const guard : guards_of(only)) {
+    all += counter_of(*guard).value();
+  }
+  return all;
+}
+
+void add_guard(Lines& lines, const InfoQuestion& asked) {
+  const Guard::Parts& parts = asked.guard.parts();
+  const Guard* const own = &asked.guard;
+  lines.section("Guard");
+  if (parts.process != nullptr) {
+    lines.add("version", parts.process->version);
+    lines.add(
+        "uptime_in_seconds",
+        std::chrono::floor<std::chrono::seconds>(asked.now - parts.process->started_at).count());
+  }
+  lines.add("workers", guards_of(own).size());
+  lines.add("namespaces", parts.namespaces.size());
+  lines.add("redis",
+            asked.redis.is_lost
+                ? "lost"
+                : kAvailabilities.at(static_cast<std::size_t>(asked.redis.availability)));
+  const auto add = [&](std::string_view field, const Counter GuardCounters::* counter) {
+    lines.add(field, sum(asked.guard, [counter](const Guard& guard) -> const Counter& {
+                return guard.counters().*counter;
+              }));
+  };
+  add("answered_commands", &GuardCounters::answered);
+  add("unguarded_keys", &GuardCounters::unguarded_keys);
+  add("unsettled_reads", &GuardCounters::unsettled_reads);
+  add("not_allowed_reads", &GuardCounters::not_allowed_reads);
+  add("unavailable_reads", &GuardCounters::unavailable_reads);
+  add("no_room_reads", &GuardCounters::no_room_reads);
+}
+
+double false_positive_rate(const filter::Sizing& sizing, const filter::FilterStats& stats) {
+  if (stats.full) {
+    return 1;
+  }
+  return sizing.deletes == filter::DeleteMode::deferred
+             ? filter::predicted_false_positive_rate(sizing.layout, stats.load)
+             : filter::lasting_false_positive_rate(sizing.layout, stats.load);
+}
+
+// All parts as one: a look-up asks each of them.
+void add_filter(Lines& lines, const filter::LiveParts& live) {
+  filter::FilterStats all{};
+  std::uint64_t tables = 0;
+  std::uint64_t capacity = 0;
+  double absent = 1;  // the chance that a key in none is found in none
+  live.for_each([&](std::string_view, const filter::LiveFilter& part) {
+    ++tables;
+    const filter::CuckooFilter* const filter = part.current();
+    if (filter == nullptr) {
+      return;
+    }
+    const filter::FilterStats stats = filter->stats();
+    all.items += stats.items;
+    all.fingerprints += stats.fingerprints;
+    all.slots += stats.slots;
+    all.bytes += stats.bytes;
+    all.stale += stats.stale;
+    all.full = all.full || stats.full;
+    all.rebuild_needed = all.rebuild_needed || stats.rebuild_needed;
+    capacity += filter->sizing().capacity();
+    absent *= 1 - false_positive_rate(filter->sizing(), stats);
+  });
+  lines.add("tables", tables);
+  lines.add("items", all.items);
+  lines.add("capacity", capacity);
+  lines.add_share("load",
+                  all.slots == 0
+                      ? 0.0
+                      : static_cast<double>(all.fingerprints) / static_cast<double>(all.slots));
+  lines.add_share("false_positive_rate", 1 - absent);
+  lines.add("filter_bytes", all.bytes);
+  lines.add("stale_items", all.stale);
+  lines.add("full", all.full ? 1 : 0);
+  lines.add("rebuild_needed", all.rebuild_needed ? 1 : 0);
+}
+
+void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
+  const Guard::Parts& parts = asked.guard.parts();
+  const GuardedNamespace& space = parts.namespaces[ns];
+  lines.section("Namespace", parts.keyspace.name(ns));
+  lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode)));
+  lines.add("db", space.db);
+  lines.add("state", filter::state_name(space.filter->state()));
+  lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);
+  if (parts.process != nullptr && ns < parts.process->origins.size()) {
+    const NamespaceOrigin& origin = parts.process->origins[ns];
+    lines.add("source", origin.source);
+    // fresh_until is the last proof and max_lag; of several tables the one proven longest ago.
+    const TimePoint until = space.filter->fresh_until();
+    lines.add("proven_ms_ago",
+              until == TimePoint::min() ? std::int64_t{-1}
+                                        : whole_milliseconds(asked.now - (until - origin.max_lag)));
+  }
+  add_filter(lines, *space.filter);
+  for (std::size_t i = 1; i < kVerdicts; ++i) {
+    lines.add(kVerdictFields.at(i), sum(asked.guard, [&](const Guard& guard) -> const Counter& {
+                return guard.counters(ns).keys.at(i);
+              }));
+  }
+  const auto add = [&](std::string_view field, const Counter NamespaceCounters::* counter) {
+    lines.add(field, sum(asked.guard, [&](const Guard& guard) -> const Counter& {
+                return guard.counters(ns).*counter;
+              }));
+  };
+  add("keys_learned", &NamespaceCounters::learned);
+  add("keys_added", &NamespaceCounters::added);
+  lines.add("overlay_overflows", space.overlay->overflows());
+}
+
+void add_source(Lines& lines, const SourceView& sources, std::size_t source, TimePoint now) {
+  const SourceStatus status = sources.status(source);
+  lines.section("Source", sources.name(source));
+  lines.add("type", status.type);
+  lines.add("state", status.state);
+  lines.add("why", status.why);
+  lines.add("position", status.position);
+  lines.add("proven_ms_ago",
+            status.proven_at ? whole_milliseconds(now - *status.proven_at) : std::int64_t{-1});
+  lines.add("losses", status.losses);
+}
+
+}  // namespace
+
+std::string info_text(const InfoQuestion& question) {
+  Lines lines;
+  const Guard::Parts& parts = question.guard.parts();
+  if (!question.ns) {
+    add_guard(lines, question);
+  }
+  for (std::uint32_t ns = 0; ns < parts.namespaces.size(); ++ns) {
+    if (!question.ns || question.ns == ns) {
+      add_namespace(lines, question, ns);
+    }
+  }
+  const Process* const process = parts.process;
+  if (process == nullptr || process->sources == nullptr) {
+    return lines.take();
+  }
+  for (std::size_t i = 0; i < process->sources->size(); ++i) {
+    if (!question.ns || (*question.ns < process->origins.size() &&
+                         process->origins[*question.ns].source == process->sources->name(i))) {
+      add_source(lines, *process->sources, i, question.now);
+    }
+  }
+  return lines.take();
+}
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,286 @@
+#include "guard/own_commands.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "guard/explanation.h"
+#include "guard/info_text.h"
+#include "guard/process.h"
+#include "guard/word.h"
+#include "resp/reply_writer.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kEchoBytesMax = 128;  // of what the client has sent, in an error; as Redis
+constexpr std::string_view kKeyRefused =
+    "NOPERM this user has no permissions to access one of the keys used as arguments";
+constexpr std::string_view kCommandRefused =
+    "NOPERM this user has no permissions to run the 'get' command";
+const UserAccess kNobody;
+
+// As Redis lays out the HELP of its own commands.
+constexpr std::array<std::string_view, 18> kHelp{
+    "GUARD.<subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+    "CHECK <key> [<key> ...]",
+    "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace",
+    "    guards it.",
+    "EXPLAIN <key>",
+    "    Return what becomes of a GET of the <key> and why: its namespace, its identity, the",
+    "    state of the filter, and the verdict.",
+    "ADD <key> [<key> ...] [TTL <seconds>]",
+    "    Let the keys pass for a while although the filter has not heard of them yet. Return",
+    "    how many of them are guarded.",
+    "WAIT <source> <position> <timeout-ms>",
+    "    Block until the <source> has applied its server's <position> (a GTID). Return 1 when",
+    "    it has, 0 when the time is over.",
+    "INFO [<namespace>]",
+    "    Return information about the guard, its namespaces and its sources, or about one",
+    "    namespace.",
+    "HELP",
+    "    Prints this help."};
+
+constexpr std::size_t kAny = static_cast<std::size_t>(-1);
+
+std::optional<std::int64_t> integer(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  return error == std::errc{} && stop == end && !text.empty() ? std::optional(value) : std::nullopt;
+}
+
+std::string quoted(std::string_view text) {
+  return "'" + std::string(text.substr(0, kEchoBytesMax)) + "'";
+}
+
+}  // namespace
+
+OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const Asked& asked) {
+  if (client.is_transparent() || !client.can_be_answered() || client.may_be_in_multi()) {
+    return {.action = OwnDecision::Action::forward};
+  }
+  if (client.has_changes_in_flight() || !asked.has_room) {
+    return {.action = OwnDecision::Action::hold_for_client};
+  }
+  const Snapshot& redis = guard_.facts();
+  switch (client.login(redis)) {
+    case ClientState::Login::yes:
+      return run(
+          {.arguments = arguments, .client = client, .access = access_of(client), .asked = asked});
+    case ClientState::Login::no:
+      return error("NOAUTH Authentication required.");
+    case ClientState::Login::unknown:
+      break;
+  }
+  // As a rule it is being asked just now: users were withdrawn, or the guard has only begun.
+  if (!redis.is_lost && asked.now - asked.since < kKnowPatience) {
+    return {.action = OwnDecision::Action::hold_for_client};
+  }
+  return error("NOAUTH The guard cannot tell whether this client is authenticated");
+}
+
+OwnDecision OwnCommands::run(const Call& call) {
+  struct Entry {
+    std::string_view name;  // behind the prefix, lower case
+    std::size_t least;      // arguments, the name included
+    std::size_t most;
+    OwnDecision (OwnCommands::*run)(const Call&);
+  };
+  static constexpr std::array<Entry, 6> kEntries{{{"check", 2, kAny, &OwnCommands::check},
+                                                  {"explain", 2, 2, &OwnCommands::explain},
+                                                  {"add", 2, kAny, &OwnCommands::add},
+                                                  {"wait", 4, 4, &OwnCommands::wait},
+                                                  {"info", 1, 2, &OwnCommands::info},
+                                                  {"help", 1, 1, &OwnCommands::help}}};
+  const std::string_view name = call.arguments.front();
+  for (const Entry& command : kEntries) {
+    if (!is_word(name.substr(kPrefix.size()), command.name)) {
+      continue;
+    }
+    if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
+      return error("ERR wrong number of arguments for 'guard." + std::string(command.name) +
+                   "' command");
+    }
+    return (this->*command.run)(call);
+  }
+  return error("ERR unknown command " + quoted(name) + "; try GUARD.HELP");
+}
+
+// Null, too, where what was known may be of another Redis: see Guard::may_look_up.
+const UserAccess* OwnCommands::access_of(ClientState& client) {
+  const Snapshot& redis = guard_.facts();
+  const UserAccess* const access = client.access(redis, guard_.parts().facts);
+  return redis.is_lost && client.has_upstream() ? nullptr : access;
+}
+
+OwnDecision OwnCommands::error(std::string_view line) {
+  reply_.clear();
+  resp::append_error(reply_, line);
+  return answer();
+}
+
+// Why a user of whom something is known may not GET all of the keys, in Redis's words.
+std::optional<std::string_view> OwnCommands::refusal(Arguments keys, const Call& call) {
+  static const std::size_t kGet = command_index(find_command("get"));
+  if (call.access == nullptr || call.access->is_unrestricted) {
+    return std::nullopt;
+  }
+  for (const std::string_view key : keys) {
+    const auto found = guard_.inspect(key, call.client.db(), kNobody, {}).found;
+    if (found.kind != keyspace::Lookup::Kind::unguarded && !call.access->may(kGet, found.ns)) {
+      const auto& spaces = call.access->namespaces;
+      const bool has_key = found.ns < spaces.size() && spaces[found.ns] != KeyAccess::none;
+      return has_key ? kCommandRefused : kKeyRefused;
+    }
+  }
+  return std::nullopt;
+}
+
+Guard::Inspection OwnCommands::inspect(std::string_view key, const Call& call) {
+  return guard_.inspect(
+      key, call.client.db(), call.access != nullptr ? *call.access : kNobody, call.asked.now);
+}
+
+OwnDecision OwnCommands::check(const Call& call) {
+  const Arguments keys = call.arguments.subspan(1);
+  if (const auto words = refusal(keys, call)) {
+    return error(*words);
+  }
+  reply_.clear();
+  resp::append_array_header(reply_, keys.size());
+  for (const std::string_view key : keys) {
+    switch (inspect(key, call).verdict) {
+      case Verdict::unguarded:
+        resp::append_integer(reply_, -1);
+        break;
+      case Verdict::absent:
+        resp::append_integer(reply_, 0);
+        break;
+      default:
+        resp::append_integer(reply_, 1);
+        break;
+    }
+  }
+  return answer();
+}
+
+OwnDecision OwnCommands::explain(const Call& call) {
+  if (const auto words = refusal(call.arguments.subspan(1), call)) {
+    return error(*words);
+  }
+  reply_.clear();
+  append_explanation(reply_,
+                     {.parts = guard_.parts(),
+                      .redis = guard_.facts(),
+                      .seen = inspect(call.arguments[1], call),
+                      .db = call.client.db(),
+                      .version = call.client.version()});
+  return answer();
+}
+
+OwnDecision OwnCommands::add(const Call& call) {
+  Arguments keys = call.arguments.subspan(1);
+  std::optional<seconds> ttl;
+  if (keys.size() > 2 && is_word(keys[keys.size() - 2], "ttl")) {
+    const auto given = integer(keys.back());
+    if (!given) {
+      return error("ERR value is not an integer or out of range");
+    }
+    if (*given <= 0 || *given > kTtlMax.count()) {
+      return error("ERR invalid TTL in 'guard.add' command");
+    }
+    ttl = seconds(*given);
+    keys = keys.first(keys.size() - 2);
+  }
+  if (const auto words = refusal(keys, call)) {
+    return error(*words);
+  }
+  const auto guarded = std::ranges::count_if(
+      keys, [&](std::string_view key) { return guard_.add(key, call.asked.now, ttl); });
+  reply_.clear();
+  resp::append_integer(reply_, guarded);
+  return answer();
+}
+
+std::optional<std::size_t> OwnCommands::find_source(std::string_view name) const {
+  const Process* const process = guard_.parts().process;
+  const std::size_t count =
+      process != nullptr && process->sources != nullptr ? process->sources->size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (process->sources->name(i) == name) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Everything is looked at anew each time it is asked: nothing is kept for those who wait.
+OwnDecision OwnCommands::wait(const Call& call) {
+  const Arguments arguments = call.arguments;
+  const auto timeout = integer(arguments[3]);
+  if (!timeout || *timeout > kWaitMax.count()) {
+    return error("ERR timeout is not an integer or out of range");
+  }
+  if (*timeout < 0) {
+    return error("ERR timeout is negative");
+  }
+  const auto source = find_source(arguments[1]);
+  if (!source) {
+    return error("ERR no source " + quoted(arguments[1]));
+  }
+  const std::string_view position = arguments[2];
+  const auto reached = position.size() > kPositionBytesMax
+                           ? Reached::not_a_position
+                           : guard_.parts().process->sources->reached(*source, position);
+  switch (reached) {
+    case Reached::yes:
+      break;
+    case Reached::not_yet:
+      if (call.asked.now - call.asked.since < milliseconds(*timeout)) {
+        return {.action = OwnDecision::Action::hold_for_source};
+      }
+      break;
+    case Reached::not_a_position:
+      return error("ERR " + quoted(position) + " is no position of source " + quoted(arguments[1]));
+    case Reached::not_followed:
+      return error("ERR source " + quoted(arguments[1]) +
+                   " has no positions: it is read again as a whole");
+  }
+  reply_.clear();
+  resp::append_integer(reply_, reached == Reached::yes ? 1 : 0);
+  return answer();
+}
+
+OwnDecision OwnCommands::info(const Call& call) {
+  InfoQuestion question{.guard = guard_, .redis = guard_.facts(), .now = call.asked.now};
+  if (call.arguments.size() > 1) {
+    const keyspace::Keyspace& keyspace = guard_.parts().keyspace;
+    for (std::uint32_t ns = 0; ns < keyspace.size() && !question.ns; ++ns) {
+      if (keyspace.name(ns) == call.arguments[1]) {
+        question.ns = ns;
+      }
+    }
+    if (!question.ns) {
+      return error("ERR no namespace " + quoted(call.arguments[1]));
+    }
+  }
+  reply_.clear();
+  resp::append_verbatim_text(reply_, call.client.version(), info_text(question));
+  return answer();
+}
+
+OwnDecision OwnCommands::help(const Call& /*call*/) {
+  reply_.clear();
+  resp::append_array_header(reply_, kHelp.size());
+  for (const std::string_view line : kHelp) {
+    resp::append_simple(reply_, line);
+  }
+  return answer();
+}
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,118 @@
+// The guard's own commands, GUARD.* in any case: what they do, who may, and their replies as bytes.
+//
+//   GUARD.CHECK key [key ...]          per key :1 may exist, :0 cannot, :-1 no namespace's key
+//   GUARD.EXPLAIN key                  a map: guard/explanation.h
+//   GUARD.ADD key [key ...] [TTL s]    :n of them are in an overlay now; they pass for that long
+//   GUARD.WAIT source position ms      :1 once the source has applied the position, :0 when the time is over
+//   GUARD.INFO [namespace]             as Redis's INFO (guard/info_text.h)
+//   GUARD.HELP
+//
+// CHECK says 0 only where a GET would be answered absent by the filter, and 1 wherever it would be forwarded
+// for another reason (not fresh, other db, overlay, observe ...). Unlike a GET it is not counted, and Redis
+// need not be there.
+//
+// WAIT and all workers: the source says so (SourceView::reached) after it has changed the filters, whose words
+// are atomic and which all workers share: nothing is to be told to them. A namespace of that source that is
+// out of step passes.
+//
+// Who may. All: a client that is known to be authenticated; else -NOAUTH. CHECK, EXPLAIN and ADD: its user
+// must be one who may GET the namespace's keys; one who is known but not to be allowed that gets Redis's own
+// -NOPERM. Of whose rights nothing is known (no control connection, a user not asked for yet): CHECK says 1,
+// as its GET would pass; EXPLAIN says just that, nothing of the filter; ADD adds, since what it does is to let
+// keys pass, as any write of that client would.
+//
+// Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room for a reply,
+// and for kKnowPatience at most while it is being asked anew whether the client is authenticated, the command
+// keeps its place and later ones of that client wait; and so for GUARD.WAIT, as behind BLPOP. The session asks
+// again with the same arguments until there is an answer.
+//
+// Forwarded, so that Redis refuses an unknown command in its own words and the stream stays whole: inside
+// MULTI (the transaction is then aborted, as by any unknown command), subscribed in RESP2, with replies off
+// or skipped, where the connection's state is in doubt for good or it is relayed unread; and a command
+// above 64 KiB. A Redis module with commands of these names is hidden.
+//
+// Called by: the session, for a whole command of which is_own() is true, between Epochs::Reader enter() and
+// leave(). Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call. Errors:
+// replies. Limits: kWaitMax, kPositionBytesMax, kTtlMax; arguments as any command's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "guard/guard.h"
+#include "guard/word.h"
+
+namespace cuckooguard::guard {
+
+struct OwnDecision {
+  enum class Action : std::uint8_t {
+    answer,           // `reply` holds the bytes
+    forward,          // as any other command
+    hold_for_client,  // ask again: what is in flight will settle it
+    hold_for_source,  // ask again: GUARD.WAIT
+  };
+  Action action = Action::forward;
+  std::string_view reply{};
+};
+
+class OwnCommands {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  static constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
+  static constexpr std::size_t kPositionBytesMax = 4096;
+  static constexpr std::chrono::seconds kTtlMax = std::chrono::hours(24);
+  static constexpr std::chrono::milliseconds kKnowPatience{1000};
+
+  struct Asked {
+    TimePoint now;
+    TimePoint since;  // when it was asked first
+    bool has_room;    // for the reply
+  };
+
+  explicit OwnCommands(Guard& guard) : guard_(guard) {}
+
+  static bool is_own(std::string_view name) noexcept {
+    return name.size() > kPrefix.size() && name[kPrefix.size() - 1] == '.' &&
+           is_word(name.substr(0, kPrefix.size()), kPrefix);
+  }
+  static bool is_own(Arguments arguments) noexcept {
+    return !arguments.empty() && is_own(arguments.front());
+  }
+
+  OwnDecision decide(Arguments arguments, ClientState& client, const Asked& asked);
+
+ private:
+  static constexpr std::string_view kPrefix = "guard.";
+
+  struct Call {
+    Arguments arguments;
+    ClientState& client;
+    const UserAccess* access;  // null: nothing is known of what its user may do
+    const Asked& asked;
+  };
+
+  OwnDecision run(const Call& call);
+  OwnDecision check(const Call& call);
+  OwnDecision explain(const Call& call);
+  OwnDecision add(const Call& call);
+  OwnDecision wait(const Call& call);
+  OwnDecision info(const Call& call);
+  OwnDecision help(const Call& call);
+
+  const UserAccess* access_of(ClientState& client);
+  std::optional<std::string_view> refusal(Arguments keys, const Call& call);
+  Guard::Inspection inspect(std::string_view key, const Call& call);
+  OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
+  OwnDecision error(std::string_view line);
+  std::optional<std::size_t> find_source(std::string_view name) const;
+
+  Guard& guard_;
+  std::string reply_;
+};
+
+}  // namespace cuckooguard::guard

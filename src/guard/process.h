@@ -1,0 +1,64 @@
+// What a worker's guard may know of the process around it, for its own commands: the sources and the other
+// workers' guards.
+//
+// The guard knows no database: SourceView is what it wants to know of sources, and cli/ tells it
+// (cli/source_list.h). Called by: OwnCommands. Threads: any number; the implementation is thread-safe, and
+// none of its calls waits for a source's work. Lifetimes: outlives the guards. Errors: none.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "guard/overlay.h"
+
+namespace cuckooguard::guard {
+
+class Guard;
+
+struct SourceStatus {
+  std::string_view type{};  // as in the configuration: mysql, sqlite, file
+  std::string_view state{};
+  std::string why{};
+  std::string position{};  // empty: it has none
+  std::optional<TimePoint> proven_at{};
+  std::uint64_t losses = 0;
+};
+
+enum class Reached : std::uint8_t {
+  yes,             // whoever looks from now on, on any worker, sees all that the position covers
+  not_yet,         //
+  not_a_position,  // of this kind of source
+  not_followed,    // the source has no positions
+};
+
+class SourceView {
+ public:
+  virtual std::size_t size() const = 0;
+  virtual std::string_view name(std::size_t source) const = 0;
+  virtual SourceStatus status(std::size_t source) const = 0;
+  virtual Reached reached(std::size_t source, std::string_view position) const = 0;
+
+ protected:
+  ~SourceView() = default;
+};
+
+// Where a namespace's rows come from.
+struct NamespaceOrigin {
+  std::string source{};  // its name
+  std::chrono::nanoseconds max_lag{};
+};
+
+struct Process {
+  std::string version{};
+  TimePoint started_at{};
+  std::vector<NamespaceOrigin> origins{};  // in the keyspace's order
+  const SourceView* sources = nullptr;     // null: there are none
+  std::vector<const Guard*> guards{};      // one per worker; complete before the first client comes
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,106 @@
+// A session while an own command of the guard's is held, and how a client's silence and end are taken.
+#include <utility>
+
+#include "proxy/session.h"
+
+namespace cuckooguard::proxy {
+
+// False: it is held, and all that is behind it.
+bool Session::take_own_command(std::string_view raw) {
+  using Action = guard::OwnDecision::Action;
+  const io::TimePoint since = held_since_.value_or(now_);
+  const guard::OwnDecision decision = worker_.own_commands.decide(
+      worker_.arguments.views(), state_, {.now = now_, .since = since, .has_room = has_room()});
+  held_for_source_ = decision.action == Action::hold_for_source;
+  // What would settle a client that does not read its replies may never come.
+  if (held_for_source_ || (decision.action == Action::hold_for_client && !output_over_limit_)) {
+    held_since_ = since;
+    worker_.held.add(*this);
+    return false;
+  }
+  let_go();
+  if (decision.action == Action::answer) {
+    order_.answer(decision.reply);
+    queue_flush();
+  } else {
+    take_command(raw);
+  }
+  return true;
+}
+
+void Session::let_go() {
+  held_since_.reset();
+  worker_.held.remove(*this);
+}
+
+// So that a client that goes away is noticed, as Redis notices it behind BLPOP.
+void Session::read_behind_held() {
+  if (unscanned_.size() >= kHeldBytesMax) {
+    return;
+  }
+  const std::span<char> buffer = worker_.loop.read_buffer();
+  const io::Transfer transfer = client_->read(buffer);
+  switch (transfer.status) {
+    case io::Status::ok:
+      unscanned_.append(buffer.data(), transfer.bytes);
+      update_watch();
+      return;
+    case io::Status::would_block:
+      return;
+    case io::Status::closed:
+      on_client_finished();
+      return;
+    case io::Status::failed:
+      end();
+      return;
+  }
+}
+
+// Asks again for what is held.
+void Session::go_on() {
+  if (!held_since_ || ended_ || ending_) {
+    return;
+  }
+  now_ = worker_.loop.now();
+  std::string input = std::exchange(unscanned_, {});
+  std::size_t consumed = 0;
+  if (!take_one(input, consumed)) {
+    unscanned_ = std::move(input);
+    return;
+  }
+  take(std::string_view(input).substr(consumed));
+  if (client_finished_ && !ended_ && !ending_) {
+    on_client_finished();
+  }
+  update_watch();
+}
+
+// The client sends no more. Redis hears so after the last command, and decides which replies are
+// still sent.
+void Session::on_client_finished() {
+  client_finished_ = true;
+  update_watch();
+  if (held_since_) {
+    if (!held_for_source_) {
+      return;  // what has come is still taken
+    }
+    let_go();
+    unscanned_.clear();
+  }
+  if (is_upstream_lost()) {
+    end_when_written();
+  } else {
+    upstream_.finish_sending();
+  }
+}
+
+void Session::on_idle() {
+  // With replies that it does not read it is the client who holds things up, not Redis.
+  const bool may_be_blocked = order_.is_waiting() && !output_over_limit_;
+  if (!may_be_blocked && !held_since_ && !state_.subscriptions().any() && !state_.is_silent() &&
+      !state_.is_transparent()) {
+    end();
+  }
+}
+
+}  // namespace cuckooguard::proxy

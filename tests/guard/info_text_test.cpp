@@ -1,0 +1,153 @@
+#include "guard/info_text.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "guard/guarded_shop.h"
+#include "guard/own_commands.h"
+#include "guard/told_sources.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class InfoTextTest : public testing::Test {
+ protected:
+  InfoTextTest() {
+    shop_.process.version = "1.2.3";
+    shop_.process.started_at = shop_.now - seconds(90);
+    shop_.process.sources = &sources_;
+    for (int ns = 0; ns < 4; ++ns) {
+      shop_.process.origins.push_back(
+          {.source = ns == 1 ? "files" : "shop", .max_lag = seconds(1)});
+    }
+  }
+
+  std::string text(std::optional<std::uint32_t> ns = std::nullopt) {
+    return info_text(
+        {.guard = *shop_.guard, .redis = shop_.guard->facts(), .now = shop_.now, .ns = ns});
+  }
+
+  GuardedShop shop_;
+  ToldSources sources_{{{.name = "shop",
+                         .status = {.type = "mysql",
+                                    .state = "down",
+                                    .why = "it is\r\ngone",
+                                    .position = "0-1-75",
+                                    .proven_at = shop_.now - milliseconds(1500),
+                                    .losses = 3}},
+                        {.name = "files", .status = {.type = "file", .state = "following"}}}};
+};
+
+TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source) {
+  const std::string all = text();
+  EXPECT_THAT(all,
+              StartsWith("# "
+                         "Guard\r\nversion:1.2.3\r\nuptime_in_seconds:90\r\nworkers:"
+                         "1\r\nnamespaces:4\r\nredis:available\r\n"));
+  for (const char* const section : {"users", "items", "orders", "carts"}) {
+    EXPECT_THAT(all,
+                HasSubstr("\r\n\r\n# Namespace " + std::string(section) + "\r\nmode:enforce\r\n"));
+  }
+  EXPECT_THAT(all,
+              HasSubstr("\r\n\r\n# Source shop\r\ntype:mysql\r\nstate:down\r\nwhy:it is  gone\r\n"
+                        "position:0-1-75\r\nproven_ms_ago:1500\r\nlosses:3\r\n"));
+  EXPECT_THAT(all,
+              HasSubstr("# Source files\r\ntype:file\r\nstate:following\r\nwhy:\r\nposition:\r\n"
+                        "proven_ms_ago:-1\r\nlosses:0\r\n"));
+}
+
+TEST_F(InfoTextTest, of_one_namespace_tells_of_it_and_its_source_alone) {
+  const std::string items = text(GuardedShop::kItems);
+  EXPECT_THAT(items, StartsWith("# Namespace items\r\n"));
+  EXPECT_THAT(items, HasSubstr("# Source files\r\n"));
+  EXPECT_THAT(items, Not(HasSubstr("# Guard")));
+  EXPECT_THAT(items, Not(HasSubstr("users")));
+  EXPECT_THAT(items, Not(HasSubstr("# Source shop")));
+}
+
+TEST_F(InfoTextTest, tells_what_the_filter_holds_and_how_old_its_proof_is) {
+  shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
+  shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + milliseconds(700));
+  const std::string users = text(GuardedShop::kUsers);
+  EXPECT_THAT(users,
+              HasSubstr("\r\ndb:0\r\nstate:ready\r\nfresh:1\r\nsource:shop\r\nproven_ms_ago:"
+                        "300\r\nitems:100\r\n"));
+  EXPECT_THAT(users, HasSubstr("\r\nfull:0\r\n"));
+  shop_.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());
+  EXPECT_THAT(text(GuardedShop::kUsers),
+              HasSubstr("\r\nfresh:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n"));
+  shop_.filters[GuardedShop::kUsers]->publish(nullptr);
+  EXPECT_THAT(text(GuardedShop::kUsers),
+              HasSubstr("\r\nitems:0\r\ncapacity:0\r\nload:0.00000000\r\n"));
+}
+
+TEST_F(InfoTextTest, takes_all_tables_of_a_namespace_together) {
+  filter::LiveParts& parts = *shop_.parts[GuardedShop::kCarts];
+  auto more = std::make_unique<filter::CuckooFilter>(
+      filter::sizing_for(filter::Layout::w8, 1000, filter::DeleteMode::deferred), parts.secret());
+  for (int id = 100; id < 600; ++id) {
+    more->insert(more->hash(std::to_string(id)));
+  }
+  const std::uint64_t bytes =
+      more->stats().bytes + shop_.filters[GuardedShop::kCarts]->current()->stats().bytes;
+  parts.add("more")->publish(std::move(more));
+  const std::string carts = text(GuardedShop::kCarts);
+  EXPECT_THAT(carts, HasSubstr("\r\ntables:2\r\nitems:501\r\n"));
+  EXPECT_THAT(carts, HasSubstr("\r\nfilter_bytes:" + std::to_string(bytes) + "\r\n"));
+  EXPECT_THAT(carts, HasSubstr("\r\nfalse_positive_rate:0.01")) << "the larger of the two";
+  EXPECT_THAT(carts, HasSubstr("\r\nfresh:0\r\n")) << "one of them is not";
+}
+
+TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
+  ClientState client;
+  Guard other(shop_.guard->parts());
+  shop_.process.guards = {shop_.guard.get(), &other};
+  shop_.decide({"GET", "user:500"});
+  shop_.decide({"GET", "user:1"});
+  const std::initializer_list<std::string_view> get{"GET", "user:501"};
+  other.decide(std::span(get.begin(), get.size()), client, shop_.now, true);
+  const std::string all = text();
+  EXPECT_THAT(all, HasSubstr("\r\nworkers:2\r\n"));
+  EXPECT_THAT(all, HasSubstr("\r\nanswered_commands:2\r\n"));
+  EXPECT_THAT(all, HasSubstr("\r\nkeys_that_may_exist:1\r\n"));
+  EXPECT_THAT(all, HasSubstr("\r\nkeys_answered_absent:2\r\n"));
+}
+
+TEST_F(InfoTextTest, says_what_is_the_matter_with_redis) {
+  shop_.facts.note_error("-LOADING Redis is");
+  EXPECT_THAT(text(), HasSubstr("\r\nredis:loading\r\n"));
+  shop_.facts.lost();
+  EXPECT_THAT(text(), HasSubstr("\r\nredis:lost\r\n"));
+}
+
+TEST_F(InfoTextTest, needs_to_know_nothing_of_the_process) {
+  shop_.process = {};
+  EXPECT_THAT(text(), AllOf(HasSubstr("# Guard\r\n"), HasSubstr("# Namespace carts\r\n")));
+}
+
+TEST_F(InfoTextTest, is_verbatim_text_in_resp3_and_a_bulk_string_in_resp2) {
+  OwnCommands own(*shop_.guard);
+  const auto ask = [&](std::initializer_list<std::string_view> arguments) {
+    return std::string(own.decide(std::span(arguments.begin(), arguments.size()),
+                                  shop_.client,
+                                  {.now = shop_.now, .since = shop_.now, .has_room = true})
+                           .reply);
+  };
+  const std::string items = text(GuardedShop::kItems);
+  EXPECT_EQ(ask({"GUARD.INFO", "items"}),
+            "$" + std::to_string(items.size()) + "\r\n" + items + "\r\n");
+  EXPECT_EQ(ask({"GUARD.INFO", "nothing"}), "-ERR no namespace 'nothing'\r\n");
+  shop_.send({"HELLO", "3"}, '%');
+  EXPECT_EQ(ask({"GUARD.INFO", "items"}),
+            "=" + std::to_string(items.size() + 4) + "\r\ntxt:" + items + "\r\n");
+}
+
+}  // namespace
+}  // namespace cuckooguard::guard
