@@ -9,8 +9,8 @@
 
 namespace cuckooguard::harness {
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string pattern = "/tmp/cuckooguard-XXXXXX";
+TemporaryDirectory::TemporaryDirectory(const std::filesystem::path& below) {
+  std::string pattern = (below / "cuckooguard-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     throw std::system_error(errno, std::system_category(), "mkdtemp");
   }

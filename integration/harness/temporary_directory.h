@@ -9,7 +9,8 @@ namespace cuckooguard::harness {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory();  // below /tmp, short: a Unix socket's path has 107 bytes
+  // Short: a Unix socket's path has 107 bytes.
+  explicit TemporaryDirectory(const std::filesystem::path& below = "/tmp");
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

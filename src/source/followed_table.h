@@ -36,6 +36,8 @@ using RowValues = std::span<const std::optional<std::string_view>>;
 struct CommitMark {
   const LogGtid& gtid;
   const LogPlace& end;
+  bool is_xa_commit =
+      false;  // of what was prepared before: read_view.h says what is special about it
 };
 
 class RowTarget {

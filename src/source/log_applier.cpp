@@ -12,28 +12,40 @@ LogApplier::LogApplier(LogPosition position, OutOfStep on_out_of_step)
 
 // Of a transaction that is being read already a table would see the rest alone.
 void LogApplier::join(FollowedTable& table) {
-  (gtid_ ? joining_ : tables_).push_back(&table);
-  ++joins_;
+  joining_.push_back(&table);
+  if (!gtid_) {
+    admit_joining();
+  }
 }
 
 bool LogApplier::has_joined(const FollowedTable& table) const {
   return std::ranges::find(tables_, &table) != tables_.end();
 }
 
+bool LogApplier::is_prepared_before(const FollowedTable& table) const {
+  const auto joined = joined_at_.find(&table);
+  return joined != joined_at_.end() && std::ranges::any_of(parked_, [&joined](const auto& each) {
+           return each.second.joins < joined->second;
+         });
+}
+
 void LogApplier::admit_joining() {
   tables_.insert(tables_.end(), joining_.begin(), joining_.end());
+  for (const FollowedTable* const table : joining_) {
+    joined_at_[table] = ++joins_;
+  }
   joining_.clear();
 }
 
 void LogApplier::leave(FollowedTable& table) {
   std::erase(tables_, &table);
   std::erase(joining_, &table);
+  std::erase(waiting_, &table);
+  joined_at_.erase(&table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
   table.roll_back();
   for (auto& [xid, parked] : parked_) {
-    const auto gone =
-        std::erase_if(parked.tables, [&table](const auto& part) { return part.first == &table; });
-    parked.is_incomplete = parked.is_incomplete || gone > 0;
+    std::erase_if(parked.tables, [&table](const auto& part) { return part.first == &table; });
   }
 }
 
@@ -207,11 +219,10 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
   }
   const Parked parked = std::move(found->second);
   parked_.erase(found);
-  if (commits && (parked.is_incomplete || parked.joins != joins_)) {
-    put_all_out_of_step("an XA transaction was committed whose rows were not all kept");
-  } else if (commits) {
+  if (commits) {
+    put_late_out_of_step(parked);
     for (const auto& [table, transaction] : parked.tables) {
-      if (const auto changed = table->target().insert(mark(), transaction); !changed) {
+      if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
         put_out_of_step(*table, changed.error());
       }
     }
@@ -219,7 +230,7 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
       if (!has_joined(*table)) {
         continue;
       }
-      if (const auto changed = table->target().erase(mark(), transaction); !changed) {
+      if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
         put_out_of_step(*table, changed.error());
       }
     }
@@ -329,6 +340,16 @@ LogApplier::Applied LogApplier::finish() {
 void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
   leave(table);
   on_out_of_step_(table, why);
+}
+
+// Tables that do not know its rows.
+void LogApplier::put_late_out_of_step(const Parked& parked) {
+  for (FollowedTable* const table : std::vector(tables_)) {
+    if (joined_at_.at(table) > parked.joins &&
+        std::ranges::find(waiting_, table) == waiting_.end()) {
+      put_out_of_step(*table, "an XA transaction was committed whose rows were not kept");
+    }
+  }
 }
 
 void LogApplier::put_all_out_of_step(std::string_view why) {

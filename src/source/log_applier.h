@@ -49,6 +49,11 @@ class LogApplier {
   // position(), as of has_joined(), does not cover.
   void join(FollowedTable& table);
   bool has_joined(const FollowedTable& table) const;
+  // A snapshot of the table will be of a position that is still to come: until then it does not matter to it
+  // that rows are committed that were prepared before it has joined.
+  void begin_waiting(FollowedTable& table) { waiting_.push_back(&table); }
+  void end_waiting(FollowedTable& table) { std::erase(waiting_, &table); }
+  bool is_prepared_before(const FollowedTable& table) const;
   void leave(FollowedTable& table);
 
   // One event as the server sends it. True: position() has moved.
@@ -57,6 +62,8 @@ class LogApplier {
   void reconnected(binlog::ChecksumAlgorithm checksum);
 
   const LogPosition& position() const { return position_; }
+  // Its XA transaction is prepared, and its verdict has not come.
+  bool is_prepared(const binlog::Xid& xid) const { return parked_.contains(xid); }
   // How far the stream has been read.
   const LogPlace& place() const { return place_.place(); }
 
@@ -64,8 +71,7 @@ class LogApplier {
   using Applied = std::expected<bool, std::string>;
   struct Parked {
     std::vector<std::pair<FollowedTable*, Transaction>> tables;
-    std::uint64_t joins = 0;     // of tables, before it: those after it do not know its rows
-    bool is_incomplete = false;  // a table has left that it has changed
+    std::uint64_t joins = 0;  // of tables, before it: those later do not know its rows
   };
 
   Applied apply_body(const binlog::EventBody& body);
@@ -92,8 +98,11 @@ class LogApplier {
   Applied finish();
   void on_definition(const binlog::Query& query);
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
-  CommitMark mark() const { return {.gtid = *gtid_, .end = place_.place()}; }
+  CommitMark mark(bool is_xa_commit = false) const {
+    return {.gtid = *gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
+  }
   void put_out_of_step(FollowedTable& table, std::string_view why);
+  void put_late_out_of_step(const Parked& parked);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();
 
@@ -104,7 +113,9 @@ class LogApplier {
   binlog::PayloadReader payload_;
   std::vector<FollowedTable*> tables_;
   std::vector<FollowedTable*> joining_;
+  std::vector<FollowedTable*> waiting_;
   std::uint64_t joins_ = 0;
+  std::map<const FollowedTable*, std::uint64_t> joined_at_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::optional<LogGtid> gtid_;                                 // of the transaction
   bool is_covered_ = false;                                     // it was applied before

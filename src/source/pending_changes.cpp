@@ -10,7 +10,10 @@ bool PendingChanges::add(const CommitMark& mark, const Transaction& transaction)
   if (undecided_rows_ > kUndecidedRowsMax) {
     return false;
   }
-  undecided_.push_back({.gtid = mark.gtid, .end = mark.end, .transaction = transaction});
+  undecided_.push_back({.gtid = mark.gtid,
+                        .end = mark.end,
+                        .is_xa_commit = mark.is_xa_commit,
+                        .transaction = transaction});
   return true;
 }
 
@@ -18,7 +21,9 @@ bool PendingChanges::view_is(const ReadView& view) {
   view_ = view;
   bool is_good = true;
   for (const Undecided& each : undecided_) {
-    is_good = is_good && place({.gtid = each.gtid, .end = each.end}, each.transaction);
+    is_good =
+        is_good && place({.gtid = each.gtid, .end = each.end, .is_xa_commit = each.is_xa_commit},
+                         each.transaction);
   }
   std::vector<Undecided>().swap(undecided_);
   return is_good;
@@ -26,13 +31,10 @@ bool PendingChanges::view_is(const ReadView& view) {
 
 bool PendingChanges::place(const CommitMark& mark, const Transaction& transaction) {
   if (view_->covered.covers(mark.gtid)) {
-    return true;
+    return is_closed_ || place_covered(mark, transaction);
   }
   if (!is_closed_ && view_->window_end && mark.end <= *view_->window_end) {
-    transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
-      window_.insert_or_assign(row, after);
-    });
-    return window_.size() <= kUndecidedRowsMax;
+    return place_in_window(transaction);
   }
   const auto change = [this](std::uint64_t hash, bool is_insert) {
     hashes_.push_back(hash);
@@ -40,6 +42,28 @@ bool PendingChanges::place(const CommitMark& mark, const Transaction& transactio
   };
   transaction.for_each_insert([&](std::uint64_t hash) { change(hash, true); });
   transaction.for_each_erase([&](std::uint64_t hash) { change(hash, false); });
+  return true;
+}
+
+bool PendingChanges::place_in_window(const Transaction& transaction) {
+  transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
+    window_.insert_or_assign(row, after);
+  });
+  return window_.size() <= kUndecidedRowsMax;
+}
+
+// It is visible; what was settled of its rows before is not the last word any more.
+bool PendingChanges::place_covered(const CommitMark& mark, const Transaction& transaction) {
+  if (mark.is_xa_commit && !view_->window_end) {
+    return place_in_window(transaction);
+  }
+  if (!window_.empty()) {
+    transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
+      if (const auto settled = window_.find(row); settled != window_.end()) {
+        settled->second = after;
+      }
+    });
+  }
   return true;
 }
 

@@ -4,7 +4,8 @@
 //                                                               is_settled for ─▶ take()
 //
 // Each transaction stands in one of three places to the view (read_view.h):
-//   covered by it:      its rows are in the snapshot; nothing to be done.
+//   covered by it:      its rows are in the snapshot; nothing to be done. But of MariaDB's XA COMMIT they
+//                       may not be: as if it were in the window.
 //   in the window:      the snapshot may have it or not. Of the rows that it touches the last one's word
 //                       counts: the snapshot's are left out, and those that are there in the end are
 //                       inserted.
@@ -67,6 +68,7 @@ class PendingChanges {
   struct Undecided {
     LogGtid gtid;
     LogPlace end;
+    bool is_xa_commit;
     Transaction transaction;
   };
   struct RowHasher {
@@ -74,6 +76,8 @@ class PendingChanges {
   };
 
   bool place(const CommitMark& mark, const Transaction& transaction);
+  bool place_covered(const CommitMark& mark, const Transaction& transaction);
+  bool place_in_window(const Transaction& transaction);
 
   std::vector<Undecided> undecided_;
   std::size_t undecided_rows_ = 0;

@@ -1,11 +1,16 @@
 #include "source/table_loader.h"
 
+#include <condition_variable>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
+#include "binlog/xid.h"
 #include "source/chosen_deletes.h"
 
 namespace cuckooguard::source {
@@ -50,6 +55,37 @@ std::expected<Size, MysqlError> size_of(MysqlConnection& connection, const std::
   return size;
 }
 
+std::expected<std::set<binlog::Xid>, MysqlError> prepared_xids(MysqlConnection& connection) {
+  const auto rows = connection.ask("XA RECOVER");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  std::set<binlog::Xid> all;
+  for (const auto& row : *rows) {
+    const std::string data = row[3].value_or("");
+    const std::size_t global = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+    const auto format =
+        static_cast<std::uint32_t>(std::strtoull(row[0].value_or("0").c_str(), nullptr, 10));
+    if (global <= data.size()) {
+      const std::string_view text(data);
+      if (const auto xid = binlog::Xid::make(format, text.substr(0, global), text.substr(global))) {
+        all.insert(*xid);
+      }
+    }
+  }
+  return all;
+}
+
+// False: it is to end.
+bool pause(const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds kPause{2};
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_for(lock, stop, kPause, [] { return false; });
+  return !stop.stop_requested();
+}
+
 }  // namespace
 
 TableLoader::TableLoader(Settings settings, TableSet& tables, std::vector<TableSet::Index> chosen)
@@ -86,6 +122,9 @@ TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop
   const auto collected_from = tables_.wait_until_collecting(chosen_, stop);
   if (!collected_from) {
     return failed("the log is not being read");
+  }
+  if (auto waited = wait_for_xa_commits(connection, stop); !waited) {
+    return waited;
   }
   const auto view = open_current_view(connection, *collected_from);
   if (!view) {
@@ -140,6 +179,29 @@ std::expected<ReadView, MysqlError> TableLoader::open_current_view(
   return failed("the server does not show what its log has");
 }
 
+// What the log had ended before its word was kept, and the engine had not. Of those that are prepared since
+// before this log was followed nothing can be told: their verdict will put the tables out of step.
+TableLoader::Done TableLoader::wait_for_xa_commits(MysqlConnection& connection,
+                                                   const std::stop_token& stop) {
+  if (!connection.is_mariadb()) {
+    return {};
+  }
+  const TimePoint until = settings_.clock() + kXaCommitMax;
+  auto all = prepared_xids(connection);
+  while (all) {
+    std::erase_if(*all, [this](const binlog::Xid& xid) { return tables_.is_prepared(xid); });
+    if (all->empty() || settings_.clock() >= until || !pause(stop)) {
+      return {};
+    }
+    const auto now = prepared_xids(connection);
+    if (!now) {
+      return std::unexpected(now.error());
+    }
+    std::erase_if(*all, [&now](const binlog::Xid& xid) { return !now->contains(xid); });
+  }
+  return std::unexpected(all.error());
+}
+
 // A definition that has changed before the log's word was kept is one that nobody would speak of.
 TableLoader::Done TableLoader::check_plans(MysqlConnection& connection) {
   for (const Planned& planned : planned_) {
@@ -158,7 +220,7 @@ TableLoader::Done TableLoader::settle(const ReadView& view, const std::stop_toke
       return failed("too many rows were changed while a view was opened");
     }
   }
-  if (view.window_end && !tables_.wait_until_past(view, stop)) {
+  if (!tables_.wait_until_past(view, stop)) {
     return failed("the log is not being read");
   }
   for (const Planned& planned : planned_) {
@@ -200,9 +262,6 @@ TableLoader::Done TableLoader::read(const Planned& planned,
   if (intake == Intake::refused) {
     tables_.refuse(planned.index, load.why_refused());
     return {};
-  }
-  if (!view.window_end && !tables_.wait_until_past(view, stop)) {
-    return failed("the log is not being read");
   }
   if (auto published = tables_.publish(planned.index, std::move(load)); !published) {
     tables_.fail(planned.index, published.error());

@@ -280,6 +280,7 @@ const TableSet::Rows& TableSet::collect(Index index, MysqlTable plan) {
   Followed& followed = tables_[index];
   followed.next = std::make_unique<Rows>(std::move(plan), followed.feed);
   applier_->join(followed.next->table);
+  applier_->begin_waiting(followed.next->table);
   return *followed.next;
 }
 
@@ -292,7 +293,25 @@ std::optional<LogPosition> TableSet::wait_until_collecting(std::span<const Index
       return rows.is_out_of_step || applier_->has_joined(rows.table);
     });
   });
-  return is_so ? std::optional(applier_->position()) : std::nullopt;
+  if (!is_so) {
+    return std::nullopt;
+  }
+  ++waiting_;
+  moved_.wait_for(lock, stop, kPreparedWaitMax, [&] {
+    return std::ranges::none_of(indexes, [this](Index index) {
+      return applier_->is_prepared_before(tables_[index].next->table);
+    });
+  });
+  --waiting_;
+  for (const Index index : indexes) {
+    applier_->end_waiting(tables_[index].next->table);
+  }
+  return applier_->position();
+}
+
+bool TableSet::is_prepared(const binlog::Xid& xid) {
+  const std::scoped_lock lock(mutex_);
+  return applier_->is_prepared(xid);
 }
 
 bool TableSet::view_is(Index index, const ReadView& view, TimePoint at) {

@@ -50,6 +50,8 @@ class TableSet {
   static constexpr std::chrono::seconds kRefusedPause{
       10};  // until what the operator must mend is looked at again
   static constexpr std::chrono::seconds kViewWaitMax{60};
+  // For XA transactions that were prepared before a table is read: theirs would not be known.
+  static constexpr std::chrono::seconds kPreparedWaitMax{1};
   static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;
@@ -121,6 +123,8 @@ class TableSet {
   // Up to here the log's word was not kept. Nothing: stopped, or too late.
   std::optional<LogPosition> wait_until_collecting(std::span<const Index> indexes,
                                                    const std::stop_token& stop);
+  // An XA transaction that waits for its verdict, as far as the log was read.
+  bool is_prepared(const binlog::Xid& xid);
   bool view_is(Index index, const ReadView& view, TimePoint at);
   // The log has been read as far as the view may reach: false if stopped, or too late.
   bool wait_until_past(const ReadView& view, const std::stop_token& stop);

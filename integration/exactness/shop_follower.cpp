@@ -1,0 +1,167 @@
+#include "exactness/shop_follower.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "source/log_follower.h"
+#include "source/mysql_server.h"
+#include "source/server_probe.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+using source::LogPosition;
+using source::MysqlConnection;
+using source::ReadView;
+using View = std::expected<ReadView, source::MysqlError>;
+
+std::atomic<std::uint64_t> opened = 0;
+std::atomic<std::uint64_t> with_a_window = 0;
+std::function<void()> meanwhile = [] {};
+
+std::expected<void, source::MysqlError> begin(MysqlConnection& connection) {
+  if (auto set = connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); !set) {
+    return set;
+  }
+  return connection.run("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+}
+
+void count(const View& view, MysqlConnection& connection) {
+  if (view) {
+    ++opened;
+    const auto now = source::server_position(connection);
+    const bool is_between = view->window_end && now && *now != view->covered;
+    with_a_window += is_between ? 1 : 0;
+  }
+}
+
+std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
+                                                   Guarded& guarded,
+                                                   source::Observer& observer,
+                                                   source::OpenView open_view) {
+  const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
+  std::vector<source::Feed> feeds;
+  for (const source::Target& target : guarded.targets()) {
+    feeds.emplace_back(target,
+                       guarded.live(target.ns),
+                       target.settings.source.tables.front(),
+                       observer,
+                       clock,
+                       ShopFollower::kMaxLag);
+  }
+  source::LogFollowerSettings settings{.max_lag = ShopFollower::kMaxLag, .open_view = open_view};
+  settings.logins.push_back({.unix_path = server.unix_path(),
+                             .user = "guard",
+                             .password = "word",
+                             .database = SqlServer::kDatabase,
+                             .timeout = std::chrono::seconds(30)});
+  return std::make_unique<source::LogFollower>(std::move(settings), std::move(feeds), clock);
+}
+
+}  // namespace
+
+View open_counted_view(MysqlConnection& connection) {
+  auto view = source::open_view(connection);
+  count(view, connection);
+  return view;
+}
+
+std::uint64_t views_opened() {
+  return opened;
+}
+
+std::uint64_t views_with_a_window() {
+  return with_a_window;
+}
+
+void set_meanwhile(std::function<void()> wanted) {
+  meanwhile = std::move(wanted);
+}
+
+// MySQL: what comes first is in the window and in the view, what comes then in the window alone. MariaDB has no window.
+View open_wide_view(MysqlConnection& connection) {
+  if (connection.is_mariadb()) {
+    meanwhile();
+    auto view = source::open_view(connection);
+    meanwhile();
+    count(view, connection);
+    return view;
+  }
+  auto covered = source::server_position(connection);
+  if (!covered) {
+    return std::unexpected(covered.error());
+  }
+  meanwhile();
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  meanwhile();
+  const auto end = source::log_status(connection);
+  if (!end) {
+    return std::unexpected(end.error());
+  }
+  View view = ReadView{
+      .covered = *std::move(covered),
+      .window_end = source::LogPlace{.file = end->at("File").value_or(""),
+                                     .position = std::stoull(end->at("Position").value_or("0"))}};
+  count(view, connection);
+  return view;
+}
+
+View open_view_behind_its_position(MysqlConnection& connection) {
+  auto position = source::server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  meanwhile();
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
+}
+
+View open_view_before_its_position(MysqlConnection& connection) {
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  meanwhile();
+  auto position = source::server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
+}
+
+ShopFollower::ShopFollower(const SqlServer& server, Guarded& guarded, source::OpenView open_view)
+    : guarded_(guarded), thread_(make_follower(server, guarded, *this, open_view)) {
+  thread_.start();
+}
+
+bool ShopFollower::is_proven_since(source::TimePoint at) const {
+  for (std::size_t ns = 0; ns < guarded_tables().size(); ++ns) {
+    const source::TimePoint until = guarded_.live(ns).fresh_until();
+    if (until == source::TimePoint::min() || until - kMaxLag < at) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void ShopFollower::on_state(std::string_view ns, filter::State state, std::string_view why) {
+  const std::scoped_lock lock(mutex_);
+  reports_.push_back(std::string(ns) + ": " + filter::state_name(state) + " " + std::string(why));
+}
+
+std::string ShopFollower::reports() const {
+  constexpr std::size_t kShown = 30;
+  const std::scoped_lock lock(mutex_);
+  std::string text;
+  for (std::size_t i = reports_.size() - std::min(kShown, reports_.size()); i < reports_.size();
+       ++i) {
+    text += reports_[i] + "\n";
+  }
+  return text;
+}
+
+}  // namespace cuckooguard::harness

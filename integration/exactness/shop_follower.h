@@ -1,0 +1,64 @@
+// The product's follower of a log, on a thread of its own in the test's process, and what it opens views with.
+//
+// Threads: the test's. Errors: none; what the follower says is kept for the test's report.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exactness/shop_tables.h"
+#include "source/read_view.h"
+#include "source/source_thread.h"
+
+namespace cuckooguard::harness {
+
+// --- ways to open a view ---
+
+// The product's.
+std::expected<source::ReadView, source::MysqlError> open_counted_view(
+    source::MysqlConnection& connection);
+// The same, and two that look right and are not, with time in between for what should not matter: each calls `meanwhile`
+// between its steps.
+std::expected<source::ReadView, source::MysqlError> open_wide_view(
+    source::MysqlConnection& connection);
+std::expected<source::ReadView, source::MysqlError> open_view_behind_its_position(
+    source::MysqlConnection& connection);
+std::expected<source::ReadView, source::MysqlError> open_view_before_its_position(
+    source::MysqlConnection& connection);
+// To be set while there is no follower.
+void set_meanwhile(std::function<void()> meanwhile);
+
+std::uint64_t views_opened();  // rightly
+std::uint64_t
+views_with_a_window();  // of which the server does not say whether a transaction is visible
+
+// --- the follower ---
+
+class ShopFollower final : public source::Observer {
+ public:
+  static constexpr std::chrono::milliseconds kMaxLag{500};
+
+  ShopFollower(const SqlServer& server, Guarded& guarded, source::OpenView open_view);
+
+  // All namespaces have been proven to be as current as the database was at `at`.
+  bool is_proven_since(source::TimePoint at) const;
+  std::string reports() const;  // the last of them
+
+ private:
+  void on_progress(const source::Progress&) override {}
+  void on_state(std::string_view ns, filter::State state, std::string_view why) override;
+  void on_trouble(std::string_view, std::string_view) override {}
+
+  Guarded& guarded_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> reports_;
+  source::SourceThread thread_;
+};
+
+}  // namespace cuckooguard::harness

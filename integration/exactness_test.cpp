@@ -1,0 +1,173 @@
+// The filter is the table: whatever befalls the database, its log and the follower, at every quiet point each row passes,
+// and the filter has exactly as many entries as there are rows.
+//
+// Needs no luck to notice: where identities are unique the filter counts every insert and delete, so a row that is
+// counted twice, lost, or left is seen by number.
+//
+// CUCKOOGUARD_SEED replays what is done (not how threads meet), CUCKOOGUARD_ROUNDS makes it longer, and with
+// CUCKOOGUARD_MYSQL_ROOT it is done to MySQL instead of MariaDB: `./dev exactness`.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exactness/rounds.h"
+#include "exactness/shop_chaos.h"
+#include "exactness/shop_follower.h"
+#include "exactness/shop_tables.h"
+#include "exactness/shop_writer.h"
+#include "harness/deadline.h"
+#include "harness/mysql_server.h"
+#include "harness/seed.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+using testing::Contains;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class Exactness : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = missing_server()) {
+      GTEST_SKIP() << *missing;
+    }
+    server_ = make_server();
+    create_tables(*server_);
+  }
+  void TearDown() override {
+    follower_.reset();
+    set_meanwhile([] {});
+  }
+
+  void follow(source::OpenView open_view, std::function<void()> meanwhile = [] {}) {
+    follower_.reset();
+    set_meanwhile(std::move(meanwhile));
+    follower_ = std::make_unique<ShopFollower>(*server_, guarded_, open_view);
+  }
+
+  // While nothing writes.
+  std::vector<std::string> differences() {
+    const auto stopped = std::chrono::steady_clock::now();
+    if (!eventually([&] { return follower_->is_proven_since(stopped); })) {
+      return {"the follower does not become current:\n" + follower_->reports()};
+    }
+    SqlSession session = server_->session();
+    return guarded_.differences(session);
+  }
+
+  std::unique_ptr<SqlServer> server_;
+  Guarded guarded_;
+  std::unique_ptr<ShopFollower> follower_;
+};
+
+// Asks without pause, as clients do, for rows that are always there.
+class Asker {
+ public:
+  explicit Asker(Guarded& guarded)
+      : thread_([this, &guarded](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            for (unsigned i = 0; i < kStableRows; ++i) {
+              const bool is_hidden = guarded.is_answered_absent(0, std::to_string(kStableFrom + i));
+              hidden_ += is_hidden ? 1 : 0;
+            }
+            ++rounds_;
+            std::this_thread::yield();
+          }
+        }) {}
+  std::uint64_t hidden() const { return hidden_; }
+  std::uint64_t rounds() const { return rounds_; }
+
+ private:
+  std::atomic<std::uint64_t> hidden_ = 0;
+  std::atomic<std::uint64_t> rounds_ = 0;
+  std::jthread thread_;
+};
+
+TEST_F(Exactness, at_every_quiet_point_the_filter_is_the_table_whatever_has_happened) {
+  const std::uint32_t seed = seed_of_this_run();
+  const unsigned rounds = rounds_of_this_run(3);
+  constexpr unsigned kWriters = 3;
+  Writers writers(*server_, seed, kWriters);
+  ShopChaos chaos(*server_, writers, seed);
+  // A view that takes longer to open than others, by some transactions.
+  const auto amid_writes = [&] {
+    const std::uint64_t enough = writers.transactions() + 3;
+    (void)eventually([&] { return writers.transactions() >= enough; }, milliseconds(50));
+  };
+  const auto begin_anew = [&] {
+    follow(chaos.pick(2) == 0 ? open_counted_view : open_wide_view, amid_writes);
+  };
+  begin_anew();
+  const Asker asker(guarded_);
+  unsigned followers = 1;
+  unsigned wrong = 0;
+  unsigned round = 0;
+  for (; round < rounds && wrong == 0; ++round) {
+    const unsigned happenings = 1 + chaos.pick(5);
+    for (unsigned i = 0; i < happenings; ++i) {
+      const std::uint64_t enough = writers.transactions() + 50 + chaos.pick(400);
+      writers.resume();
+      ASSERT_TRUE(eventually([&] { return writers.transactions() >= enough; }));
+      if (chaos.pick(5) == 0) {
+        begin_anew();
+        ++followers;
+      } else {
+        chaos.happen();
+      }
+    }
+    writers.pause();
+    const auto found = differences();
+    EXPECT_THAT(found, IsEmpty()) << "round " << round << "\n" << follower_->reports();
+    wrong += found.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(asker.hidden(), 0U);
+  EXPECT_GT(asker.rounds(), 0U);
+  std::string happened;
+  for (const auto& [name, count] : chaos.counts()) {
+    happened += " " + name + "=" + std::to_string(count);
+  }
+  std::printf(
+      "exactness: server=%s seed=%u rounds=%u wrong=%u transactions=%llu xa=%llu followers=%u "
+      "views=%llu with_window=%llu%s\n",
+      server_->is_mariadb() ? "mariadb" : "mysql",
+      seed,
+      round,
+      wrong,
+      static_cast<unsigned long long>(writers.transactions()),
+      static_cast<unsigned long long>(writers.xa_ended()),
+      followers,
+      static_cast<unsigned long long>(views_opened()),
+      static_cast<unsigned long long>(views_with_a_window()),
+      happened.c_str());
+}
+
+// Why a view's position is what it is (source/read_view.h), and that the test above would notice another.
+TEST_F(Exactness, a_position_that_was_read_beside_the_view_is_caught) {
+  unsigned id = kStableFrom;
+  const auto write = [&] {
+    const std::string next = std::to_string(--id);
+    server_->session().run("INSERT INTO user (id, name) VALUES (" + next + ", 'beside" + next +
+                           "')");
+  };
+  follow(open_wide_view, write);
+  EXPECT_THAT(differences(), IsEmpty());
+  follow(open_view_behind_its_position, write);
+  EXPECT_THAT(differences(), Contains(StartsWith("users: 2003 rows, and 2004 entries")));
+  follow(open_view_before_its_position, write);
+  EXPECT_THAT(differences(), Contains(StartsWith("users: 2004 rows, and 2003 entries")));
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

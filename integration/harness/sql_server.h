@@ -1,0 +1,84 @@
+// A database server of the test's own: a new data directory, row format, GTIDs, on a free port of loopback.
+// mariadb_server.h and mysql_server.h say how each is started.
+//
+// Threads: as ChildProcess; sessions are a thread's own. Errors: std::runtime_error, with the server's log.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/child_process.h"
+#include "harness/temporary_directory.h"
+
+struct st_mysql;
+
+namespace cuckooguard::harness {
+
+// A connection as root.
+class SqlSession {
+ public:
+  using Rows = std::vector<std::vector<std::optional<std::string>>>;
+
+  SqlSession(const std::filesystem::path& unix_path, const std::string& database);
+
+  Rows run(std::string_view sql);
+  std::string value(std::string_view sql);  // of the first row; "" for none and for NULL
+  unsigned try_run(std::string_view sql);   // the server's error code, 0 for none
+  std::uint64_t affected_rows() const;      // by the last statement
+
+ private:
+  struct Close {
+    void operator()(st_mysql* connection) const;
+  };
+  std::unique_ptr<st_mysql, Close> connection_;
+};
+
+class SqlServer {
+ public:
+  static constexpr const char* kDatabase = "shop";
+
+  virtual ~SqlServer() = default;
+  SqlServer(const SqlServer&) = delete;
+  SqlServer& operator=(const SqlServer&) = delete;
+
+  virtual bool is_mariadb() const = 0;
+  std::uint16_t port() const { return port_; }
+  std::filesystem::path unix_path() const { return directory_ / "server.sock"; }
+  pid_t pid() const { return process_->pid(); }
+
+  SqlSession session() const { return {unix_path(), kDatabase}; }
+
+  void send_signal(int signal) const { process_->send_signal(signal); }
+  void kill();                     // SIGKILL
+  void stop();                     // SIGTERM, and waits
+  void start_again() { start(); }  // on the same port and data
+
+ protected:
+  struct Recipe {
+    std::vector<std::string> install;  // programs and arguments, without directories
+    std::vector<std::string> run;
+    std::filesystem::path root = "/";  // what the server takes for `/`
+  };
+
+  explicit SqlServer(Recipe recipe);
+  // To be called by the constructors of derived classes.
+  void begin();
+
+ private:
+  void append_directories(std::vector<std::string>& command) const;
+  std::string seen_by_server(const std::string& name) const;
+  void start();
+  void wait_until_it_serves();
+
+  Recipe recipe_;
+  TemporaryDirectory directory_;
+  std::uint16_t port_ = 0;
+  std::optional<ChildProcess> process_;
+};
+
+}  // namespace cuckooguard::harness

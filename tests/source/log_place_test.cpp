@@ -1,0 +1,81 @@
+#include "source/log_place.h"
+
+#include <gtest/gtest.h>
+
+#include "binlog/event_decoder.h"
+#include "binlog/made_events.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using binlog::EventType;
+
+class Counted {
+ public:
+  void pass(const std::string& event) {
+    const auto decoded = decoder_.decode(event);
+    ASSERT_TRUE(decoded);
+    counter_.pass(*decoded);
+  }
+  void rotate(const std::string& file, std::uint64_t position) {
+    constexpr std::uint16_t kArtificial = 0x20;
+    pass(binlog::make_event(
+        EventType::rotate, binlog::little_endian(position, 8) + file, kArtificial));
+  }
+  void event_that_ends_at(std::uint32_t position) {
+    pass(binlog::make_event(EventType::xid, binlog::zeros(8), 0, position));
+  }
+  const LogPlace& place() const { return counter_.place(); }
+
+ private:
+  binlog::EventDecoder decoder_;
+  LogPlaceCounter counter_;
+};
+
+TEST(LogPlace, is_ordered_by_file_and_then_by_position) {
+  const LogPlace first{.file = "binlog.000009", .position = 500};
+  EXPECT_LT(first, (LogPlace{.file = "binlog.000009", .position = 501}));
+  EXPECT_LT(first, (LogPlace{.file = "binlog.000010", .position = 4}));
+  EXPECT_LT((LogPlace{.file = "binlog.999999", .position = 500}),
+            (LogPlace{.file = "binlog.1000000", .position = 4}));
+  EXPECT_LT(LogPlace{}, first) << "a stream that has not named its file yet is nowhere";
+}
+
+TEST(LogPlaceCounter, follows_events_through_files) {
+  Counted counted;
+  EXPECT_EQ(counted.place(), LogPlace{});
+  counted.rotate("binlog.000001", 4);
+  counted.pass(binlog::make_format(binlog::Brand::mysql));
+  counted.event_that_ends_at(300);
+  EXPECT_EQ(counted.place(), (LogPlace{.file = "binlog.000001", .position = 300}));
+  counted.rotate("binlog.000002", 4);
+  EXPECT_EQ(counted.place(), (LogPlace{.file = "binlog.000002", .position = 4}));
+}
+
+TEST(LogPlaceCounter, counts_on_where_positions_of_32_bits_begin_again) {
+  Counted counted;
+  counted.rotate("binlog.000001", 4);
+  counted.pass(binlog::make_format(binlog::Brand::mysql));
+  counted.event_that_ends_at(0xFFFFFF00);
+  counted.event_that_ends_at(100);
+  EXPECT_EQ(counted.place().position, 0x1'0000'0064U);
+  counted.event_that_ends_at(200);
+  EXPECT_EQ(counted.place().position, 0x1'0000'00C8U);
+  counted.rotate("binlog.000002", 4);
+  counted.event_that_ends_at(100);
+  EXPECT_EQ(counted.place().position, 100U);
+}
+
+TEST(LogPlaceCounter, is_not_moved_by_what_is_in_no_file) {
+  constexpr std::uint16_t kArtificial = 0x20;
+  Counted counted;
+  counted.rotate("binlog.000001", 4);
+  counted.pass(binlog::make_format(binlog::Brand::mysql));
+  counted.event_that_ends_at(300);
+  counted.event_that_ends_at(0);
+  counted.pass(binlog::make_event(EventType::xid, binlog::zeros(8), kArtificial, 77));
+  EXPECT_EQ(counted.place().position, 300U);
+}
+
+}  // namespace
+}  // namespace cuckooguard::source

@@ -1,0 +1,136 @@
+// The log of a MariaDB made by hand: transactions on tables `shop`.<name> (id INT), without checksums.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "binlog/made_events.h"
+#include "source/followed_table.h"
+#include "source/log_applier.h"
+
+namespace cuckooguard::source {
+
+class MadeLog {
+ public:
+  std::string begin() { return gtid(0); }
+  std::string begin_prepared(std::string_view xid) { return gtid(kPreparesXa, xid); }
+  std::string begin_verdict(std::string_view xid) { return gtid(kStandalone | kCompletesXa, xid); }
+  std::string begin_definition() { return gtid(kStandalone); }
+
+  // `number`: of the table, for as long as its transaction.
+  static std::string map(std::uint64_t number, const std::string& table) {
+    constexpr char kLong = 3;
+    return binlog::make_event(binlog::EventType::table_map,
+                              binlog::little_endian(number, 6) + binlog::zeros(2) + named("shop") +
+                                  named(table) + '\1' + kLong + '\0' + '\0');
+  }
+  static std::string insert(std::uint64_t number, std::uint32_t id) {
+    return rows(binlog::EventType::write_rows_v1, number, "\xff", image(id));
+  }
+  static std::string erase(std::uint64_t number, std::uint32_t id) {
+    return rows(binlog::EventType::delete_rows_v1, number, "\xff", image(id));
+  }
+  static std::string update(std::uint64_t number, std::uint32_t from, std::uint32_t to) {
+    return rows(binlog::EventType::update_rows_v1, number, "\xff\xff", image(from) + image(to));
+  }
+  static std::string commit() {
+    return binlog::make_event(binlog::EventType::xid, binlog::little_endian(7, 8));
+  }
+  static std::string prepare(std::string_view xid) {
+    return binlog::make_event(binlog::EventType::xa_prepare,
+                              binlog::zeros(1) + binlog::little_endian(1, 4) +
+                                  binlog::little_endian(xid.size(), 4) + binlog::zeros(4) +
+                                  std::string(xid));
+  }
+  static std::string query(std::string_view text) {
+    return binlog::make_event(
+        binlog::EventType::query,
+        binlog::zeros(8) + '\4' + binlog::zeros(4) + named("shop").substr(1) + std::string(text));
+  }
+  // `xid`: of one byte.
+  static std::string xa_verdict(std::string_view word, std::string_view xid) {
+    return query(fmt::format("XA {} X'{:02x}',X'',1", word, xid.front()));
+  }
+
+ private:
+  static constexpr std::uint8_t kStandalone = 1;
+  static constexpr std::uint8_t kPreparesXa = 64;
+  static constexpr std::uint8_t kCompletesXa = 128;
+
+  std::string gtid(unsigned flags, std::string_view xid = {}) {
+    std::string body = binlog::little_endian(++sequence_, 8) + binlog::zeros(4);
+    body += static_cast<char>(flags);
+    if (!xid.empty()) {
+      body += binlog::little_endian(1, 4);
+      body += static_cast<char>(xid.size());
+      body += '\0';
+      body += xid;
+    } else {
+      body += binlog::zeros(6);
+    }
+    return binlog::make_event(binlog::EventType::mariadb_gtid, body);
+  }
+  static std::string named(const std::string& name) {
+    return static_cast<char>(name.size()) + name + '\0';
+  }
+  static std::string image(std::uint32_t id) { return '\0' + binlog::little_endian(id, 4); }
+  static std::string rows(binlog::EventType type,
+                          std::uint64_t number,
+                          std::string_view columns,
+                          const std::string& images) {
+    return binlog::make_event(
+        type,
+        binlog::little_endian(number, 6) + binlog::zeros(2) + '\1' + std::string(columns) + images);
+  }
+
+  std::uint64_t sequence_ = 0;
+};
+
+// What a table of the log above is planned as.
+inline MysqlTable planned(const std::string& name) {
+  MysqlTable table{.schema = "shop", .name = name};
+  table.columns = {{.name = "id", .data_type = "int", .column_type = "int(11)"}};
+  table.identity = {0};
+  table.primary_key = {0};
+  table.key_is_readable = true;
+  table.identity_is_unique = true;
+  return table;
+}
+
+// A namespace's filter, as a multiset of ids.
+class Ids final : public RowTarget {
+ public:
+  std::expected<Transaction::Image, std::string> image(RowValues values) override {
+    return std::stoull(std::string(values[0].value_or("0")));
+  }
+  std::expected<void, std::string> insert(const CommitMark&,
+                                          const Transaction& transaction) override {
+    transaction.for_each_insert([this](std::uint64_t id) { ids_.insert(id); });
+    return {};
+  }
+  std::expected<void, std::string> erase(const CommitMark&,
+                                         const Transaction& transaction) override {
+    transaction.for_each_erase([this](std::uint64_t id) { ids_.extract(id); });
+    return {};
+  }
+  const std::multiset<std::uint64_t>& ids() const { return ids_; }
+
+ private:
+  std::multiset<std::uint64_t> ids_;
+};
+
+// A namespace over one table of the log.
+struct MadeTable {
+  explicit MadeTable(const std::string& name) : plan(planned(name)), table(plan, target) {}
+
+  MysqlTable plan;
+  Ids target;
+  FollowedTable table;
+};
+
+}  // namespace cuckooguard::source
