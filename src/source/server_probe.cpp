@@ -54,26 +54,26 @@ void ServerProbe::run(const std::stop_token& stop) {
         identity && *identity == settings_.identity) {
       ask_until_it_fails(stop, *connection);
     }
-  } while (wait(stop, settings_.every));
+  } while (wait(stop, every()));
 }
 
 void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection) {
   const bool is_mariadb = connection.is_mariadb();
   do {
     const TimePoint at = settings_.clock();
-    const auto position = server_position(connection);
-    if (!position) {
-      return;
-    }
     const auto asked = replica_lag(connection, is_mariadb);
     if (!asked) {
       return;
     }
+    const auto position = server_position(connection);
+    if (!position) {
+      return;
+    }
     const std::optional<std::chrono::seconds> lag = *asked;
-    if (lag) {
+    if (lag && *lag < settings_.max_lag) {
       told_(at - *lag, *position);
     }
-  } while (wait(stop, settings_.every));
+  } while (wait(stop, every()));
 }
 
 // False: it is to end.
