@@ -161,8 +161,7 @@ std::vector<std::string> refusals(const MysqlServer& server) {
   return all;
 }
 
-std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
-    MysqlConnection& connection, bool is_mariadb) {
+std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb) {
   const auto status = replica_status(connection, is_mariadb);
   if (!status) {
     return std::unexpected(status.error());
@@ -176,11 +175,11 @@ std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
       behind = word(channel, "Seconds_Behind_Master");
     }
     if (running != "Yes" || behind.empty()) {
-      return std::nullopt;
+      return ReplicaLag{.is_replica = true, .behind = std::nullopt};
     }
     longest = std::max(longest, std::chrono::seconds(number(behind)));
   }
-  return longest;
+  return ReplicaLag{.is_replica = !status->empty(), .behind = longest};
 }
 
 }  // namespace cuckooguard::source

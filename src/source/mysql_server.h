@@ -42,9 +42,11 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection);
 // Empty: the log can be followed.
 std::vector<std::string> refusals(const MysqlServer& server);
 
-// How far a replica says it is behind; nothing if it does not know, or has stopped. 0 for a primary.
-std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
-    MysqlConnection& connection, bool is_mariadb);
+struct ReplicaLag {
+  bool is_replica = false;
+  std::optional<std::chrono::seconds> behind;  // nothing: it does not know, or has stopped
+};
+std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb);
 
 // SHOW BINARY LOG STATUS, under the name that this server knows.
 std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection);

@@ -59,19 +59,25 @@ void ServerProbe::run(const std::stop_token& stop) {
 
 void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection) {
   const bool is_mariadb = connection.is_mariadb();
+  std::optional<TimePoint> lag_known_since;
   do {
     const TimePoint at = settings_.clock();
-    const auto asked = replica_lag(connection, is_mariadb);
-    if (!asked) {
+    const auto lag = replica_lag(connection, is_mariadb);
+    if (!lag) {
       return;
     }
     const auto position = server_position(connection);
     if (!position) {
       return;
     }
-    const std::optional<std::chrono::seconds> lag = *asked;
-    if (lag && *lag < settings_.max_lag) {
-      told_(at - *lag, *position);
+    if (!lag->behind) {
+      lag_known_since.reset();
+      continue;
+    }
+    lag_known_since = lag_known_since.value_or(at);
+    const bool is_believed = !lag->is_replica || at - *lag_known_since >= settings_.max_lag;
+    if (is_believed && *lag->behind < settings_.max_lag) {
+      told_(at - *lag->behind, *position);
     }
   } while (wait(stop, every()));
 }

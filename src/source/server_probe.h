@@ -4,7 +4,9 @@
 // answer p covers it. Whoever has applied p has all that was committed before t. A heartbeat or an open
 // connection prove nothing of the kind (DESIGN 8). A replica is asked first how far it is behind its
 // primary, and proves that much less: what it lacks then, and has applied when it is asked for p, is in p.
-// One that does not know, or is behind by more than max_lag, proves nothing.
+// One that does not know, or is behind by more than max_lag, proves nothing; nor does one that has not known
+// for max_lag: it says 0 as soon as it has reached its primary, before it hears what it has missed.
+// Limits: replicas count in whole seconds, and notice only after slave_net_timeout that a primary is silent.
 //
 // Called by: the follower of a server, one probe per connection to one. Threads: its own, on which `told`
 // is called; construction starts it, destruction ends it. Errors: none: without answers nothing is proven.
