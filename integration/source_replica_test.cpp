@@ -192,6 +192,23 @@ TEST_F(SourceReplica, passes_while_the_next_server_still_waits_for_a_primary_tha
   EXPECT_EQ(tables_read(), 1U) << guard_->log();
 }
 
+// The server ends the older of two replicas with one id. Whoever is ended goes on where it was.
+TEST_F(SourceReplica, goes_on_by_itself_when_another_replica_had_its_server_id) {
+  follow(address(*primary_), ", server_id: 7777");
+  {
+    const GuardProcess other = GuardProcess::on_port(yaml(address(*primary_), ", server_id: 7777"));
+    EXPECT_TRUE(eventually([&] { return guard_->log().find("state=down") != std::string::npos; }))
+        << guard_->log();
+    insert(*primary_, 2000);
+  }
+  EXPECT_TRUE(becomes_present(2000));
+  EXPECT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  EXPECT_FALSE(is_absent(2000));
+  insert(*primary_, 3000);
+  EXPECT_TRUE(becomes_present(3000));
+  EXPECT_EQ(tables_read(), 1U) << guard_->log();
+}
+
 // One that has our GTIDs behind its own, and one that has never heard of their domain.
 TEST_F(SourceReplica, reads_tables_again_from_a_server_that_lacks_what_was_applied) {
   for (const char* const domain : {"--gtid-domain-id=0", "--gtid-domain-id=7"}) {

@@ -31,8 +31,8 @@ std::uint32_t number(std::string_view text) {
 
 std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
   const auto rows = connection.ask(
-      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', "
-      "'binlog_row_image', 'gtid_mode', 'server_uuid', 'server_id', 'log_slave_updates', "
+      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', 'gtid_mode', "
+      " 'server_uuid', 'server_id', 'log_slave_updates', "
       "'log_replica_updates')");
   if (!rows) {
     return std::unexpected(rows.error());
@@ -90,7 +90,6 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
   }
   server.has_log = is_on(word(*known, "log_bin"));
   server.log_format = word(*known, "binlog_format");
-  server.row_image = word(*known, "binlog_row_image");
   server.gtid_mode = word(*known, "gtid_mode");
   server.uuid = word(*known, "server_uuid");
   server.server_id = number(word(*known, "server_id"));
@@ -131,10 +130,6 @@ std::vector<std::string> refusals(const MysqlServer& server) {
         "the server logs statements instead of rows (binlog_format = " + server.log_format +
         "): SET GLOBAL binlog_format = ROW, in its configuration too, and let sessions "
         "that are open reconnect");
-  }
-  if (server.row_image != "FULL") {
-    all.push_back("the server logs rows without columns that did not change (binlog_row_image = " +
-                  server.row_image + "): SET GLOBAL binlog_row_image = FULL");
   }
   if (!server.is_mariadb && server.gtid_mode != "ON") {
     all.push_back(

@@ -1,7 +1,7 @@
 // What a MariaDB or MySQL server says of itself, whether its log can be followed, and how current it is.
 //
-// Refused, each with the SQL that mends it: no binary log; statements instead of rows in it, or partial
-// rows; MySQL without GTIDs; a replica that does not log what it replicates; a log that leaves out
+// Refused, each with the SQL that mends it: no binary log; statements instead of rows in it;
+// MySQL without GTIDs; a replica that does not log what it replicates; a log that leaves out
 // databases; missing grants. The log format can be changed per session, so the follower watches for
 // statements all the same.
 //
@@ -27,7 +27,6 @@ struct MysqlServer {
   std::string account;  // 'guard'@'%', as the server knows us
   bool has_log = false;
   std::string log_format;
-  std::string row_image;
   std::string gtid_mode;  // MySQL
   std::string uuid;       // MySQL
   std::uint32_t server_id = 0;
