@@ -70,14 +70,15 @@ void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnectio
     if (!position) {
       return;
     }
-    if (!lag->behind) {
+    const std::optional<std::chrono::seconds> behind = lag->behind;
+    if (!behind) {
       lag_known_since.reset();
       continue;
     }
     lag_known_since = lag_known_since.value_or(at);
     const bool is_believed = !lag->is_replica || at - *lag_known_since >= settings_.max_lag;
-    if (is_believed && *lag->behind < settings_.max_lag) {
-      told_(at - *lag->behind, *position);
+    if (is_believed && *behind < settings_.max_lag) {
+      told_(at - *behind, *position);
     }
   } while (wait(stop, every()));
 }
