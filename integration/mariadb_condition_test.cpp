@@ -33,6 +33,7 @@ using Ids = std::set<std::string>;
 struct Silent final : source::Observer {
   void on_progress(const source::Progress&) override {}
   void on_state(std::string_view, filter::State, std::string_view) override {}
+  void on_trouble(std::string_view, std::string_view) override {}
 };
 
 // A namespace `item:{id}` with a condition: its rows are the ids of those that count.

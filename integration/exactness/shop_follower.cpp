@@ -41,15 +41,8 @@ std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
                                                    source::Observer& observer,
                                                    source::OpenView open_view) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
-  std::vector<source::Feed> feeds;
-  for (const source::Target& target : guarded.targets()) {
-    feeds.emplace_back(target,
-                       guarded.live(target.ns),
-                       target.settings.source.tables.front(),
-                       observer,
-                       clock,
-                       ShopFollower::kMaxLag);
-  }
+  const std::vector<source::Target> targets = guarded.targets();
+  source::Feeds feeds(targets, observer, clock, ShopFollower::kMaxLag);
   source::LogFollowerSettings settings{.max_lag = ShopFollower::kMaxLag, .open_view = open_view};
   settings.logins.push_back({.unix_path = server.unix_path(),
                              .user = "guard",

@@ -64,11 +64,11 @@ void Session::go_on() {
   now_ = worker_.loop.now();
   std::string input = std::exchange(unscanned_, {});
   std::size_t consumed = 0;
-  if (!take_one(input, consumed)) {
+  if (take_one(input, consumed)) {
+    take(std::string_view(input).substr(consumed));
+  } else {
     unscanned_ = std::move(input);
-    return;
   }
-  take(std::string_view(input).substr(consumed));
   if (client_finished_ && !ended_ && !ending_) {
     on_client_finished();
   }

@@ -25,8 +25,7 @@ Feed::Feed(const Target& target,
       window_(target.settings.fresh_ids, max_lag),
       load_(target, name_, observer, clock_) {}
 
-FilterLoad Feed::load() {
-  largest_in_log_ = 0;
+FilterLoad Feed::load() const {
   FilterLoad load(target_, name_, observer_, clock_);
   load.be_one_of(target_.parts.size());
   return load;

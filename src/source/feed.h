@@ -55,7 +55,9 @@ class Feed {
   bool is_loaded() const { return loaded_; }  // the last load was completed
 
   // --- a load beside a log ---
-  FilterLoad load();
+  // From now on the log's word counts for the next load.
+  void begin_to_collect() { largest_in_log_ = 0; }
+  FilterLoad load() const;
   // What was loaded, and changed since; ready with the next proof.
   void publish(FilterLoad::Loaded loaded);
   // What a row is to the filter of every load; nothing if one of its values is NULL. Its id counts for
@@ -95,7 +97,7 @@ class Feed {
 
   bool loaded_ = false;  // the last load was completed
   std::uint64_t largest_id_ = 0;
-  std::uint64_t largest_in_log_ = 0;  // since the load began
+  std::uint64_t largest_in_log_ = 0;  // of rows that the next load may not show
   std::uint64_t growth_ = 0;          // the window
   bool ids_grow_ = false;
   TimePoint growth_at_{};  // when the window was last chosen

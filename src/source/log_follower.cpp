@@ -22,7 +22,7 @@ std::unexpected<MysqlError> failed(std::string why) {
 
 using filter::State;
 
-LogFollower::LogFollower(LogFollowerSettings settings, std::vector<Feed> feeds, Clock clock)
+LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
     : settings_(std::move(settings)),
       clock_(clock),
       random_(std::random_device{}()),

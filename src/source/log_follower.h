@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "source/checkpoint_writer.h"
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/follower.h"
 #include "source/log_stream.h"
 #include "source/server_probe.h"
@@ -57,7 +57,7 @@ class LogFollower final : public Follower {
   static std::vector<Refusal> check(const LogFollowerSettings& settings,
                                     std::span<const Target> targets);
 
-  LogFollower(LogFollowerSettings settings, std::vector<Feed> feeds, Clock clock);
+  LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
   ~LogFollower() override;
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;

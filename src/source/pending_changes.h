@@ -16,7 +16,8 @@
 // Called by: LogFeed (add, under the follower's lock), TableLoader. Threads: one at a time, but
 // is_settled(), which after settle() may run beside add(). Errors: add() is false beyond kUndecidedRowsMax
 // rows without a view, or in the window: the load has failed. is_full(): nothing is lost, but the log has
-// to wait for the load's end. Limits: those two; 48 bytes per undecided row, 9 per change.
+// to wait for the load's end. Limits: those two; some 2.5 KiB per transaction until there is a view, 48 bytes per
+// row of the window, 9 per change.
 #pragma once
 
 #include <cstdint>

@@ -60,6 +60,10 @@ struct Making {
 
 using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
 
+Feeds feeds_of(const Making& making) {
+  return {making.targets, making.observer, making.clock, making.max_lag};
+}
+
 // Files, and SQLite unless its triggers tell, are read again whenever they have changed.
 template <class Settings>
 Made make_rescan(const Settings& settings, Making&& making) {
@@ -70,26 +74,9 @@ Made make_rescan(const Settings& settings, Making&& making) {
   }
   return std::make_unique<Rescan>(
       std::move(checked.origin),
-      Feeds(making.targets, making.observer, making.clock, making.max_lag),
+      feeds_of(making),
       making.clock,
       RescanTiming{.max_lag = making.max_lag, .poll_every = checked.poll_every});
-}
-
-// Of sources that do not follow patterns: of the tables that are named.
-std::vector<Feed> named_feeds(const Making& making) {
-  std::vector<Feed> feeds;
-  for (const Target& target : making.targets) {
-    bool are_all_in = true;
-    for (const std::string& table : target.settings.source.tables) {
-      filter::LiveFilter* const live = target.parts.add(table);
-      are_all_in = are_all_in && live != nullptr;
-      if (live != nullptr) {
-        feeds.emplace_back(target, *live, table, making.observer, making.clock, making.max_lag);
-      }
-    }
-    target.parts.set_complete(are_all_in);
-  }
-  return feeds;
 }
 
 std::vector<Refusal> refuse_patterns(const Making& making) {
@@ -125,8 +112,7 @@ Made make_follower(const config::SqliteSource& settings, Making&& making) {
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
-  return std::make_unique<SqliteLogFollower>(
-      std::move(following), named_feeds(making), making.clock);
+  return std::make_unique<SqliteLogFollower>(std::move(following), feeds_of(making), making.clock);
 }
 
 Made make_follower(const config::MysqlSource& settings, Making&& making) {
@@ -154,7 +140,7 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
     return std::unexpected(std::move(refusals));
   }
   return std::make_unique<LogFollower>(
-      std::move(following), named_feeds(making), std::move(making.clock));
+      std::move(following), feeds_of(making), std::move(making.clock));
 }
 
 }  // namespace

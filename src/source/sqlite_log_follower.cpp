@@ -69,7 +69,7 @@ std::vector<Refusal> SqliteLogFollower::check(const SqliteLogSettings& settings,
 }
 
 SqliteLogFollower::SqliteLogFollower(SqliteLogSettings settings,
-                                     std::vector<Feed> feeds,
+                                     Feeds feeds,
                                      Clock clock,
                                      SqliteOrigin::At at)
     : settings_(std::move(settings)),

@@ -35,7 +35,7 @@
 #include <string_view>
 #include <vector>
 
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source.h"
 #include "source/sqlite_log_reader.h"
@@ -63,10 +63,7 @@ class SqliteLogFollower final : public Follower {
   static std::vector<Refusal> check(const SqliteLogSettings& settings,
                                     std::span<const Target> targets);
 
-  SqliteLogFollower(SqliteLogSettings settings,
-                    std::vector<Feed> feeds,
-                    Clock clock,
-                    SqliteOrigin::At at = {});
+  SqliteLogFollower(SqliteLogSettings settings, Feeds feeds, Clock clock, SqliteOrigin::At at = {});
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;

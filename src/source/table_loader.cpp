@@ -137,7 +137,7 @@ TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop
     return done;
   }
   for (const Planned& planned : planned_) {
-    if (auto done = read(planned, *view, connection, stop); !done) {
+    if (auto done = read(planned, connection, stop); !done) {
       return done;
     }
     std::erase(chosen_, planned.index);
@@ -234,7 +234,6 @@ TableLoader::Done TableLoader::settle(const ReadView& view, const std::stop_toke
 }
 
 TableLoader::Done TableLoader::read(const Planned& planned,
-                                    const ReadView& view,
                                     MysqlConnection& connection,
                                     const std::stop_token& stop) {
   const MysqlTable& plan = planned.rows->plan;

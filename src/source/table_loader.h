@@ -62,10 +62,7 @@ class TableLoader {
   Done wait_for_xa_commits(MysqlConnection& connection, const std::stop_token& stop);
   Done check_plans(MysqlConnection& connection);
   Done settle(const ReadView& view, const std::stop_token& stop);
-  Done read(const Planned& planned,
-            const ReadView& view,
-            MysqlConnection& connection,
-            const std::stop_token& stop);
+  Done read(const Planned& planned, MysqlConnection& connection, const std::stop_token& stop);
   std::expected<Intake, MysqlError> read_rows(const Planned& planned,
                                               FilterLoad& load,
                                               MysqlConnection& connection,

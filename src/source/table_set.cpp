@@ -9,7 +9,7 @@ using filter::EraseOutcome;
 using filter::InsertOutcome;
 using filter::State;
 
-TableSet::TableSet(std::vector<Feed> feeds, Clock clock)
+TableSet::TableSet(Feeds feeds, Clock clock)
     : clock_(std::move(clock)), random_(std::random_device{}()) {
   for (Feed& feed : feeds) {
     tables_.emplace_back(std::move(feed));
@@ -278,6 +278,7 @@ void TableSet::fail(Index index, std::string_view why) {
 const TableSet::Rows& TableSet::collect(Index index, MysqlTable plan) {
   const std::scoped_lock lock(mutex_);
   Followed& followed = tables_[index];
+  followed.feed.begin_to_collect();
   followed.next = std::make_unique<Rows>(std::move(plan), followed.feed);
   applier_->join(followed.next->table);
   applier_->begin_waiting(followed.next->table);

@@ -35,7 +35,7 @@
 
 #include "filter/filter_file.h"
 #include "source/checkpoint.h"
-#include "source/feed.h"
+#include "source/feeds.h"
 #include "source/filter_load.h"
 #include "source/follow_status.h"
 #include "source/log_applier.h"
@@ -75,7 +75,7 @@ class TableSet {
     bool operator==(const Version&) const = default;
   };
 
-  TableSet(std::vector<Feed> feeds, Clock clock);
+  TableSet(Feeds feeds, Clock clock);
 
   std::size_t size() const { return tables_.size(); }
   const Target& target(Index index) const { return tables_[index].feed.target(); }

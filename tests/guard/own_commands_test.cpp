@@ -112,6 +112,8 @@ TEST_F(OwnCommandsTest, explain_says_why_a_key_passes) {
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "other"}),
               AllOf(HasSubstr("$9\r\nnamespace\r\n$-1\r\n"), HasSubstr("unguarded")));
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());
+  EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("being loaded"));
+  shop_.filters[GuardedShop::kUsers]->set_state(filter::State::lagging);
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}), HasSubstr("no proof"));
   shop_.spaces[GuardedShop::kItems].mode = config::Mode::observe;
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "item:plum"}),

@@ -127,6 +127,17 @@ TEST_F(SessionHeldTest, a_client_that_sends_no_more_is_let_go_as_by_redis) {
   EXPECT_EQ(sessions(), 0U);
 }
 
+TEST_F(SessionHeldTest, a_client_that_has_sent_all_before_its_wait_begins_is_let_go) {
+  connect_both();
+  client_says("SELECT 0\r\n" + kWait);
+  client_.finish();
+  pass(milliseconds(5));
+  EXPECT_EQ(redis_.read(), "SELECT 0\r\n");
+  redis_says("+OK\r\n");
+  EXPECT_EQ(client_.read(), "+OK\r\n");
+  EXPECT_TRUE(redis_.at_end());
+}
+
 TEST_F(SessionHeldTest, a_redis_that_dies_takes_a_waiting_client_along) {
   connect_both();
   client_says(kWait);
