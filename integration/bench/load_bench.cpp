@@ -16,10 +16,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <unistd.h>
 
 #include "bench/bench_shop.h"
 
@@ -76,12 +79,31 @@ void insert(harness::SqlSession& session, std::uint64_t first, std::uint64_t las
               "_to_" + std::to_string(last));
 }
 
-// To the first absent answer, in milliseconds.
-double time_of_start(const BenchShop& shop, const Guarded& guarded) {
+struct Start {
+  double seconds = 0;  // to the first absent answer
+  double cpu_seconds =
+      0;  // of the guard's threads, meanwhile: other work on the machine does not change it as much
+};
+
+// Of all of its threads.
+double cpu_seconds(pid_t pid) {
+  const std::string stat = harness::read_whole_file("/proc/" + std::to_string(pid) + "/stat");
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string ignored;
+  for (int i = 3; i < 14; ++i) {
+    fields >> ignored;
+  }
+  double user = 0;
+  double system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+Start time_of_start(const BenchShop& shop, const Guarded& guarded) {
   const auto begin = SteadyClock::now();
   const GuardProcess guard = shop.guard(guarded);
   wait_until_absent(guard, kNobody);
-  return milliseconds_since(begin);
+  return {.seconds = milliseconds_since(begin) / 1000, .cpu_seconds = cpu_seconds(guard.pid())};
 }
 
 // What the guard says of the load alone: of `event=loaded users: 1,000 rows, 5,000 rows/s, in 0.20 s`.
@@ -110,6 +132,7 @@ Loads measure_loads(const BenchShop& shop, std::uint64_t rounds) {
     const GuardProcess guard = shop.guard({.table = "user", .max_lag = kShortLag});
     wait_until_absent(guard, kNobody);
     const double loaded = milliseconds_since(begin) / 1000;
+    const double cpu = cpu_seconds(guard.pid());
     ratios.push_back(loaded / client);
     const double memory = (static_cast<double>(guard.resident_bytes_max()) -
                            static_cast<double>(info_number(guard, "filter_bytes")) -
@@ -117,9 +140,9 @@ Loads measure_loads(const BenchShop& shop, std::uint64_t rounds) {
                           kMiB;
     loads.memory_mib = std::max(loads.memory_mib, memory);
     say("load: client " + seconds_text(client) + ", guard " + seconds_text(loaded) +
-        " (of which rows and filter " + seconds_text(seconds_of_load(guard)) + "), ratio " +
-        std::to_string(ratios.back()) + ", memory over the filter " + std::to_string(memory) +
-        " MiB");
+        " (of which rows and filter " + seconds_text(seconds_of_load(guard)) + ", CPU " +
+        seconds_text(cpu) + "), ratio " + std::to_string(ratios.back()) +
+        ", memory over the filter " + std::to_string(memory) + " MiB");
   }
   loads.over_client = median(ratios);
   return loads;
@@ -138,14 +161,16 @@ double measure_follow(const BenchShop& shop, const Options& options) {
   std::vector<double> rates;
   std::uint64_t last = options.rows;
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
-    const double unchanged = time_of_start(shop, guarded);
+    const Start unchanged = time_of_start(shop, guarded);
     insert(session, last + 1, last + batch);
     last += batch;
-    const double caught_up = time_of_start(shop, guarded);
-    rates.push_back(static_cast<double>(batch) / std::max(caught_up - unchanged, 1.0) * 1000);
-    say("follow: " + std::to_string(batch) + " rows, restart " + seconds_text(caught_up / 1000) +
-        ", without them " + seconds_text(unchanged / 1000) + ", " +
-        std::to_string(static_cast<std::uint64_t>(rates.back())) + " rows/s");
+    const Start caught_up = time_of_start(shop, guarded);
+    rates.push_back(static_cast<double>(batch) /
+                    std::max(caught_up.seconds - unchanged.seconds, 0.001));
+    say("follow: " + std::to_string(batch) + " rows, restart " + seconds_text(caught_up.seconds) +
+        ", without them " + seconds_text(unchanged.seconds) + ", " +
+        std::to_string(static_cast<std::uint64_t>(rates.back())) + " rows/s, CPU " +
+        seconds_text(caught_up.cpu_seconds - unchanged.cpu_seconds));
   }
   // A guard that had read the table instead would be no measurement.
   const GuardProcess guard = shop.guard(guarded);
@@ -197,7 +222,7 @@ double measure_restart(const BenchShop& shop, const Options& options) {
   time_of_start(shop, guarded);  // leaves a checkpoint
   std::vector<double> times;
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
-    times.push_back(time_of_start(shop, guarded));
+    times.push_back(time_of_start(shop, guarded).seconds * 1000);
   }
   const auto file = shop.folder("restarted") / "shop.users.few.filter";
   say("restart: a checkpoint of " +
