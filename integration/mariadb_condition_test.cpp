@@ -169,7 +169,9 @@ class MariaDbCondition : public testing::Test {
   void follow(const LogPosition& position, Chosen& chosen) {
     source::FollowedTable table(chosen.plan(), chosen);
     source::LogApplier applier(
-        position, [this](source::FollowedTable&, std::string_view why) { out_of_step_ = why; });
+        position, {.on_out_of_step = [this](source::FollowedTable&, std::string_view why) {
+          out_of_step_ = why;
+        }});
     applier.join(table);
     auto stream =
         source::LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});

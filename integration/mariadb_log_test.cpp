@@ -184,8 +184,9 @@ class MariaDbLog : public testing::Test {
   void follow(const LogPosition& position, Contents& contents) {
     const source::MysqlTable plan = user_table();
     FollowedTable table(plan, contents);
-    LogApplier applier(position,
-                       [this](FollowedTable&, std::string_view why) { out_of_step_ = why; });
+    LogApplier applier(position, {.on_out_of_step = [this](FollowedTable&, std::string_view why) {
+                         out_of_step_ = why;
+                       }});
     applier.join(table);
     auto stream = LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});
     ASSERT_TRUE(stream) << stream.error().what;

@@ -11,23 +11,22 @@ CheckpointWriter::CheckpointWriter(Settings settings, TableSet& tables)
 
 void CheckpointWriter::run(const std::stop_token& stop) {
   do {
-    write_all();
+    write_all(false);
   } while (tables_.wait_for_checkpoint(settings_.every, stop));
-  write_all();
+  write_all(true);  // so that the next run need not read the log again from the oldest
 }
 
-void CheckpointWriter::write_all() {
+void CheckpointWriter::write_all(bool also_unchanged) {
   for (TableSet::Index index = 0; index < tables_.size(); ++index) {
     const TimePoint now = settings_.clock();
     const auto known = last_.find(index);
     const auto version = tables_.version(index);
-    if (!version || (known != last_.end() && *version == known->second.version &&
+    if (!version || (!also_unchanged && known != last_.end() && *version == known->second.version &&
                      now - known->second.at < kUnchangedEvery)) {
       continue;
     }
-    const std::string path = settings_.directory.filter_path(
-        settings_.source, tables_.target(index).settings.name, tables_.table(index));
-    auto written = tables_.write_checkpoint(index, path, settings_.server);
+    auto written =
+        tables_.write_checkpoint(index, settings_.directory, settings_.source, settings_.server);
     const auto done = written ? written->put_in_place() : std::unexpected(written.error());
     if (!done) {
       settings_.observer.on_trouble(settings_.source, done.error().what);

@@ -49,7 +49,7 @@ class CheckpointWriter {
   };
 
   void run(const std::stop_token& stop);
-  void write_all();
+  void write_all(bool also_unchanged);
 
   Settings settings_;
   TableSet& tables_;

@@ -49,6 +49,8 @@ class RowTarget {
 
   // `values` in the order of MysqlTable::needed(). A sentence if the row cannot be guarded rightly.
   virtual std::expected<Transaction::Image, std::string> image(RowValues values) = 0;
+  // It has all of this transaction from before: from a checkpoint, say.
+  virtual bool has(const LogGtid&) const { return false; }
   // Of one transaction: all tables' inserts, then all tables' erases, so that no look-up sees a row gone
   // that has only moved to another table. A sentence if the filter and the log disagree.
   virtual std::expected<void, std::string> insert(const CommitMark& mark,

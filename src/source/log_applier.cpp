@@ -7,8 +7,8 @@ namespace cuckooguard::source {
 
 using binlog::QueryKind;
 
-LogApplier::LogApplier(LogPosition position, OutOfStep on_out_of_step)
-    : position_(std::move(position)), on_out_of_step_(std::move(on_out_of_step)) {}
+LogApplier::LogApplier(LogPosition position, Calls calls)
+    : position_(std::move(position)), calls_(std::move(calls)) {}
 
 // Of a transaction that is being read already a table would see the rest alone.
 void LogApplier::join(FollowedTable& table) {
@@ -41,6 +41,7 @@ void LogApplier::leave(FollowedTable& table) {
   std::erase(tables_, &table);
   std::erase(joining_, &table);
   std::erase(waiting_, &table);
+  std::erase(unread_, &table);
   joined_at_.erase(&table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
   table.roll_back();
@@ -94,20 +95,30 @@ LogApplier::Applied LogApplier::begin(LogGtid gtid) {
   is_covered_ = position_.covers(gtid);
   gtid_ = gtid;
   maps_.clear();
+  unread_.clear();
   return false;
 }
 
 LogApplier::Applied LogApplier::on(const binlog::TableMap& map) {
   std::erase_if(maps_, [&map](const auto& known) { return known.first == map.table_id; });
+  bool is_followed = false;
   for (FollowedTable* const table : std::vector(tables_)) {
     if (!table->is(map.schema, map.table)) {
       continue;
     }
+    is_followed = true;
     if (const auto known = table->map(map, decoder_.is_mariadb()); !known) {
-      put_out_of_step(*table, known.error());
+      if (is_news_to(*table)) {
+        put_out_of_step(*table, known.error());
+      } else {
+        unread_.push_back(table);
+      }
     } else {
       maps_.emplace_back(map.table_id, table);
     }
+  }
+  if (!is_followed && !is_covered_) {
+    calls_.on_other_table(map.schema, map.table);
   }
   return false;
 }
@@ -176,9 +187,12 @@ void LogApplier::on_definition(const binlog::Query& query) {
   if (is_covered_) {
     return;
   }
+  calls_.on_definition();
   for (FollowedTable* const table : std::vector(tables_)) {
     const MysqlTable& plan = table->plan();
-    if (binlog::may_name(query.text, plan.name) || binlog::may_name(query.text, plan.schema)) {
+    const bool may_be_meant =
+        binlog::may_name(query.text, plan.name) || binlog::may_name(query.text, plan.schema);
+    if (may_be_meant && is_news_to(*table)) {
       put_out_of_step(*table,
                       "its definition may have changed: " + std::string(query.text.substr(0, 100)));
     }
@@ -188,6 +202,10 @@ void LogApplier::on_definition(const binlog::Query& query) {
 LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
   if (prepare.is_one_phase) {
     return commit();
+  }
+  for (FollowedTable* const table : std::exchange(unread_, {})) {
+    put_out_of_step(*table,
+                    "rows of an XA transaction that it has not committed yet are unreadable");
   }
   Parked parked{.tables = {}, .joins = joins_};
   for (FollowedTable* const table : tables_) {
@@ -337,9 +355,13 @@ LogApplier::Applied LogApplier::finish() {
   return true;
 }
 
+bool LogApplier::is_news_to(const FollowedTable& table) const {
+  return !gtid_ || !table.target().has(*gtid_);
+}
+
 void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
   leave(table);
-  on_out_of_step_(table, why);
+  calls_.on_out_of_step(table, why);
 }
 
 // Tables that do not know its rows.
@@ -353,8 +375,11 @@ void LogApplier::put_late_out_of_step(const Parked& parked) {
 }
 
 void LogApplier::put_all_out_of_step(std::string_view why) {
+  calls_.on_definition();
   for (FollowedTable* const table : std::vector(tables_)) {
-    put_out_of_step(*table, why);
+    if (is_news_to(*table)) {
+      put_out_of_step(*table, why);
+    }
   }
 }
 

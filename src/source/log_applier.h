@@ -41,9 +41,15 @@ class LogApplier {
  public:
   static constexpr std::size_t kParkedMax = 1000;
 
-  using OutOfStep = std::function<void(FollowedTable& table, std::string_view why)>;
+  struct Calls {
+    std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
+    std::function<void()> on_definition = [] {};  // of anything, or perhaps of anything
+    // Rows of a table that nobody follows.
+    std::function<void(std::string_view schema, std::string_view table)> on_other_table =
+        [](std::string_view, std::string_view) {};
+  };
 
-  LogApplier(LogPosition position, OutOfStep on_out_of_step);
+  LogApplier(LogPosition position, Calls calls);
 
   // From the end of the transaction at hand on the table is told of changes: of all that
   // position(), as of has_joined(), does not cover.
@@ -101,6 +107,8 @@ class LogApplier {
   CommitMark mark(bool is_xa_commit = false) const {
     return {.gtid = *gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
   }
+  // Not if it has the transaction at hand from before.
+  bool is_news_to(const FollowedTable& table) const;
   void put_out_of_step(FollowedTable& table, std::string_view why);
   void put_late_out_of_step(const Parked& parked);
   void put_all_out_of_step(std::string_view why);
@@ -108,7 +116,7 @@ class LogApplier {
 
   LogPosition position_;
   LogPlaceCounter place_;
-  OutOfStep on_out_of_step_;
+  Calls calls_;
   binlog::EventDecoder decoder_;
   binlog::PayloadReader payload_;
   std::vector<FollowedTable*> tables_;
@@ -117,9 +125,10 @@ class LogApplier {
   std::uint64_t joins_ = 0;
   std::map<const FollowedTable*, std::uint64_t> joined_at_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
-  std::optional<LogGtid> gtid_;                                 // of the transaction
-  bool is_covered_ = false;                                     // it was applied before
-  bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
+  std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
+  std::optional<LogGtid> gtid_;         // of the transaction
+  bool is_covered_ = false;             // it was applied before
+  bool is_in_group_ = false;            // more than one QUERY: it ends with a commit of some kind
   std::map<binlog::Xid, Parked> parked_;
 };
 

@@ -47,7 +47,7 @@ std::expected<void, std::string> LogFeed::insert(const CommitMark& mark,
     }
     return {};
   }
-  if (has_already(mark)) {
+  if (has(mark.gtid)) {
     return {};
   }
   ++changes_;
@@ -74,7 +74,7 @@ std::expected<void, std::string> LogFeed::insert(const CommitMark& mark,
 
 std::expected<void, std::string> LogFeed::erase(const CommitMark& mark,
                                                 const Transaction& transaction) {
-  if (!is_live_ || has_already(mark)) {
+  if (!is_live_ || has(mark.gtid)) {
     return {};  // pending with the inserts
   }
   bool is_missing = false;

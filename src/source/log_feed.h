@@ -36,6 +36,7 @@ class LogFeed final : public RowTarget {
   bool counts(RowValues values) const { return plan_.condition.holds(values, condition_places_); }
 
   std::expected<Transaction::Image, std::string> image(RowValues values) override;
+  bool has(const LogGtid& gtid) const override { return since_ && since_->covers(gtid); }
   std::expected<void, std::string> insert(const CommitMark& mark,
                                           const Transaction& transaction) override;
   std::expected<void, std::string> erase(const CommitMark& mark,
@@ -57,8 +58,6 @@ class LogFeed final : public RowTarget {
   bool wants_rebuild() const;
 
  private:
-  bool has_already(const CommitMark& mark) const { return since_ && since_->covers(mark.gtid); }
-
   Feed& feed_;
   const MysqlTable& plan_;
   PendingChanges pending_;

@@ -7,7 +7,9 @@
 
 #include "source/mysql_server.h"
 #include "source/mysql_table.h"
+#include "source/mysql_tables.h"
 #include "source/restore.h"
+#include "source/table_listing.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -26,7 +28,7 @@ LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
     : settings_(std::move(settings)),
       clock_(clock),
       random_(std::random_device{}()),
-      tables_(std::move(feeds), std::move(clock)) {}
+      tables_(std::move(feeds), std::move(clock), settings_.logins.front().database) {}
 
 LogFollower::~LogFollower() = default;
 
@@ -64,7 +66,14 @@ std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
       all.push_back({.ns = "", .what = std::move(what)});
     }
     for (const Target& target : targets) {
-      for (const std::string& table : target.settings.source.tables) {
+      const auto tables = list_mysql_tables(*connection, target.settings.source.tables);
+      if (!tables) {
+        if (const auto* const why = std::get_if<std::string>(&tables.error())) {
+          all.push_back({.ns = target.settings.name, .what = *why});
+        }
+        continue;
+      }
+      for (const std::string& table : *tables) {
         const auto plan = plan_mysql_table(*connection, target, table);
         if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
           all.push_back({.ns = target.settings.name, .what = *why});
@@ -136,6 +145,9 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
 std::expected<bool, MysqlError> LogFollower::take_up(MysqlConnection& connection) {
   if (settings_.storage.directory == nullptr || has_tried_checkpoints_) {
     return false;
+  }
+  if (auto listed = list_tables(tables_, connection); !listed) {
+    return std::unexpected(listed.error());
   }
   auto restored = restore({.source = settings_.name,
                            .directory = *settings_.storage.directory,
@@ -248,7 +260,7 @@ void LogFollower::load_what_is_due() {
   if (loader_ && !loader_->has_ended()) {
     return;
   }
-  if (auto due = tables_.take_due(); !due.empty()) {
+  if (auto due = tables_.take_due(); !due.empty() || tables_.doubt()) {
     loader_ = std::make_unique<TableLoader>(
         TableLoader::Settings{.login = login_, .open_view = settings_.open_view, .clock = clock_},
         tables_,

@@ -19,10 +19,10 @@ struct Candidate {
 
 // Nothing if the table is to be read anew.
 std::expected<std::optional<Candidate>, MysqlError> candidate(const Restoring& from,
-                                                              const TableSet& tables,
+                                                              TableSet& tables,
                                                               TableSet::Index index,
                                                               MysqlConnection& connection) {
-  const Target& target = tables.target(index);
+  const Target target = tables.target(index);
   auto plan = plan_mysql_table(connection, target, tables.table(index));
   if (!plan) {
     if (const auto* const error = std::get_if<MysqlError>(&plan.error())) {

@@ -116,9 +116,6 @@ Made make_follower(const config::SqliteSource& settings, Making&& making) {
 }
 
 Made make_follower(const config::MysqlSource& settings, Making&& making) {
-  if (auto refusals = refuse_patterns(making); !refusals.empty()) {
-    return std::unexpected(std::move(refusals));
-  }
   LogFollowerSettings following{.name = making.name,
                                 .server_id = settings.server_id,
                                 .max_lag = making.max_lag,

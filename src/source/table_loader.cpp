@@ -12,6 +12,7 @@
 
 #include "binlog/xid.h"
 #include "source/chosen_deletes.h"
+#include "source/table_listing.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -116,6 +117,10 @@ void TableLoader::run(const std::stop_token& stop) {
 }
 
 TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop_token& stop) {
+  if (auto listed = list_tables(tables_, connection); !listed) {
+    return listed;
+  }
+  std::erase_if(chosen_, [this](TableSet::Index index) { return tables_.is_gone(index); });
   if (auto done = plan(connection); !done || chosen_.empty()) {
     return done;
   }

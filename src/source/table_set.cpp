@@ -1,27 +1,59 @@
 #include "source/table_set.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
+
+#include "config/table_pattern.h"
 
 namespace cuckooguard::source {
 
-using filter::EraseOutcome;
-using filter::InsertOutcome;
 using filter::State;
 
-TableSet::TableSet(Feeds feeds, Clock clock)
-    : clock_(std::move(clock)), random_(std::random_device{}()) {
-  for (Feed& feed : feeds) {
-    tables_.emplace_back(std::move(feed));
+namespace {
+
+// Not the places of tables that have gone.
+constexpr auto kThere =
+    std::views::filter([](const auto& followed) { return followed.feed != nullptr; });
+
+}  // namespace
+
+TableSet::TableSet(Feeds feeds, Clock clock, std::string schema)
+    : clock_(std::move(clock)),
+      random_(std::random_device{}()),
+      schema_(std::move(schema)),
+      feeds_(std::move(feeds)) {
+  for (Feed& feed : feeds_) {
+    tables_.emplace_back(&feed);
   }
+  for (const Target& target : feeds_.targets()) {
+    if (std::ranges::any_of(target.settings.source.tables, config::is_table_pattern)) {
+      patterned_.push_back(target);
+    }
+  }
+}
+
+std::size_t TableSet::size() {
+  const std::scoped_lock lock(mutex_);
+  return tables_.size();
+}
+
+Target TableSet::target(Index index) {
+  const std::scoped_lock lock(mutex_);
+  return tables_[index].feed->target();
+}
+
+std::string TableSet::table(Index index) {
+  const std::scoped_lock lock(mutex_);
+  return tables_[index].feed->table();
 }
 
 // --- the follower ---
 
 void TableSet::begin_at(LogPosition position) {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_) {
-    followed.feed.expire();
+  for (Followed& followed : tables_ | kThere) {
+    followed.feed->expire();
     followed.current.reset();
     followed.next.reset();
     followed.is_being_read = false;
@@ -31,9 +63,16 @@ void TableSet::begin_at(LogPosition position) {
   last_proven_ = position;
   has_gone_back_ = false;
   status_.moved_to(position);
+  doubt_tables();
   applier_ = std::make_unique<LogApplier>(
       std::move(position),
-      [this](FollowedTable& table, std::string_view why) { put_out_of_step(table, why); });
+      LogApplier::Calls{
+          .on_out_of_step = [this](FollowedTable& table,
+                                   std::string_view why) { put_out_of_step(table, why); },
+          .on_definition = [this] { doubt_tables(); },
+          .on_other_table = [this](std::string_view schema,
+                                   std::string_view table) { see_table(schema, table); },
+      });
 }
 
 bool TableSet::has_gone_back() {
@@ -84,10 +123,10 @@ bool TableSet::is_any_full() const {
 void TableSet::adopt(Index index, MysqlTable plan, Checkpoint checkpoint) {
   const std::scoped_lock lock(mutex_);
   Followed& followed = tables_[index];
-  followed.current = std::make_unique<Rows>(std::move(plan), followed.feed);
+  followed.current = std::make_unique<Rows>(std::move(plan), *followed.feed);
   applier_->join(followed.current->table);
-  followed.feed.snapshot_begins(clock_());
-  followed.feed.publish(std::move(checkpoint.loaded));
+  followed.feed->snapshot_begins(clock_());
+  followed.feed->publish(std::move(checkpoint.loaded));
   followed.current->feed.go_live();
   followed.current->feed.begin_behind(std::move(checkpoint.position));
   followed.published_at = clock_();
@@ -100,7 +139,8 @@ std::vector<TableSet::Index> TableSet::take_due() {
   std::vector<Index> due;
   for (Index index = 0; index < tables_.size(); ++index) {
     Followed& followed = tables_[index];
-    if (followed.is_due && !followed.is_being_read && now >= followed.due_at) {
+    if (followed.feed != nullptr && followed.is_due && !followed.is_being_read &&
+        now >= followed.due_at) {
       followed.is_due = false;
       followed.is_being_read = true;
       due.push_back(index);
@@ -121,10 +161,10 @@ void TableSet::prove(TimePoint at, const LogPosition& position) {
   }
   last_proven_ = position;
   status_.proven(at);
-  for (Followed& followed : tables_) {
+  for (Followed& followed : tables_ | kThere) {
     if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
-      followed.feed.measure_growth(at);
-      followed.feed.prove(at);
+      followed.feed->measure_growth(at);
+      followed.feed->prove(at);
     }
   }
 }
@@ -132,8 +172,8 @@ void TableSet::prove(TimePoint at, const LogPosition& position) {
 void TableSet::tend() {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_();
-  for (Followed& followed : tables_) {
-    followed.feed.report_if_stale(now);
+  for (Followed& followed : tables_ | kThere) {
+    followed.feed->report_if_stale(now);
     if (followed.is_in_step() && !followed.is_being_read && !followed.is_due &&
         followed.current->feed.wants_rebuild()) {
       followed.is_due = true;
@@ -145,64 +185,101 @@ void TableSet::tend() {
 void TableSet::report_lost(std::string_view why) {
   const std::scoped_lock lock(mutex_);
   status_.lost(why);
-  for (Followed& followed : tables_) {
-    followed.feed.report_unless_refused(State::down, why);
+  for (Followed& followed : tables_ | kThere) {
+    followed.feed->report_unless_refused(State::down, why);
   }
 }
 
 void TableSet::report_all(State state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_) {
-    followed.feed.expire();
-    followed.feed.report(state, why);
+  for (Followed& followed : tables_ | kThere) {
+    followed.feed->expire();
+    followed.feed->report(state, why);
   }
 }
 
 void TableSet::expire_all() {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_) {
-    followed.feed.expire();
+  for (Followed& followed : tables_ | kThere) {
+    followed.feed->expire();
   }
 }
 
-// --- the checkpoints ---
+// --- which tables there are ---
 
-bool TableSet::wait_for_checkpoint(std::chrono::nanoseconds every, const std::stop_token& stop) {
-  Lock lock(mutex_);
-  ++waiting_;
-  moved_.wait_for(lock, stop, every, [this] { return has_published_; });
-  --waiting_;
-  has_published_ = false;
-  return !stop.stop_requested();
-}
-
-std::optional<TableSet::Version> TableSet::version(Index index) {
+std::optional<std::uint64_t> TableSet::doubt() {
   const std::scoped_lock lock(mutex_);
-  const Followed& followed = tables_[index];
-  if (!followed.is_in_step()) {
-    return std::nullopt;
-  }
-  return Version{.load = followed.loads, .changes = followed.current->feed.changes()};
+  return patterned_.empty() || listed_ == doubts_ ? std::nullopt : std::optional(doubts_);
 }
 
-std::expected<filter::WrittenFilterFile, filter::FilterFileError> TableSet::write_checkpoint(
-    Index index, const std::string& path, std::string_view server) {
+std::vector<Target> TableSet::patterned() const {
+  return patterned_;
+}
+
+bool TableSet::set_tables(std::uint64_t doubt,
+                          const std::vector<std::vector<std::string>>& tables) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  if (!followed.is_in_step() || !followed.current->feed.has_reached(applier_->position())) {
-    return std::unexpected(filter::FilterFileError{.fault = filter::FilterFileFault::unwritable,
-                                                   .what = path + ": the table is out of step"});
+  if (doubts_ != doubt) {
+    return false;
   }
-  const filter::FilterFileLabel label =
-      checkpoint_label({.position = applier_->position(),
-                        .largest_id = followed.feed.largest_id(),
-                        .ids_grow = followed.feed.ids_grow(),
-                        .server = server},
-                       definition_hash(followed.feed.target(), followed.current->plan));
-  return filter::WrittenFilterFile::write(path, *followed.feed.live().writable(), label);
+  for (std::size_t i = 0; i < patterned_.size(); ++i) {
+    const Target& target = patterned_[i];
+    for (Followed& followed : tables_ | kThere) {
+      if (followed.feed->target().ns == target.ns &&
+          std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
+        drop(followed.current);
+        drop(followed.next);
+        followed = Followed{nullptr, followed.loads};
+      }
+    }
+    feeds_.set_tables(target, tables[i]);
+  }
+  for (Feed& feed : feeds_) {
+    if (std::ranges::find(tables_, &feed, &Followed::feed) == tables_.end()) {
+      const auto place = std::ranges::find(tables_, static_cast<Feed*>(nullptr), &Followed::feed);
+      if (place == tables_.end()) {
+        tables_.emplace_back(&feed);
+      } else {
+        *place = Followed{&feed, place->loads};
+      }
+    }
+  }
+  listed_ = doubt;
+  return true;
+}
+
+bool TableSet::is_gone(Index index) {
+  const std::scoped_lock lock(mutex_);
+  return tables_[index].feed == nullptr;
 }
 
 // --- with the lock held ---
+
+// What comes now in the log may have made, named or dropped a table. Before the position moves, so that no
+// later proof is trusted for the tables of before.
+void TableSet::doubt_tables() {
+  ++doubts_;
+  for (const Target& target : patterned_) {
+    target.parts.set_complete(false);
+  }
+}
+
+// A table whose definition was not logged, or that we were not shown.
+void TableSet::see_table(std::string_view schema, std::string_view table) {
+  if (patterned_.empty() || schema != schema_ || listed_ != doubts_) {
+    return;
+  }
+  const bool is_news = std::ranges::any_of(patterned_, [&](const Target& target) {
+    return config::matches_any_table(
+               target.settings.source.tables, table, config::NameCase::exact) &&
+           std::ranges::none_of(tables_ | kThere, [&](const Followed& followed) {
+             return followed.feed->target().ns == target.ns && followed.feed->table() == table;
+           });
+  });
+  if (is_news) {
+    doubt_tables();
+  }
+}
 
 std::chrono::nanoseconds TableSet::some_of(std::chrono::nanoseconds most) {
   return std::chrono::nanoseconds(
@@ -211,15 +288,15 @@ std::chrono::nanoseconds TableSet::some_of(std::chrono::nanoseconds most) {
 
 // The applier has let go of it. A loader may still be reading it: it finds out, and drops it.
 void TableSet::put_out_of_step(FollowedTable& table, std::string_view why) {
-  for (Followed& followed : tables_) {
+  for (Followed& followed : tables_ | kThere) {
     for (Rows* const rows : {followed.current.get(), followed.next.get()}) {
       if (rows == nullptr || &rows->table != &table) {
         continue;
       }
       rows->is_out_of_step = true;
       if (rows == followed.current.get()) {
-        followed.feed.expire();
-        followed.feed.report(State::loading, why);
+        followed.feed->expire();
+        followed.feed->report(State::loading, why);
       }
       // Not all guards of a database at once.
       followed.is_due = true;
@@ -248,127 +325,6 @@ bool TableSet::wait(Lock& lock, const std::stop_token& stop, const std::function
   const bool is_so = moved_.wait_for(lock, stop, kViewWaitMax, until);
   --waiting_;
   return is_so && !stop.stop_requested();
-}
-
-// --- the loader ---
-
-FilterLoad TableSet::load(Index index) {
-  const std::scoped_lock lock(mutex_);
-  return tables_[index].feed.load();
-}
-
-void TableSet::refuse(Index index, std::string_view why) {
-  const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  followed.feed.expire();
-  followed.feed.refuse(why);
-  drop(followed.current);
-  end_reading(followed, kRefusedPause);
-}
-
-void TableSet::fail(Index index, std::string_view why) {
-  const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  if (!followed.is_in_step()) {
-    followed.feed.report_unless_refused(State::loading, why);
-  }
-  end_reading(followed, some_of(kRereadDelayMax));
-}
-
-const TableSet::Rows& TableSet::collect(Index index, MysqlTable plan) {
-  const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  followed.feed.begin_to_collect();
-  followed.next = std::make_unique<Rows>(std::move(plan), followed.feed);
-  applier_->join(followed.next->table);
-  applier_->begin_waiting(followed.next->table);
-  return *followed.next;
-}
-
-std::optional<LogPosition> TableSet::wait_until_collecting(std::span<const Index> indexes,
-                                                           const std::stop_token& stop) {
-  Lock lock(mutex_);
-  const bool is_so = wait(lock, stop, [&] {
-    return std::ranges::all_of(indexes, [this](Index index) {
-      const Rows& rows = *tables_[index].next;
-      return rows.is_out_of_step || applier_->has_joined(rows.table);
-    });
-  });
-  if (!is_so) {
-    return std::nullopt;
-  }
-  ++waiting_;
-  moved_.wait_for(lock, stop, kPreparedWaitMax, [&] {
-    return std::ranges::none_of(indexes, [this](Index index) {
-      return applier_->is_prepared_before(tables_[index].next->table);
-    });
-  });
-  --waiting_;
-  for (const Index index : indexes) {
-    applier_->end_waiting(tables_[index].next->table);
-  }
-  return applier_->position();
-}
-
-bool TableSet::is_prepared(const binlog::Xid& xid) {
-  const std::scoped_lock lock(mutex_);
-  return applier_->is_prepared(xid);
-}
-
-bool TableSet::view_is(Index index, const ReadView& view, TimePoint at) {
-  const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  followed.feed.snapshot_begins(at);
-  return followed.next->feed.pending().view_is(view);
-}
-
-bool TableSet::wait_until_past(const ReadView& view, const std::stop_token& stop) {
-  Lock lock(mutex_);
-  return wait(lock, stop, [&] {
-    return view.window_end ? applier_->place() >= *view.window_end
-                           : applier_->position().covers(view.covered);
-  });
-}
-
-void TableSet::settle(Index index) {
-  const std::scoped_lock lock(mutex_);
-  tables_[index].next->feed.pending().settle();
-}
-
-bool TableSet::is_outdated(Index index) {
-  const std::scoped_lock lock(mutex_);
-  return tables_[index].next->is_out_of_step;
-}
-
-std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load) {
-  const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  if (followed.next->is_out_of_step) {
-    return std::unexpected("the table has changed while it was read");
-  }
-  bool is_full = false;
-  bool is_missing = false;
-  filter::CuckooFilter& filter = load.filter();
-  followed.next->feed.pending().take(
-      [&](std::uint64_t hash) { is_full = is_full || filter.insert(hash) == InsertOutcome::full; },
-      [&](std::uint64_t hash) {
-        is_missing = is_missing || filter.erase(hash) == EraseOutcome::not_found;
-      });
-  if (is_full || is_missing) {
-    return std::unexpected(is_full ? "the table has grown beyond the filter while it was read"
-                                   : "the log takes a row away that the snapshot does not have");
-  }
-  drop(followed.current);
-  followed.current = std::move(followed.next);
-  followed.feed.publish(load.take());
-  followed.current->feed.go_live();
-  followed.published_at = clock_();
-  ++followed.loads;
-  has_published_ = true;
-  followed.is_being_read = false;
-  followed.is_due = false;
-  moved_.notify_all();
-  return {};
 }
 
 }  // namespace cuckooguard::source

@@ -41,6 +41,7 @@
 #include "source/log_applier.h"
 #include "source/log_feed.h"
 #include "source/read_view.h"
+#include "source/storage_directory.h"
 
 namespace cuckooguard::source {
 
@@ -75,11 +76,14 @@ class TableSet {
     bool operator==(const Version&) const = default;
   };
 
-  TableSet(Feeds feeds, Clock clock);
+  // `schema`: of all tables.
+  TableSet(Feeds feeds, Clock clock, std::string schema);
 
-  std::size_t size() const { return tables_.size(); }
-  const Target& target(Index index) const { return tables_[index].feed.target(); }
-  const std::string& table(Index index) const { return tables_[index].feed.table(); }
+  // Places, also of tables that have gone: those are neither due nor in step.
+  std::size_t size();
+  // Of one that is being read, or before the first load.
+  Target target(Index index);
+  std::string table(Index index);
 
   // Any thread, without waiting for the set.
   const FollowStatus& status() const { return status_; }
@@ -112,7 +116,20 @@ class TableSet {
   std::optional<Version> version(Index index);
   // Without putting it in its place. Nothing is applied meanwhile. An error also if it is not in step.
   std::expected<filter::WrittenFilterFile, filter::FilterFileError> write_checkpoint(
-      Index index, const std::string& path, std::string_view server);
+      Index index,
+      const StorageDirectory& directory,
+      std::string_view source,
+      std::string_view server);
+
+  // --- which tables there are: while no loader reads ---
+  // The namespaces whose tables are given by patterns.
+  std::vector<Target> patterned() const;
+  // Their tables are not known, or may not be those any more; all of their keys pass. What it gives goes
+  // back with the answer to a question asked later.
+  std::optional<std::uint64_t> doubt();
+  // Of each of them. False: there is new doubt, ask again. New tables are due.
+  bool set_tables(std::uint64_t doubt, const std::vector<std::vector<std::string>>& tables);
+  bool is_gone(Index index);
 
   // --- the loader ---
   FilterLoad load(Index index);
@@ -135,22 +152,24 @@ class TableSet {
 
  private:
   struct Followed {
-    explicit Followed(Feed owned) : feed(std::move(owned)) {}
+    explicit Followed(Feed* of, std::uint64_t loads_before = 0) : feed(of), loads(loads_before) {}
 
-    Feed feed;
+    Feed* feed;                     // null: the table has gone
     std::unique_ptr<Rows> current;  // in step, unless it is out of step
     std::unique_ptr<Rows> next;     // being read
     bool is_being_read = false;
     bool is_due = true;
     TimePoint due_at{};
     TimePoint published_at{};
-    std::uint64_t loads = 0;
+    std::uint64_t loads;
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };
   using Lock = std::unique_lock<std::mutex>;
 
   void put_out_of_step(FollowedTable& table, std::string_view why);
+  void doubt_tables();
+  void see_table(std::string_view schema, std::string_view table);
   void drop(std::unique_ptr<Rows>& rows);
   void end_reading(Followed& followed, std::chrono::nanoseconds pause);
   std::chrono::nanoseconds some_of(std::chrono::nanoseconds most);
@@ -162,6 +181,11 @@ class TableSet {
   int waiting_ = 0;
   Clock clock_;
   std::minstd_rand random_;
+  std::string schema_;
+  Feeds feeds_;
+  std::vector<Target> patterned_;
+  std::uint64_t doubts_ = 1;
+  std::uint64_t listed_ = 0;  // the doubt that was settled last
   std::deque<Followed> tables_;
   FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;

@@ -34,9 +34,10 @@ class LogApplierTest : public testing::Test {
   MadeLog log;
   MadeTable user{"user"};
   std::vector<const FollowedTable*> out_of_step;
-  LogApplier applier{
-      LogPosition::parse("", true).value(),
-      [this](FollowedTable& table, std::string_view) { out_of_step.push_back(&table); }};
+  LogApplier applier{LogPosition::parse("", true).value(),
+                     {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
+                       out_of_step.push_back(&table);
+                     }}};
 };
 
 TEST_F(LogApplierTest, tells_all_that_follow_a_table_of_its_rows_and_no_others) {

@@ -1,0 +1,151 @@
+// A namespace whose rows are in several tables of a MariaDB that is followed: absent is what no table has, and tables
+// come and go.
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "harness/guard_process.h"
+#include "harness/mariadb_server.h"
+#include "harness/redis_command.h"
+#include "harness/redis_server.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
+
+class MariaDbParts : public testing::Test {
+ protected:
+  static constexpr milliseconds kMaxLag{500};
+
+  void SetUp() override {
+    if (const auto missing = MariaDbServer::missing()) {
+      GTEST_SKIP() << *missing;
+    }
+    server_.emplace();
+    session_.emplace(server_->session());
+    run("CREATE TABLE user_1 (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("CREATE TABLE user_2 LIKE user_1");
+    run("INSERT INTO user_1 SELECT seq FROM seq_1_to_100");
+    run("INSERT INTO user_2 SELECT seq FROM seq_101_to_200");
+    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
+    run("GRANT SELECT ON shop.* TO guard@localhost");
+    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+    redis_.emplace();
+    start();
+  }
+
+  void run(const std::string& sql) { session_->run(sql); }
+
+  void start() {
+    guard_.emplace(GuardProcess::on_port(
+        "upstream: " + redis_->address() +
+        "\n"
+        "sources:\n  shop: { type: mysql, addresses: [ \"unix:" +
+        server_->unix_path().string() +
+        "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+        "namespaces:\n"
+        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: \"user_*\" }, mode: "
+        "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+        "false_positive_rate: 0.0001% } }\n"
+        "storage: { directory: " +
+        (folder_ / "kept").string() + " }\n"));
+    ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
+  }
+
+  bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
+  bool becomes_absent(const std::string& key) {
+    return eventually([&] { return is_absent(key); });
+  }
+  // Neither at once nor later is it absent, but within max_lag of its commit.
+  bool becomes_present_in_time(const std::string& key) {
+    const auto committed = SteadyClock::now();
+    while (is_absent(key)) {
+      if (SteadyClock::now() - committed > kMaxLag) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  TemporaryDirectory folder_;
+  std::optional<MariaDbServer> server_;
+  std::optional<SqlSession> session_;
+  std::optional<RedisServer> redis_;
+  std::optional<GuardProcess> guard_;
+};
+
+TEST_F(MariaDbParts, have_their_rows_together) {
+  EXPECT_FALSE(is_absent("user:7"));
+  EXPECT_FALSE(is_absent("user:150"));
+  EXPECT_TRUE(is_absent("user:201"));
+  run("INSERT INTO user_2 VALUES (201)");
+  EXPECT_TRUE(becomes_present_in_time("user:201"));
+  run("DELETE FROM user_1 WHERE id = 7");
+  EXPECT_TRUE(becomes_absent("user:7"));
+  EXPECT_FALSE(is_absent("user:8"));
+}
+
+TEST_F(MariaDbParts, join_when_they_are_created_and_leave_when_they_are_dropped) {
+  for (int i = 3; i < 8; ++i) {
+    const std::string number = std::to_string(i);
+    run("CREATE TABLE user_" + number + " LIKE user_1");
+    run("INSERT INTO user_" + number + " VALUES (" + number + "000)");
+    EXPECT_TRUE(becomes_present_in_time("user:" + number + "000")) << guard_->log();
+    ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
+    EXPECT_FALSE(is_absent("user:" + number + "000"));
+  }
+  run("CREATE TABLE user_8 AS SELECT 8000 AS id");
+  run("ALTER TABLE user_8 ADD PRIMARY KEY (id)");
+  EXPECT_TRUE(becomes_present_in_time("user:8000")) << guard_->log();
+  run("DROP TABLE user_5");
+  EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:7000"));
+  run("RENAME TABLE user_4 TO archive_4, user_6 TO user_600");
+  EXPECT_TRUE(becomes_absent("user:4000")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:6000"));
+}
+
+TEST_F(MariaDbParts, lose_no_row_that_moves_from_one_to_the_other) {
+  std::atomic<bool> is_over = false;
+  std::jthread mover([&] {
+    SqlSession session = server_->session();
+    for (int i = 0; i < 1000; ++i) {
+      session.run(
+          "BEGIN; DELETE FROM user_1 WHERE id = 50; INSERT INTO user_2 VALUES (50); COMMIT");
+      session.run(
+          "BEGIN; DELETE FROM user_2 WHERE id = 50; INSERT INTO user_1 VALUES (50); COMMIT");
+    }
+    is_over = true;
+  });
+  RawClient client = guard_->client();
+  std::size_t asked = 0;
+  for (; !is_over; ++asked) {
+    ASSERT_NE(client.call({"GET", "user:50"}), kAnswer) << "after " << asked;
+  }
+  EXPECT_GT(asked, 1000U);
+}
+
+TEST_F(MariaDbParts, are_all_taken_up_from_their_checkpoints) {
+  run("CREATE TABLE user_3 LIKE user_1");
+  run("INSERT INTO user_3 VALUES (3000)");
+  ASSERT_TRUE(becomes_absent("user:9999"));
+  guard_.reset();
+  run("CREATE TABLE user_4 LIKE user_1");
+  run("INSERT INTO user_4 VALUES (4000)");
+  run("INSERT INTO user_3 VALUES (3001)");
+  start();
+  for (const char* const id : {"7", "150", "3000", "3001", "4000"}) {
+    EXPECT_FALSE(is_absent(std::string("user:") + id)) << id;
+  }
+  EXPECT_EQ(guard_->log().find("event=loaded users/user_3"), std::string::npos) << guard_->log();
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

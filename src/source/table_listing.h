@@ -1,0 +1,19 @@
+// Finds the tables that a set's patterns match, until no doubt is left.
+//
+// Called by: TableLoader, before it reads; LogFollower, before checkpoints are taken up: both while no
+// other loader reads. Threads: the caller's. Errors: MysqlError; a namespace whose tables cannot be listed
+// is unsynced, and says why. Limits: kListingsMax questions; then the doubt is left for the next time.
+#pragma once
+
+#include <expected>
+
+#include "source/mysql_connection.h"
+#include "source/table_set.h"
+
+namespace cuckooguard::source {
+
+inline constexpr int kListingsMax = 10;
+
+std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection);
+
+}  // namespace cuckooguard::source
