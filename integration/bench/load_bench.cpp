@@ -221,6 +221,7 @@ double measure_restart(const BenchShop& shop, const Options& options) {
       .max_lag = kShortLag};
   time_of_start(shop, guarded);  // leaves a checkpoint
   std::vector<double> times;
+  times.reserve(options.rounds);
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
     times.push_back(time_of_start(shop, guarded).seconds * 1000);
   }
