@@ -204,10 +204,8 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
         tables_);
   }
   probe_ = std::make_unique<ServerProbe>(
-      ServerProbe::Settings{.login = login,
-                            .identity = identity_,
-                            .clock = clock_,
-                            .every = settings_.max_lag / config::kPollsPerMaxLag},
+      ServerProbe::Settings{
+          .login = login, .identity = identity_, .clock = clock_, .max_lag = settings_.max_lag},
       [this](TimePoint at, const LogPosition& position) { tables_.prove(at, position); });
   return {};
 }

@@ -31,8 +31,8 @@ std::uint32_t number(std::string_view text) {
 
 std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
   const auto rows = connection.ask(
-      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', "
-      "'binlog_row_image', 'gtid_mode', 'server_uuid', 'server_id', 'log_slave_updates', "
+      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', 'gtid_mode', "
+      " 'server_uuid', 'server_id', 'log_slave_updates', "
       "'log_replica_updates')");
   if (!rows) {
     return std::unexpected(rows.error());
@@ -90,7 +90,6 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
   }
   server.has_log = is_on(word(*known, "log_bin"));
   server.log_format = word(*known, "binlog_format");
-  server.row_image = word(*known, "binlog_row_image");
   server.gtid_mode = word(*known, "gtid_mode");
   server.uuid = word(*known, "server_uuid");
   server.server_id = number(word(*known, "server_id"));
@@ -132,10 +131,6 @@ std::vector<std::string> refusals(const MysqlServer& server) {
         "): SET GLOBAL binlog_format = ROW, in its configuration too, and let sessions "
         "that are open reconnect");
   }
-  if (server.row_image != "FULL") {
-    all.push_back("the server logs rows without columns that did not change (binlog_row_image = " +
-                  server.row_image + "): SET GLOBAL binlog_row_image = FULL");
-  }
   if (!server.is_mariadb && server.gtid_mode != "ON") {
     all.push_back(
         "gtid_mode is " + server.gtid_mode +
@@ -161,8 +156,7 @@ std::vector<std::string> refusals(const MysqlServer& server) {
   return all;
 }
 
-std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
-    MysqlConnection& connection, bool is_mariadb) {
+std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb) {
   const auto status = replica_status(connection, is_mariadb);
   if (!status) {
     return std::unexpected(status.error());
@@ -176,11 +170,11 @@ std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
       behind = word(channel, "Seconds_Behind_Master");
     }
     if (running != "Yes" || behind.empty()) {
-      return std::nullopt;
+      return ReplicaLag{.is_replica = true, .behind = std::nullopt};
     }
     longest = std::max(longest, std::chrono::seconds(number(behind)));
   }
-  return longest;
+  return ReplicaLag{.is_replica = !status->empty(), .behind = longest};
 }
 
 }  // namespace cuckooguard::source

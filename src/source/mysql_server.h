@@ -1,7 +1,7 @@
 // What a MariaDB or MySQL server says of itself, whether its log can be followed, and how current it is.
 //
-// Refused, each with the SQL that mends it: no binary log; statements instead of rows in it, or partial
-// rows; MySQL without GTIDs; a replica that does not log what it replicates; a log that leaves out
+// Refused, each with the SQL that mends it: no binary log; statements instead of rows in it;
+// MySQL without GTIDs; a replica that does not log what it replicates; a log that leaves out
 // databases; missing grants. The log format can be changed per session, so the follower watches for
 // statements all the same.
 //
@@ -27,7 +27,6 @@ struct MysqlServer {
   std::string account;  // 'guard'@'%', as the server knows us
   bool has_log = false;
   std::string log_format;
-  std::string row_image;
   std::string gtid_mode;  // MySQL
   std::string uuid;       // MySQL
   std::uint32_t server_id = 0;
@@ -42,9 +41,11 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection);
 // Empty: the log can be followed.
 std::vector<std::string> refusals(const MysqlServer& server);
 
-// How far a replica says it is behind; nothing if it does not know, or has stopped. 0 for a primary.
-std::expected<std::optional<std::chrono::seconds>, MysqlError> replica_lag(
-    MysqlConnection& connection, bool is_mariadb);
+struct ReplicaLag {
+  bool is_replica = false;
+  std::optional<std::chrono::seconds> behind;  // nothing: it does not know, or has stopped
+};
+std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb);
 
 // SHOW BINARY LOG STATUS, under the name that this server knows.
 std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection);

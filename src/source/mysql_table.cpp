@@ -56,7 +56,8 @@ class Planner {
                             &Planner::read_unique_keys,
                             &Planner::choose_identity,
                             &Planner::choose_condition,
-                            &Planner::check_foreign_keys}) {
+                            &Planner::check_foreign_keys,
+                            &Planner::check_row_image}) {
       if (auto trouble = (this->*step)()) {
         return std::unexpected(*std::move(trouble));
       }
@@ -247,6 +248,20 @@ class Planner {
       }
     }
     return std::nullopt;
+  }
+
+  // Rows without what has not changed still have their primary key.
+  Trouble check_row_image() {
+    const auto image = connection_.value("SELECT @@global.binlog_row_image");
+    if (!image) {
+      return image.error();
+    }
+    if (*image == "FULL" || table_.needed().size() == table_.primary_key.size()) {
+      return std::nullopt;
+    }
+    return "the server logs rows without columns that did not change (binlog_row_image = " +
+           image->value_or("") + "), and of table `" + table_.name +
+           "` others than the primary key are needed: SET GLOBAL binlog_row_image = FULL";
   }
 
   struct UniqueKey {

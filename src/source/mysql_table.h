@@ -3,6 +3,7 @@
 //
 // What is refused, each with the fix: a table or column that is not there, a view, an engine without
 // consistent reads, a table without a primary key; columns that mysql_column.h objects to;
+// a log without all columns where others than the primary key are needed;
 // `deletes: trusted` where several rows can have one identity; foreign keys whose cascades change rows
 // without a word in the log.
 //

@@ -54,26 +54,33 @@ void ServerProbe::run(const std::stop_token& stop) {
         identity && *identity == settings_.identity) {
       ask_until_it_fails(stop, *connection);
     }
-  } while (wait(stop, settings_.every));
+  } while (wait(stop, every()));
 }
 
 void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection) {
   const bool is_mariadb = connection.is_mariadb();
+  std::optional<TimePoint> lag_known_since;
   do {
     const TimePoint at = settings_.clock();
+    const auto lag = replica_lag(connection, is_mariadb);
+    if (!lag) {
+      return;
+    }
     const auto position = server_position(connection);
     if (!position) {
       return;
     }
-    const auto asked = replica_lag(connection, is_mariadb);
-    if (!asked) {
-      return;
+    const std::optional<std::chrono::seconds> behind = lag->behind;
+    if (!behind) {
+      lag_known_since.reset();
+      continue;
     }
-    const std::optional<std::chrono::seconds> lag = *asked;
-    if (lag) {
-      told_(at - *lag, *position);
+    lag_known_since = lag_known_since.value_or(at);
+    const bool is_believed = !lag->is_replica || at - *lag_known_since >= settings_.max_lag;
+    if (is_believed && *behind < settings_.max_lag) {
+      told_(at - *behind, *position);
     }
-  } while (wait(stop, settings_.every));
+  } while (wait(stop, every()));
 }
 
 // False: it is to end.

@@ -2,8 +2,11 @@
 //
 // The proof. At time t, before the question is sent, every commit that has returned is in the log; the
 // answer p covers it. Whoever has applied p has all that was committed before t. A heartbeat or an open
-// connection prove nothing of the kind (DESIGN 8). A replica that says how far it is behind its primary
-// proves that much less; one that does not know proves nothing.
+// connection prove nothing of the kind (DESIGN 8). A replica is asked first how far it is behind its
+// primary, and proves that much less: what it lacks then, and has applied when it is asked for p, is in p.
+// One that does not know, or is behind by more than max_lag, proves nothing; nor does one that has not known
+// for max_lag: it says 0 as soon as it has reached its primary, before it hears what it has missed.
+// Limits: replicas count in whole seconds, and notice only after slave_net_timeout that a primary is silent.
 //
 // Called by: the follower of a server, one probe per connection to one. Threads: its own, on which `told`
 // is called; construction starts it, destruction ends it. Errors: none: without answers nothing is proven.
@@ -16,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "config/config.h"
 #include "source/log_position.h"
 #include "source/mysql_connection.h"
 #include "source/source.h"
@@ -28,7 +32,7 @@ class ServerProbe {
     MysqlLogin login;
     std::string identity;  // of the server that is followed: server_identity()
     Clock clock;
-    std::chrono::nanoseconds every;
+    std::chrono::nanoseconds max_lag;
   };
   using Told = std::function<void(TimePoint at, const LogPosition& position)>;
 
@@ -40,6 +44,7 @@ class ServerProbe {
  private:
   void run(const std::stop_token& stop);
   void ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection);
+  std::chrono::nanoseconds every() const { return settings_.max_lag / config::kPollsPerMaxLag; }
   bool wait(const std::stop_token& stop, std::chrono::nanoseconds pause);
 
   Settings settings_;

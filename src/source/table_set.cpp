@@ -61,6 +61,7 @@ void TableSet::begin_at(LogPosition position) {
     followed.due_at = {};
   }
   last_proven_ = position;
+  unproven_.clear();
   has_gone_back_ = false;
   status_.moved_to(position);
   doubt_tables();
@@ -93,6 +94,7 @@ LogPosition TableSet::position() {
 void TableSet::reconnected(binlog::ChecksumAlgorithm checksum) {
   const std::scoped_lock lock(mutex_);
   applier_->reconnected(checksum);
+  unproven_.clear();  // of the server before, perhaps
   status_.following();
 }
 
@@ -107,6 +109,7 @@ std::expected<void, std::string> TableSet::apply(std::string_view event,
   const auto applied = applier_->apply(event);
   if (applied && *applied) {
     status_.moved_to(applier_->position());
+    prove_what_is_covered();
   }
   if (waiting_ > 0) {
     moved_.notify_all();
@@ -151,20 +154,33 @@ std::vector<TableSet::Index> TableSet::take_due() {
 
 void TableSet::prove(TimePoint at, const LogPosition& position) {
   const std::scoped_lock lock(mutex_);
-  if (!applier_ || has_gone_back_ || !applier_->position().covers(position)) {
+  if (!applier_ || has_gone_back_) {
     return;
   }
-  if (!position.covers(last_proven_)) {
-    has_gone_back_ = true;
-    status_.has_no_position();
-    return;
+  if (unproven_.size() == kUnprovenMax) {
+    unproven_.pop_front();
   }
-  last_proven_ = position;
-  status_.proven(at);
-  for (Followed& followed : tables_ | kThere) {
-    if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
-      followed.feed->measure_growth(at);
-      followed.feed->prove(at);
+  unproven_.push_back({.at = at, .position = position});
+  prove_what_is_covered();
+}
+
+void TableSet::prove_what_is_covered() {
+  while (!unproven_.empty() && applier_->position().covers(unproven_.front().position)) {
+    const Unproven proven = std::move(unproven_.front());
+    unproven_.pop_front();
+    if (!proven.position.covers(last_proven_)) {
+      has_gone_back_ = true;
+      status_.has_no_position();
+      unproven_.clear();
+      return;
+    }
+    last_proven_ = proven.position;
+    status_.proven(proven.at);
+    for (Followed& followed : tables_ | kThere) {
+      if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
+        followed.feed->measure_growth(proven.at);
+        followed.feed->prove(proven.at);
+      }
     }
   }
 }

@@ -33,6 +33,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/config.h"
 #include "filter/filter_file.h"
 #include "source/checkpoint.h"
 #include "source/feeds.h"
@@ -100,6 +101,7 @@ class TableSet {
   void adopt(Index index, MysqlTable plan, Checkpoint checkpoint);
   // Those that are to be read now; they count as being read from then on.
   std::vector<Index> take_due();
+  // All that was committed before `at` is in the log up to `position`: proven as soon as that is applied.
   void prove(TimePoint at, const LogPosition& position);
   // The server's position has gone back (RESET MASTER): ours means nothing any more.
   bool has_gone_back();
@@ -165,8 +167,16 @@ class TableSet {
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };
+  struct Unproven {
+    TimePoint at;
+    LogPosition position;
+  };
+  // A log that is always a little late proves something all the same. What is older is so by more than
+  // max_lag and proves nothing.
+  static constexpr std::size_t kUnprovenMax = config::kPollsPerMaxLag;
   using Lock = std::unique_lock<std::mutex>;
 
+  void prove_what_is_covered();
   void put_out_of_step(FollowedTable& table, std::string_view why);
   void doubt_tables();
   void see_table(std::string_view schema, std::string_view table);
@@ -189,7 +199,8 @@ class TableSet {
   std::deque<Followed> tables_;
   FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;
-  bool has_published_ = false;  // since the last checkpoint
+  bool has_published_ = false;     // since the last checkpoint
+  std::deque<Unproven> unproven_;  // oldest first
   LogPosition last_proven_;
   bool has_gone_back_ = false;
 };

@@ -1,0 +1,204 @@
+// The forms a MariaDB's log can have, over a guard that follows it: compressed, with partial rows, of partitioned
+// tables, with transactions whose verdict comes later. The guard must end up with exactly the rows that SQL finds.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/guard_process.h"
+#include "harness/mariadb_server.h"
+#include "harness/redis_command.h"
+#include "harness/redis_server.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
+constexpr int kLargest = 1200;  // of the ids that are compared
+
+class MariaDbLogForms : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = MariaDbServer::missing()) {
+      GTEST_SKIP() << *missing;
+    }
+    redis_.emplace();
+  }
+
+  void start_server(const std::vector<std::string>& arguments, const std::string& table_options) {
+    server_.emplace(arguments);
+    session_.emplace(server_->session());
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(400), n INT DEFAULT 7) " +
+        table_options);
+    run("INSERT INTO user SELECT seq, REPEAT('n', 300), seq FROM seq_1_to_1000");
+    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
+    run("GRANT SELECT ON shop.* TO guard@localhost");
+    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+  }
+  std::string yaml(const std::string& settings) const {
+    return "upstream: " + redis_->address() +
+           "\nsources:\n  shop: { type: mysql, addresses: [ \"unix:" +
+           server_->unix_path().string() +
+           "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+           "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user" +
+           settings +
+           " }, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+           "false_positive_rate: 0.0001% } }\n"
+           "log: { level: debug }\n";  // tells of every load
+  }
+  void start_guard() {
+    guard_.emplace(GuardProcess::on_port(yaml("")));
+    client_.emplace(guard_->client());
+    expect_what_sql_finds();
+  }
+
+  void run(const std::string& sql) { session_->run(sql); }
+
+  std::set<int> found_by_sql() {
+    std::set<int> ids;
+    for (const auto& row : session_->run("SELECT id FROM user")) {
+      ids.insert(std::stoi(row[0].value_or("0")));
+    }
+    return ids;
+  }
+  std::set<int> not_absent() {
+    std::string questions;
+    for (int id = 0; id <= kLargest; ++id) {
+      questions += command({"GET", "user:" + std::to_string(id)});
+    }
+    client_->send(questions);
+    std::set<int> ids;
+    for (int id = 0; id <= kLargest; ++id) {
+      if (client_->read_reply() != kAnswer) {
+        ids.insert(id);
+      }
+    }
+    return ids;
+  }
+  void expect_what_sql_finds() {
+    const std::set<int> rows = found_by_sql();
+    EXPECT_TRUE(eventually([&] { return not_absent() == rows; }, milliseconds(20'000)))
+        << guard_->log();
+  }
+  // Followed, not read again.
+  void expect_one_load() const {
+    const std::string log = guard_->log();
+    EXPECT_EQ(log.find("event=loaded"), log.rfind("event=loaded")) << log;
+  }
+
+  // Rows of all kinds of events.
+  void write_rows() {
+    run("INSERT INTO user (id, name) VALUES (1001, 'a'), (1002, REPEAT('b', 400)), (1003, NULL)");
+    run("UPDATE user SET id = id + 100 WHERE id BETWEEN 1001 AND 1003");
+    run("DELETE FROM user WHERE id % 7 = 0");
+    run("BEGIN; INSERT INTO user (id) VALUES (1150); UPDATE user SET id = 1151 WHERE id = 1150; "
+        "UPDATE user SET name = 'c' WHERE id = 1151; DELETE FROM user WHERE id = 1; COMMIT");
+    run("BEGIN; DELETE FROM user; ROLLBACK");
+    run("REPLACE INTO user (id, name) VALUES (2, REPEAT('d', 300)), (7, 'e')");
+    run("INSERT INTO user (id) VALUES (3), (1160) ON DUPLICATE KEY UPDATE id = 1161");
+    run("UPDATE user SET n = n + 1");
+  }
+
+  std::optional<MariaDbServer> server_;
+  std::optional<SqlSession> session_;
+  std::optional<RedisServer> redis_;
+  std::optional<GuardProcess> guard_;
+  std::optional<RawClient> client_;
+};
+
+TEST_F(MariaDbLogForms, compressed_transactions_are_followed) {
+  start_server({"--log-bin-compress=ON", "--log-bin-compress-min-len=10"}, "");
+  start_guard();
+  write_rows();
+  expect_what_sql_finds();
+  std::string events;
+  for (const auto& event : session_->run("SHOW BINLOG EVENTS")) {
+    events += event[2].value_or("") + "\n";
+  }
+  for (const char* const kind : {"Write", "Update", "Delete"}) {
+    EXPECT_NE(events.find(kind + std::string("_rows_compressed")), std::string::npos) << events;
+  }
+  run("SET GLOBAL log_bin_compress = OFF");
+  run("INSERT INTO user (id) VALUES (1190)");
+  expect_what_sql_finds();
+  expect_one_load();
+}
+
+TEST_F(MariaDbLogForms, rows_without_unchanged_columns_are_followed_where_keys_are_primary_keys) {
+  for (const char* const image : {"MINIMAL", "NOBLOB"}) {
+    SCOPED_TRACE(image);
+    client_.reset();
+    guard_.reset();
+    session_.reset();
+    start_server({"--binlog-row-image=" + std::string(image)}, "");
+    start_guard();
+    write_rows();
+    expect_what_sql_finds();
+    expect_one_load();
+  }
+}
+
+TEST_F(MariaDbLogForms, rows_without_unchanged_columns_are_refused_where_other_columns_matter) {
+  start_server({"--binlog-row-image=MINIMAL"}, "");
+  const TemporaryDirectory folder;
+  write_whole_file(
+      folder / "guard.yaml",
+      "listen: unix:" + (folder / "guard.sock").string() + "\n" + yaml(", where: \"n <> 9\""));
+  const Ended ended = run_guard({"--config", (folder / "guard.yaml").string()});
+  EXPECT_EQ(ended.exit_code, 78);
+  EXPECT_NE(ended.standard_error.find("SET GLOBAL binlog_row_image = FULL"), std::string::npos)
+      << ended.standard_error;
+}
+
+TEST_F(MariaDbLogForms, partitioned_tables_are_followed) {
+  start_server({},
+               "PARTITION BY RANGE (id) (PARTITION a VALUES LESS THAN (400), PARTITION b VALUES "
+               "LESS THAN (800), PARTITION c VALUES LESS THAN MAXVALUE)");
+  start_guard();
+  write_rows();
+  run("UPDATE user SET id = 1170 WHERE id = 5");  // from one partition to another
+  expect_what_sql_finds();
+  expect_one_load();
+  run("ALTER TABLE user TRUNCATE PARTITION a");
+  expect_what_sql_finds();
+  run("ALTER TABLE user DROP PARTITION b");
+  run("INSERT INTO user (id) VALUES (10), (500)");
+  expect_what_sql_finds();
+  run("CREATE TABLE other (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(400), n INT DEFAULT 7)");
+  run("INSERT INTO other (id) VALUES (20), (21)");
+  run("ALTER TABLE user EXCHANGE PARTITION a WITH TABLE other");
+  expect_what_sql_finds();
+}
+
+TEST_F(MariaDbLogForms, xa_transactions_count_when_their_verdict_is_given) {
+  start_server({}, "");
+  run("XA START 'before'; INSERT INTO user (id) VALUES (1100); DELETE FROM user WHERE id = 11; XA "
+      "END 'before'; XA PREPARE 'before'");
+  session_.reset();  // in another session can end what another has left
+  session_.emplace(server_->session());
+  start_guard();
+  run("XA COMMIT 'before'");
+  expect_what_sql_finds();
+  for (const std::string verdict : {"COMMIT", "ROLLBACK"}) {
+    SCOPED_TRACE(verdict);
+    const std::string offset = verdict == "COMMIT" ? "0" : "10";
+    run("XA START 'x'; INSERT INTO user (id) VALUES (1110 + " + offset +
+        "); DELETE FROM user WHERE id = 21 + " + offset + "; UPDATE user SET id = 1111 + " +
+        offset + " WHERE id = 22 + " + offset + "; XA END 'x'; XA PREPARE 'x'");
+    session_.reset();
+    session_.emplace(server_->session());
+    run("INSERT INTO user (id) VALUES (1130 + " + offset + ")");
+    expect_what_sql_finds();
+    run("XA " + verdict + " 'x'");
+    expect_what_sql_finds();
+  }
+  run("XA START 'one'; INSERT INTO user (id) VALUES (1180); XA END 'one'; XA COMMIT 'one' ONE "
+      "PHASE");
+  expect_what_sql_finds();
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

@@ -1,0 +1,262 @@
+// A guard that follows a replica, which is only as current as it says itself; and one that is left by its server and
+// goes on at the next.
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/guard_process.h"
+#include "harness/mariadb_server.h"
+#include "harness/redis_command.h"
+#include "harness/redis_server.h"
+#include "harness/replication.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
+constexpr milliseconds kMaxLag{500};
+constexpr milliseconds kALittle{100};
+
+std::string address(const SqlServer& server) {
+  return "\"127.0.0.1:" + std::to_string(server.port()) + "\"";
+}
+
+std::size_t count(const std::string& text, const std::string& word) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+class SourceReplica : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = MariaDbServer::missing()) {
+      GTEST_SKIP() << *missing;
+    }
+    primary_.emplace();
+    fill(*primary_);
+    redis_.emplace();
+  }
+
+  static void fill(const MariaDbServer& server) {
+    SqlSession session = server.session();
+    session.run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
+    session.run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
+    session.run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
+    session.run("GRANT SELECT ON shop.* TO guard@localhost");
+    session.run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+  }
+
+  void start_replica(std::vector<std::string> arguments = {"--log-slave-updates=ON"}) {
+    arguments.emplace_back("--server-id=2");
+    replica_.emplace(arguments);
+    replicate(*primary_, *replica_);
+    ASSERT_TRUE(catches_up(*primary_, *replica_));
+  }
+
+  std::string yaml(const std::string& addresses, const std::string& more = "") const {
+    return "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ " +
+           addresses + " ], user: guard, password: word, database: shop, max_lag: 500ms" + more +
+           " }\n"
+           "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user "
+           "}, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+           "false_positive_rate: 0.0001% } }\n"
+           "log: { level: debug }\n";  // tells of every load
+  }
+  void follow(const std::string& addresses, const std::string& more = "") {
+    guard_.emplace(GuardProcess::on_port(yaml(addresses, more)));
+    client_.emplace(guard_->client());
+    ASSERT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  }
+
+  bool is_absent(std::uint64_t id) {
+    return client_->call({"GET", "user:" + std::to_string(id)}) == kAnswer;
+  }
+  bool becomes_absent(std::uint64_t id) {
+    return eventually([&] { return is_absent(id); });
+  }
+  bool becomes_present(std::uint64_t id) {
+    return eventually([&] { return !is_absent(id); });
+  }
+  static void insert(const MariaDbServer& server, std::uint64_t id) {
+    server.session().run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
+  }
+  std::size_t tables_read() const { return count(guard_->log(), "event=loaded"); }
+
+  std::optional<MariaDbServer> primary_;
+  std::optional<MariaDbServer> replica_;
+  std::optional<MariaDbServer> third_;
+  std::optional<RedisServer> redis_;
+  std::optional<GuardProcess> guard_;
+  std::optional<RawClient> client_;
+};
+
+TEST_F(SourceReplica, has_what_the_replica_has_replicated) {
+  start_replica();
+  follow(address(*replica_));
+  EXPECT_FALSE(is_absent(1000));
+  insert(*primary_, 2000);
+  EXPECT_TRUE(becomes_present(2000));
+  primary_->session().run("DELETE FROM user WHERE id = 3");
+  EXPECT_TRUE(becomes_absent(3));
+  EXPECT_TRUE(is_absent(1'000'000));
+}
+
+TEST_F(SourceReplica, passes_within_max_lag_while_the_replica_applies_nothing) {
+  for (const char* const thread : {"SQL_THREAD", "IO_THREAD"}) {
+    SCOPED_TRACE(thread);
+    if (!replica_) {
+      start_replica();
+      follow(address(*replica_));
+    }
+    const std::uint64_t id = thread == std::string("SQL_THREAD") ? 2000 : 3000;
+    SqlSession session = replica_->session();
+    session.run(std::string("STOP SLAVE ") + thread);
+    const auto stopped = SteadyClock::now();
+    insert(*primary_, id);
+    auto asked_last = stopped;  // and answered "absent"
+    ASSERT_TRUE(eventually([&] {
+      const auto asked = SteadyClock::now();
+      const bool is_absent_now = is_absent(id);
+      asked_last = is_absent_now ? asked : asked_last;
+      return !is_absent_now;
+    }));
+    EXPECT_LE(asked_last - stopped, kMaxLag + kALittle);
+    EXPECT_FALSE(eventually([&] { return is_absent(1'000'000) || is_absent(id); }, kMaxLag * 2))
+        << guard_->log();
+    session.run(std::string("START SLAVE ") + thread);
+    EXPECT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+    EXPECT_FALSE(is_absent(id));
+  }
+}
+
+// It catches up in the middle of questions: what it says then must not be taken for what it was.
+TEST_F(SourceReplica, hides_no_row_of_a_replica_that_stops_and_catches_up_again_and_again) {
+  start_replica();
+  follow(address(*replica_));
+  SqlSession session = replica_->session();
+  for (std::uint64_t id = 2000; id < 2015; ++id) {
+    session.run("STOP SLAVE SQL_THREAD");
+    insert(*primary_, id);
+    const auto committed = SteadyClock::now();
+    ASSERT_TRUE(eventually([&] { return SteadyClock::now() - committed > kMaxLag; }));
+    EXPECT_FALSE(is_absent(id));
+    session.run("START SLAVE SQL_THREAD");
+    EXPECT_FALSE(eventually([&] { return is_absent(id); }, milliseconds(50)));
+  }
+  EXPECT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+}
+
+TEST_F(SourceReplica, is_refused_in_words_if_it_does_not_log_what_it_replicates) {
+  start_replica({"--log-slave-updates=OFF"});
+  const TemporaryDirectory folder;
+  write_whole_file(
+      folder / "guard.yaml",
+      "listen: unix:" + (folder / "guard.sock").string() + "\n" + yaml(address(*replica_)));
+  const Ended ended = run_guard({"--config", (folder / "guard.yaml").string()});
+  EXPECT_EQ(ended.exit_code, 78);
+  EXPECT_NE(ended.standard_error.find("start it with log_replica_updates (log_slave_updates), or "
+                                      "follow the primary"),
+            std::string::npos)
+      << ended.standard_error;
+}
+
+TEST_F(SourceReplica, goes_on_at_the_next_address_without_reading_tables_again) {
+  start_replica();
+  follow(address(*primary_) + ", " + address(*replica_));
+  insert(*primary_, 2000);
+  ASSERT_TRUE(becomes_present(2000));
+  ASSERT_TRUE(catches_up(*primary_, *replica_));
+  primary_->kill();
+  promote(*replica_);
+  insert(*replica_, 3000);
+  EXPECT_TRUE(becomes_absent(1'000'000));
+  ASSERT_TRUE(becomes_present(3000));
+  EXPECT_TRUE(becomes_absent(1'000'001)) << guard_->log();
+  EXPECT_FALSE(is_absent(3000));
+  EXPECT_FALSE(is_absent(2000));
+  EXPECT_EQ(tables_read(), 1U) << guard_->log();
+  insert(*replica_, 4000);
+  EXPECT_TRUE(becomes_present(4000));
+}
+
+// It accepts connections, and says nothing: each is given up after ten seconds.
+TEST_F(SourceReplica, goes_on_at_the_next_address_when_the_server_hangs) {
+  start_replica();
+  follow(address(*primary_) + ", " + address(*replica_));
+  primary_->send_signal(SIGSTOP);
+  promote(*replica_);
+  insert(*replica_, 3000);
+  ASSERT_TRUE(becomes_present(3000));
+  EXPECT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  EXPECT_FALSE(is_absent(3000));
+  EXPECT_EQ(tables_read(), 1U) << guard_->log();
+  primary_->send_signal(SIGCONT);
+}
+
+TEST_F(SourceReplica, passes_while_the_next_server_still_waits_for_a_primary_that_is_gone) {
+  start_replica();
+  follow(address(*primary_) + ", " + address(*replica_));
+  primary_->kill();
+  ASSERT_TRUE(becomes_present(1'000'000));
+  EXPECT_FALSE(eventually([&] { return is_absent(1'000'000); }, milliseconds(2000)));
+  promote(*replica_);
+  EXPECT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  EXPECT_EQ(tables_read(), 1U) << guard_->log();
+}
+
+// The server ends the older of two replicas with one id. Whoever is ended goes on where it was.
+TEST_F(SourceReplica, goes_on_by_itself_when_another_replica_had_its_server_id) {
+  follow(address(*primary_), ", server_id: 7777");
+  {
+    const GuardProcess other = GuardProcess::on_port(yaml(address(*primary_), ", server_id: 7777"));
+    EXPECT_TRUE(eventually([&] { return guard_->log().find("state=down") != std::string::npos; }))
+        << guard_->log();
+    insert(*primary_, 2000);
+  }
+  EXPECT_TRUE(becomes_present(2000));
+  EXPECT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  EXPECT_FALSE(is_absent(2000));
+  insert(*primary_, 3000);
+  EXPECT_TRUE(becomes_present(3000));
+  EXPECT_EQ(tables_read(), 1U) << guard_->log();
+}
+
+// One that has our GTIDs behind its own, and one that has never heard of their domain.
+TEST_F(SourceReplica, reads_tables_again_from_a_server_that_lacks_what_was_applied) {
+  for (const char* const domain : {"--gtid-domain-id=0", "--gtid-domain-id=7"}) {
+    SCOPED_TRACE(domain);
+    third_.emplace(std::vector<std::string>{"--server-id=3", domain});
+    fill(*third_);
+    SqlSession session = third_->session();
+    session.run("DELETE FROM user WHERE id = 5");
+    for (std::uint64_t id = 5000; id < 5020; ++id) {  // more of them than the primary has
+      insert(*third_, id);
+    }
+    session.run("SET sql_log_bin = 0; INSERT INTO user VALUES (6000)");  // in no log
+    follow(address(*primary_) + ", " + address(*third_));
+    insert(*primary_, 2000);
+    ASSERT_TRUE(becomes_present(2000));
+    primary_->kill();
+    ASSERT_TRUE(eventually([this] { return tables_read() == 2; })) << guard_->log();
+    EXPECT_TRUE(becomes_absent(5)) << guard_->log();
+    EXPECT_TRUE(becomes_absent(2000)) << guard_->log();
+    for (const std::uint64_t id : {6U, 5000U, 5019U, 6000U}) {
+      EXPECT_FALSE(is_absent(id)) << id;
+    }
+    client_.reset();
+    guard_.reset();
+    primary_->start_again();
+    primary_->session().run("DELETE FROM user WHERE id = 2000");
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness
