@@ -78,6 +78,14 @@ InsertOutcome LiveFilter::insert(std::uint64_t hash) {
   return owned_ ? owned_->insert(hash) : InsertOutcome::full;
 }
 
+InsertOutcome LiveFilter::insert(std::span<const std::uint64_t> hashes) {
+  reclaim();
+  for (const Replaced& replaced : replaced_) {
+    replaced.filter->insert(hashes);
+  }
+  return owned_ ? owned_->insert(hashes) : InsertOutcome::full;
+}
+
 EraseOutcome LiveFilter::erase(std::uint64_t hash) {
   reclaim();
   note_removal();

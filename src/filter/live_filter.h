@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "filter/cuckoo_filter.h"
@@ -74,6 +75,8 @@ class LiveFilter {
   // To the current filter, and to replaced ones that readers may still hold. The outcome is the
   // current filter's. Without a current filter: `full` / `not_found`, and nothing is stored.
   InsertOutcome insert(std::uint64_t hash);
+  // Many at once, which is faster. The worst outcome.
+  InsertOutcome insert(std::span<const std::uint64_t> hashes);
   EraseOutcome erase(std::uint64_t hash);
 
   // The current filter for the writer: hash(), stats(), rebuilding from its counts.

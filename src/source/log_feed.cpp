@@ -1,11 +1,19 @@
 #include "source/log_feed.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 namespace cuckooguard::source {
 
 using filter::EraseOutcome;
 using filter::InsertOutcome;
+
+namespace {
+
+constexpr std::size_t kInsertsAtOnce = 256;
+
+}  // namespace
 
 LogFeed::LogFeed(Feed& feed, const MysqlTable& plan) : feed_(feed), plan_(plan) {
   const std::vector<std::size_t> needed = plan.needed();
@@ -43,10 +51,20 @@ std::expected<void, std::string> LogFeed::insert(const CommitMark& mark,
     return {};
   }
   ++changes_;
+  std::array<std::uint64_t, kInsertsAtOnce> hashes;
+  std::size_t count = 0;
   bool is_full = false;
+  const auto insert_them = [&] {
+    is_full = is_full || feed_.live().insert(std::span(hashes).first(count)) == InsertOutcome::full;
+    count = 0;
+  };
   transaction.for_each_insert([&](std::uint64_t hash) {
-    is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;
+    hashes[count++] = hash;
+    if (count == hashes.size()) {
+      insert_them();
+    }
   });
+  insert_them();
   feed_.follow_growth();
   if (is_full) {
     return std::unexpected("the filter is full: it is built again, larger");

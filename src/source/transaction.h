@@ -13,13 +13,14 @@
 //
 // Called by: the follower of a log. Threads: the source's. Errors: add() is false if the change begins
 // with another row than the last one left, or there are too many rows: the log was not understood, and
-// the table must be read again. Limits: rows_max rows; 40 bytes each at up to 3/4 full. What a large
-// transaction took is given back after it.
+// the table must be read again. Limits: rows_max rows, of at most 62 bytes each; when the index grows, both
+// are there for a moment. What a large transaction took is given back after it.
 // Source: notes on change following, 4.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -43,34 +44,32 @@ class Transaction {
   // the primary key is a delete and an insert.
   [[nodiscard]] bool add(const RowName& row, Image before, Image after);
 
-  std::size_t rows() const { return count_; }
+  std::size_t rows() const { return rows_.size(); }
 
   // Calls insert(hash) for all that came.
   template <class Insert>
   void for_each_insert(const Insert& insert) const {
-    for (const Slot& slot : slots_) {
-      if (slot.is_there_after && !slot.is_unchanged()) {
-        insert(slot.after);
+    for (const Row& row : rows_) {
+      if (row.is_there_after && !row.is_unchanged()) {
+        insert(row.after);
       }
     }
   }
   // Calls erase(hash) for all that went: behind the inserts.
   template <class Erase>
   void for_each_erase(const Erase& erase) const {
-    for (const Slot& slot : slots_) {
-      if (slot.was_there_before && !slot.is_unchanged()) {
-        erase(slot.before);
+    for (const Row& row : rows_) {
+      if (row.was_there_before && !row.is_unchanged()) {
+        erase(row.before);
       }
     }
   }
 
-  // Calls row(name, after) for every row that was touched.
-  template <class Row>
-  void for_each(const Row& row) const {
-    for (const Slot& slot : slots_) {
-      if (slot.used) {
-        row(slot.row, slot.image_after());
-      }
+  // Calls touched(name, after) for every row that was touched.
+  template <class Touched>
+  void for_each(const Touched& touched) const {
+    for (const Row& row : rows_) {
+      touched(row.name, row.image_after());
     }
   }
 
@@ -78,26 +77,32 @@ class Transaction {
   void clear();
 
  private:
-  struct Slot {
-    RowName row;
+  struct Row {
+    RowName name;
     std::uint64_t before = 0;
     std::uint64_t after = 0;
     bool was_there_before = false;
     bool is_there_after = false;
-    bool used = false;
 
     bool is_unchanged() const {
       return was_there_before == is_there_after && (!is_there_after || before == after);
     }
     Image image_after() const { return is_there_after ? Image(after) : Image(); }
   };
-  static_assert(sizeof(Slot) == 40);
+  static_assert(sizeof(Row) == 40);
 
-  Slot& find(const RowName& row);
+  // Where a row is. Small, so that a large transaction misses the cache once per row.
+  struct Slot {
+    std::uint32_t number = 0;  // of rows_, from 1 on; 0: free
+    std::uint32_t tag = 0;     // of its name
+  };
+
+  std::size_t place_of(std::uint32_t tag) const;
+  Slot& find(const RowName& name);
   void grow();
 
   std::size_t rows_max_;
-  std::size_t count_ = 0;
+  std::deque<Row> rows_;     // in the order in which they were touched first
   std::vector<Slot> slots_;  // open addressing, a power of two of them
 };
 

@@ -86,6 +86,23 @@ TEST(LiveFilter, a_replaced_filter_gets_events_until_its_reader_has_left) {
   EXPECT_TRUE(live.reclaim());
 }
 
+TEST(LiveFilter, many_rows_at_once_reach_a_replaced_filter_too) {
+  const std::vector<std::uint64_t> hashes{nth_hash(1, 0), nth_hash(1, 1), nth_hash(1, 2)};
+  Epochs epochs(1);
+  LiveFilter live(epochs);
+  EXPECT_EQ(live.insert(hashes), InsertOutcome::full) << "there is no filter yet";
+  live.publish(small_filter());
+  epochs.reader(0).enter();
+  const CuckooFilter* const old = live.current();
+  live.publish(small_filter());
+  EXPECT_EQ(live.insert(hashes), InsertOutcome::inserted);
+  for (const std::uint64_t hash : hashes) {
+    EXPECT_TRUE(old->may_contain(hash));
+    EXPECT_TRUE(live.current()->may_contain(hash));
+  }
+  epochs.reader(0).leave();
+}
+
 TEST(LiveFilter, a_filter_replaced_under_another_secret_passes_everything) {
   Epochs epochs(1);
   LiveFilter live(epochs);

@@ -79,6 +79,26 @@ TEST(Transaction, follows_rows_that_take_one_another_s_place) {
   EXPECT_EQ(calls, (std::vector<std::int64_t>{-22, -11, 11, 22})) << "row 1 is b now, row 2 is a";
 }
 
+// What is looked at first of a name is its upper half; all ones is where the index begins anew.
+TEST(Transaction, tells_rows_apart_whose_names_begin_alike) {
+  constexpr std::uint64_t kRows = 300;
+  constexpr std::uint64_t kBeginning = 0xFFFFFFFF00000000;
+  Transaction transaction(2 * kRows);
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    ASSERT_TRUE(transaction.add({.low = kBeginning + i, .high = 0}, std::nullopt, i));
+    ASSERT_TRUE(transaction.add({.low = kBeginning, .high = i + 1}, std::nullopt, kRows + i));
+  }
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    ASSERT_TRUE(transaction.add({.low = kBeginning + i, .high = 0}, i, std::nullopt)) << i;
+  }
+  EXPECT_EQ(transaction.rows(), 2 * kRows);
+  std::vector<std::int64_t> left;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    left.push_back(static_cast<std::int64_t>(kRows + i));
+  }
+  EXPECT_EQ(told(transaction), left);
+}
+
 TEST(Transaction, refuses_a_change_of_a_row_that_was_not_so) {
   Transaction transaction(10);
   ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
