@@ -92,6 +92,11 @@ LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
 }
 
 LogApplier::Applied LogApplier::begin(LogGtid gtid) {
+  if (gtid_) {  // it had no end: the server was killed while it wrote it, and has rolled it back
+    for (FollowedTable* const table : tables_) {
+      table->roll_back();
+    }
+  }
   is_covered_ = position_.covers(gtid);
   gtid_ = gtid;
   maps_.clear();

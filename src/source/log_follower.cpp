@@ -111,18 +111,34 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
   if (!identity) {
     return std::unexpected(identity.error());
   }
-  const bool is_another = *identity != identity_;
+  if (*identity != identity_) {
+    loader_.reset();  // it reads from the one before
+    if (auto decided = decide_whether_it_goes_on(*connection); !decided) {
+      return decided;
+    }
+  }
   identity_ = *identity;
   login_ = login;
-  if (is_another) {
-    loader_.reset();  // it reads from the one before
-  }
-  if (!tables_.has_begun() || is_position_gone_ || (is_another && settings_.logins.size() == 1)) {
+  if (!tables_.has_begun() || is_position_gone_) {
     if (auto begun = begin_anew(*connection); !begun) {
       return begun;
     }
   }
   return begin_stream(login);
+}
+
+// Another server goes on with our position only if it is one of the same cluster, and has all that we have:
+// one that was made the primary without the last transactions has others in their place.
+LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connection) {
+  if (!tables_.has_begun() || is_position_gone_) {
+    return {};
+  }
+  const auto position = server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  is_position_gone_ = settings_.logins.size() == 1 || !position->covers(tables_.position());
+  return {};
 }
 
 LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
@@ -258,11 +274,20 @@ void LogFollower::load_what_is_due() {
   if (loader_ && !loader_->has_ended()) {
     return;
   }
-  if (auto due = tables_.take_due(); !due.empty() || tables_.doubt()) {
+  const auto due = tables_.take_due();
+  if (due.empty() && !tables_.doubt()) {
+    return;
+  }
+  try {
     loader_ = std::make_unique<TableLoader>(
         TableLoader::Settings{.login = login_, .open_view = settings_.open_view, .clock = clock_},
         tables_,
-        std::move(due));
+        due);
+  } catch (const std::exception& trouble) {  // no thread, no memory
+    for (const TableSet::Index index : due) {
+      tables_.fail(index, trouble.what());
+    }
+    throw;
   }
 }
 

@@ -73,6 +73,7 @@ class LogFollower final : public Follower {
 
   Duration connect(const std::stop_token& stop);
   Done connect_to(const MysqlLogin& login);
+  Done decide_whether_it_goes_on(MysqlConnection& connection);
   Done check_server(MysqlConnection& connection);
   Done begin_anew(MysqlConnection& connection);
   std::expected<bool, MysqlError> take_up(MysqlConnection& connection);

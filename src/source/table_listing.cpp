@@ -7,14 +7,40 @@
 #include <vector>
 
 #include "source/mysql_tables.h"
+#include "source/server_probe.h"
 
 namespace cuckooguard::source {
+
+namespace {
+
+// A definition in the log may be visible a moment later: MySQL commits it after it has logged it.
+std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet& tables,
+                                                           MysqlConnection& connection) {
+  if (!tables.has_begun()) {
+    return true;
+  }
+  const LogPosition applied = tables.position();
+  const auto position = server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  return position->covers(applied);
+}
+
+}  // namespace
 
 std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection) {
   for (int i = 0; i < kListingsMax; ++i) {
     const auto doubt = tables.doubt();
     if (!doubt) {
       return {};
+    }
+    const auto is_visible = shows_all_that_was_applied(tables, connection);
+    if (!is_visible) {
+      return std::unexpected(is_visible.error());
+    }
+    if (!*is_visible) {
+      continue;
     }
     std::vector<std::vector<std::string>> found;
     for (const Target& target : tables.patterned()) {
@@ -30,7 +56,8 @@ std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& c
       return {};
     }
   }
-  return {};
+  return std::unexpected(
+      MysqlError{.code = 0, .what = "the server does not show the tables that its log has"});
 }
 
 }  // namespace cuckooguard::source

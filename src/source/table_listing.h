@@ -2,7 +2,7 @@
 //
 // Called by: TableLoader, before it reads; LogFollower, before checkpoints are taken up: both while no
 // other loader reads. Threads: the caller's. Errors: MysqlError; a namespace whose tables cannot be listed
-// is unsynced, and says why. Limits: kListingsMax questions; then the doubt is left for the next time.
+// passes. Limits: kListingsMax questions; then the doubt is left for the next time.
 #pragma once
 
 #include <expected>
@@ -12,7 +12,7 @@
 
 namespace cuckooguard::source {
 
-inline constexpr int kListingsMax = 10;
+inline constexpr int kListingsMax = 1000;
 
 std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection);
 

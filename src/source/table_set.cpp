@@ -157,6 +157,13 @@ void TableSet::prove(TimePoint at, const LogPosition& position) {
   if (!applier_ || has_gone_back_) {
     return;
   }
+  const LogPosition& before = unproven_.empty() ? last_proven_ : unproven_.back().position;
+  if (!position.covers(before)) {
+    has_gone_back_ = true;
+    status_.has_no_position();
+    unproven_.clear();
+    return;
+  }
   if (unproven_.size() == kUnprovenMax) {
     unproven_.pop_front();
   }
@@ -168,12 +175,6 @@ void TableSet::prove_what_is_covered() {
   while (!unproven_.empty() && applier_->position().covers(unproven_.front().position)) {
     const Unproven proven = std::move(unproven_.front());
     unproven_.pop_front();
-    if (!proven.position.covers(last_proven_)) {
-      has_gone_back_ = true;
-      status_.has_no_position();
-      unproven_.clear();
-      return;
-    }
     last_proven_ = proven.position;
     status_.proven(proven.at);
     for (Followed& followed : tables_ | kThere) {
