@@ -91,6 +91,8 @@ class WrittenFilterFile {
                                                                  const FilterFileLabel& label);
   WrittenFilterFile(WrittenFilterFile&& other) noexcept;
   WrittenFilterFile& operator=(WrittenFilterFile&&) = delete;
+  WrittenFilterFile(const WrittenFilterFile&) = delete;
+  WrittenFilterFile& operator=(const WrittenFilterFile&) = delete;
   ~WrittenFilterFile();
 
   std::expected<void, FilterFileError> put_in_place();

@@ -105,7 +105,7 @@ class LogApplier {
   void on_definition(const binlog::Query& query);
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
   CommitMark mark(bool is_xa_commit = false) const {
-    return {.gtid = *gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
+    return {.gtid = gtid_ ? *gtid_ : no_gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
   }
   // Not if it has the transaction at hand from before.
   bool is_news_to(const FollowedTable& table) const;
@@ -127,8 +127,9 @@ class LogApplier {
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
   std::optional<LogGtid> gtid_;         // of the transaction
-  bool is_covered_ = false;             // it was applied before
-  bool is_in_group_ = false;            // more than one QUERY: it ends with a commit of some kind
+  LogGtid no_gtid_;
+  bool is_covered_ = false;   // it was applied before
+  bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
   std::map<binlog::Xid, Parked> parked_;
 };
 

@@ -16,6 +16,22 @@ namespace {
 
 constexpr std::chrono::milliseconds kStepMax{50};
 
+void check_tables(MysqlConnection& connection, const Target& target, std::vector<Refusal>& all) {
+  const auto tables = list_mysql_tables(connection, target.settings.source.tables);
+  if (!tables) {
+    if (const auto* const why = std::get_if<std::string>(&tables.error())) {
+      all.push_back({.ns = target.settings.name, .what = *why});
+    }
+    return;
+  }
+  for (const std::string& table : *tables) {
+    const auto plan = plan_mysql_table(connection, target, table);
+    if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
+      all.push_back({.ns = target.settings.name, .what = *why});
+    }
+  }
+}
+
 std::unexpected<MysqlError> failed(std::string why) {
   return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
 }
@@ -66,19 +82,7 @@ std::vector<Refusal> LogFollower::check(const LogFollowerSettings& settings,
       all.push_back({.ns = "", .what = std::move(what)});
     }
     for (const Target& target : targets) {
-      const auto tables = list_mysql_tables(*connection, target.settings.source.tables);
-      if (!tables) {
-        if (const auto* const why = std::get_if<std::string>(&tables.error())) {
-          all.push_back({.ns = target.settings.name, .what = *why});
-        }
-        continue;
-      }
-      for (const std::string& table : *tables) {
-        const auto plan = plan_mysql_table(*connection, target, table);
-        if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
-          all.push_back({.ns = target.settings.name, .what = *why});
-        }
-      }
+      check_tables(*connection, target, all);
     }
     return all;
   }

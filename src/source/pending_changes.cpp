@@ -30,10 +30,14 @@ bool PendingChanges::view_is(const ReadView& view) {
 }
 
 bool PendingChanges::place(const CommitMark& mark, const Transaction& transaction) {
+  if (!view_) {
+    return false;
+  }
   if (view_->covered.covers(mark.gtid)) {
     return is_closed_ || place_covered(mark, transaction);
   }
-  if (!is_closed_ && view_->window_end && mark.end <= *view_->window_end) {
+  const std::optional<LogPlace>& window_end = view_->window_end;
+  if (!is_closed_ && window_end && mark.end <= *window_end) {
     return place_in_window(transaction);
   }
   const auto change = [this](std::uint64_t hash, bool is_insert) {
@@ -54,7 +58,7 @@ bool PendingChanges::place_in_window(const Transaction& transaction) {
 
 // It is visible; what was settled of its rows before is not the last word any more.
 bool PendingChanges::place_covered(const CommitMark& mark, const Transaction& transaction) {
-  if (mark.is_xa_commit && !view_->window_end) {
+  if (mark.is_xa_commit && view_ && !view_->window_end) {
     return place_in_window(transaction);
   }
   if (!window_.empty()) {

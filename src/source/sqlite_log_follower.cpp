@@ -261,6 +261,7 @@ void SqliteLogFollower::install_if_due(TimePoint now) {
   }
   install_at_ = now + kInstallEvery;
   std::vector<Target> targets;
+  targets.reserve(tables_.size());
   for (const SqliteLogTable& table : tables_) {
     targets.push_back(table.target());
   }

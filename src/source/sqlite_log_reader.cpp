@@ -96,11 +96,12 @@ std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
     return is_there ? std::expected<void, std::string>(std::unexpected(hash.error()))
                     : std::expected<void, std::string>();
   }
-  if (!*hash) {
+  const auto& known = *hash;
+  if (!known) {
     return {};  // a NULL: no key can name this row
   }
   const auto event = static_cast<Event>(std::clamp<std::int64_t>(change.integer(values), -1, 1));
-  if (!touched.add(name_of(table, change), **hash, event, is_there)) {
+  if (!touched.add(name_of(table, change), *known, event, is_there)) {
     return std::unexpected("the trigger log contradicts itself about table \"" + table.plan.table +
                            "\"");
   }

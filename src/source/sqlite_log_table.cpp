@@ -64,7 +64,7 @@ SqliteLogTable::Done SqliteLogTable::gather(SqliteLogReader& log,
                                             const SqliteDatabase& database,
                                             const LogMark& from) {
   touched_ = TouchedRows();
-  if (!is_in_step_) {
+  if (!is_in_step_ || !table_) {
     return {};
   }
   auto touched = log.read(database, *table_, feed_, from);

@@ -135,8 +135,8 @@ std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatab
     if (!key) {
       return std::unexpected(key.error());
     }
-    if (*key) {
-      keys.push_back(*std::move(*key));
+    if (auto& found = *key) {
+      keys.push_back(*std::move(found));
     }
   }
   return keys;

@@ -168,7 +168,7 @@ TableLoader::Done TableLoader::plan(MysqlConnection& connection) {
 // One that shows all that the log had said before its word was kept: the log may be ahead of what is
 // visible for as long as a commit takes.
 std::expected<ReadView, MysqlError> TableLoader::open_current_view(
-    MysqlConnection& connection, const LogPosition& collected_from) {
+    MysqlConnection& connection, const LogPosition& collected_from) const {
   for (int i = 0; i < kViewsMax; ++i) {
     auto view = settings_.open_view(connection);
     if (!view) {

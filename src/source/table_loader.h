@@ -58,7 +58,7 @@ class TableLoader {
   Done load(MysqlConnection& connection, const std::stop_token& stop);
   Done plan(MysqlConnection& connection);
   std::expected<ReadView, MysqlError> open_current_view(MysqlConnection& connection,
-                                                        const LogPosition& collected_from);
+                                                        const LogPosition& collected_from) const;
   Done wait_for_xa_commits(MysqlConnection& connection, const std::stop_token& stop);
   Done check_plans(MysqlConnection& connection);
   Done settle(const ReadView& view, const std::stop_token& stop);
