@@ -196,7 +196,8 @@ void Guarded::look_for_deleted_users(SqlSession& session, std::vector<std::strin
   }
   keyspace::IdentityBuffer scratch;
   for (unsigned id = 0; id < kIds; ++id) {
-    const auto key = keyspace_.match("user:" + std::to_string(id), scratch);
+    const std::string text = "user:" + std::to_string(id);
+    const auto key = keyspace_.match(text, scratch);  // a view of it
     if (!is_there[id] && has(0, key.identity)) {
       found.push_back("users: a key passes that no row has: " + std::to_string(id));
     }
