@@ -83,6 +83,7 @@ class Parts : public testing::Test {
 
 TEST_F(Parts, a_row_of_any_table_passes_and_what_none_has_is_answered) {
   database_.insert_user(5000);
+  expect_visible_in_time(user(5000), SteadyClock::now());
   ASSERT_TRUE(becomes_absent("user:4000")) << guard_->log();
   RawClient client = guard_->client();
   for (const std::uint64_t id : {1, 500, 501, 1000, 5000}) {

@@ -42,6 +42,8 @@ struct Placeholder {
   bool rest = false;          // to the end of the key, ':' included
   bool wildcard = false;      // `{_}`: no part of the identity
   std::string literal_after;  // up to the next placeholder, or the key's suffix (may be empty)
+
+  bool is_integer() const { return type == ValueType::uint64 || type == ValueType::int64; }
 };
 
 struct TemplateError {

@@ -10,9 +10,9 @@ CheckpointWriter::CheckpointWriter(Settings settings, TableSet& tables)
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void CheckpointWriter::run(const std::stop_token& stop) {
-  do {
+  while (tables_.wait_for_checkpoint(settings_.every, stop)) {
     write_all(false);
-  } while (tables_.wait_for_checkpoint(settings_.every, stop));
+  }
   write_all(true);  // so that the next run need not read the log again from the oldest
 }
 

@@ -61,11 +61,7 @@ Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) 
     return Intake::taken;
   }
   largest_id_ = std::max(largest_id_, row->number);
-  return add_hash(row->hash);
-}
-
-Intake FilterLoad::add_hash(std::uint64_t hash) {
-  batch_.push_back(hash);
+  batch_.push_back(row->hash);
   return batch_.size() < kBatch ? Intake::taken : flush();
 }
 

@@ -52,8 +52,6 @@ class FilterLoad {
   void ids_grow(std::uint64_t used);
   // In the order of Keyspace::identity_columns; nullopt for NULL.
   Intake add(std::span<const std::optional<std::string_view>> values);
-  // By its hash; no row of its own. For rows of which a snapshot knows nothing.
-  Intake add_hash(std::uint64_t hash);
   Intake complete();
   // Of a load that was completed.
   Loaded take();

@@ -32,10 +32,6 @@ void check_tables(MysqlConnection& connection, const Target& target, std::vector
   }
 }
 
-std::unexpected<MysqlError> failed(std::string why) {
-  return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
-}
-
 }  // namespace
 
 using filter::State;
@@ -116,7 +112,8 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
     return std::unexpected(identity.error());
   }
   if (*identity != identity_) {
-    loader_.reset();  // it reads from the one before
+    loader_.reset();       // it reads from the one before
+    checkpoints_.reset();  // and they are labelled with it
     if (auto decided = decide_whether_it_goes_on(*connection); !decided) {
       return decided;
     }
@@ -212,8 +209,7 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
   }
   tables_.reconnected(stream->checksum());
   stream_ = std::make_unique<LogStream>(*std::move(stream));
-  if (settings_.storage.directory != nullptr) {
-    checkpoints_.reset();  // the server may be another one
+  if (settings_.storage.directory != nullptr && !checkpoints_) {
     checkpoints_ = std::make_unique<CheckpointWriter>(
         CheckpointWriter::Settings{.source = settings_.name,
                                    .server = identity_,
@@ -252,7 +248,7 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
     done = failed("the server's log has begun anew");
   }
   if (done) {
-    losses_ = 0;
+    backoff_.succeeded();
     return Duration::zero();
   }
   is_position_gone_ = is_position_gone_ || is_position_gone(done.error());
@@ -301,11 +297,7 @@ LogFollower::Duration LogFollower::lose(std::string_view why) {
   probe_.reset();
   stream_.reset();
   tables_.report_lost(why);
-  const Duration longest =
-      std::min<Duration>(Duration(kBackoffMin) * (1 << std::min(losses_, 20)), kBackoffMax);
-  ++losses_;
-  return longest / 2 +
-         Duration(std::uniform_int_distribution<Duration::rep>(0, (longest / 2).count())(random_));
+  return backoff_.next();
 }
 
 }  // namespace cuckooguard::source

@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/backoff.h"
 #include "source/checkpoint_writer.h"
 #include "source/feeds.h"
 #include "source/follower.h"
@@ -96,7 +97,7 @@ class LogFollower final : public Follower {
   std::unique_ptr<TableLoader> loader_;
   std::unique_ptr<CheckpointWriter> checkpoints_;
   bool has_tried_checkpoints_ = false;
-  int losses_ = 0;
+  Backoff backoff_{kBackoffMin, kBackoffMax};
 };
 
 }  // namespace cuckooguard::source

@@ -21,10 +21,6 @@ bool mentions(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-bool is_number(const Placeholder& placeholder) {
-  return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
-}
-
 // Equal only if the bytes are.
 bool compares_bytes(const MysqlColumn& column) {
   return column.charset.empty() || column.collation == "binary" ||
@@ -110,7 +106,7 @@ std::optional<std::string> unreadable(const MysqlColumn& column) {
 }
 
 std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
-  if (is_number(placeholder)) {
+  if (placeholder.is_integer()) {
     return std::nullopt;  // only canonical integers are guarded, and rows must parse back
   }
   const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");

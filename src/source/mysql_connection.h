@@ -55,6 +55,11 @@ struct MysqlError {
   bool is_lost() const;
 };
 
+// What neither the server nor the library has said.
+inline std::unexpected<MysqlError> failed(std::string why) {
+  return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
+}
+
 // A row's values as text, nullopt for NULL; views into the library's buffer.
 using MysqlRow = std::span<const std::optional<std::string_view>>;
 using MysqlAnswer = std::vector<std::vector<std::optional<std::string>>>;

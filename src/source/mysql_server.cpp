@@ -58,13 +58,17 @@ bool is_missing(MysqlServer& server, const MysqlError& error, const char* grant)
   return true;
 }
 
-std::string quoted_account(std::string_view account) {
-  const std::size_t at = account.rfind('@');
-  return "'" + std::string(account.substr(0, at)) + "'@'" + std::string(account.substr(at + 1)) +
-         "'";
-}
-
 }  // namespace
+
+std::expected<std::string, MysqlError> own_account(MysqlConnection& connection) {
+  const auto user = connection.value("SELECT CURRENT_USER()");
+  if (!user) {
+    return std::unexpected(user.error());
+  }
+  const std::string account = user->value_or("@");
+  const std::size_t at = account.rfind('@');
+  return "'" + account.substr(0, at) + "'@'" + account.substr(at + 1) + "'";
+}
 
 std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
   auto status = connection.ask_by_name("SHOW MASTER STATUS");
@@ -79,11 +83,11 @@ std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
 
 std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
   MysqlServer server{.is_mariadb = connection.is_mariadb(), .version = connection.server_version()};
-  const auto account = connection.value("SELECT CURRENT_USER()");
+  const auto account = own_account(connection);
   if (!account) {
     return std::unexpected(account.error());
   }
-  server.account = quoted_account(account->value_or("@"));
+  server.account = *account;
   const auto known = variables(connection);
   if (!known) {
     return std::unexpected(known.error());

@@ -36,6 +36,9 @@ struct MysqlServer {
   std::vector<std::string> missing_grants;
 };
 
+// As GRANT and information_schema name it: 'guard'@'%'.
+std::expected<std::string, MysqlError> own_account(MysqlConnection& connection);
+
 std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection);
 
 // Empty: the log can be followed.

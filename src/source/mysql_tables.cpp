@@ -5,26 +5,16 @@
 #include <string_view>
 
 #include "config/table_pattern.h"
+#include "source/mysql_server.h"
 
 namespace cuckooguard::source {
 namespace {
 
 using config::NameCase;
 
-// As information_schema names a grantee: 'guard'@'%'.
-std::expected<std::string, MysqlError> account(MysqlConnection& connection) {
-  const auto user = connection.value("SELECT CURRENT_USER()");
-  if (!user) {
-    return std::unexpected(user.error());
-  }
-  const std::string text = user->value_or("@");
-  const std::size_t at = text.rfind('@');
-  return "'" + text.substr(0, at) + "'@'" + text.substr(at + 1) + "'";
-}
-
 // Why not all tables may be shown to us.
 std::expected<std::optional<std::string>, MysqlError> missing_grant(MysqlConnection& connection) {
-  const auto grantee = account(connection);
+  const auto grantee = own_account(connection);
   if (!grantee) {
     return std::unexpected(grantee.error());
   }

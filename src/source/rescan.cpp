@@ -144,7 +144,7 @@ Rescan::Duration Rescan::load(const std::stop_token& stop) {
   status_.following();
   in_force_ = snapshot.version;
   proven_ = false;
-  losses_ = 0;
+  backoff_.succeeded();
   loaded_at_ = clock_();
   load_time_ = loaded_at_ - begun;
   return Duration::zero();
@@ -157,11 +157,7 @@ Rescan::Duration Rescan::lose(std::string_view why) {
   }
   phase_ = Phase::down;
   status_.lost(why);
-  const Duration longest = std::min(kBackoffMin * (1 << std::min(losses_, 20)), kBackoffMax);
-  ++losses_;
-  // Somewhere in the upper half, so that many guards of one database do not come back together.
-  return longest / 2 +
-         Duration(std::uniform_int_distribution<Duration::rep>(0, (longest / 2).count())(jitter_));
+  return backoff_.next();
 }
 
 Rescan::Duration Rescan::look_for_lost() {

@@ -24,9 +24,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string_view>
 
+#include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follow_status.h"
 #include "source/follower.h"
@@ -92,8 +92,7 @@ class Rescan final : public Follower {
   TimePoint loaded_at_{};
   Duration load_time_{0};
   int misses_ = 0;  // snapshots in a row that were outdated before they were in force
-  int losses_ = 0;  // attempts in a row that found nothing to read
-  std::minstd_rand jitter_{std::random_device{}()};
+  Backoff backoff_{kBackoffMin, kBackoffMax};  // of attempts that find nothing to read
 };
 
 }  // namespace cuckooguard::source

@@ -1,10 +1,9 @@
 #include "source/server_probe.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "source/mysql_server.h"
+#include "source/pause.h"
 
 namespace cuckooguard::source {
 
@@ -54,7 +53,7 @@ void ServerProbe::run(const std::stop_token& stop) {
         identity && *identity == settings_.identity) {
       ask_until_it_fails(stop, *connection);
     }
-  } while (wait(stop, every()));
+  } while (pause_for(every(), stop));
 }
 
 void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection) {
@@ -80,16 +79,7 @@ void ServerProbe::ask_until_it_fails(const std::stop_token& stop, MysqlConnectio
     if (is_believed && *behind < settings_.max_lag) {
       told_(at - *behind, *position);
     }
-  } while (wait(stop, every()));
-}
-
-// False: it is to end.
-bool ServerProbe::wait(const std::stop_token& stop, std::chrono::nanoseconds pause) {
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
-  woken.wait_for(lock, stop, pause, [] { return false; });
-  return !stop.stop_requested();
+  } while (pause_for(every(), stop));
 }
 
 }  // namespace cuckooguard::source

@@ -45,7 +45,6 @@ class ServerProbe {
   void run(const std::stop_token& stop);
   void ask_until_it_fails(const std::stop_token& stop, MysqlConnection& connection);
   std::chrono::nanoseconds every() const { return settings_.max_lag / config::kPollsPerMaxLag; }
-  bool wait(const std::stop_token& stop, std::chrono::nanoseconds pause);
 
   Settings settings_;
   Told told_;

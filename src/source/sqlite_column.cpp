@@ -7,11 +7,6 @@
 namespace cuckooguard::source {
 namespace {
 
-bool is_number(const keyspace::Placeholder& placeholder) {
-  using keyspace::ValueType;
-  return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
-}
-
 std::string subject_of(const SqliteColumn& column) {
   return "column \"" + column.name + "\" of table \"" + column.table + "\" ";
 }
@@ -55,7 +50,7 @@ std::optional<std::string> ambiguous(const SqliteColumn& column,
     return subject + "is " + column.declared_type +
            ": a floating point number has no canonical text; use an INTEGER or TEXT column";
   }
-  if (is_number(placeholder)) {
+  if (placeholder.is_integer()) {
     return std::nullopt;  // only canonical integers are guarded, and equal whatever compares them
   }
   if (column.affinity == SqliteAffinity::integer) {

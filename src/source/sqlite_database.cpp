@@ -84,19 +84,7 @@ std::expected<SqliteStatement, SqliteError> SqliteDatabase::prepare(std::string_
 }
 
 std::expected<void, SqliteError> SqliteDatabase::run(std::string_view sql) const {
-  auto statement = prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  for (;;) {
-    const auto row = statement->step();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    if (!*row) {
-      return {};
-    }
-  }
+  return each_row(*this, sql, "", [](SqliteStatement&) {});
 }
 
 std::expected<void, SqliteError> SqliteDatabase::run_all(const std::string& sql) const {

@@ -91,4 +91,29 @@ std::string quoted_identifier(std::string_view name);
 // 'text', likewise.
 std::string quoted_text(std::string_view text);
 
+// Every row of `sql` through take(statement); one name is bound, if it is not empty.
+template <typename Take>
+std::expected<void, SqliteError> each_row(const SqliteDatabase& database,
+                                          std::string_view sql,
+                                          std::string_view name,
+                                          const Take& take) {
+  auto statement = database.prepare(sql);
+  if (!statement) {
+    return std::unexpected(statement.error());
+  }
+  if (!name.empty()) {
+    statement->bind(1, name);
+  }
+  for (;;) {
+    const auto row = statement->step();
+    if (!row) {
+      return std::unexpected(row.error());
+    }
+    if (!*row) {
+      return {};
+    }
+    take(*statement);
+  }
+}
+
 }  // namespace cuckooguard::source

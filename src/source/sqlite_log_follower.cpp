@@ -12,8 +12,6 @@ namespace {
 
 using filter::State;
 
-constexpr int kDoublingsMax = 20;
-
 std::expected<std::int64_t, SqliteError> schema_number(const SqliteDatabase& database) {
   auto statement = database.prepare("PRAGMA schema_version");
   if (!statement) {
@@ -121,7 +119,7 @@ SqliteLogFollower::Duration SqliteLogFollower::next(const std::stop_token& stop)
   if (is_anything_due) {
     return catch_up(before, stop);
   }
-  losses_ = 0;
+  backoff_.succeeded();
   for (SqliteLogTable& table : tables_) {
     table.prove(before);
   }
@@ -145,7 +143,7 @@ SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std:
       break;
   }
   version_ = taken.version;
-  losses_ = 0;
+  backoff_.succeeded();
   for (SqliteLogTable& table : tables_) {
     table.has_read(taken.version);
     table.prove(at);
@@ -284,12 +282,7 @@ void SqliteLogFollower::begin_anew(State state, std::string_view why) {
 
 SqliteLogFollower::Duration SqliteLogFollower::lose(std::string_view why) {
   begin_anew(State::down, why);
-  const Duration longest =
-      std::min(kBackoffMin * (1 << std::min(losses_, kDoublingsMax)), kBackoffMax);
-  ++losses_;
-  // Somewhere in the upper half, so that many guards of one database do not come back together.
-  return longest / 2 +
-         Duration(std::uniform_int_distribution<Duration::rep>(0, (longest / 2).count())(jitter_));
+  return backoff_.next();
 }
 
 }  // namespace cuckooguard::source

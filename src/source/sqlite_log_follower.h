@@ -29,12 +29,12 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/source.h"
@@ -94,8 +94,7 @@ class SqliteLogFollower final : public Follower {
   LogMark position_;  // of the tables in step
   bool log_is_missing_ = false;
   TimePoint install_at_{};
-  int losses_ = 0;
-  std::minstd_rand jitter_{std::random_device{}()};
+  Backoff backoff_{kBackoffMin, kBackoffMax};
 };
 
 }  // namespace cuckooguard::source

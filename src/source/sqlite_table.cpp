@@ -24,31 +24,6 @@ std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-// Every row of `sql` (one name bound, if not empty) through `take`.
-template <typename Take>
-std::expected<void, TableTrouble> each_row(const SqliteDatabase& database,
-                                           std::string_view sql,
-                                           const std::string& name,
-                                           Take take) {
-  auto statement = database.prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  if (!name.empty()) {
-    statement->bind(1, name);
-  }
-  for (;;) {
-    const auto row = statement->step();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    if (!*row) {
-      return {};
-    }
-    take(*statement);
-  }
-}
-
 std::expected<Table, TableTrouble> find_table(const SqliteDatabase& database,
                                               const std::string& wanted) {
   std::vector<std::string> names;
@@ -112,11 +87,6 @@ std::expected<bool, TableTrouble> is_rowid_alias(const SqliteDatabase& database,
 const keyspace::Placeholder& placeholder_named(const Target& target, std::string_view name) {
   const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
   return *std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
-}
-
-bool is_number(const keyspace::Placeholder& placeholder) {
-  using keyspace::ValueType;
-  return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
 }
 
 struct Selection {
@@ -239,7 +209,7 @@ std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database
       return std::unexpected(column.error());
     }
     last = *column;
-    const bool is_text = !is_number(placeholder_named(target, placeholder));
+    const bool is_text = !placeholder_named(target, placeholder).is_integer();
     plan.columns.push_back(
         {.name = last->name, .text_only = is_text && last->affinity == SqliteAffinity::numeric});
   }

@@ -9,24 +9,19 @@ namespace cuckooguard::source {
 std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
     const SqliteDatabase& database, std::span<const std::string> wanted) {
   using config::NameCase;
-  auto statement = database.prepare(
-      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT "
-      "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name");
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
   std::vector<std::string> tables;
-  for (;;) {
-    const auto row = statement->step();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    if (!*row) {
-      break;
-    }
-    if (config::matches_any_table(wanted, statement->bytes(0), NameCase::ignored)) {
-      tables.emplace_back(statement->bytes(0));
-    }
+  const auto read = each_row(
+      database,
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' AND name NOT "
+      "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+      "",
+      [&](const SqliteStatement& row) {
+        if (config::matches_any_table(wanted, row.bytes(0), NameCase::ignored)) {
+          tables.emplace_back(row.bytes(0));
+        }
+      });
+  if (!read) {
+    return std::unexpected(read.error());
   }
   for (const std::string& name : wanted) {
     const bool is_there = std::ranges::any_of(tables, [&name](const std::string& table) {

@@ -16,26 +16,22 @@ using Done = std::expected<void, SqliteError>;
 // guard.
 std::expected<std::vector<std::string>, SqliteError> other_triggers(
     const SqliteDatabase& database, const std::vector<LogObject>& wanted) {
-  auto statement = database.prepare(
-      "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 12) = "
-      "'cuckooguard ' ORDER BY name");
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
   std::vector<std::string> others;
-  for (;;) {
-    const auto row = statement->step();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    if (!*row) {
-      return others;
-    }
-    std::string name(statement->bytes(0));
-    if (std::ranges::find(wanted, name, &LogObject::name) == wanted.end()) {
-      others.push_back(std::move(name));
-    }
+  const auto read = each_row(
+      database,
+      "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND substr(name, 1, 12) = "
+      "'cuckooguard ' ORDER BY name",
+      "",
+      [&](const SqliteStatement& row) {
+        std::string name(row.bytes(0));
+        if (std::ranges::find(wanted, name, &LogObject::name) == wanted.end()) {
+          others.push_back(std::move(name));
+        }
+      });
+  if (!read) {
+    return std::unexpected(read.error());
   }
+  return others;
 }
 
 std::expected<std::vector<LogObject>, TableTrouble> wanted_log(const SqliteDatabase& database,

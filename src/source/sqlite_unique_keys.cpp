@@ -11,29 +11,6 @@ namespace {
 
 using Done = std::expected<void, SqliteError>;
 
-// Every row of `sql`, with `name` bound, through `take`.
-template <typename Take>
-Done each_row(const SqliteDatabase& database,
-              std::string_view sql,
-              std::string_view name,
-              Take take) {
-  auto statement = database.prepare(sql);
-  if (!statement) {
-    return std::unexpected(statement.error());
-  }
-  statement->bind(1, name);
-  for (;;) {
-    const auto row = statement->step();
-    if (!row) {
-      return std::unexpected(row.error());
-    }
-    if (!*row) {
-      return {};
-    }
-    take(*statement);
-  }
-}
-
 std::string lower(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](char byte) {

@@ -56,8 +56,7 @@ std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& c
       return {};
     }
   }
-  return std::unexpected(
-      MysqlError{.code = 0, .what = "the server does not show the tables that its log has"});
+  return failed("the server does not show the tables that its log has");
 }
 
 }  // namespace cuckooguard::source

@@ -1,9 +1,7 @@
 #include "source/table_loader.h"
 
-#include <condition_variable>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,16 +10,14 @@
 
 #include "binlog/xid.h"
 #include "source/chosen_deletes.h"
+#include "source/pause.h"
 #include "source/table_listing.h"
 
 namespace cuckooguard::source {
 namespace {
 
 constexpr std::uint64_t kRowsPerStopCheck = 4096;
-
-std::unexpected<MysqlError> failed(std::string why) {
-  return std::unexpected(MysqlError{.code = 0, .what = std::move(why)});
-}
+constexpr std::chrono::milliseconds kXaCommitPause{2};  // between looks
 
 // A row that counts; those for which the log has the last word are left to it.
 bool is_wanted(const TableSet::Rows& table, const PendingChanges* settled, MysqlRow row) {
@@ -75,16 +71,6 @@ std::expected<std::set<binlog::Xid>, MysqlError> prepared_xids(MysqlConnection& 
     }
   }
   return all;
-}
-
-// False: it is to end.
-bool pause(const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds kPause{2};
-  std::mutex mutex;
-  std::condition_variable_any woken;
-  std::unique_lock lock(mutex);
-  woken.wait_for(lock, stop, kPause, [] { return false; });
-  return !stop.stop_requested();
 }
 
 }  // namespace
@@ -195,7 +181,7 @@ TableLoader::Done TableLoader::wait_for_xa_commits(MysqlConnection& connection,
   auto all = prepared_xids(connection);
   while (all) {
     std::erase_if(*all, [this](const binlog::Xid& xid) { return tables_.is_prepared(xid); });
-    if (all->empty() || settings_.clock() >= until || !pause(stop)) {
+    if (all->empty() || settings_.clock() >= until || !pause_for(kXaCommitPause, stop)) {
       return {};
     }
     const auto now = prepared_xids(connection);

@@ -134,9 +134,8 @@ std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load)
 
 bool TableSet::wait_for_checkpoint(std::chrono::nanoseconds every, const std::stop_token& stop) {
   Lock lock(mutex_);
-  ++waiting_;
+  // Not among those who wait for the log: publish() wakes it, not every event.
   moved_.wait_for(lock, stop, every, [this] { return has_published_; });
-  --waiting_;
   has_published_ = false;
   return !stop.stop_requested();
 }
