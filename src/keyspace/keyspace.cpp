@@ -6,6 +6,7 @@
 
 #include "keyspace/canonical_integer.h"
 #include "keyspace/identity.h"
+#include "keyspace/integers_come_back.h"
 #include "keyspace/keyspace_checks.h"
 #include "keyspace/printable.h"
 
@@ -24,6 +25,15 @@ struct Findings {
 
 bool is_integer(ValueType type) {
   return type == ValueType::uint64 || type == ValueType::int64;
+}
+
+// The identity of a canonical integer, which is its text.
+std::optional<RowIdentity> integer_identity(ValueType type, std::string_view text) {
+  const std::optional<std::uint64_t> number = canonical_uint64(text);
+  if (type == ValueType::uint64 ? number.has_value() : canonical_int64(text).has_value()) {
+    return RowIdentity{text, number};
+  }
+  return std::nullopt;
 }
 
 std::string row_text(std::span<const std::string> columns,
@@ -61,6 +71,10 @@ std::expected<Keyspace, std::vector<KeyspaceError>> Keyspace::build(
   Keyspace result;
   for (NamespaceTemplates& from : namespaces) {
     result.add_space(std::move(from));
+  }
+  for (std::uint32_t ns = 0; ns < result.spaces_.size(); ++ns) {
+    result.spaces_[ns].integers_come_back =
+        keyspace::integers_come_back(result.templates(ns), result.templates_);
   }
   result.index_ = TemplateIndex(result.templates_);
   return result;
@@ -174,6 +188,11 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
   const Space& space = spaces_.at(ns);
   if (values.size() != space.columns.size()) {
     throw std::invalid_argument("identity_of_row: as many values as identity columns are needed");
+  }
+  if (space.integers_come_back && values[0]) {
+    if (const auto identity = integer_identity(space.types[0], *values[0])) {
+      return identity;
+    }
   }
   Values room;
   for (std::size_t i = 0; i < values.size(); ++i) {

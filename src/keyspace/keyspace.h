@@ -101,6 +101,8 @@ class Keyspace {
   std::span<const std::string> identity_columns(std::uint32_t ns) const {
     return spaces_.at(ns).columns;
   }
+  // Whether the rows of all canonical integers have an identity, so that none needs its keys (integers_come_back.h).
+  bool integers_come_back(std::uint32_t ns) const { return spaces_.at(ns).integers_come_back; }
   // Whether the identity is one integer, so that Lookup::number and `fresh_ids` make sense.
   bool identity_is_integer(std::uint32_t ns) const { return spaces_.at(ns).is_integer; }
 
@@ -113,6 +115,7 @@ class Keyspace {
     std::uint32_t templates_count = 0;
     bool strict = false;
     bool is_integer = false;
+    bool integers_come_back = false;
   };
   struct Route {  // beside each template: whose it is, and where the identity's values are
     std::uint32_t ns = 0;
