@@ -83,14 +83,17 @@ InsertOutcome CuckooFilter::insert(std::uint64_t hash) {
 }
 
 InsertOutcome CuckooFilter::insert(std::span<const std::uint64_t> hashes) {
+  const auto prefetch = [this](std::uint64_t hash) {
+    table_->prefetch(hash);
+    if (counts_) {
+      counts_->prefetch(hash);
+    }
+  };
+  std::ranges::for_each(hashes.first(std::min(kInsertsAhead, hashes.size())), prefetch);
   InsertOutcome worst = InsertOutcome::inserted;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (i + kInsertsAhead < hashes.size()) {
-      const std::uint64_t later = hashes[i + kInsertsAhead];
-      table_->prefetch(later);
-      if (counts_) {
-        counts_->prefetch(later);
-      }
+      prefetch(hashes[i + kInsertsAhead]);
     }
     worst = std::max(worst, insert(hashes[i]));
   }

@@ -27,13 +27,11 @@ bool is_integer(ValueType type) {
   return type == ValueType::uint64 || type == ValueType::int64;
 }
 
-// The identity of a canonical integer, which is its text.
-std::optional<RowIdentity> integer_identity(ValueType type, std::string_view text) {
-  const std::optional<std::uint64_t> number = canonical_uint64(text);
-  if (type == ValueType::uint64 ? number.has_value() : canonical_int64(text).has_value()) {
-    return RowIdentity{text, number};
-  }
-  return std::nullopt;
+bool is_canonical(ValueType type,
+                  std::string_view text,
+                  std::optional<std::uint64_t> unsigned_number) {
+  return type == ValueType::uint64 ? unsigned_number.has_value()
+                                   : canonical_int64(text).has_value();
 }
 
 std::string row_text(std::span<const std::string> columns,
@@ -190,8 +188,10 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
     throw std::invalid_argument("identity_of_row: as many values as identity columns are needed");
   }
   if (space.integers_come_back && values[0]) {
-    if (const auto identity = integer_identity(space.types[0], *values[0])) {
-      return identity;
+    const std::string_view text = *values[0];
+    const std::optional<std::uint64_t> number = canonical_uint64(text);
+    if (is_canonical(space.types[0], text, number)) {
+      return RowIdentity{text, number};
     }
   }
   Values room;
