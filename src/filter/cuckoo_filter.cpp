@@ -13,6 +13,8 @@ namespace {
 
 // Far enough ahead that the line has come when its insert begins, at 50 to 100 ns per insert.
 constexpr std::size_t kInsertsAhead = 16;
+constexpr std::size_t kSecondsAhead =
+    8;  // then the first bucket has come, and says whether it is full
 
 // A tenth of what is stored, but not already for the first few.
 constexpr std::uint64_t kStaleShareMax = 10;
@@ -94,6 +96,9 @@ InsertOutcome CuckooFilter::insert(std::span<const std::uint64_t> hashes) {
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (i + kInsertsAhead < hashes.size()) {
       prefetch(hashes[i + kInsertsAhead]);
+    }
+    if (i + kSecondsAhead < hashes.size()) {
+      table_->prefetch_second(hashes[i + kSecondsAhead]);
     }
     worst = std::max(worst, insert(hashes[i]));
   }

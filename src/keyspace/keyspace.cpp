@@ -27,13 +27,6 @@ bool is_integer(ValueType type) {
   return type == ValueType::uint64 || type == ValueType::int64;
 }
 
-bool is_canonical(ValueType type,
-                  std::string_view text,
-                  std::optional<std::uint64_t> unsigned_number) {
-  return type == ValueType::uint64 ? unsigned_number.has_value()
-                                   : canonical_int64(text).has_value();
-}
-
 std::string row_text(std::span<const std::string> columns,
                      std::span<const std::string_view> values) {
   std::string text;
@@ -190,10 +183,18 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
   if (space.integers_come_back && values[0]) {
     const std::string_view text = *values[0];
     const std::optional<std::uint64_t> number = canonical_uint64(text);
-    if (is_canonical(space.types[0], text, number)) {
+    if (space.types[0] == ValueType::uint64 ? number.has_value()
+                                            : canonical_int64(text).has_value()) {
       return RowIdentity{text, number};
     }
   }
+  return identity_by_keys(space, values, scratch);
+}
+
+std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_by_keys(
+    const Space& space,
+    std::span<const std::optional<std::string_view>> values,
+    IdentityBuffer& scratch) const {
   Values room;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::optional<std::string_view>& value = values[i];
