@@ -89,6 +89,13 @@ class MariaDbLogForms : public testing::Test {
     EXPECT_EQ(log.find("event=loaded"), log.rfind("event=loaded")) << log;
   }
 
+  // Its verdict is still to be given, from whatever session. Ids are greater by `offset`.
+  void prepare_xa(const std::string& offset) {
+    run("XA START 'x'; INSERT INTO user (id) VALUES (1110 + " + offset +
+        "); DELETE FROM user WHERE id = 21 + " + offset + "; UPDATE user SET id = 1111 + " +
+        offset + " WHERE id = 22 + " + offset + "; XA END 'x'; XA PREPARE 'x'");
+  }
+
   // Rows of all kinds of events.
   void write_rows() {
     run("INSERT INTO user (id, name) VALUES (1001, 'a'), (1002, REPEAT('b', 400)), (1003, NULL)");
@@ -185,9 +192,7 @@ TEST_F(MariaDbLogForms, xa_transactions_count_when_their_verdict_is_given) {
   for (const std::string verdict : {"COMMIT", "ROLLBACK"}) {
     SCOPED_TRACE(verdict);
     const std::string offset = verdict == "COMMIT" ? "0" : "10";
-    run("XA START 'x'; INSERT INTO user (id) VALUES (1110 + " + offset +
-        "); DELETE FROM user WHERE id = 21 + " + offset + "; UPDATE user SET id = 1111 + " +
-        offset + " WHERE id = 22 + " + offset + "; XA END 'x'; XA PREPARE 'x'");
+    prepare_xa(offset);
     session_.reset();
     session_.emplace(server_->session());
     run("INSERT INTO user (id) VALUES (1130 + " + offset + ")");

@@ -59,6 +59,11 @@ class MariaDbParts : public testing::Test {
     ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
   }
 
+  void create_with_row(const std::string& table, const std::string& id) {
+    run("CREATE TABLE " + table + " LIKE user_1");
+    run("INSERT INTO " + table + " VALUES (" + id + ")");
+  }
+
   bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
   bool becomes_absent(const std::string& key) {
     return eventually([&] { return is_absent(key); });
@@ -94,12 +99,11 @@ TEST_F(MariaDbParts, have_their_rows_together) {
 
 TEST_F(MariaDbParts, join_when_they_are_created_and_leave_when_they_are_dropped) {
   for (int i = 3; i < 8; ++i) {
-    const std::string number = std::to_string(i);
-    run("CREATE TABLE user_" + number + " LIKE user_1");
-    run("INSERT INTO user_" + number + " VALUES (" + number + "000)");
-    EXPECT_TRUE(becomes_present_in_time("user:" + number + "000")) << guard_->log();
+    const std::string id = std::to_string(1000 * i);
+    create_with_row("user_" + std::to_string(i), id);
+    EXPECT_TRUE(becomes_present_in_time("user:" + id)) << guard_->log();
     ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
-    EXPECT_FALSE(is_absent("user:" + number + "000"));
+    EXPECT_FALSE(is_absent("user:" + id));
   }
   run("CREATE TABLE user_8 AS SELECT 8000 AS id");
   run("ALTER TABLE user_8 ADD PRIMARY KEY (id)");
@@ -133,12 +137,10 @@ TEST_F(MariaDbParts, lose_no_row_that_moves_from_one_to_the_other) {
 }
 
 TEST_F(MariaDbParts, are_all_taken_up_from_their_checkpoints) {
-  run("CREATE TABLE user_3 LIKE user_1");
-  run("INSERT INTO user_3 VALUES (3000)");
+  create_with_row("user_3", "3000");
   ASSERT_TRUE(becomes_absent("user:9999"));
   guard_.reset();
-  run("CREATE TABLE user_4 LIKE user_1");
-  run("INSERT INTO user_4 VALUES (4000)");
+  create_with_row("user_4", "4000");
   run("INSERT INTO user_3 VALUES (3001)");
   start();
   for (const char* const id : {"7", "150", "3000", "3001", "4000"}) {

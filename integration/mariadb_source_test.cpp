@@ -243,8 +243,8 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   for (const char* const words :
        {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
         "`loose` has no primary key",
-        "column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
-        "letters",
+        ("column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
+         "letters"),
         "column `id` stands for two placeholders",
         "where: column `name` (varchar(40)) has the character set latin1",
         "deletes: trusted needs keys of which no two rows have the same"}) {
