@@ -8,15 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
 constexpr int kLargest = 1200;  // of the ids that are compared
 
 class MariaDbLogForms : public testing::Test {
@@ -34,15 +31,10 @@ class MariaDbLogForms : public testing::Test {
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(400), n INT DEFAULT 7) " +
         table_options);
     run("INSERT INTO user SELECT seq, REPEAT('n', 300), seq FROM seq_1_to_1000");
-    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    run("GRANT SELECT ON shop.* TO guard@localhost");
-    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+    create_guard_user(*session_);
   }
   std::string yaml(const std::string& settings) const {
-    return "upstream: " + redis_->address() +
-           "\nsources:\n  shop: { type: mysql, addresses: [ \"unix:" +
-           server_->unix_path().string() +
-           "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+    return "upstream: " + redis_->address() + "\n" + shop_source(unix_address(*server_)) +
            "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user" +
            settings +
            " }, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "

@@ -10,46 +10,25 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-
-class MariaDbParts : public testing::Test {
+class MariaDbParts : public GuardedMariaDb {
  protected:
-  static constexpr milliseconds kMaxLag{500};
-
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
+  void prepare() override {
     run("CREATE TABLE user_1 (id BIGINT UNSIGNED PRIMARY KEY)");
     run("CREATE TABLE user_2 LIKE user_1");
     run("INSERT INTO user_1 SELECT seq FROM seq_1_to_100");
     run("INSERT INTO user_2 SELECT seq FROM seq_101_to_200");
-    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    run("GRANT SELECT ON shop.* TO guard@localhost");
-    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
-    redis_.emplace();
     start();
   }
 
-  void run(const std::string& sql) { session_->run(sql); }
-
   void start() {
     guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() +
-        "\n"
-        "sources:\n  shop: { type: mysql, addresses: [ \"unix:" +
-        server_->unix_path().string() +
-        "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+        upstream_and_source() +
         "namespaces:\n"
         "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: \"user_*\" }, mode: "
         "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
@@ -64,10 +43,6 @@ class MariaDbParts : public testing::Test {
     run("INSERT INTO " + table + " VALUES (" + id + ")");
   }
 
-  bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
-  bool becomes_absent(const std::string& key) {
-    return eventually([&] { return is_absent(key); });
-  }
   // Neither at once nor later is it absent, but within max_lag of its commit.
   bool becomes_present_in_time(const std::string& key) {
     const auto committed = SteadyClock::now();
@@ -78,12 +53,6 @@ class MariaDbParts : public testing::Test {
     }
     return true;
   }
-
-  TemporaryDirectory folder_;
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
-  std::optional<RedisServer> redis_;
-  std::optional<GuardProcess> guard_;
 };
 
 TEST_F(MariaDbParts, have_their_rows_together) {
