@@ -46,6 +46,7 @@ TEST_F(SharedUpstream, a_hundred_clients_are_one_connection_for_each_worker) {
 TEST_F(SharedUpstream, a_transaction_never_overtakes_the_write_before_it) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
+  others.reserve(4);
   for (int i = 0; i < 4; ++i) {
     others.emplace_back([this, &stop] {
       RawClient client = shop_.client();
@@ -59,6 +60,7 @@ TEST_F(SharedUpstream, a_transaction_never_overtakes_the_write_before_it) {
     });
   }
   std::vector<std::thread> racers;
+  racers.reserve(3);
   std::atomic<int> wrong{0};
   for (int r = 0; r < 3; ++r) {
     racers.emplace_back([this, &wrong, r] {

@@ -207,28 +207,36 @@ void ClientState::set_user(const StateChange& change) {
   user_ = change.user;
   standing_ = Standing::authenticated;
   facts_version_ = 0;
-  if (told_) {
-    told_->login = {.user = change.names_user ? change.user : "", .secret = change.secret};
+  if (remembers_) {
+    remembered().login = {.user = change.names_user ? change.user : "", .secret = change.secret};
   }
 }
 
 void ClientState::set_label(const StateChange& change) {
-  if (!told_) {
+  if (!remembers_ || change.label == Label::none) {
     return;
   }
+  resp::Labels& labels = remembered().labels;
   switch (change.label) {
     case Label::none:
       break;
     case Label::name:
-      told_->labels.name = change.label_text;
+      labels.name = change.label_text;
       break;
     case Label::library:
-      told_->labels.library = change.label_text;
+      labels.library = change.label_text;
       break;
     case Label::library_version:
-      told_->labels.library_version = change.label_text;
+      labels.library_version = change.label_text;
       break;
   }
+}
+
+ClientState::Told& ClientState::remembered() {
+  if (!told_) {
+    told_ = std::make_unique<Told>();
+  }
+  return *told_;
 }
 
 bool ClientState::is_transferable() const {

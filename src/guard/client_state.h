@@ -75,8 +75,8 @@ class ClientState {
   int db() const { return db_; }
 
   // From the beginning, if other connections may have to be told what this one was: secrets are remembered.
-  void remember_what_was_told() { told_ = std::make_unique<Told>(); }
-  bool remembers_what_was_told() const { return told_ != nullptr; }
+  void remember_what_was_told() { remembers_ = true; }
+  bool remembers_what_was_told() const { return remembers_; }
   // Another connection that has been told the same would do for the next command: settled, not subscribed, nothing
   // streaming, and what was told is known.
   bool is_transferable() const;
@@ -130,6 +130,7 @@ class ClientState {
   void refused(const StateChange& change);
   void set_user(const StateChange& change);
   void set_label(const StateChange& change);
+  Told& remembered();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
   void begin_again();
@@ -149,9 +150,10 @@ class ClientState {
   bool transparent_ = false;
   bool has_upstream_ = false;
   bool queued_for_all_ = false;
+  bool remembers_ = false;
   Subscriptions subscriptions_;
-  std::string user_;  // meaningful if authenticated
-  std::unique_ptr<Told> told_;
+  std::string user_;            // meaningful if authenticated
+  std::unique_ptr<Told> told_;  // null: neither a login nor a label
 };
 static_assert(sizeof(ClientState) <= 80 + sizeof(std::string), "one per client");
 

@@ -23,16 +23,7 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
     return;
   }
   ++count_;
-  auto session = std::make_unique<Session>(Session::Worker{worker_.loop,
-                                                           worker_.guard,
-                                                           own_commands_,
-                                                           arguments_,
-                                                           worker_.settings,
-                                                           idle_,
-                                                           held_,
-                                                           upstreams_,
-                                                           *this},
-                                           std::move(client));
+  auto session = std::make_unique<Session>(of_sessions_, std::move(client));
   Session* const key = session.get();
   sessions_.emplace(key, std::move(session));
 }

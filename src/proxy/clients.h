@@ -38,7 +38,19 @@ class Clients final : Session::Ends {
         held_(worker.loop),
         upstreams_(worker.loop,
                    worker.settings.upstream,
-                   [this](const resp::ConnectionState& told) { on_upstream_loss(told); }) {}
+                   [this](const resp::ConnectionState& told) { on_upstream_loss(told); }),
+        of_sessions_{.loop = worker.loop,
+                     .guard = worker.guard,
+                     .own_commands = own_commands_,
+                     .arguments = arguments_,
+                     .settings = worker.settings,
+                     .idle = idle_,
+                     .held = held_,
+                     .route = {.loop = worker.loop,
+                               .upstreams = upstreams_,
+                               .settings = worker.settings.upstream,
+                               .in_flight_max = worker.settings.limits.inflight_per_client},
+                     .ends = *this} {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -57,6 +69,7 @@ class Clients final : Session::Ends {
   IdleClients idle_;
   HeldClients held_;
   upstream::Upstreams upstreams_;
+  const Session::Worker of_sessions_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
   std::atomic<std::size_t> count_{0};
 };

@@ -4,17 +4,13 @@
 
 namespace cuckooguard::proxy {
 
-Route::Route(io::Loop& loop,
-             upstream::Upstreams& upstreams,
-             Settings settings,
-             guard::ClientState& client,
-             Owner& owner)
-    : loop_(loop), upstreams_(upstreams), settings_(settings), client_(client), owner_(owner) {
+Route::Route(const Worker& worker, guard::ClientState& client, Owner& owner)
+    : worker_(worker), client_(client), owner_(owner) {
   if (is_pinned()) {
     is_for_good_ = true;
     upstream::GreetedConnection::Owner& self = *this;
     own_ = std::make_unique<upstream::GreetedConnection>(
-        loop_, settings_.upstream, resp::ConnectionState{}, self);
+        worker_.loop, worker_.settings, resp::ConnectionState{}, self);
   } else {
     client_.remember_what_was_told();
   }
@@ -41,21 +37,21 @@ bool Route::choose(guard::Lane lane, bool is_owed, bool waits_for_writes) {
 }
 
 bool Route::choose_shared(bool is_owed) {
-  if (shared_ != nullptr && upstreams_.is_retired(*shared_)) {
+  if (shared_ != nullptr && worker_.upstreams.is_retired(*shared_)) {
     if (is_owed) {
       return false;
     }
     leave_shared();
   }
   if (shared_ == nullptr) {
-    shared_ = &upstreams_.join(client_.told(), *this);
+    shared_ = &worker_.upstreams.join(client_.told(), *this);
   }
-  return shared_->in_flight(*this) < settings_.in_flight_max && shared_->has_room(*this);
+  return shared_->in_flight(*this) < worker_.in_flight_max && shared_->has_room(*this);
 }
 
 void Route::take_lease() {
   leave_shared();
-  own_ = upstreams_.lease(client_.told(), *this);
+  own_ = worker_.upstreams.lease(client_.told(), *this);
   if (own_->state() == upstream::Connection::State::up) {
     owner_.on_upstream_up();
   }
@@ -72,16 +68,16 @@ void Route::send(std::string_view bytes) {
 void Route::settle() {
   if (own_ && !is_for_good_ && !is_lost_ && own_->unsent() == 0 && client_.is_transferable()) {
     resp::ConnectionState told = client_.told();
-    upstreams_.give_back(std::move(own_), told);
+    worker_.upstreams.give_back(std::move(own_), told);
     if (told.login) {
-      shared_ = &upstreams_.join(std::move(told), *this);
+      shared_ = &worker_.upstreams.join(std::move(told), *this);
     }
   }
 }
 
 void Route::retire() {
   if (shared_ != nullptr) {
-    upstreams_.retire(*shared_);
+    worker_.upstreams.retire(*shared_);
   }
 }
 
@@ -107,7 +103,7 @@ void Route::close() {
 
 void Route::leave_shared() {
   if (shared_ != nullptr) {
-    upstreams_.leave(*std::exchange(shared_, nullptr), *this);
+    worker_.upstreams.leave(*std::exchange(shared_, nullptr), *this);
   }
 }
 

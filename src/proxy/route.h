@@ -34,21 +34,20 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
  public:
   using Owner = upstream::Connection::Owner;
 
-  struct Settings {
-    const config::Upstream& upstream;
-    std::uint32_t in_flight_max = 0;
+  // The worker's, one for all routes, which it outlives.
+  struct Worker {
+    io::Loop& loop;
+    upstream::Upstreams& upstreams;
+    const config::Upstream& settings;
+    const std::uint32_t& in_flight_max;
   };
 
-  Route(io::Loop& loop,
-        upstream::Upstreams& upstreams,
-        Settings settings,
-        guard::ClientState& client,
-        Owner& owner);
+  Route(const Worker& worker, guard::ClientState& client, Owner& owner);
   Route(const Route&) = delete;
   Route& operator=(const Route&) = delete;
   ~Route() { close(); }
 
-  bool is_pinned() const { return settings_.upstream.mode == config::UpstreamMode::pinned; }
+  bool is_pinned() const { return worker_.settings.mode == config::UpstreamMode::pinned; }
   // Whether the next command may be sent now. Else when the owner has heard of bytes or progress, it is asked again.
   // `is_owed`: replies are to come. `waits_for_writes`: guard/lane.h.
   [[nodiscard]] bool choose(guard::Lane lane, bool is_owed, bool waits_for_writes);
@@ -78,9 +77,7 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
   void take_lease();
   void leave_shared();
 
-  io::Loop& loop_;
-  upstream::Upstreams& upstreams_;
-  Settings settings_;
+  const Worker& worker_;
   guard::ClientState& client_;
   Owner& owner_;
   std::unique_ptr<upstream::GreetedConnection> own_;

@@ -6,18 +6,13 @@
 
 namespace cuckooguard::proxy {
 
-Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
+Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
       order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
-      route_(worker.loop,
-             worker.upstreams,
-             {.upstream = worker.settings.upstream,
-              .in_flight_max = worker.settings.limits.inflight_per_client},
-             state_,
-             *this) {
+      route_(worker.route, state_, *this) {
   client_->bind(*this);
   worker_.idle.add(*this);
   update_watch();

@@ -76,7 +76,7 @@ class Session final : public io::Mortal,
     ~Ends() = default;
   };
 
-  // All of it is the worker's and outlives the session.
+  // The worker's, one for all sessions, which it outlives.
   struct Worker {
     io::Loop& loop;
     guard::Guard& guard;
@@ -85,11 +85,11 @@ class Session final : public io::Mortal,
     const Settings& settings;
     IdleClients& idle;
     HeldClients& held;
-    upstream::Upstreams& upstreams;
+    Route::Worker route;
     Ends& ends;
   };
 
-  Session(Worker worker, std::unique_ptr<io::Transport> client);
+  Session(const Worker& worker, std::unique_ptr<io::Transport> client);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
 
@@ -131,7 +131,7 @@ class Session final : public io::Mortal,
   void update_watch();
   void end_when_written();
 
-  Worker worker_;
+  const Worker& worker_;
   std::unique_ptr<io::Transport> client_;
   io::OutputQueue output_;
   guard::ClientState state_;

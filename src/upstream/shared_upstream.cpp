@@ -122,6 +122,7 @@ void SharedUpstream::on_upstream_progress() {
   }
   room_is_wanted_ = false;
   // By index: whoever is told may send, join and leave.
+  // NOLINTNEXTLINE(modernize-loop-convert): see above
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (std::exchange(slots_[i].wants_room, false) && slots_[i].member != nullptr) {
       slots_[i].member->on_shared_room();
