@@ -180,8 +180,9 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
   if (values.size() != space.columns.size()) {
     throw std::invalid_argument("identity_of_row: as many values as identity columns are needed");
   }
-  if (space.integers_come_back && values[0]) {
-    const std::string_view text = *values[0];
+  const std::optional<std::string_view>& first = values[0];
+  if (space.integers_come_back && first) {
+    const std::string_view text = *first;
     const std::optional<std::uint64_t> number = canonical_uint64(text);
     if (space.types[0] == ValueType::uint64 ? number.has_value()
                                             : canonical_int64(text).has_value()) {

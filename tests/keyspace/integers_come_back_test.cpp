@@ -2,8 +2,10 @@
 // A failed run is repeated by CUCKOOGUARD_SEED.
 #include "keyspace/integers_come_back.h"
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
-#include <limits>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <string>
@@ -24,6 +26,7 @@ using testing::Random;
 
 std::vector<KeyTemplate> templates(const std::vector<std::string>& texts) {
   std::vector<KeyTemplate> result;
+  result.reserve(texts.size());
   for (const std::string& text : texts) {
     result.push_back(must_parse(text));
   }
