@@ -76,7 +76,8 @@ class Connections {
     for (std::size_t i = 0; i < count; ++i) {
       clients_.push_back(target.client());
     }
-    if (!harness::eventually([&] { return descriptors(pid) + kClosing >= descriptors_before + count; })) {
+    if (!harness::eventually(
+            [&] { return descriptors(pid) + kClosing >= descriptors_before + count; })) {
       throw std::runtime_error(target.name() + " does not accept all connections");
     }
   }

@@ -20,19 +20,19 @@ constexpr double kBarGap = 2;
 constexpr double kLegendLine = 358;
 constexpr double kLegendStep = 130;
 
-// A colour for each place in Results::targets behind direct: the guard's are warm, the others cool.
+// The guard's colours are warm, those of others cool.
 constexpr std::string_view kStyle = R"(<style>
-  svg { --paper: #ffffff; --ink: #1f2328; --faint: #d0d7de; font: 12px system-ui, sans-serif; }
-  .pinned { --bar: #f0b37e; } .pinned-unix { --bar: #d9822b; } .shared { --bar: #b3471d; }
-  .twemproxy { --bar: #6b9bd1; } .haproxy { --bar: #9aa4b0; }
+  text { font: 12px system-ui, sans-serif; fill: #1f2328; } .title { font-weight: bold; }
+  .number { font-size: 9px; } .paper { fill: #ffffff; } .grid { stroke: #d0d7de; }
+  .range { stroke: #1f2328; } .redis { stroke: #1f2328; stroke-dasharray: 4 3; }
+  .pinned { fill: #f0b37e; } .pinned-unix { fill: #d9822b; } .shared { fill: #b3471d; }
+  .twemproxy { fill: #6b9bd1; } .haproxy { fill: #9aa4b0; }
   @media (prefers-color-scheme: dark) {
-    svg { --paper: #0d1117; --ink: #e6edf3; --faint: #30363d; }
-    .pinned { --bar: #8a5a33; } .pinned-unix { --bar: #c77d3a; } .shared { --bar: #f0975a; }
-    .twemproxy { --bar: #5b8bc4; } .haproxy { --bar: #6e7681; }
+    text { fill: #e6edf3; } .paper { fill: #0d1117; } .grid { stroke: #30363d; }
+    .range { stroke: #e6edf3; } .redis { stroke: #e6edf3; }
+    .pinned { fill: #8a5a33; } .pinned-unix { fill: #c77d3a; } .shared { fill: #f0975a; }
+    .twemproxy { fill: #5b8bc4; } .haproxy { fill: #6e7681; }
   }
-  .paper { fill: var(--paper); } text { fill: var(--ink); } .number { font-size: 9px; }
-  .bar { fill: var(--bar); } .range { stroke: var(--ink); stroke-width: 1; }
-  .grid { stroke: var(--faint); } .redis { stroke: var(--ink); stroke-dasharray: 4 3; }
 </style>
 )";
 
@@ -155,7 +155,7 @@ std::string picture(const Results& results) {
   drawing +=
       text(kLeft,
            24,
-           " font-weight=\"bold\"",
+           " class=\"title\"",
            fmt::format("GET through a proxy, {} clients: throughput, Redis without a proxy = 1",
                        kPromisedClients));
   drawing += grid(scale);

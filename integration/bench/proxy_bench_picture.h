@@ -9,7 +9,7 @@
 
 namespace cuckooguard::bench {
 
-// SVG, for a light or dark page. Cells that were not measured are left out, a bar's line goes from the least to the
+// SVG, for a light or a dark page. Cells that were not measured are left out, a bar's line goes from the least to the
 // largest ratio of its rounds.
 std::string picture(const Results& results);
 
