@@ -75,7 +75,8 @@ bool parse(int argc, char** argv, Options& options) {
 void say(const std::string& line) {
   static const auto begin = harness::SteadyClock::now();
   const std::chrono::duration<double> since = harness::SteadyClock::now() - begin;
-  std::fprintf(stderr, "%5.0f s  %s\n", since.count(), line.c_str());
+  const std::string_view text(line.data(), line.find_last_not_of('\n') + 1);
+  std::fprintf(stderr, "%5.0f s  %s\n", since.count(), std::string(text).c_str());
 }
 
 // In every round another one is first, and every second round goes backwards.

@@ -18,7 +18,7 @@ constexpr double kBottom = 316;  // where the bars stand
 constexpr double kGroupGap = 22;
 constexpr double kBarGap = 2;
 constexpr double kLegendLine = 358;
-constexpr double kLegendStep = 130;
+constexpr double kLegendStep = 150;
 
 // The guard's colours are warm, those of others cool.
 constexpr std::string_view kStyle = R"(<style>
@@ -56,6 +56,10 @@ class Scale {
 
 Spread to_direct(const CellRounds& cell, std::string_view target) {
   return ratio(cell, {target, &Sample::per_second}, {kDirect, &Sample::per_second});
+}
+
+bool is_guard(std::string_view target) {
+  return target == kPinned || target == kPinnedUnix || target == kShared;
 }
 
 std::vector<std::string> bars_of(const Results& results) {
@@ -124,7 +128,7 @@ std::string legend(const std::vector<std::string>& targets) {
         target,
         left,
         kLegendLine - 10);
-    parts += text(left + 18, kLegendLine, "", target);
+    parts += text(left + 18, kLegendLine, "", (is_guard(target) ? "guard, " : "") + target);
     left += kLegendStep;
   }
   return parts;
@@ -152,12 +156,13 @@ std::string picture(const Results& results) {
       kWidth,
       kHeight,
       kStyle);
-  drawing +=
-      text(kLeft,
-           24,
-           " class=\"title\"",
-           fmt::format("GET through a proxy, {} clients: throughput, Redis without a proxy = 1",
-                       kPromisedClients));
+  drawing += text(
+      kLeft,
+      24,
+      " class=\"title\"",
+      fmt::format(
+          "GET through a proxy, {} clients, pipelines of P: throughput, Redis without a proxy = 1",
+          kPromisedClients));
   drawing += grid(scale);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const double left = kLeft + static_cast<double>(i) * group_width + kGroupGap / 2;
@@ -169,12 +174,12 @@ std::string picture(const Results& results) {
                      bar_width - kBarGap,
                      scale);
     }
-    drawing += text(left + (group_width - kGroupGap) / 2,
-                    kBottom + 18,
-                    " text-anchor=\"middle\"",
-                    fmt::format("{}, pipeline {}",
-                                cell.load == Load::hit ? "row exists" : "no such row",
-                                cell.pipeline));
+    drawing += text(
+        left + (group_width - kGroupGap) / 2,
+        kBottom + 18,
+        " text-anchor=\"middle\"",
+        fmt::format(
+            "{}, P = {}", cell.load == Load::hit ? "row exists" : "no such row", cell.pipeline));
   }
   return drawing + line("redis", kLeft, scale.y(1), kWidth, scale.y(1)) + legend(targets) +
          "</svg>\n";

@@ -274,7 +274,9 @@ TEST(ProxyBenchPicture, every_target_but_redis_has_a_bar_in_every_group_and_one_
     EXPECT_EQ(count("class=\"bar " + std::string(target) + "\""), 2 + 1);
   }
   EXPECT_EQ(count("class=\"bar direct\""), 0);
-  EXPECT_EQ(count("row exists, pipeline"), 2);
+  EXPECT_EQ(count("row exists, P = "), 2);
+  EXPECT_EQ(count(">guard, pinned</text>"), 1);
+  EXPECT_EQ(count(">haproxy</text>"), 1);
   EXPECT_EQ(count("prefers-color-scheme: dark"), 1);
 }
 
