@@ -73,8 +73,8 @@ bool parse(int argc, char** argv, Options& options) {
 
 // With the seconds since the first line.
 void say(const std::string& line) {
-  static const auto begin = harness::SteadyClock::now();
-  const std::chrono::duration<double> since = harness::SteadyClock::now() - begin;
+  static const auto kBegin = harness::SteadyClock::now();
+  const std::chrono::duration<double> since = harness::SteadyClock::now() - kBegin;
   const std::string_view text(line.data(), line.find_last_not_of('\n') + 1);
   std::fprintf(stderr, "%5.0f s  %s\n", since.count(), std::string(text).c_str());
 }
@@ -85,7 +85,7 @@ std::vector<const Target*> order(const std::list<Target>& targets, unsigned roun
   for (const Target& target : targets) {
     turns.push_back(&target);
   }
-  std::ranges::rotate(turns, turns.begin() + round % turns.size());
+  std::ranges::rotate(turns, turns.begin() + static_cast<std::ptrdiff_t>(round % turns.size()));
   if (round % 2 == 1) {
     std::ranges::reverse(turns);
   }

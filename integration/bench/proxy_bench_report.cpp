@@ -139,6 +139,7 @@ std::string json_floor(const Floor& floor) {
 template <typename Items, typename Text>
 std::string json_list(const Items& items, const Text& text_of) {
   std::vector<std::string> texts;
+  texts.reserve(items.size());
   for (const auto& item : items) {
     texts.push_back(text_of(item));
   }
