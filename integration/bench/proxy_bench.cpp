@@ -44,7 +44,7 @@ struct Effort {
 };
 
 constexpr Effort kFull{.rounds = 5, .seconds = 2};
-constexpr Effort kQuickPromised{.rounds = 5, .seconds = 0.35};
+constexpr Effort kQuickPromised{.rounds = 7, .seconds = 0.25};
 constexpr Effort kQuickBeside{.rounds = 3, .seconds = 0.15};  // as many clients, other loads
 constexpr Effort kQuickAside{.rounds = 1, .seconds = 0.15};   // other numbers of clients
 // So that all is done within four minutes, on a machine that is busy with other work, too.
