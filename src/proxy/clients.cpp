@@ -30,10 +30,18 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
                                                            worker_.settings,
                                                            idle_,
                                                            held_,
+                                                           upstreams_,
                                                            *this},
                                            std::move(client));
   Session* const key = session.get();
   sessions_.emplace(key, std::move(session));
+}
+
+void Clients::on_upstream_loss(const resp::ConnectionState& told) {
+  if (told.login) {
+    const std::string& user = told.login->user;
+    worker_.guard.parts().facts.doubt_user(user.empty() ? "default" : user);
+  }
 }
 
 void Clients::on_session_end(Session& session) {
