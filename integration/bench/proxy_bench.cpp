@@ -179,7 +179,7 @@ void drop_cells_without_a_round(Results& results) {
   const auto count =
       std::erase_if(results.cells, [](const CellRounds& cell) { return cell.rounds.empty(); });
   if (count > 0) {
-    say(std::to_string(count) + " cells are left out, there was no time for them");
+    say("cells left out, for want of time: " + std::to_string(count));
   }
 }
 
