@@ -15,6 +15,8 @@ namespace {
 
 class SharedUpstream : public testing::Test {
  protected:
+  SharedUpstream() { shop_.wait_until_it_answers(); }
+
   static ShopSettings settings() {
     ShopSettings settings;
     settings.mode = "shared";
@@ -29,7 +31,6 @@ class SharedUpstream : public testing::Test {
 };
 
 TEST_F(SharedUpstream, a_hundred_clients_are_one_connection_for_each_worker) {
-  shop_.wait_until_it_answers();
   const std::size_t before = connections();
   std::vector<RawClient> clients;
   for (int i = 0; i < 100; ++i) {

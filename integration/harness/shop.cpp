@@ -18,6 +18,7 @@ Shop::Shop(ShopSettings settings)
 }
 
 std::string upstream_mode() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it
   const char* const mode = std::getenv("CUCKOOGUARD_UPSTREAM_MODE");
   return mode != nullptr ? mode : "pinned";
 }

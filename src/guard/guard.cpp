@@ -53,7 +53,7 @@ Lane Guard::lane_of(Arguments arguments, const ClientState& client) {
     return Lane::own;
   }
   const Lane lane = guard::lane_of(find(arguments.front()), arguments);
-  return lane == Lane::shared && may_be_too_large(arguments, client) ? Lane::own : lane;
+  return lane == Lane::shared && may_be_too_large(arguments, client) ? Lane::for_good : lane;
 }
 
 // Redis may close the connection at once, since nobody has logged in there.

@@ -37,7 +37,7 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
   sessions_.emplace(key, std::move(session));
 }
 
-void Clients::on_upstream_loss(const resp::ConnectionState& told) {
+void Clients::on_upstream_loss(const resp::ConnectionState& told) const {
   if (told.login) {
     const std::string& user = told.login->user;
     worker_.guard.parts().facts.doubt_user(user.empty() ? "default" : user);

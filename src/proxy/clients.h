@@ -49,7 +49,7 @@ class Clients final : Session::Ends {
 
  private:
   void on_session_end(Session& session) override;
-  void on_upstream_loss(const resp::ConnectionState& told);
+  void on_upstream_loss(const resp::ConnectionState& told) const;
 
   Worker worker_;
   resp::Arguments arguments_;

@@ -62,6 +62,8 @@ bool SharedUpstream::has_room(Member& member) {
 void SharedUpstream::open() {
   framer_ = {};
   was_up_ = false;
+  is_new_ = true;
+  is_turned_away_ = false;
   opened_at_ = loop_.now();
   GreetedConnection::Owner& owner = *this;
   connection_ = std::make_unique<GreetedConnection>(loop_, settings_, told_, owner);
@@ -84,6 +86,7 @@ void SharedUpstream::on_upstream_bytes(std::string_view bytes) {
     if (!piece.ends || framer_.type() == '>') {
       continue;
     }
+    is_turned_away_ = std::exchange(is_new_, false) && framer_.type() == '-';
     // Before it is handed on: the member may send more, or leave.
     const bool is_last_of_gone = --slots_[slot].in_flight == 0 && slots_[slot].member == nullptr;
     if (--runs_[first_run_].replies == 0) {
@@ -127,7 +130,7 @@ void SharedUpstream::on_upstream_progress() {
 }
 
 void SharedUpstream::on_upstream_lost() {
-  const bool is_refused = connection_->was_refused();
+  const bool is_refused = connection_->was_refused() || is_turned_away_;
   const bool was_up = was_up_;
   drop_connection();
   runs_.clear();

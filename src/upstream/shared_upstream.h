@@ -112,6 +112,9 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
   std::size_t members_ = 0;
   bool room_is_wanted_ = false;
   bool was_up_ = false;
+  bool is_new_ = true;  // no reply has come yet
+  bool is_turned_away_ =
+      false;  // nothing but an error has come: "-ERR max number of clients reached"
   io::TimePoint opened_at_{};
 };
 

@@ -221,6 +221,16 @@ TEST_F(SharedSession, with_its_connection_go_those_who_wait_for_replies_and_the_
   EXPECT_EQ(got(a), kPong);
 }
 
+// The error is nobody's reply, but is taken for one.
+TEST_F(SharedSession, a_redis_that_is_full_says_so_and_closes) {
+  const auto a = connect();
+  send(a, command("PING"));
+  redis_sends(0, "-ERR max number of clients reached\r\n");
+  upstreams_.at(0).close();
+  EXPECT_EQ(got(a), "-ERR max number of clients reached\r\n");
+  EXPECT_TRUE(is_closed(a));
+}
+
 TEST_F(SharedSession, bytes_that_are_no_resp_end_those_who_wait_for_replies) {
   const auto a = connect();
   send(a, command("PING"));
