@@ -1,7 +1,5 @@
 #include "bench/bench_shop.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -12,19 +10,6 @@ using harness::SteadyClock;
 
 double milliseconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return percentile(values, 0.5);
-}
-
-double percentile(const std::vector<double>& sorted, double part) {
-  if (sorted.empty()) {
-    return 0;
-  }
-  const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(std::lround(part * last))];
 }
 
 BenchShop::BenchShop(const std::vector<std::string>& arguments) : server_(arguments) {

@@ -28,9 +28,6 @@ struct Guarded {
 };
 
 double milliseconds_since(harness::SteadyClock::time_point begin);
-double median(std::vector<double> values);
-// Of sorted values; 0 if there is none.
-double percentile(const std::vector<double>& sorted, double part);
 
 class BenchShop {
  public:

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "bench/bench_shop.h"
+#include "bench/statistics.h"
 
 namespace cuckooguard::bench {
 namespace {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "bench/bench_shop.h"
+#include "bench/statistics.h"
 
 namespace cuckooguard::bench {
 namespace {

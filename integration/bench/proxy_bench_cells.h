@@ -1,0 +1,49 @@
+// What `./dev bench proxy` measures: a cell is one kind of load, with so many clients and such a pipeline.
+//
+// Called by: all of proxy_bench. Threads: any; no I/O.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuckooguard::bench {
+
+enum class Load : std::uint8_t { hit, absent, half, set, mget };
+inline constexpr std::array<std::string_view, 5> kLoadNames{"hit", "absent", "half", "set", "mget"};
+
+struct Cell {
+  Load load = Load::hit;
+  unsigned clients = 0;
+  unsigned pipeline = 0;
+  auto operator<=>(const Cell&) const = default;
+};
+
+// The cells that the README's promises are about have so many clients.
+inline constexpr unsigned kPromisedClients = 50;
+// Those that are measured in every round, even by --quick.
+bool is_promised(const Cell& cell);
+
+std::vector<Cell> all_cells();
+std::string name(const Cell& cell);  // "hit P=1 c=50"
+
+// Rows have the ids from kFirstRow on: 13 digits, of which redis-benchmark writes all but the first at random. They are
+// canonical integers, as a table's ids are. No row's id begins with another digit.
+inline constexpr std::uint64_t kFirstRow = 1'000'000'000'000;
+inline constexpr std::uint64_t kFirstAbsent = 2'000'000'000'000;
+inline constexpr std::uint64_t kRows = 100'000;
+inline constexpr std::size_t kValueBytes = 64;
+
+std::string key(std::uint64_t id);  // user:1000000000042
+std::string value();
+
+// redis-benchmark, with its arguments, for the load of a cell on 127.0.0.1:port. Of `half`, every second key is a row's.
+std::vector<std::string> load_command(const Cell& cell, std::uint16_t port, std::uint64_t requests);
+
+// How many requests take about so long; a whole number of pipelines for every client.
+std::uint64_t requests_for(const Cell& cell, double per_second, double seconds);
+
+}  // namespace cuckooguard::bench
