@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/un.h>
@@ -25,6 +25,8 @@ namespace asio = boost::asio;
 constexpr std::size_t kEventsPerRound = 256;
 // Rounds per batch: bounds how long the first client's answer waits for the last client's read.
 constexpr int kRoundsPerBatch = 4;
+constexpr std::chrono::seconds kMemoryKeptFor{1};
+constexpr std::chrono::milliseconds kBacklogPause{5};
 
 int make_epoll() {
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
@@ -74,7 +76,8 @@ AsioLoop::AsioLoop(BatchHooks hooks)
       read_buffer_(new char[kReadBufferBytes]),
       io_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO),
       epoll_(io_, make_epoll()),
-      resolver_(io_) {
+      resolver_(io_),
+      memory_timer_(io_) {
   await_batch();
 }
 
@@ -97,9 +100,21 @@ std::unique_ptr<Transport> AsioLoop::connect(const config::Address& address, Wat
 
 void AsioLoop::connect_later(std::weak_ptr<SocketTransport*> waiting,
                              std::vector<SocketAddress> addresses) {
-  post([waiting = std::move(waiting), addresses = std::move(addresses)] {
-    if (const auto transport = waiting.lock()) {
-      (*transport)->connect(addresses);
+  post([this, waiting = std::move(waiting), addresses = std::move(addresses)] {
+    const auto transport = waiting.lock();
+    if (transport && !(*transport)->connect(addresses)) {
+      connect_again(waiting, addresses);
+    }
+  });
+}
+
+// As often as it takes: whoever wants the connection gives up in time, and closes the transport.
+void AsioLoop::connect_again(const std::weak_ptr<SocketTransport*>& waiting,
+                             const std::vector<SocketAddress>& addresses) {
+  const auto pause = std::make_shared<asio::steady_timer>(io_, kBacklogPause);
+  pause->async_wait([this, pause, waiting, addresses](const boost::system::error_code& error) {
+    if (!error) {
+      connect_later(waiting, addresses);
     }
   });
 }
@@ -203,6 +218,26 @@ void AsioLoop::end_batch() {
   // NOLINTEND(modernize-loop-convert)
   client_flushes_.clear();
   graveyard_.clear();
+  if (chunks_.pooled() > 0 && !memory_timer_runs_) {
+    give_memory_back_later();
+  }
+}
+
+// What a burst has taken, when it is over. The allocator keeps freed memory unless it is told.
+void AsioLoop::give_memory_back_later() {
+  memory_timer_runs_ = true;
+  memory_timer_.expires_after(kMemoryKeptFor);
+  memory_timer_.async_wait([this](const boost::system::error_code& error) {
+    memory_timer_runs_ = false;
+    if (!error) {
+      if (chunks_.free_unneeded()) {
+        ::malloc_trim(0);
+      }
+      if (chunks_.pooled() > 0) {
+        give_memory_back_later();
+      }
+    }
+  });
 }
 
 }  // namespace cuckooguard::io

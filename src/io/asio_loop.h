@@ -17,6 +17,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "io/loop.h"
 
@@ -59,7 +60,10 @@ class AsioLoop final : public Loop {
   void run_batch();
   void as_batch(const std::function<void()>& work);
   void end_batch();
+  void give_memory_back_later();
   void connect_later(std::weak_ptr<SocketTransport*> waiting, std::vector<SocketAddress> addresses);
+  void connect_again(const std::weak_ptr<SocketTransport*>& waiting,
+                     const std::vector<SocketAddress>& addresses);
   void resolve(const config::Address& address, std::weak_ptr<SocketTransport*> waiting);
 
   class AsioTimer;
@@ -70,6 +74,8 @@ class AsioLoop final : public Loop {
   boost::asio::io_context io_;
   boost::asio::posix::stream_descriptor epoll_;
   boost::asio::ip::tcp::resolver resolver_;
+  boost::asio::steady_timer memory_timer_;  // while the pool has chunks
+  bool memory_timer_runs_ = false;
   std::vector<Flushable*> upstream_flushes_;
   std::vector<Flushable*> client_flushes_;
   std::vector<std::unique_ptr<Mortal>> graveyard_;

@@ -28,6 +28,7 @@ std::unique_ptr<Chunk> ChunkPool::take() {
   std::unique_ptr<Chunk> chunk = std::move(free_);
   free_ = std::move(chunk->next);
   --pooled_;
+  pooled_min_ = std::min(pooled_min_, pooled_);
   chunk->begin = 0;
   chunk->end = 0;
   return chunk;
@@ -41,6 +42,16 @@ void ChunkPool::give_back(std::unique_ptr<Chunk> chunk) {
   chunk->next = std::move(free_);
   free_ = std::move(chunk);
   ++pooled_;
+}
+
+bool ChunkPool::free_unneeded() {
+  const std::size_t unneeded = std::exchange(pooled_min_, 0);
+  for (std::size_t i = 0; i < unneeded; ++i) {
+    free_ = std::move(free_->next);
+  }
+  pooled_ -= unneeded;
+  pooled_min_ = pooled_;
+  return unneeded > 0;
 }
 
 OutputQueue::~OutputQueue() {

@@ -5,7 +5,7 @@
 //
 // Threads: a pool and its queues belong to one worker.
 // Limits: the pool keeps at most kPooledChunksMax free chunks (1 MiB) and gives the rest back to
-// the allocator. A queue has no limit of its own: whoever appends looks at size() first
+// the allocator; those that nobody has needed between two calls of free_unneeded(), too. A queue has no limit of its own: whoever appends looks at size() first
 // (proxy/session.h says what happens at each limit).
 #pragma once
 
@@ -38,11 +38,14 @@ class ChunkPool {
   std::unique_ptr<Chunk> take();
   void give_back(std::unique_ptr<Chunk> chunk);
   std::size_t pooled() const { return pooled_; }
+  // Those that were free ever since the last call. Whether there were any.
+  bool free_unneeded();
   std::size_t bytes_in_use() const { return taken_ * sizeof(Chunk); }
 
  private:
   std::unique_ptr<Chunk> free_;
   std::size_t pooled_ = 0;
+  std::size_t pooled_min_ = 0;  // since the last free_unneeded()
   std::size_t taken_ = 0;
 };
 

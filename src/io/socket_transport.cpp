@@ -131,12 +131,22 @@ void SocketTransport::close() {
   }
 }
 
-void SocketTransport::connect(std::vector<SocketAddress> addresses) {
+bool SocketTransport::connect(std::vector<SocketAddress> addresses) {
   untried_ = std::move(addresses);
   std::reverse(untried_.begin(), untried_.end());
-  if (state_ == State::resolving && !try_next_address()) {
-    deliver_failure();
+  if (state_ != State::resolving || try_next_address()) {
+    return true;
   }
+  if (is_backlog_full()) {
+    return false;
+  }
+  deliver_failure();
+  return true;
+}
+
+// connect(2): EAGAIN is a Unix socket's; on TCP the kernel goes on asking by itself.
+bool SocketTransport::is_backlog_full() const {
+  return last_error_ == std::errc::resource_unavailable_try_again;
 }
 
 bool SocketTransport::try_next_address() {

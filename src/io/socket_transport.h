@@ -41,8 +41,9 @@ class SocketTransport final : public Transport {
   bool is_open() const override { return state_ != State::closed; }
 
   // Tries the addresses in order until one connection is up. An empty list fails at once (in the
-  // next batch).
-  void connect(std::vector<SocketAddress> addresses);
+  // next batch). False: the backlog of a Unix socket is full, which nobody tells the end of: to be
+  // asked again a moment later.
+  [[nodiscard]] bool connect(std::vector<SocketAddress> addresses);
 
   // From the loop: epoll reported `events` for this transport.
   void deliver(std::uint32_t events);
@@ -59,6 +60,7 @@ class SocketTransport final : public Transport {
   enum class State : std::uint8_t { resolving, connecting, up, closed };
 
   bool try_next_address();
+  bool is_backlog_full() const;
   void on_connect_result();
   void enter_epoll(std::uint32_t events);
   void leave_epoll();

@@ -217,6 +217,30 @@ TEST_F(AsioConnectTest, connects_to_a_unix_socket) {
   EXPECT_TRUE(outcome({.unix_path = (directory / "socket").string()}).writable);
 }
 
+// A Unix socket does not wait for room as TCP does: it refuses for the moment.
+TEST_F(AsioConnectTest, a_unix_socket_with_a_full_backlog_is_waited_for) {
+  const Directory directory;
+  const Fd listening(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const SocketAddress address = unix_at(directory / "socket");
+  const auto* const target = reinterpret_cast<const sockaddr*>(&address.storage);
+  checked(::bind(listening.get(), target, address.length), "bind");
+  checked(::listen(listening.get(), 1), "listen");
+  std::vector<Fd> others;
+  for (bool has_room = true; has_room;) {
+    others.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    has_room = ::connect(others.back().get(), target, address.length) == 0;
+  }
+  ASSERT_EQ(errno, EAGAIN);
+  std::vector<Fd> accepted;
+  const auto timer = loop_.after(std::chrono::milliseconds(30), [&] {
+    for (std::size_t i = 0; i + 1 < others.size(); ++i) {
+      accepted.emplace_back(::accept(listening.get(), nullptr, nullptr));
+    }
+  });
+  EXPECT_TRUE(outcome({.unix_path = (directory / "socket").string()}).writable);
+  EXPECT_FALSE(accepted.empty());
+}
+
 TEST_F(AsioConnectTest, a_port_or_a_path_that_nobody_answers_on_hangs_up) {
   const Port silent(false);
   EXPECT_TRUE(outcome({.host = "127.0.0.1", .port = silent.number()}).hung_up);

@@ -114,6 +114,21 @@ TEST(OutputQueue, what_is_queued_goes_back_to_the_pool_with_the_queue) {
   EXPECT_EQ(pool.pooled(), 3U);
 }
 
+TEST(OutputQueue, what_nobody_has_needed_for_a_while_is_freed) {
+  ChunkPool pool;
+  OutputQueue queue(pool);
+  queue.append(letters(5 * Chunk::kBytes));
+  queue.clear();
+  EXPECT_FALSE(pool.free_unneeded()) << "all were in use a moment ago";
+  queue.append(letters(2 * Chunk::kBytes));
+  queue.clear();
+  EXPECT_TRUE(pool.free_unneeded());
+  EXPECT_EQ(pool.pooled(), 2U);
+  EXPECT_TRUE(pool.free_unneeded());
+  EXPECT_EQ(pool.pooled(), 0U);
+  EXPECT_EQ(pool.bytes_in_use(), 0U);
+}
+
 TEST(OutputQueue, the_pool_keeps_no_more_than_its_limit_after_a_burst) {
   ChunkPool pool;
   OutputQueue queue(pool);

@@ -42,7 +42,7 @@ class SocketTransportTest : public ::testing::Test {
   std::unique_ptr<SocketTransport> connecting(std::vector<SocketAddress> addresses) {
     auto transport = std::make_unique<SocketTransport>(epoll_.get(), -1);
     transport->bind(watcher_);
-    transport->connect(std::move(addresses));
+    EXPECT_TRUE(transport->connect(std::move(addresses)));
     return transport;
   }
 
@@ -250,7 +250,7 @@ TEST_F(SocketTransportTest, a_closed_transport_does_not_connect_any_more) {
   EXPECT_FALSE(waiting.expired());
   transport->close();
   EXPECT_TRUE(waiting.expired());
-  transport->connect({port.address()});
+  EXPECT_TRUE(transport->connect({port.address()}));
   EXPECT_TRUE(watcher_.heard.empty());
 }
 
