@@ -55,6 +55,7 @@ void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
   maps_.clear();
   gtid_.reset();
   is_in_group_ = false;
+  has_moved_ = false;
   place_ = {};
   admit_joining();
   for (FollowedTable* const table : tables_) {
@@ -91,13 +92,29 @@ LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
   return begin(begun.gtid);
 }
 
-LogApplier::Applied LogApplier::begin(LogGtid gtid) {
+// What was applied comes again only at the beginning of a stream, if ever, and from the server that wrote it.
+// With gtid_strict_mode off, two servers that write at once may log the smaller number last; and so may one, for
+// whom old numbers were set (a log that was fed to it again).
+bool LogApplier::is_out_of_order(const LogGtid& gtid) const {
+  return position_.is_disordered_by(gtid) ||
+         (has_moved_ && position_.is_mariadb() && position_.covers(gtid));
+}
+
+LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
   if (gtid_) {  // it had no end: the server was killed while it wrote it, and has rolled it back
     for (FollowedTable* const table : tables_) {
       table->roll_back();
     }
   }
-  is_covered_ = position_.covers(gtid);
+  if (is_out_of_order(gtid)) {
+    gtid_.reset();  // no checkpoint's position tells, either
+    put_all_out_of_step(
+        "the log's GTIDs are out of order: let servers that write at once have a gtid_domain_id "
+        "each, or SET GLOBAL gtid_strict_mode = ON");
+    is_covered_ = false;
+  } else {
+    is_covered_ = position_.covers(gtid);
+  }
   gtid_ = gtid;
   maps_.clear();
   unread_.clear();
@@ -357,6 +374,7 @@ LogApplier::Applied LogApplier::finish() {
   if (!position_.add(gtid)) {
     return std::unexpected("the position has too many parts");
   }
+  has_moved_ = true;
   return true;
 }
 

@@ -7,7 +7,7 @@
 // each transaction that position() covers is in them exactly once, and no other is. A transaction that was
 // applied already (after a reconnect) is skipped.
 // Whatever is not understood puts tables out of step: a definition that may name them, changes logged as
-// statements, an incident, an event of a kind unknown. They are told to on_out_of_step once, skipped from
+// statements, an incident, an event of a kind unknown, MariaDB's GTIDs out of their order. They are told to on_out_of_step once, skipped from
 // then on, and must be read again from a snapshot (join()).
 //
 // A table may be there more than once: for several namespaces, and while it is read again.
@@ -98,7 +98,8 @@ class LogApplier {
   }
 
   void admit_joining();
-  Applied begin(LogGtid gtid);
+  Applied begin(const LogGtid& gtid);
+  bool is_out_of_order(const LogGtid& gtid) const;
   Applied commit();
   Applied roll_back();
   Applied finish();
@@ -129,6 +130,7 @@ class LogApplier {
   std::optional<LogGtid> gtid_;         // of the transaction
   LogGtid no_gtid_;
   bool is_covered_ = false;   // it was applied before
+  bool has_moved_ = false;    // position_, in this stream
   bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
   std::map<binlog::Xid, Parked> parked_;
 };

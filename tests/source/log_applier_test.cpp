@@ -18,11 +18,17 @@ class LogApplierTest : public testing::Test {
  protected:
   LogApplierTest() { apply({binlog::make_format(binlog::Brand::mariadb)}); }
 
-  void apply(const std::vector<std::string>& events) {
+  void apply(const std::vector<std::string>& events) { apply_to(applier, events); }
+  static void apply_to(LogApplier& applier, const std::vector<std::string>& events) {
     for (const std::string& event : events) {
       const auto applied = applier.apply(event);
       ASSERT_TRUE(applied) << applied.error();
     }
+  }
+  LogApplier::Calls calls() {
+    return {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
+      out_of_step.push_back(&table);
+    }};
   }
   void insert(std::uint32_t id) {
     apply({log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, id), MadeLog::commit()});
@@ -34,10 +40,7 @@ class LogApplierTest : public testing::Test {
   MadeLog log;
   MadeTable user{"user"};
   std::vector<const FollowedTable*> out_of_step;
-  LogApplier applier{LogPosition::parse("", true).value(),
-                     {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
-                       out_of_step.push_back(&table);
-                     }}};
+  LogApplier applier{LogPosition::parse("", true).value(), calls()};
 };
 
 TEST_F(LogApplierTest, tells_all_that_follow_a_table_of_its_rows_and_no_others) {
@@ -103,6 +106,56 @@ TEST_F(LogApplierTest, a_transaction_that_was_applied_is_skipped_when_it_comes_a
   insert(7);
   insert(8);
   EXPECT_THAT(user.target.ids(), ElementsAre(7, 8));
+}
+
+// With gtid_strict_mode off, of two servers that write into one domain.
+TEST_F(LogApplierTest, a_number_that_another_server_has_passed_puts_all_tables_out_of_step) {
+  for (const std::uint64_t sequence : {10U, 9U, 1U}) {
+    SCOPED_TRACE(sequence);
+    MadeTable other("item");
+    MadeTable restored("user");
+    restored.target.has_all_up_to(LogPosition::parse("0-77-20", true).value());
+    log.number_from(77, 10);
+    LogApplier applier(LogPosition::parse("", true).value(), calls());
+    for (MadeTable* const table : {&user, &other, &restored}) {
+      applier.join(table->table);
+    }
+    apply_to(applier,
+             {binlog::make_format(binlog::Brand::mariadb),
+              log.begin(),
+              MadeLog::map(1, "user"),
+              MadeLog::insert(1, 7),
+              MadeLog::commit()});
+    log.number_from(78, sequence);
+    apply_to(applier,
+             {log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 8), MadeLog::commit()});
+    EXPECT_TRUE(is_out_of_step(user));
+    EXPECT_TRUE(is_out_of_step(other));
+    EXPECT_TRUE(is_out_of_step(restored));
+    EXPECT_EQ(applier.position().text(), "0-78-" + std::to_string(sequence)) << "where the log is";
+    out_of_step.clear();
+  }
+}
+
+// An old log that was fed to its server again.
+TEST_F(LogApplierTest, a_number_that_the_stream_has_passed_puts_all_tables_out_of_step) {
+  applier.join(user.table);
+  insert(7);
+  insert(8);
+  log.number_from(77, 1);
+  insert(9);
+  EXPECT_TRUE(is_out_of_step(user));
+}
+
+TEST_F(LogApplierTest, servers_that_write_one_after_the_other_leave_tables_in_step) {
+  applier.join(user.table);
+  insert(7);
+  log.number_from(78, 2);
+  insert(8);
+  log.number_from(77, 3);
+  insert(9);
+  EXPECT_THAT(out_of_step, IsEmpty());
+  EXPECT_THAT(user.target.ids(), ElementsAre(7, 8, 9));
 }
 
 TEST_F(LogApplierTest, prepared_rows_come_with_their_verdict) {
