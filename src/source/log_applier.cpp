@@ -24,9 +24,7 @@ bool LogApplier::has_joined(const FollowedTable& table) const {
 
 bool LogApplier::is_prepared_before(const FollowedTable& table) const {
   const auto joined = joined_at_.find(&table);
-  return joined != joined_at_.end() && std::ranges::any_of(parked_, [&joined](const auto& each) {
-           return each.second.joins < joined->second;
-         });
+  return joined != joined_at_.end() && prepared_.is_any_before(joined->second);
 }
 
 void LogApplier::admit_joining() {
@@ -45,9 +43,7 @@ void LogApplier::leave(FollowedTable& table) {
   joined_at_.erase(&table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
   table.roll_back();
-  for (auto& [xid, parked] : parked_) {
-    std::erase_if(parked.tables, [&table](const auto& part) { return part.first == &table; });
-  }
+  prepared_.forget(table);
 }
 
 void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
@@ -229,19 +225,14 @@ LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
     put_out_of_step(*table,
                     "rows of an XA transaction that it has not committed yet are unreadable");
   }
-  Parked parked{.tables = {}, .joins = joins_};
+  PreparedTransactions::Rows rows{.tables = {}, .joins = joins_};
   for (FollowedTable* const table : tables_) {
     if (table->is_touched()) {
-      parked.tables.emplace_back(table, table->park());
+      rows.tables.emplace_back(table, table->park());
     }
   }
-  if (!is_covered_) {
-    if (parked_.size() == kParkedMax) {
-      put_all_out_of_step("too many prepared XA transactions");
-      parked_.clear();
-    } else {
-      parked_.insert_or_assign(prepare.xid, std::move(parked));
-    }
+  if (!is_covered_ && !prepared_.add(prepare.xid, std::move(rows))) {
+    put_all_out_of_step("too many XA transactions are prepared, or they have too many rows");
   }
   return finish();
 }
@@ -250,32 +241,30 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
   if (is_covered_) {
     return finish();
   }
-  const auto found = xid ? parked_.find(*xid) : parked_.end();
-  if (found == parked_.end()) {
-    if (commits) {
-      put_all_out_of_step("an XA transaction was committed whose rows were not seen");
-    }
-    return finish();
-  }
-  const Parked parked = std::move(found->second);
-  parked_.erase(found);
-  if (commits) {
-    put_late_out_of_step(parked);
-    for (const auto& [table, transaction] : parked.tables) {
-      if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
-        put_out_of_step(*table, changed.error());
-      }
-    }
-    for (const auto& [table, transaction] : parked.tables) {
-      if (!has_joined(*table)) {
-        continue;
-      }
-      if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
-        put_out_of_step(*table, changed.error());
-      }
-    }
+  const auto rows = xid ? prepared_.end(*xid) : std::nullopt;
+  if (commits && rows) {
+    commit_prepared(*rows);
+  } else if (commits) {
+    put_all_out_of_step("an XA transaction was committed whose rows were not seen");
   }
   return finish();
+}
+
+void LogApplier::commit_prepared(const PreparedTransactions::Rows& rows) {
+  put_late_out_of_step(rows);
+  for (const auto& [table, transaction] : rows.tables) {
+    if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  for (const auto& [table, transaction] : rows.tables) {
+    if (!has_joined(*table)) {
+      continue;
+    }
+    if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
 }
 
 LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
@@ -388,10 +377,9 @@ void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
 }
 
 // Tables that do not know its rows.
-void LogApplier::put_late_out_of_step(const Parked& parked) {
+void LogApplier::put_late_out_of_step(const PreparedTransactions::Rows& rows) {
   for (FollowedTable* const table : std::vector(tables_)) {
-    if (joined_at_.at(table) > parked.joins &&
-        std::ranges::find(waiting_, table) == waiting_.end()) {
+    if (joined_at_.at(table) > rows.joins && std::ranges::find(waiting_, table) == waiting_.end()) {
       put_out_of_step(*table, "an XA transaction was committed whose rows were not kept");
     }
   }

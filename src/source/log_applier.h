@@ -14,7 +14,7 @@
 //
 // Called by: the follower of a MariaDB or MySQL server. Threads: the source's. Lifetimes: tables outlive
 // it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position().
-// Limits: kParkedMax prepared transactions; beyond it all tables are out of step.
+// Limits: PreparedTransactions'; beyond them all tables are out of step.
 // Source: notes on change following, 2 and 4.
 #pragma once
 
@@ -34,13 +34,12 @@
 #include "source/followed_table.h"
 #include "source/log_place.h"
 #include "source/log_position.h"
+#include "source/prepared_transactions.h"
 
 namespace cuckooguard::source {
 
 class LogApplier {
  public:
-  static constexpr std::size_t kParkedMax = 1000;
-
   struct Calls {
     std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
     std::function<void()> on_definition = [] {};  // of anything, or perhaps of anything
@@ -68,17 +67,12 @@ class LogApplier {
   void reconnected(binlog::ChecksumAlgorithm checksum);
 
   const LogPosition& position() const { return position_; }
-  // Its XA transaction is prepared, and its verdict has not come.
-  bool is_prepared(const binlog::Xid& xid) const { return parked_.contains(xid); }
+  XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
   // How far the stream has been read.
   const LogPlace& place() const { return place_.place(); }
 
  private:
   using Applied = std::expected<bool, std::string>;
-  struct Parked {
-    std::vector<std::pair<FollowedTable*, Transaction>> tables;
-    std::uint64_t joins = 0;  // of tables, before it: those later do not know its rows
-  };
 
   Applied apply_body(const binlog::EventBody& body);
   Applied on(const binlog::MariaDbTransaction& begun);
@@ -105,13 +99,14 @@ class LogApplier {
   Applied finish();
   void on_definition(const binlog::Query& query);
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
+  void commit_prepared(const PreparedTransactions::Rows& rows);
   CommitMark mark(bool is_xa_commit = false) const {
     return {.gtid = gtid_ ? *gtid_ : no_gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
   }
   // Not if it has the transaction at hand from before.
   bool is_news_to(const FollowedTable& table) const;
   void put_out_of_step(FollowedTable& table, std::string_view why);
-  void put_late_out_of_step(const Parked& parked);
+  void put_late_out_of_step(const PreparedTransactions::Rows& rows);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();
 
@@ -132,7 +127,7 @@ class LogApplier {
   bool is_covered_ = false;   // it was applied before
   bool has_moved_ = false;    // position_, in this stream
   bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
-  std::map<binlog::Xid, Parked> parked_;
+  PreparedTransactions prepared_;
 };
 
 }  // namespace cuckooguard::source

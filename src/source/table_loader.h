@@ -14,7 +14,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <stop_token>
@@ -30,7 +29,6 @@ namespace cuckooguard::source {
 
 class TableLoader {
  public:
-  static constexpr std::chrono::seconds kXaCommitMax{1};
   static constexpr int kViewsMax = 1000;  // of which none is as current as the log that was applied
 
   struct Settings {
@@ -59,7 +57,6 @@ class TableLoader {
   Done plan(MysqlConnection& connection);
   std::expected<ReadView, MysqlError> open_current_view(MysqlConnection& connection,
                                                         const LogPosition& collected_from) const;
-  Done wait_for_xa_commits(MysqlConnection& connection, const std::stop_token& stop);
   Done check_plans(MysqlConnection& connection);
   Done settle(const ReadView& view, const std::stop_token& stop);
   Done read(const Planned& planned, MysqlConnection& connection, const std::stop_token& stop);

@@ -142,8 +142,7 @@ class TableSet {
   // Up to here the log's word was not kept. Nothing: stopped, or too late.
   std::optional<LogPosition> wait_until_collecting(std::span<const Index> indexes,
                                                    const std::stop_token& stop);
-  // An XA transaction that waits for its verdict, as far as the log was read.
-  bool is_prepared(const binlog::Xid& xid);
+  XaState xa_state(const binlog::Xid& xid);
   bool view_is(Index index, const ReadView& view, TimePoint at);
   // The log has been read as far as the view may reach: false if stopped, or too late.
   bool wait_until_past(const ReadView& view, const std::stop_token& stop);

@@ -69,9 +69,9 @@ std::optional<LogPosition> TableSet::wait_until_collecting(std::span<const Index
   return applier_->position();
 }
 
-bool TableSet::is_prepared(const binlog::Xid& xid) {
+XaState TableSet::xa_state(const binlog::Xid& xid) {
   const std::scoped_lock lock(mutex_);
-  return applier_->is_prepared(xid);
+  return applier_->xa_state(xid);
 }
 
 bool TableSet::view_is(Index index, const ReadView& view, TimePoint at) {

@@ -116,23 +116,24 @@ TEST_F(LogApplierTest, a_number_that_another_server_has_passed_puts_all_tables_o
     MadeTable restored("user");
     restored.target.has_all_up_to(LogPosition::parse("0-77-20", true).value());
     log.number_from(77, 10);
-    LogApplier applier(LogPosition::parse("", true).value(), calls());
+    LogApplier two_writers(LogPosition::parse("", true).value(), calls());
     for (MadeTable* const table : {&user, &other, &restored}) {
-      applier.join(table->table);
+      two_writers.join(table->table);
     }
-    apply_to(applier,
+    apply_to(two_writers,
              {binlog::make_format(binlog::Brand::mariadb),
               log.begin(),
               MadeLog::map(1, "user"),
               MadeLog::insert(1, 7),
               MadeLog::commit()});
     log.number_from(78, sequence);
-    apply_to(applier,
+    apply_to(two_writers,
              {log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 8), MadeLog::commit()});
     EXPECT_TRUE(is_out_of_step(user));
     EXPECT_TRUE(is_out_of_step(other));
     EXPECT_TRUE(is_out_of_step(restored));
-    EXPECT_EQ(applier.position().text(), "0-78-" + std::to_string(sequence)) << "where the log is";
+    EXPECT_EQ(two_writers.position().text(), "0-78-" + std::to_string(sequence))
+        << "where the log is";
     out_of_step.clear();
   }
 }
@@ -237,6 +238,28 @@ TEST_F(LogApplierTest, only_tables_that_joined_late_are_out_of_step_when_such_ro
   EXPECT_TRUE(is_out_of_step(late));
   EXPECT_FALSE(is_out_of_step(user));
   EXPECT_THAT(user.target.ids(), ElementsAre(7));
+}
+
+TEST_F(LogApplierTest, more_prepared_transactions_than_can_be_kept_put_all_tables_out_of_step) {
+  applier.join(user.table);
+  for (std::size_t i = 0; i <= PreparedTransactions::kCountMax; ++i) {
+    EXPECT_FALSE(is_out_of_step(user)) << i;
+    const std::string xid = std::to_string(i);
+    apply({log.begin_prepared(xid),
+           MadeLog::map(1, "user"),
+           MadeLog::insert(1, static_cast<std::uint32_t>(i)),
+           MadeLog::prepare(xid)});
+  }
+  EXPECT_TRUE(is_out_of_step(user));
+}
+
+TEST_F(LogApplierTest, knows_which_xa_transactions_the_log_has_ended) {
+  const binlog::Xid xid = binlog::Xid::make(1, "a", "").value();
+  EXPECT_EQ(applier.xa_state(xid), XaState::unknown);
+  apply({log.begin_prepared("a"), MadeLog::prepare("a")});
+  EXPECT_EQ(applier.xa_state(xid), XaState::prepared);
+  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_EQ(applier.xa_state(xid), XaState::ended);
 }
 
 TEST_F(LogApplierTest, what_may_define_a_table_anew_puts_it_out_of_step_and_no_other) {
