@@ -196,7 +196,7 @@ LogFollower::Done LogFollower::begin_anew(MysqlConnection& connection) {
 }
 
 LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
-  auto connection = MysqlConnection::open(login);
+  auto connection = open_same_server(login, identity_);
   if (!connection) {
     return std::unexpected(connection.error());
   }
@@ -279,10 +279,12 @@ void LogFollower::load_what_is_due() {
     return;
   }
   try {
-    loader_ = std::make_unique<TableLoader>(
-        TableLoader::Settings{.login = login_, .open_view = settings_.open_view, .clock = clock_},
-        tables_,
-        due);
+    loader_ = std::make_unique<TableLoader>(TableLoader::Settings{.login = login_,
+                                                                  .identity = identity_,
+                                                                  .open_view = settings_.open_view,
+                                                                  .clock = clock_},
+                                            tables_,
+                                            due);
   } catch (const std::exception& trouble) {  // no thread, no memory
     for (const TableSet::Index index : due) {
       tables_.fail(index, trouble.what());

@@ -21,6 +21,23 @@ std::expected<std::string, MysqlError> server_identity(MysqlConnection& connecti
   return identity;
 }
 
+std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
+                                                            std::string_view identity) {
+  auto connection = MysqlConnection::open(login);
+  if (!connection) {
+    return connection;
+  }
+  const auto found = server_identity(*connection);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  if (*found != identity) {
+    return failed("the address leads to several servers: now to " + *found + ", before to " +
+                  std::string(identity) + "; let each have an address of its own");
+  }
+  return connection;
+}
+
 std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection) {
   const bool is_mariadb = connection.is_mariadb();
   const auto text = connection.value(is_mariadb ? "SELECT @@global.gtid_binlog_pos"
@@ -44,15 +61,12 @@ ServerProbe::ServerProbe(Settings settings, Told told)
 
 void ServerProbe::run(const std::stop_token& stop) {
   do {
-    auto connection = MysqlConnection::open(settings_.login);
+    auto connection = open_same_server(settings_.login, settings_.identity);
     if (!connection) {
       continue;
     }
     const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
-    if (const auto identity = server_identity(*connection);
-        identity && *identity == settings_.identity) {
-      ask_until_it_fails(stop, *connection);
-    }
+    ask_until_it_fails(stop, *connection);
   } while (pause_for(every(), stop));
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "source/chosen_deletes.h"
+#include "source/server_probe.h"
 #include "source/table_listing.h"
 #include "source/xa_commits.h"
 
@@ -60,7 +61,7 @@ TableLoader::TableLoader(Settings settings, TableSet& tables, std::vector<TableS
 void TableLoader::run(const std::stop_token& stop) {
   std::string why;
   try {
-    auto connection = MysqlConnection::open(settings_.login);
+    auto connection = open_same_server(settings_.login, settings_.identity);
     if (!connection) {
       why = connection.error().what;
     } else {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <expected>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,6 +34,7 @@ class TableLoader {
 
   struct Settings {
     MysqlLogin login;
+    std::string identity;  // of the server that is followed: server_identity()
     OpenView open_view;
     Clock clock;
   };
