@@ -13,7 +13,8 @@
 // A table may be there more than once: for several namespaces, and while it is read again.
 //
 // Called by: the follower of a MariaDB or MySQL server. Threads: the source's. Lifetimes: tables outlive
-// it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position().
+// it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position(). After an exception
+// (no memory) tables may have a transaction of which position() does not know: begin anew with another applier.
 // Limits: PreparedTransactions'; beyond them all tables are out of step.
 // Source: notes on change following, 2 and 4.
 #pragma once

@@ -48,7 +48,7 @@ std::chrono::nanoseconds LogFollower::step(const std::stop_token& stop) {
   try {
     return stream_ ? follow(stop) : connect(stop);
   } catch (const std::exception& trouble) {  // no memory, say: as if the server were gone
-    return lose(trouble.what());
+    return lose_in_trouble(trouble.what());
   }
 }
 
@@ -243,9 +243,8 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
     return Duration::zero();
   }
   tables_.tend();
-  if (done && tables_.has_gone_back()) {
-    is_position_gone_ = true;
-    done = failed("the server's log has begun anew");
+  if (const std::string_view why = tables_.why_void(); done && !why.empty()) {
+    done = failed(std::string(why));
   }
   if (done) {
     backoff_.succeeded();
@@ -275,7 +274,7 @@ void LogFollower::load_what_is_due() {
     return;
   }
   const auto due = tables_.take_due();
-  if (due.empty() && !tables_.doubt()) {
+  if (due.empty() && !tables_.is_listing_due()) {
     return;
   }
   try {
@@ -298,8 +297,18 @@ void LogFollower::load_what_is_due() {
 LogFollower::Duration LogFollower::lose(std::string_view why) {
   probe_.reset();
   stream_.reset();
+  is_position_gone_ = is_position_gone_ || !tables_.why_void().empty();
   tables_.report_lost(why);
   return backoff_.next();
+}
+
+// There may be no memory to tell of it, either.
+LogFollower::Duration LogFollower::lose_in_trouble(std::string_view why) {
+  try {
+    return lose(why);
+  } catch (const std::exception&) {
+    return backoff_.next();
+  }
 }
 
 }  // namespace cuckooguard::source

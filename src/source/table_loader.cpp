@@ -64,6 +64,7 @@ void TableLoader::run(const std::stop_token& stop) {
     auto connection = open_same_server(settings_.login, settings_.identity);
     if (!connection) {
       why = connection.error().what;
+      tables_.listing_failed(why);
     } else {
       const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
       if (const auto done = load(*connection, stop); !done) {
@@ -72,6 +73,7 @@ void TableLoader::run(const std::stop_token& stop) {
     }
   } catch (const std::exception& trouble) {  // no memory, say
     why = trouble.what();
+    tables_.listing_failed(why);
   }
   for (const TableSet::Index index : chosen_) {
     tables_.fail(index, why);

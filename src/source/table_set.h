@@ -41,6 +41,8 @@
 #include "source/follow_status.h"
 #include "source/log_applier.h"
 #include "source/log_feed.h"
+#include "source/patterned_tables.h"
+#include "source/position_proofs.h"
 #include "source/read_view.h"
 #include "source/storage_directory.h"
 
@@ -95,7 +97,8 @@ class TableSet {
   bool has_begun();
   LogPosition position();
   void reconnected(binlog::ChecksumAlgorithm checksum);
-  // One event. An error: the stream is of no more use.
+  // One event. An error: the stream is of no more use. An exception (no memory): nor are the tables, which may have
+  // a transaction in part.
   std::expected<void, std::string> apply(std::string_view event, const std::stop_token& stop);
   // A table as it was at its checkpoint's position, which position() may be behind.
   void adopt(Index index, MysqlTable plan, Checkpoint checkpoint);
@@ -103,8 +106,8 @@ class TableSet {
   std::vector<Index> take_due();
   // All that was committed before `at` is in the log up to `position`: proven as soon as that is applied.
   void prove(TimePoint at, const LogPosition& position);
-  // The server's position has gone back (RESET MASTER): ours means nothing any more.
-  bool has_gone_back();
+  // Why position() means nothing any more, if so, and nothing is proven: begin_at() is due.
+  std::string_view why_void();
   // Once in a while: says which tables have no recent proof, and lets filters be built again that want it.
   void tend();
   void report_lost(std::string_view why);
@@ -125,7 +128,10 @@ class TableSet {
 
   // --- which tables there are: while no loader reads ---
   // The namespaces whose tables are given by patterns.
-  std::vector<Target> patterned() const;
+  std::vector<Target> patterned() const { return patterned_.targets(); }
+  // There is doubt, and it is time to ask (again).
+  bool is_listing_due();
+  void listing_failed(std::string_view why);
   // Their tables are not known, or may not be those any more; all of their keys pass. What it gives goes
   // back with the answer to a question asked later.
   std::optional<std::uint64_t> doubt();
@@ -166,23 +172,17 @@ class TableSet {
 
     bool is_in_step() const { return current && !current->is_out_of_step; }
   };
-  struct Unproven {
-    TimePoint at;
-    LogPosition position;
-  };
-  // A log that is always a little late proves something all the same. What is older is so by more than
-  // max_lag and proves nothing.
-  static constexpr std::size_t kUnprovenMax = config::kPollsPerMaxLag;
   using Lock = std::unique_lock<std::mutex>;
 
   void prove_what_is_covered();
   void put_out_of_step(FollowedTable& table, std::string_view why);
-  void doubt_tables();
+  void make_void(std::string_view why);
   void see_table(std::string_view schema, std::string_view table);
   void drop(std::unique_ptr<Rows>& rows);
   void end_reading(Followed& followed, std::chrono::nanoseconds pause);
   std::chrono::nanoseconds some_of(std::chrono::nanoseconds most);
   bool is_any_full() const;
+  bool can_be_kept(Index index);
   bool wait(Lock& lock, const std::stop_token& stop, const std::function<bool()>& until);
 
   std::mutex mutex_;
@@ -192,16 +192,13 @@ class TableSet {
   std::minstd_rand random_;
   std::string schema_;
   Feeds feeds_;
-  std::vector<Target> patterned_;
-  std::uint64_t doubts_ = 1;
-  std::uint64_t listed_ = 0;  // the doubt that was settled last
+  PatternedTables patterned_;
   std::deque<Followed> tables_;
   FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;
-  bool has_published_ = false;     // since the last checkpoint
-  std::deque<Unproven> unproven_;  // oldest first
-  LogPosition last_proven_;
-  bool has_gone_back_ = false;
+  bool has_published_ = false;  // since the last checkpoint
+  PositionProofs proofs_;
+  std::string_view why_void_;  // of a literal
 };
 
 }  // namespace cuckooguard::source

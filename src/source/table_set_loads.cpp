@@ -119,8 +119,10 @@ std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load)
   }
   drop(followed.current);
   followed.current = std::move(followed.next);
+  followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
   followed.feed->publish(load.take());
   followed.current->feed.go_live();
+  followed.current->is_out_of_step = false;
   followed.published_at = clock_();
   ++followed.loads;
   has_published_ = true;
@@ -140,12 +142,18 @@ bool TableSet::wait_for_checkpoint(std::chrono::nanoseconds every, const std::st
   return !stop.stop_requested();
 }
 
+bool TableSet::can_be_kept(Index index) {
+  const Followed& followed = tables_[index];
+  return why_void_.empty() && followed.is_in_step() &&
+         followed.current->feed.has_reached(applier_->position());
+}
+
 std::optional<TableSet::Version> TableSet::version(Index index) {
   const std::scoped_lock lock(mutex_);
-  const Followed& followed = tables_[index];
-  if (!followed.is_in_step() || !followed.current->feed.has_reached(applier_->position())) {
+  if (!can_be_kept(index)) {
     return std::nullopt;
   }
+  const Followed& followed = tables_[index];
   return Version{.load = followed.loads, .changes = followed.current->feed.changes()};
 }
 
@@ -155,11 +163,11 @@ std::expected<filter::WrittenFilterFile, filter::FilterFileError> TableSet::writ
     std::string_view source,
     std::string_view server) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  if (!followed.is_in_step() || !followed.current->feed.has_reached(applier_->position())) {
+  if (!can_be_kept(index)) {
     return std::unexpected(filter::FilterFileError{.fault = filter::FilterFileFault::unwritable,
                                                    .what = "the table is out of step"});
   }
+  Followed& followed = tables_[index];
   const std::string path =
       directory.filter_path(source, followed.feed->target().settings.name, followed.feed->table());
   const filter::FilterFileLabel label =
