@@ -12,35 +12,15 @@ LogApplier::LogApplier(LogPosition position, Calls calls)
 
 // Of a transaction that is being read already a table would see the rest alone.
 void LogApplier::join(FollowedTable& table) {
-  joining_.push_back(&table);
+  tables_.join(table);
   if (!gtid_) {
-    admit_joining();
+    tables_.admit();
   }
-}
-
-bool LogApplier::has_joined(const FollowedTable& table) const {
-  return std::ranges::find(tables_, &table) != tables_.end();
-}
-
-bool LogApplier::is_prepared_before(const FollowedTable& table) const {
-  const auto joined = joined_at_.find(&table);
-  return joined != joined_at_.end() && prepared_.is_any_before(joined->second);
-}
-
-void LogApplier::admit_joining() {
-  tables_.insert(tables_.end(), joining_.begin(), joining_.end());
-  for (const FollowedTable* const table : joining_) {
-    joined_at_[table] = ++joins_;
-  }
-  joining_.clear();
 }
 
 void LogApplier::leave(FollowedTable& table) {
-  std::erase(tables_, &table);
-  std::erase(joining_, &table);
-  std::erase(waiting_, &table);
+  tables_.leave(table);
   std::erase(unread_, &table);
-  joined_at_.erase(&table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
   table.roll_back();
   prepared_.forget(table);
@@ -53,8 +33,8 @@ void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
   is_in_group_ = false;
   has_moved_ = false;
   place_ = {};
-  admit_joining();
-  for (FollowedTable* const table : tables_) {
+  tables_.admit();
+  for (FollowedTable* const table : tables_.all()) {
     table->roll_back();
   }
 }
@@ -88,17 +68,9 @@ LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
   return begin(begun.gtid);
 }
 
-// What was applied comes again only at the beginning of a stream, if ever, and from the server that wrote it.
-// With gtid_strict_mode off, two servers that write at once may log the smaller number last; and so may one, for
-// whom old numbers were set (a log that was fed to it again).
-bool LogApplier::is_out_of_order(const LogGtid& gtid) const {
-  return position_.is_disordered_by(gtid) ||
-         (has_moved_ && position_.is_mariadb() && position_.covers(gtid));
-}
-
 LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
   if (gtid_) {  // it had no end: the server was killed while it wrote it, and has rolled it back
-    for (FollowedTable* const table : tables_) {
+    for (FollowedTable* const table : tables_.all()) {
       table->roll_back();
     }
   }
@@ -120,7 +92,7 @@ LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
 LogApplier::Applied LogApplier::on(const binlog::TableMap& map) {
   std::erase_if(maps_, [&map](const auto& known) { return known.first == map.table_id; });
   bool is_followed = false;
-  for (FollowedTable* const table : std::vector(tables_)) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is(map.schema, map.table)) {
       continue;
     }
@@ -201,72 +173,6 @@ LogApplier::Applied LogApplier::on(const binlog::Query& query) {
   return is_in_group_ ? Applied(false) : finish();
 }
 
-void LogApplier::on_definition(const binlog::Query& query) {
-  if (is_covered_) {
-    return;
-  }
-  calls_.on_definition();
-  for (FollowedTable* const table : std::vector(tables_)) {
-    const MysqlTable& plan = table->plan();
-    const bool may_be_meant =
-        binlog::may_name(query.text, plan.name) || binlog::may_name(query.text, plan.schema);
-    if (may_be_meant && is_news_to(*table)) {
-      put_out_of_step(*table,
-                      "its definition may have changed: " + std::string(query.text.substr(0, 100)));
-    }
-  }
-}
-
-LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
-  if (prepare.is_one_phase) {
-    return commit();
-  }
-  for (FollowedTable* const table : std::exchange(unread_, {})) {
-    put_out_of_step(*table,
-                    "rows of an XA transaction that it has not committed yet are unreadable");
-  }
-  PreparedTransactions::Rows rows{.tables = {}, .joins = joins_};
-  for (FollowedTable* const table : tables_) {
-    if (table->is_touched()) {
-      rows.tables.emplace_back(table, table->park());
-    }
-  }
-  if (!is_covered_ && !prepared_.add(prepare.xid, std::move(rows))) {
-    put_all_out_of_step("too many XA transactions are prepared, or they have too many rows");
-  }
-  return finish();
-}
-
-LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bool commits) {
-  if (is_covered_) {
-    return finish();
-  }
-  const auto rows = xid ? prepared_.end(*xid) : std::nullopt;
-  if (commits && rows) {
-    commit_prepared(*rows);
-  } else if (commits) {
-    put_all_out_of_step("an XA transaction was committed whose rows were not seen");
-  }
-  return finish();
-}
-
-void LogApplier::commit_prepared(const PreparedTransactions::Rows& rows) {
-  put_late_out_of_step(rows);
-  for (const auto& [table, transaction] : rows.tables) {
-    if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
-      put_out_of_step(*table, changed.error());
-    }
-  }
-  for (const auto& [table, transaction] : rows.tables) {
-    if (!has_joined(*table)) {
-      continue;
-    }
-    if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
-      put_out_of_step(*table, changed.error());
-    }
-  }
-}
-
 LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
   payload_.open(payload);
   bool has_moved = false;
@@ -314,7 +220,7 @@ LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
 }
 
 LogApplier::Applied LogApplier::commit() {
-  for (FollowedTable* const table : std::vector(tables_)) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
@@ -322,7 +228,7 @@ LogApplier::Applied LogApplier::commit() {
       put_out_of_step(*table, changed.error());
     }
   }
-  for (FollowedTable* const table : std::vector(tables_)) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
@@ -338,15 +244,6 @@ LogApplier::Applied LogApplier::roll_back() {
   return finish();
 }
 
-// Rows were logged and taken back, all or in part: which ones stay depends on their tables' engines.
-void LogApplier::put_touched_out_of_step() {
-  for (FollowedTable* const table : std::vector(tables_)) {
-    if (table->is_touched()) {
-      put_out_of_step(*table, "a transaction was rolled back after it was logged");
-    }
-  }
-}
-
 // The transaction is over, whatever it was.
 LogApplier::Applied LogApplier::finish() {
   is_in_group_ = false;
@@ -356,7 +253,7 @@ LogApplier::Applied LogApplier::finish() {
   }
   const LogGtid gtid = *gtid_;
   gtid_.reset();
-  admit_joining();
+  tables_.admit();
   if (is_covered_) {
     return false;
   }
@@ -365,33 +262,6 @@ LogApplier::Applied LogApplier::finish() {
   }
   has_moved_ = true;
   return true;
-}
-
-bool LogApplier::is_news_to(const FollowedTable& table) const {
-  return !gtid_ || !table.target().has(*gtid_);
-}
-
-void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
-  leave(table);
-  calls_.on_out_of_step(table, why);
-}
-
-// Tables that do not know its rows.
-void LogApplier::put_late_out_of_step(const PreparedTransactions::Rows& rows) {
-  for (FollowedTable* const table : std::vector(tables_)) {
-    if (joined_at_.at(table) > rows.joins && std::ranges::find(waiting_, table) == waiting_.end()) {
-      put_out_of_step(*table, "an XA transaction was committed whose rows were not kept");
-    }
-  }
-}
-
-void LogApplier::put_all_out_of_step(std::string_view why) {
-  calls_.on_definition();
-  for (FollowedTable* const table : std::vector(tables_)) {
-    if (is_news_to(*table)) {
-      put_out_of_step(*table, why);
-    }
-  }
 }
 
 }  // namespace cuckooguard::source

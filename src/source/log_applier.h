@@ -22,7 +22,6 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +32,7 @@
 #include "binlog/payload_reader.h"
 #include "binlog/query_words.h"
 #include "source/followed_table.h"
+#include "source/joined_tables.h"
 #include "source/log_place.h"
 #include "source/log_position.h"
 #include "source/prepared_transactions.h"
@@ -54,11 +54,11 @@ class LogApplier {
   // From the end of the transaction at hand on the table is told of changes: of all that
   // position(), as of has_joined(), does not cover.
   void join(FollowedTable& table);
-  bool has_joined(const FollowedTable& table) const;
+  bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
   // A snapshot of the table will be of a position that is still to come: until then it does not matter to it
   // that rows are committed that were prepared before it has joined.
-  void begin_waiting(FollowedTable& table) { waiting_.push_back(&table); }
-  void end_waiting(FollowedTable& table) { std::erase(waiting_, &table); }
+  void begin_waiting(FollowedTable& table) { tables_.begin_waiting(table); }
+  void end_waiting(FollowedTable& table) { tables_.end_waiting(table); }
   bool is_prepared_before(const FollowedTable& table) const;
   void leave(FollowedTable& table);
 
@@ -92,7 +92,6 @@ class LogApplier {
     return false;
   }
 
-  void admit_joining();
   Applied begin(const LogGtid& gtid);
   bool is_out_of_order(const LogGtid& gtid) const;
   Applied commit();
@@ -116,11 +115,7 @@ class LogApplier {
   Calls calls_;
   binlog::EventDecoder decoder_;
   binlog::PayloadReader payload_;
-  std::vector<FollowedTable*> tables_;
-  std::vector<FollowedTable*> joining_;
-  std::vector<FollowedTable*> waiting_;
-  std::uint64_t joins_ = 0;
-  std::map<const FollowedTable*, std::uint64_t> joined_at_;
+  JoinedTables tables_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
   std::optional<LogGtid> gtid_;         // of the transaction

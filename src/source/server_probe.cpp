@@ -1,5 +1,6 @@
 #include "source/server_probe.h"
 
+#include <exception>
 #include <utility>
 
 #include "source/mysql_server.h"
@@ -61,12 +62,16 @@ ServerProbe::ServerProbe(Settings settings, Told told)
 
 void ServerProbe::run(const std::stop_token& stop) {
   do {
-    auto connection = open_same_server(settings_.login, settings_.identity);
-    if (!connection) {
+    try {
+      auto connection = open_same_server(settings_.login, settings_.identity);
+      if (!connection) {
+        continue;
+      }
+      const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
+      ask_until_it_fails(stop, *connection);
+    } catch (const std::exception&) {  // no memory, say: nothing is proven
       continue;
     }
-    const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
-    ask_until_it_fails(stop, *connection);
   } while (pause_for(every(), stop));
 }
 

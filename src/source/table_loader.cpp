@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kRowsPerStopCheck = 4096;
 
 // A row that counts; those for which the log has the last word are left to it.
-bool is_wanted(const TableSet::Rows& table, const PendingChanges* settled, MysqlRow row) {
+bool is_wanted(const TableRows& table, const PendingChanges* settled, MysqlRow row) {
   const bool is_left_to_log = settled != nullptr && settled->is_settled(table.table.name_of(row));
   return !is_left_to_log && table.feed.counts(row);
 }
@@ -219,7 +219,7 @@ std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
                                                          FilterLoad& load,
                                                          MysqlConnection& connection,
                                                          const std::stop_token& stop) {
-  const TableSet::Rows& table = *planned.rows;
+  const TableRows& table = *planned.rows;
   auto rows = connection.stream(table.plan.select_sql());
   if (!rows) {
     return std::unexpected(rows.error());

@@ -51,7 +51,7 @@ class TableLoader {
 
   struct Planned {
     TableSet::Index index;
-    const TableSet::Rows* rows;
+    const TableRows* rows;
   };
 
   void run(const std::stop_token& stop);

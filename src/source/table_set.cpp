@@ -8,14 +8,6 @@ namespace cuckooguard::source {
 
 using filter::State;
 
-namespace {
-
-// Not the places of tables that have gone.
-constexpr auto kThere =
-    std::views::filter([](const auto& followed) { return followed.feed != nullptr; });
-
-}  // namespace
-
 TableSet::TableSet(Feeds feeds, Clock clock, std::string schema)
     : clock_(std::move(clock)),
       random_(std::random_device{}()),
@@ -46,7 +38,7 @@ std::string TableSet::table(Index index) {
 
 void TableSet::begin_at(LogPosition position) {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
     followed.current.reset();
     followed.next.reset();
@@ -120,21 +112,21 @@ void TableSet::make_void(std::string_view why) {
   why_void_ = why;
   status_.has_no_position();
   proofs_.forget_unproven();
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
   }
 }
 
 bool TableSet::is_any_full() const {
-  return std::ranges::any_of(tables_, [](const Followed& followed) {
+  return std::ranges::any_of(tables_, [](const TablePlace& followed) {
     return followed.next && followed.next->feed.pending().is_full();
   });
 }
 
 void TableSet::adopt(Index index, MysqlTable plan, Checkpoint checkpoint) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  followed.current = std::make_unique<Rows>(std::move(plan), *followed.feed);
+  TablePlace& followed = tables_[index];
+  followed.current = std::make_unique<TableRows>(std::move(plan), *followed.feed);
   followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
   applier_->join(followed.current->table);
   followed.feed->snapshot_begins(clock_());
@@ -151,7 +143,7 @@ std::vector<TableSet::Index> TableSet::take_due() {
   const TimePoint now = clock_();
   std::vector<Index> due;
   for (Index index = 0; index < tables_.size(); ++index) {
-    Followed& followed = tables_[index];
+    TablePlace& followed = tables_[index];
     if (followed.feed != nullptr && followed.is_due && !followed.is_being_read &&
         now >= followed.due_at) {
       followed.is_due = false;
@@ -180,7 +172,7 @@ void TableSet::prove_what_is_covered() {
     return;
   }
   status_.proven(*at);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
       followed.feed->measure_growth(*at);
       followed.feed->prove(*at);
@@ -191,7 +183,7 @@ void TableSet::prove_what_is_covered() {
 void TableSet::tend() {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_();
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->report_if_stale(now);
     if (followed.is_in_step() && !followed.is_being_read && !followed.is_due &&
         followed.current->feed.wants_rebuild()) {
@@ -204,14 +196,14 @@ void TableSet::tend() {
 void TableSet::report_lost(std::string_view why) {
   const std::scoped_lock lock(mutex_);
   status_.lost(why);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->report_unless_refused(State::down, why);
   }
 }
 
 void TableSet::report_all(State state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
     followed.feed->report(state, why);
   }
@@ -219,87 +211,12 @@ void TableSet::report_all(State state, std::string_view why) {
 
 void TableSet::expire_all() {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
   }
 }
 
-// --- which tables there are ---
-
-std::optional<std::uint64_t> TableSet::doubt() {
-  const std::scoped_lock lock(mutex_);
-  return patterned_.doubt();
-}
-
-bool TableSet::is_listing_due() {
-  const std::scoped_lock lock(mutex_);
-  return patterned_.is_due(clock_());
-}
-
-void TableSet::listing_failed(std::string_view why) {
-  const std::scoped_lock lock(mutex_);
-  if (!patterned_.doubt()) {
-    return;
-  }
-  patterned_.failed(clock_());
-  for (const Target& target : patterned_.targets()) {
-    feeds_.report(target, "its tables cannot be listed: " + std::string(why));
-  }
-}
-
-bool TableSet::set_tables(std::uint64_t doubt,
-                          const std::vector<std::vector<std::string>>& tables) {
-  const std::scoped_lock lock(mutex_);
-  if (patterned_.doubt() != doubt) {
-    return false;
-  }
-  for (std::size_t i = 0; i < patterned_.targets().size(); ++i) {
-    const Target& target = patterned_.targets()[i];
-    for (Followed& followed : tables_ | kThere) {
-      if (followed.feed->target().ns == target.ns &&
-          std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
-        drop(followed.current);
-        drop(followed.next);
-        followed = Followed{nullptr, followed.loads};
-      }
-    }
-    feeds_.set_tables(target, tables[i]);
-  }
-  for (Feed& feed : feeds_) {
-    if (std::ranges::find(tables_, &feed, &Followed::feed) == tables_.end()) {
-      const auto place = std::ranges::find(tables_, static_cast<Feed*>(nullptr), &Followed::feed);
-      if (place == tables_.end()) {
-        tables_.emplace_back(&feed);
-      } else {
-        *place = Followed{&feed, place->loads};
-      }
-    }
-  }
-  return patterned_.settle(doubt);
-}
-
-bool TableSet::is_gone(Index index) {
-  const std::scoped_lock lock(mutex_);
-  return tables_[index].feed == nullptr;
-}
-
 // --- with the lock held ---
-
-// A table whose definition was not logged, or that we were not shown.
-void TableSet::see_table(std::string_view schema, std::string_view table) {
-  if (schema != schema_ || patterned_.doubt()) {
-    return;
-  }
-  const bool is_news = std::ranges::any_of(patterned_.targets(), [&](const Target& target) {
-    return PatternedTables::matches(target, table) &&
-           std::ranges::none_of(tables_ | kThere, [&](const Followed& followed) {
-             return followed.feed->target().ns == target.ns && followed.feed->table() == table;
-           });
-  });
-  if (is_news) {
-    patterned_.begin_doubt();
-  }
-}
 
 std::chrono::nanoseconds TableSet::some_of(std::chrono::nanoseconds most) {
   return std::chrono::nanoseconds(
@@ -308,8 +225,8 @@ std::chrono::nanoseconds TableSet::some_of(std::chrono::nanoseconds most) {
 
 // The applier has let go of it. A loader may still be reading it: it finds out, and drops it.
 void TableSet::put_out_of_step(FollowedTable& table, std::string_view why) {
-  for (Followed& followed : tables_ | kThere) {
-    for (Rows* const rows : {followed.current.get(), followed.next.get()}) {
+  for (TablePlace& followed : there()) {
+    for (TableRows* const rows : {followed.current.get(), followed.next.get()}) {
       if (rows == nullptr || &rows->table != &table) {
         continue;
       }
@@ -325,14 +242,14 @@ void TableSet::put_out_of_step(FollowedTable& table, std::string_view why) {
   }
 }
 
-void TableSet::drop(std::unique_ptr<Rows>& rows) {
+void TableSet::drop(std::unique_ptr<TableRows>& rows) {
   if (rows) {
     applier_->leave(rows->table);
     rows.reset();
   }
 }
 
-void TableSet::end_reading(Followed& followed, std::chrono::nanoseconds pause) {
+void TableSet::end_reading(TablePlace& followed, std::chrono::nanoseconds pause) {
   drop(followed.next);
   followed.is_being_read = false;
   followed.is_due = true;

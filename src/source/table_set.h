@@ -27,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -40,11 +41,11 @@
 #include "source/filter_load.h"
 #include "source/follow_status.h"
 #include "source/log_applier.h"
-#include "source/log_feed.h"
 #include "source/patterned_tables.h"
 #include "source/position_proofs.h"
 #include "source/read_view.h"
 #include "source/storage_directory.h"
+#include "source/table_place.h"
 
 namespace cuckooguard::source {
 
@@ -59,17 +60,6 @@ class TableSet {
   static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;
-
-  // One table as it is followed. Whoever loads it may read plan and name_of() without the lock.
-  struct Rows {
-    Rows(MysqlTable planned, Feed& owner)
-        : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
-
-    MysqlTable plan;
-    LogFeed feed;
-    FollowedTable table;
-    bool is_out_of_step = false;
-  };
 
   // Which contents a table's filter has.
   struct Version {
@@ -144,7 +134,7 @@ class TableSet {
   void refuse(Index index, std::string_view why);
   void fail(Index index, std::string_view why);
   // The log's word on this table is kept from now on.
-  const Rows& collect(Index index, MysqlTable plan);
+  const TableRows& collect(Index index, MysqlTable plan);
   // Up to here the log's word was not kept. Nothing: stopped, or too late.
   std::optional<LogPosition> wait_until_collecting(std::span<const Index> indexes,
                                                    const std::stop_token& stop);
@@ -158,28 +148,16 @@ class TableSet {
   std::expected<void, std::string> publish(Index index, FilterLoad load);
 
  private:
-  struct Followed {
-    explicit Followed(Feed* of, std::uint64_t loads_before = 0) : feed(of), loads(loads_before) {}
-
-    Feed* feed;                     // null: the table has gone
-    std::unique_ptr<Rows> current;  // in step, unless it is out of step
-    std::unique_ptr<Rows> next;     // being read
-    bool is_being_read = false;
-    bool is_due = true;
-    TimePoint due_at{};
-    TimePoint published_at{};
-    std::uint64_t loads;
-
-    bool is_in_step() const { return current && !current->is_out_of_step; }
-  };
   using Lock = std::unique_lock<std::mutex>;
 
+  // Not the places of tables that have gone.
+  auto there() { return tables_ | std::views::filter(&TablePlace::is_there); }
   void prove_what_is_covered();
   void put_out_of_step(FollowedTable& table, std::string_view why);
   void make_void(std::string_view why);
   void see_table(std::string_view schema, std::string_view table);
-  void drop(std::unique_ptr<Rows>& rows);
-  void end_reading(Followed& followed, std::chrono::nanoseconds pause);
+  void drop(std::unique_ptr<TableRows>& rows);
+  void end_reading(TablePlace& followed, std::chrono::nanoseconds pause);
   std::chrono::nanoseconds some_of(std::chrono::nanoseconds most);
   bool is_any_full() const;
   bool can_be_kept(Index index);
@@ -193,7 +171,7 @@ class TableSet {
   std::string schema_;
   Feeds feeds_;
   PatternedTables patterned_;
-  std::deque<Followed> tables_;
+  std::deque<TablePlace> tables_;
   FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;
   bool has_published_ = false;  // since the last checkpoint
