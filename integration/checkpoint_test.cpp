@@ -7,40 +7,21 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-
-class Checkpoint : public testing::Test {
+class Checkpoint : public GuardedMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
+  void prepare() override {
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40))");
     run("INSERT INTO user SELECT seq, NULL FROM seq_1_to_1000");
-    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    run("GRANT SELECT ON shop.* TO guard@localhost");
-    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
-    redis_.emplace();
   }
 
-  void run(const std::string& sql) { session_->run(sql); }
-
   std::string yaml() const {
-    return "upstream: " + redis_->address() +
-           "\n"
-           "sources:\n  shop: { type: mysql, addresses: [ \"unix:" +
-           server_->unix_path().string() +
-           "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+    return upstream_and_source() +
            "namespaces:\n"
            "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
            "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
@@ -66,17 +47,6 @@ class Checkpoint : public testing::Test {
   bool has_read_the_table() const {
     return guard_->log().find("event=loaded") != std::string::npos;
   }
-
-  bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
-  bool becomes_absent(const std::string& key) {
-    return eventually([&] { return is_absent(key); });
-  }
-
-  TemporaryDirectory folder_;
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
-  std::optional<RedisServer> redis_;
-  std::optional<GuardProcess> guard_;
 };
 
 TEST_F(Checkpoint, is_where_a_killed_guard_goes_on) {

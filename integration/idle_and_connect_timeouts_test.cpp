@@ -55,7 +55,7 @@ TEST(IdleTimeout, closes_the_silent_and_spares_who_waits_listens_or_talks) {
 }
 
 TEST(IdleTimeout, of_redis_itself_closes_through_the_guard) {
-  Shop shop({.redis_arguments = {"--timeout", "1"}});
+  Shop shop({.mode = "pinned", .redis_arguments = {"--timeout", "1"}});
   RawClient silent = shop.client();
   EXPECT_EQ(silent.read_until_closed(), "");
 }

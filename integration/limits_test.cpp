@@ -57,6 +57,7 @@ TEST(Limits, a_redis_that_is_full_says_so_through_the_guard) {
   shop.wait_until_it_answers();
   shop.redis().call({"CONFIG", "SET", "maxclients", "1"});  // the control connection has it
   RawClient client = shop.client();
+  client.try_send(command({"PING"}));  // who shares connections is told so with the first command
   EXPECT_EQ(client.read_until_closed(), "-ERR max number of clients reached\r\n");
 }
 

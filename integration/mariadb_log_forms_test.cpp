@@ -8,15 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
 constexpr int kLargest = 1200;  // of the ids that are compared
 
 class MariaDbLogForms : public testing::Test {
@@ -34,15 +31,10 @@ class MariaDbLogForms : public testing::Test {
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(400), n INT DEFAULT 7) " +
         table_options);
     run("INSERT INTO user SELECT seq, REPEAT('n', 300), seq FROM seq_1_to_1000");
-    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    run("GRANT SELECT ON shop.* TO guard@localhost");
-    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+    create_guard_user(*session_);
   }
   std::string yaml(const std::string& settings) const {
-    return "upstream: " + redis_->address() +
-           "\nsources:\n  shop: { type: mysql, addresses: [ \"unix:" +
-           server_->unix_path().string() +
-           "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+    return "upstream: " + redis_->address() + "\n" + shop_source(unix_address(*server_)) +
            "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user" +
            settings +
            " }, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
@@ -87,6 +79,13 @@ class MariaDbLogForms : public testing::Test {
   void expect_one_load() const {
     const std::string log = guard_->log();
     EXPECT_EQ(log.find("event=loaded"), log.rfind("event=loaded")) << log;
+  }
+
+  // Its verdict is still to be given, from whatever session. Ids are greater by `offset`.
+  void prepare_xa(const std::string& offset) {
+    run("XA START 'x'; INSERT INTO user (id) VALUES (1110 + " + offset +
+        "); DELETE FROM user WHERE id = 21 + " + offset + "; UPDATE user SET id = 1111 + " +
+        offset + " WHERE id = 22 + " + offset + "; XA END 'x'; XA PREPARE 'x'");
   }
 
   // Rows of all kinds of events.
@@ -185,9 +184,7 @@ TEST_F(MariaDbLogForms, xa_transactions_count_when_their_verdict_is_given) {
   for (const std::string verdict : {"COMMIT", "ROLLBACK"}) {
     SCOPED_TRACE(verdict);
     const std::string offset = verdict == "COMMIT" ? "0" : "10";
-    run("XA START 'x'; INSERT INTO user (id) VALUES (1110 + " + offset +
-        "); DELETE FROM user WHERE id = 21 + " + offset + "; UPDATE user SET id = 1111 + " +
-        offset + " WHERE id = 22 + " + offset + "; XA END 'x'; XA PREPARE 'x'");
+    prepare_xa(offset);
     session_.reset();
     session_.emplace(server_->session());
     run("INSERT INTO user (id) VALUES (1130 + " + offset + ")");

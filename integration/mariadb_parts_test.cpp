@@ -10,46 +10,25 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-
-class MariaDbParts : public testing::Test {
+class MariaDbParts : public GuardedMariaDb {
  protected:
-  static constexpr milliseconds kMaxLag{500};
-
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
+  void prepare() override {
     run("CREATE TABLE user_1 (id BIGINT UNSIGNED PRIMARY KEY)");
     run("CREATE TABLE user_2 LIKE user_1");
     run("INSERT INTO user_1 SELECT seq FROM seq_1_to_100");
     run("INSERT INTO user_2 SELECT seq FROM seq_101_to_200");
-    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    run("GRANT SELECT ON shop.* TO guard@localhost");
-    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
-    redis_.emplace();
     start();
   }
 
-  void run(const std::string& sql) { session_->run(sql); }
-
   void start() {
     guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() +
-        "\n"
-        "sources:\n  shop: { type: mysql, addresses: [ \"unix:" +
-        server_->unix_path().string() +
-        "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+        upstream_and_source() +
         "namespaces:\n"
         "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: \"user_*\" }, mode: "
         "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
@@ -59,10 +38,11 @@ class MariaDbParts : public testing::Test {
     ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
   }
 
-  bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
-  bool becomes_absent(const std::string& key) {
-    return eventually([&] { return is_absent(key); });
+  void create_with_row(const std::string& table, const std::string& id) {
+    run("CREATE TABLE " + table + " LIKE user_1");
+    run("INSERT INTO " + table + " VALUES (" + id + ")");
   }
+
   // Neither at once nor later is it absent, but within max_lag of its commit.
   bool becomes_present_in_time(const std::string& key) {
     const auto committed = SteadyClock::now();
@@ -73,12 +53,6 @@ class MariaDbParts : public testing::Test {
     }
     return true;
   }
-
-  TemporaryDirectory folder_;
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
-  std::optional<RedisServer> redis_;
-  std::optional<GuardProcess> guard_;
 };
 
 TEST_F(MariaDbParts, have_their_rows_together) {
@@ -94,12 +68,11 @@ TEST_F(MariaDbParts, have_their_rows_together) {
 
 TEST_F(MariaDbParts, join_when_they_are_created_and_leave_when_they_are_dropped) {
   for (int i = 3; i < 8; ++i) {
-    const std::string number = std::to_string(i);
-    run("CREATE TABLE user_" + number + " LIKE user_1");
-    run("INSERT INTO user_" + number + " VALUES (" + number + "000)");
-    EXPECT_TRUE(becomes_present_in_time("user:" + number + "000")) << guard_->log();
+    const std::string id = std::to_string(1000 * i);
+    create_with_row("user_" + std::to_string(i), id);
+    EXPECT_TRUE(becomes_present_in_time("user:" + id)) << guard_->log();
     ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
-    EXPECT_FALSE(is_absent("user:" + number + "000"));
+    EXPECT_FALSE(is_absent("user:" + id));
   }
   run("CREATE TABLE user_8 AS SELECT 8000 AS id");
   run("ALTER TABLE user_8 ADD PRIMARY KEY (id)");
@@ -168,12 +141,10 @@ TEST_F(MariaDbParts, make_all_pass_while_they_cannot_be_listed_and_are_asked_for
 }
 
 TEST_F(MariaDbParts, are_all_taken_up_from_their_checkpoints) {
-  run("CREATE TABLE user_3 LIKE user_1");
-  run("INSERT INTO user_3 VALUES (3000)");
+  create_with_row("user_3", "3000");
   ASSERT_TRUE(becomes_absent("user:9999"));
   guard_.reset();
-  run("CREATE TABLE user_4 LIKE user_1");
-  run("INSERT INTO user_4 VALUES (4000)");
+  create_with_row("user_4", "4000");
   run("INSERT INTO user_3 VALUES (3001)");
   start();
   for (const char* const id : {"7", "150", "3000", "3001", "4000"}) {

@@ -6,40 +6,23 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-
-class MariaDbSource : public testing::Test {
+class MariaDbSource : public GuardedMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
+  void prepare() override {
     run("CREATE TABLE user (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40))");
     run("INSERT INTO user (name) SELECT seq FROM seq_1_to_1000");
     run("CREATE TABLE orders (id INT PRIMARY KEY, user_id BIGINT UNSIGNED NOT NULL)");
     run("INSERT INTO orders SELECT seq, 7 FROM seq_1_to_500");
-    run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    run("GRANT SELECT ON shop.* TO guard@localhost");
-    run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
-    redis_.emplace();
   }
 
-  void run(const std::string& sql) { session_->run(sql); }
-
   std::string yaml(const std::string& more = "") const {
-    return "upstream: " + redis_->address() + "\n" +
-           "sources:\n  shop: { type: mysql, addresses: [ \"unix:" + server_->unix_path().string() +
-           "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n" +
+    return upstream_and_source() +
            "namespaces:\n"
            "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
            "enforce, "
@@ -52,19 +35,6 @@ class MariaDbSource : public testing::Test {
            more;
   }
   void start() { guard_.emplace(GuardProcess::on_port(yaml())); }
-
-  bool is_absent(const std::string& key) { return guard_->call({"GET", key}) == kAnswer; }
-  bool becomes_absent(const std::string& key) {
-    return eventually([&] { return is_absent(key); });
-  }
-  bool becomes_present(const std::string& key) {
-    return eventually([&] { return !is_absent(key); });
-  }
-
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
-  std::optional<RedisServer> redis_;
-  std::optional<GuardProcess> guard_;
 };
 
 TEST_F(MariaDbSource, answers_what_is_absent_and_passes_what_is_there) {
@@ -243,8 +213,8 @@ TEST_F(MariaDbSource, refuses_to_start_in_words_with_the_sql_that_helps) {
   for (const char* const words :
        {"GRANT BINLOG MONITOR ON *.* TO 'nobody'@'localhost'",
         "`loose` has no primary key",
-        "column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
-        "letters",
+        ("column `name` (varchar(9)) has the collation utf8mb4_lithuanian_ci, by which different "
+         "letters"),
         "column `id` stands for two placeholders",
         "where: column `name` (varchar(40)) has the character set latin1",
         "deletes: trusted needs keys of which no two rows have the same"}) {

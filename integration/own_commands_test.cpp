@@ -9,10 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {
@@ -21,7 +19,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
 constexpr std::string_view kYes = ":1\r\n";
 constexpr std::string_view kNo = ":0\r\n";
 

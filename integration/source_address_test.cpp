@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/guard_process.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/mariadb_server.h"
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
@@ -14,8 +15,6 @@
 
 namespace cuckooguard::harness {
 namespace {
-
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
 
 class SourceAddress : public testing::Test {
  protected:
@@ -27,17 +26,16 @@ class SourceAddress : public testing::Test {
     others_.emplace();
     on_both(
         "CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY);"
-        "INSERT INTO user SELECT seq FROM seq_1_to_1000;"
-        "CREATE USER guard@localhost IDENTIFIED BY 'word';"
-        "GRANT SELECT ON shop.* TO guard@localhost;"
-        "GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+        "INSERT INTO user SELECT seq FROM seq_1_to_1000");
+    for (MariaDbServer* const server : {&*ours_, &*others_}) {
+      SqlSession session = server->session();
+      create_guard_user(session);
+    }
     redis_.emplace();
     link_.emplace(ours_->port());
     guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() +
-        "\nsources:\n  shop: { type: mysql, addresses: [ \"127.0.0.1:" +
-        std::to_string(link_->port()) +
-        "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+        "upstream: " + redis_->address() + "\n" +
+        shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
         "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
         "mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
         "false_positive_rate: 0.0001% } }\n"

@@ -9,17 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 #include "harness/slow_link.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-constexpr milliseconds kMaxLag{500};
 constexpr milliseconds kALittle{100};  // for signals and packets on their way
 
 milliseconds since(SteadyClock::time_point then) {
@@ -36,17 +32,12 @@ class SourceFreshness : public testing::Test {
     session_.emplace(server_->session());
     session_->run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
     session_->run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
-    session_->run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    session_->run("GRANT SELECT ON shop.* TO guard@localhost");
-    session_->run(
-        "GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+    create_guard_user(*session_);
     redis_.emplace();
     link_.emplace(server_->port());
     guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() +
-        "\nsources:\n  shop: { type: mysql, addresses: [ \"127.0.0.1:" +
-        std::to_string(link_->port()) +
-        "\" ], user: guard, password: word, database: shop, max_lag: 500ms }\n"
+        "upstream: " + redis_->address() + "\n" +
+        shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
         "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
         "mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
         "false_positive_rate: 0.0001% } }\n"));

@@ -9,17 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
+#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
-#include "harness/redis_server.h"
 #include "harness/replication.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-constexpr milliseconds kMaxLag{500};
 constexpr milliseconds kALittle{100};
 
 std::string address(const SqlServer& server) {
@@ -49,9 +45,7 @@ class SourceReplica : public testing::Test {
     SqlSession session = server.session();
     session.run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
     session.run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
-    session.run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-    session.run("GRANT SELECT ON shop.* TO guard@localhost");
-    session.run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+    create_guard_user(session);
   }
 
   void start_replica(std::vector<std::string> arguments = {"--log-slave-updates=ON"}) {
@@ -62,9 +56,7 @@ class SourceReplica : public testing::Test {
   }
 
   std::string yaml(const std::string& addresses, const std::string& more = "") const {
-    return "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ " +
-           addresses + " ], user: guard, password: word, database: shop, max_lag: 500ms" + more +
-           " }\n"
+    return "upstream: " + redis_->address() + "\n" + shop_source(addresses, more) +
            "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user "
            "}, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
            "false_positive_rate: 0.0001% } }\n"

@@ -25,6 +25,7 @@ config::Config parsed() {
 
 keyspace::Keyspace keyspace_of(const config::Config& config) {
   std::vector<keyspace::NamespaceTemplates> all;
+  all.reserve(config.namespaces.size());
   for (const config::Namespace& ns : config.namespaces) {
     all.push_back({.name = ns.name, .templates = ns.keys, .strict = ns.strict});
   }
@@ -47,6 +48,19 @@ std::string printable(std::string_view bytes) {
   return text;
 }
 
+std::string insert_stable_users() {
+  std::string rows;
+  for (unsigned id = kStableFrom; id < kStableFrom + kStableRows; ++id) {
+    const std::string number = std::to_string(id);
+    rows += rows.empty() ? "(" : ", (";
+    rows += number;
+    rows += ", 'stable";
+    rows += number;
+    rows += "', 'x')";
+  }
+  return "INSERT INTO user (id, name, note) VALUES " + rows;
+}
+
 }  // namespace
 
 void create_tables(const SqlServer& server) {
@@ -61,12 +75,7 @@ void create_tables(const SqlServer& server) {
       "PRIMARY KEY (shop, code))");
   session.run("CREATE TABLE tag (tag BINARY(3) PRIMARY KEY, uses INT)");
   session.run("CREATE TABLE orders (id INT PRIMARY KEY, user_id BIGINT UNSIGNED)");
-  std::string rows;
-  for (unsigned i = 0; i < kStableRows; ++i) {
-    const std::string id = std::to_string(kStableFrom + i);
-    rows += std::string(i == 0 ? "" : ", ") + "(" + id + ", 'stable" + id + "', 'x')";
-  }
-  session.run("INSERT INTO user (id, name, note) VALUES " + rows);
+  session.run(insert_stable_users());
   session.run(
       "CREATE USER guard@localhost IDENTIFIED BY 'word'; GRANT SELECT ON shop.* TO "
       "guard@localhost");
@@ -89,7 +98,7 @@ std::string namespaces_yaml() {
 }
 
 const std::vector<GuardedTable>& guarded_tables() {
-  static const std::vector<GuardedTable> tables{
+  static const std::vector<GuardedTable> kTables{
       {.ns = "users", .prefix = "user", .table = "user", .columns = "id", .is_unique = true},
       {.ns = "names", .prefix = "name", .table = "user", .columns = "name", .is_unique = true},
       {.ns = "items",
@@ -103,19 +112,21 @@ const std::vector<GuardedTable>& guarded_tables() {
        .table = "orders",
        .columns = "user_id",
        .is_unique = false}};
-  return tables;
+  return kTables;
 }
 
 Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
-  for (std::size_t ns = 0; ns < config_.namespaces.size(); ++ns) {
+  lives_.reserve(config_.namespaces.size());
+  for (const config::Namespace& ns : config_.namespaces) {
     parts_.emplace_back(epochs_, filter::random_secret());
-    lives_.push_back(parts_.back().add(config_.namespaces[ns].source.tables.front()));
+    lives_.push_back(parts_.back().add(ns.source.tables.front()));
     parts_.back().set_complete(true);
   }
 }
 
 std::vector<source::Target> Guarded::targets() {
   std::vector<source::Target> all;
+  all.reserve(parts_.size());
   for (std::uint32_t ns = 0; ns < parts_.size(); ++ns) {
     all.push_back({keyspace_, ns, config_.namespaces[ns], parts_[ns]});
   }

@@ -1,5 +1,6 @@
 #include "harness/shop.h"
 
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
@@ -16,10 +17,16 @@ Shop::Shop(ShopSettings settings)
                                           : GuardProcess::on_port(yaml()));
 }
 
+std::string upstream_mode() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it
+  const char* const mode = std::getenv("CUCKOOGUARD_UPSTREAM_MODE");
+  return mode != nullptr ? mode : "pinned";
+}
+
 std::string Shop::yaml() const {
   const std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
-  return "upstream: { address: \"" + address + "\", acl: " + settings_.acl + ", control: { " +
-         settings_.control + " }" +
+  return "upstream: { address: \"" + address + "\", mode: " + settings_.mode +
+         ", acl: " + settings_.acl + ", control: { " + settings_.control + " }" +
          (settings_.upstream_settings.empty() ? "" : ", " + settings_.upstream_settings) + " }\n" +
          "workers: 2\n"
          "sources:\n"

@@ -25,10 +25,14 @@ inline constexpr std::uint64_t kAbsent = 1'000'000;
 // What the guard says for a user that cannot exist: not what Redis would say, so that it tells who has answered.
 inline constexpr std::string_view kAbsentText = "__ABSENT__";
 
+// Of the environment (CUCKOOGUARD_UPSTREAM_MODE), or "pinned": every test of a Shop is one of both.
+std::string upstream_mode();
+
 struct ShopSettings {
   std::string max_lag = "10m";
   std::string absent_reply = "bytes:__ABSENT__";
-  std::string upstream{};           // else Redis's TCP address
+  std::string upstream{};  // else Redis's TCP address
+  std::string mode = upstream_mode();
   std::string upstream_settings{};  // what else stands in upstream: "connect_timeout: 1s"
   std::string acl = "ask";          // upstream.acl
   std::string control{};            // what stands in upstream.control: "password: word"

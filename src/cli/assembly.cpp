@@ -83,7 +83,9 @@ Assembly::Assembly(config::Config config)
       keyspace_(build_keyspace(config_)),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_),
-      session_settings_{.upstream = config_.upstream, .limits = config_.limits} {
+      session_settings_{.upstream = config_.upstream,
+                        .limits = config_.limits,
+                        .output_total = config_.limits.output_total / worker_count_} {
   open_storage();
   make_namespaces();
   make_sources();

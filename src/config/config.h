@@ -32,7 +32,7 @@ struct Address {  // host:port or unix:/path
   bool operator==(const Address&) const = default;
 };
 
-enum class UpstreamMode : std::uint8_t { pinned };
+enum class UpstreamMode : std::uint8_t { pinned, shared };
 
 // Whom the guard answers: ask Redis what each user may do, or trust whoever Redis has accepted.
 enum class Acl : std::uint8_t { ask, trust };
@@ -179,6 +179,8 @@ struct Storage {          // where filters are kept between runs
 struct Limits {
   std::uint32_t max_clients = 10'000;
   std::uint64_t client_output_soft = 1024 * 1024;
+  std::uint64_t client_output_hard = std::uint64_t{256} * 1024 * 1024;
+  std::uint64_t output_total = std::uint64_t{1024} * 1024 * 1024;
   std::uint32_t inflight_per_client = 1024;
   milliseconds idle_timeout{0};  // 0: never
 

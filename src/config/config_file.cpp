@@ -21,7 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned}};
+constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned},
+                                       Choice<UpstreamMode>{"shared", UpstreamMode::shared}};
 constexpr std::array kAcls = {Choice<Acl>{"ask", Acl::ask}, Choice<Acl>{"trust", Acl::trust}};
 constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
                                    Choice<LogLevel>{"info", LogLevel::info},
@@ -32,6 +33,7 @@ constexpr std::uint32_t kClientsMax = 1'000'000;
 constexpr std::uint32_t kInflightMax = 1'000'000;
 constexpr std::uint64_t kOutputMin = 16 * 1024;
 constexpr std::uint64_t kOutputMax = 1024 * 1024 * 1024;
+constexpr std::uint64_t kOutputHardMax = 1024 * kOutputMax;
 
 Parsed<Address> parse_upstream_address(std::string_view text) {
   auto address = parse_address(text);
@@ -93,6 +95,14 @@ void read_limits(const Section& section, Limits& limits) {
       "client_output_soft",
       limits.client_output_soft,
       bounded<std::uint64_t>(parse_bytes, kOutputMin, kOutputMax, "must be from 16KiB to 1GiB"));
+  section.read("client_output_hard",
+               limits.client_output_hard,
+               bounded<std::uint64_t>(
+                   parse_bytes, kOutputMin, kOutputHardMax, "must be from 16KiB to 1024GiB"));
+  section.read("output_total",
+               limits.output_total,
+               bounded<std::uint64_t>(
+                   parse_bytes, kOutputMin, kOutputHardMax, "must be from 16KiB to 1024GiB"));
   section.read("inflight_per_client",
                limits.inflight_per_client,
                bounded<std::uint32_t>(parse_count, 1, kInflightMax, "must be from 1 to 1M"));

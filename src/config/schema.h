@@ -65,8 +65,12 @@ inline constexpr std::array<std::string_view, 3> kFilterKeys = {
     "false_positive_rate", "capacity", "deletes"};
 inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
 inline constexpr std::array<std::string_view, 2> kStorageKeys = {"directory", "checkpoint_every"};
-inline constexpr std::array<std::string_view, 4> kLimitsKeys = {
-    "max_clients", "client_output_soft", "inflight_per_client", "idle_timeout"};
+inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
+                                                                "client_output_soft",
+                                                                "client_output_hard",
+                                                                "output_total",
+                                                                "inflight_per_client",
+                                                                "idle_timeout"};
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
 
 inline constexpr KeyList kTop{"", kTopKeys};

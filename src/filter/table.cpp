@@ -53,6 +53,9 @@ class TableOf final : public FilterTable {
   void prefetch(std::uint64_t hash) const noexcept override {
     cells().prefetch_bucket(addressing_.first_bucket(hash));
   }
+  void prefetch_second(std::uint64_t hash) const noexcept override {
+    writer_.prefetch_second(hash);
+  }
 
   void use_kernel(LookupKernel kernel) override { batch_lookup_ = batch_lookup_of<Bucket>(kernel); }
 

@@ -35,6 +35,8 @@ class FilterTable {
   virtual EraseOutcome erase(std::uint64_t hash) = 0;
   // Before an insert some time later.
   virtual void prefetch(std::uint64_t hash) const noexcept = 0;
+  // A little before it, when what prefetch() asked for has come.
+  virtual void prefetch_second(std::uint64_t hash) const noexcept = 0;
 
   virtual void use_kernel(LookupKernel kernel) = 0;
   // Fingerprints in the buckets, counted; overflow bits that are set, as a share of all.

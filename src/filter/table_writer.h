@@ -63,6 +63,14 @@ class TableWriter {
     return store(hash, place, word);
   }
 
+  // Asks for the bucket that insert() will need, unless the first has room now.
+  void prefetch_second(std::uint64_t hash) const noexcept {
+    const Place place = place_of(hash);
+    if (Bucket::find_free(cells_.load_bucket(place.first)) == Bucket::kSlots) {
+      cells_.prefetch_bucket(second_bucket(place));
+    }
+  }
+
   EraseOutcome erase(std::uint64_t hash) {
     if (stash_spilled(cells_)) {
       return EraseOutcome::kept;  // may be the key that could not be stored

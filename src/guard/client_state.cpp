@@ -39,14 +39,18 @@ void ClientState::accepted(const StateChange& change) {
       db_ = change.db;
       break;
     case ChangeKind::auth:
-      set_user(change.user);
+      set_user(change);
       break;
     case ChangeKind::hello:
       version_ = change.version;
       update_subscribed();
       if (change.authenticates) {
-        set_user(change.user);
+        set_user(change);
       }
+      set_label(change);
+      break;
+    case ChangeKind::label:
+      set_label(change);
       break;
     case ChangeKind::multi:
       set(kInMulti, true);
@@ -199,10 +203,56 @@ void ClientState::set(std::uint8_t bit, bool on) {
   unsettled_ = static_cast<std::uint8_t>(on ? unsettled_ | bit : unsettled_ & ~bit);
 }
 
-void ClientState::set_user(const std::string& name) {
-  user_ = name;
+void ClientState::set_user(const StateChange& change) {
+  user_ = change.user;
   standing_ = Standing::authenticated;
   facts_version_ = 0;
+  if (remembers_) {
+    remembered().login = {.user = change.names_user ? change.user : "", .secret = change.secret};
+  }
+}
+
+void ClientState::set_label(const StateChange& change) {
+  if (!remembers_ || change.label == Label::none) {
+    return;
+  }
+  resp::Labels& labels = remembered().labels;
+  switch (change.label) {
+    case Label::none:
+      break;
+    case Label::name:
+      labels.name = change.label_text;
+      break;
+    case Label::library:
+      labels.library = change.label_text;
+      break;
+    case Label::library_version:
+      labels.library_version = change.label_text;
+      break;
+  }
+}
+
+ClientState::Told& ClientState::remembered() {
+  if (!told_) {
+    told_ = std::make_unique<Told>();
+  }
+  return *told_;
+}
+
+bool ClientState::is_transferable() const {
+  return is_settled() && !subscriptions_.any() && standing_ != Standing::unknown && !transparent_ &&
+         streamed_ == nullptr;
+}
+
+resp::ConnectionState ClientState::told() const {
+  resp::ConnectionState state{.version = version_, .db = db_};
+  if (told_) {
+    if (standing_ == Standing::authenticated) {
+      state.login = told_->login;
+    }
+    state.labels = told_->labels;
+  }
+  return state;
 }
 
 void ClientState::begin_again() {
@@ -214,6 +264,10 @@ void ClientState::begin_again() {
   silence_ = Silence::none;
   subscriptions_.clear();
   user_.clear();
+  if (told_) {
+    told_->login = {};
+    told_->labels.name.clear();
+  }
 }
 
 }  // namespace cuckooguard::guard

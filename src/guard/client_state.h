@@ -13,15 +13,17 @@
 // is answered until RESET.
 //
 // Called by: the session (sent, replied, upstream_is_up, ended), Guard (the questions). Threads: its worker's. Errors:
-// none. Limits: 104 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
+// none. Limits: 112 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
 // changes in flight. Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c
 // helloCommand and resetCommand), asked by hand.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "guard/state_change.h"
+#include "resp/connection_state.h"
 #include "resp/version.h"
 
 namespace cuckooguard::guard {
@@ -72,6 +74,14 @@ class ClientState {
   resp::Version version() const { return version_; }
   int db() const { return db_; }
 
+  // From the beginning, if other connections may have to be told what this one was: secrets are remembered.
+  void remember_what_was_told() { remembers_ = true; }
+  bool remembers_what_was_told() const { return remembers_; }
+  // Another connection that has been told the same would do for the next command: settled, not subscribed, nothing
+  // streaming, and what was told is known.
+  bool is_transferable() const;
+  resp::ConnectionState told() const;
+
   // What this client's user may do; null: nothing is known of it, or it has not authenticated. Looks
   // it up only after the snapshot or the user has changed; one comparison otherwise. A user of whom
   // nothing is known is asked for. Lifetime: as long as the snapshot.
@@ -111,9 +121,16 @@ class ClientState {
 
   enum class Silence : std::uint8_t { none, this_one_and_next, next, off };
 
+  struct Told {
+    resp::Login login;  // if authenticated
+    resp::Labels labels;
+  };
+
   void accepted(const StateChange& change);
   void refused(const StateChange& change);
-  void set_user(const std::string& name);
+  void set_user(const StateChange& change);
+  void set_label(const StateChange& change);
+  Told& remembered();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
   void begin_again();
@@ -133,9 +150,11 @@ class ClientState {
   bool transparent_ = false;
   bool has_upstream_ = false;
   bool queued_for_all_ = false;
+  bool remembers_ = false;
   Subscriptions subscriptions_;
-  std::string user_;  // meaningful if authenticated
+  std::string user_;            // meaningful if authenticated
+  std::unique_ptr<Told> told_;  // null: neither a login nor a label
 };
-static_assert(sizeof(ClientState) <= 72 + sizeof(std::string), "one per client");
+static_assert(sizeof(ClientState) <= 80 + sizeof(std::string), "one per client");
 
 }  // namespace cuckooguard::guard

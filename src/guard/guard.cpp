@@ -1,5 +1,7 @@
 #include "guard/guard.h"
 
+#include <algorithm>
+
 #include "guard/command_table.h"
 
 namespace cuckooguard::guard {
@@ -46,6 +48,23 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
   }
 }
 
+Lane Guard::lane_of(Arguments arguments, const ClientState& client) {
+  if (arguments.empty()) {
+    return Lane::own;
+  }
+  const Lane lane = guard::lane_of(find(arguments.front()), arguments);
+  return lane == Lane::shared && may_be_too_large(arguments, client) ? Lane::for_good : lane;
+}
+
+// Redis may close the connection at once, since nobody has logged in there.
+bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) {
+  const bool is_large = std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
+                        std::ranges::any_of(arguments, [](std::string_view argument) {
+                          return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
+                        });
+  return is_large && client.login(facts()) != ClientState::Login::yes;
+}
+
 // As of now: one load, unless something has changed.
 const Snapshot& Guard::facts() {
   if (parts_.facts.version() != facts_->version) {
@@ -85,6 +104,14 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
     return {.action = Action::transparent};
   }
   auto change = state_change_of(command, arguments, client.may_be_in_multi());
+  if (change && change->kind == ChangeKind::label) {
+    if (!client.remembers_what_was_told()) {
+      return {};
+    }
+    if (client.may_be_in_multi()) {
+      change->kind = ChangeKind::unknown;  // it takes effect at EXEC, or never
+    }
+  }
   if (!change) {
     return {};
   }

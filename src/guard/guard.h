@@ -38,6 +38,7 @@
 #include "guard/command_table.h"
 #include "guard/counters.h"
 #include "guard/decision.h"
+#include "guard/lane.h"
 #include "guard/overlay.h"
 #include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
@@ -75,6 +76,9 @@ class Guard {
                   ClientState& client,
                   TimePoint now,
                   bool may_answer);
+
+  // How it may travel where connections to Redis are shared. Before decide().
+  Lane lane_of(std::span<const std::string_view> arguments, const ClientState& client);
 
   // One chunk of a command too large to be held whole: forward, or transparent if the command
   // changes the connection.
@@ -116,6 +120,7 @@ class Guard {
   const Command& find(std::string_view name);
   bool may_look_up(const Command& command, ClientState& client, bool may_answer);
   bool may_do_anything(ClientState& client);
+  bool may_be_too_large(Arguments arguments, const ClientState& client);
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
   static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;

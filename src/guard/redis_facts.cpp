@@ -100,6 +100,20 @@ void RedisFacts::withdraw_users() {
   replace(std::move(next));
 }
 
+void RedisFacts::doubt_user(const std::string& user) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++epoch_;
+    Users users = *snapshot_->users;
+    users.unrestricted.erase(user);
+    users.restricted.erase(user);
+    Snapshot next = *snapshot_;
+    next.users = std::make_shared<const Users>(std::move(users));
+    replace(std::move(next));
+  }
+  doubt();
+}
+
 void RedisFacts::lost() {
   const std::scoped_lock lock(mutex_);
   ++epoch_;

@@ -119,6 +119,8 @@ class RedisFacts {
   }
   // Nobody is known any more.
   void withdraw_users();
+  // A connection of this user's was closed by Redis: it may be gone.
+  void doubt_user(const std::string& user);
   void lost();
   // The user "default", and those that ask_for() was called with.
   std::vector<std::string> users_to_ask() const;

@@ -28,9 +28,16 @@ int db_of(Arguments arguments) {
 StateChange auth_of(Arguments arguments) {
   switch (arguments.size()) {
     case 2:
-      return {.kind = ChangeKind::auth, .authenticates = true, .user = "default"};
+      return {.kind = ChangeKind::auth,
+              .authenticates = true,
+              .user = "default",
+              .secret = std::string(arguments[1]),
+              .names_user = false};
     case 3:
-      return {.kind = ChangeKind::auth, .authenticates = true, .user = std::string(arguments[1])};
+      return {.kind = ChangeKind::auth,
+              .authenticates = true,
+              .user = std::string(arguments[1]),
+              .secret = std::string(arguments[2])};
     default:
       return {.kind = ChangeKind::unclear};
   }
@@ -50,8 +57,11 @@ StateChange hello_of(Arguments arguments) {
     if (is_word(arguments[at], "auth") && behind >= 2) {
       change.authenticates = true;
       change.user = arguments[at + 1];
+      change.secret = arguments[at + 2];
       at += 3;
     } else if (is_word(arguments[at], "setname") && behind >= 1) {
+      change.label = Label::name;
+      change.label_text = arguments[at + 1];
       at += 2;
     } else {
       return {.kind = ChangeKind::unclear};
@@ -79,6 +89,25 @@ std::optional<StateChange> tracking_of(const Command& command, Arguments argumen
     return StateChange{.kind = ChangeKind::tracking_off};
   }
   return StateChange{.kind = ChangeKind::unclear};
+}
+
+// CLIENT SETNAME name | SETINFO LIB-NAME|LIB-VER text; nothing for other subcommands.
+std::optional<StateChange> label_of(Arguments arguments) {
+  const auto labelled = [](Label label, std::string_view text) {
+    return StateChange{.kind = ChangeKind::label, .label = label, .label_text = std::string(text)};
+  };
+  if (arguments.size() == 3 && is_word(arguments[1], "setname")) {
+    return labelled(Label::name, arguments[2]);
+  }
+  if (arguments.size() == 4 && is_word(arguments[1], "setinfo")) {
+    if (is_word(arguments[2], "lib-name")) {
+      return labelled(Label::library, arguments[3]);
+    }
+    if (is_word(arguments[2], "lib-ver")) {
+      return labelled(Label::library_version, arguments[3]);
+    }
+  }
+  return std::nullopt;
 }
 
 // Subcommands of CLIENT that are answered once, and leave the connection as it is, but for TRACKING. Not REPLY.
@@ -176,7 +205,7 @@ std::optional<StateChange> state_change_of(const Command& command,
         change = {.kind = ChangeKind::unknown};
         break;
       }
-      return std::nullopt;
+      return command.role == Role::client ? label_of(arguments) : std::nullopt;
     default:
       return std::nullopt;
   }

@@ -32,6 +32,7 @@ enum class ChangeKind : std::uint8_t {
   tracking_off,  //
   subscribe,     // and unsubscribe: `confirmations` frames of `channels` instead of one reply
   server,        // nothing on the connection: `for_all_clients`
+  label,         // nothing but `label`: CLIENT SETNAME, SETINFO
   // If Redis says yes, nobody knows what has changed or will: SELECT, AUTH or HELLO that may have
   // been sent inside MULTI, HELLO of another version, CLIENT subcommands that nobody here knows.
   unknown,
@@ -39,6 +40,9 @@ enum class ChangeKind : std::uint8_t {
   // of a form that Redis should refuse, HELLO with AUTH that may have been sent inside MULTI.
   unclear,
 };
+
+// What CLIENT SETNAME, SETINFO and HELLO's SETNAME call a connection.
+enum class Label : std::uint8_t { none, name, library, library_version };
 
 // No namespace has this db.
 inline constexpr int kNoDb = -1;
@@ -51,12 +55,17 @@ struct StateChange {
   bool for_all_clients = false;
   int db = 0;
   std::string user{};
+  std::string secret{};       // that `user` was proven with
+  bool names_user = true;     // false: AUTH with the secret alone
+  Label label = Label::none;  // HELLO may bring one, too
+  std::string label_text{};
   ChannelKind channels = ChannelKind::plain;
   // 0: one for each subscription there is when Redis gets to it, at least one (UNSUBSCRIBE alone).
   std::uint32_t confirmations = 0;
 };
 
-// Nothing if the command changes nothing (HELLO alone asks only). `may_be_in_multi`: of the client that sends it.
+// Nothing if the command changes nothing (HELLO alone asks only). `may_be_in_multi`: of the client that sends it; a label
+// is one there, too.
 std::optional<StateChange> state_change_of(const Command& command,
                                            std::span<const std::string_view> arguments,
                                            bool may_be_in_multi);

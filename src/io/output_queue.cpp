@@ -21,6 +21,7 @@ ChunkPool::~ChunkPool() {
 }
 
 std::unique_ptr<Chunk> ChunkPool::take() {
+  ++taken_;
   if (!free_) {
     return std::make_unique_for_overwrite<Chunk>();  // make_unique would zero 16 KiB
   }
@@ -33,6 +34,7 @@ std::unique_ptr<Chunk> ChunkPool::take() {
 }
 
 void ChunkPool::give_back(std::unique_ptr<Chunk> chunk) {
+  --taken_;
   if (pooled_ == kPooledChunksMax) {
     return;
   }

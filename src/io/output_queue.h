@@ -38,10 +38,12 @@ class ChunkPool {
   std::unique_ptr<Chunk> take();
   void give_back(std::unique_ptr<Chunk> chunk);
   std::size_t pooled() const { return pooled_; }
+  std::size_t bytes_in_use() const { return taken_ * sizeof(Chunk); }
 
  private:
   std::unique_ptr<Chunk> free_;
   std::size_t pooled_ = 0;
+  std::size_t taken_ = 0;
 };
 
 class OutputQueue {

@@ -6,6 +6,7 @@
 
 #include "keyspace/canonical_integer.h"
 #include "keyspace/identity.h"
+#include "keyspace/integers_come_back.h"
 #include "keyspace/keyspace_checks.h"
 #include "keyspace/printable.h"
 
@@ -61,6 +62,10 @@ std::expected<Keyspace, std::vector<KeyspaceError>> Keyspace::build(
   Keyspace result;
   for (NamespaceTemplates& from : namespaces) {
     result.add_space(std::move(from));
+  }
+  for (std::uint32_t ns = 0; ns < result.spaces_.size(); ++ns) {
+    result.spaces_[ns].integers_come_back =
+        keyspace::integers_come_back(result.templates(ns), result.templates_);
   }
   result.index_ = TemplateIndex(result.templates_);
   return result;
@@ -175,6 +180,21 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
   if (values.size() != space.columns.size()) {
     throw std::invalid_argument("identity_of_row: as many values as identity columns are needed");
   }
+  if (space.integers_come_back && values[0]) {
+    const std::string_view text = *values[0];
+    const std::optional<std::uint64_t> number = canonical_uint64(text);
+    if (space.types[0] == ValueType::uint64 ? number.has_value()
+                                            : canonical_int64(text).has_value()) {
+      return RowIdentity{text, number};
+    }
+  }
+  return identity_by_keys(space, values, scratch);
+}
+
+std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_by_keys(
+    const Space& space,
+    std::span<const std::optional<std::string_view>> values,
+    IdentityBuffer& scratch) const {
   Values room;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::optional<std::string_view>& value = values[i];

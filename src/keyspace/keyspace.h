@@ -101,6 +101,8 @@ class Keyspace {
   std::span<const std::string> identity_columns(std::uint32_t ns) const {
     return spaces_.at(ns).columns;
   }
+  // Whether the rows of canonical integers need no keys (integers_come_back.h).
+  bool integers_come_back(std::uint32_t ns) const { return spaces_.at(ns).integers_come_back; }
   // Whether the identity is one integer, so that Lookup::number and `fresh_ids` make sense.
   bool identity_is_integer(std::uint32_t ns) const { return spaces_.at(ns).is_integer; }
 
@@ -113,6 +115,7 @@ class Keyspace {
     std::uint32_t templates_count = 0;
     bool strict = false;
     bool is_integer = false;
+    bool integers_come_back = false;
   };
   struct Route {  // beside each template: whose it is, and where the identity's values are
     std::uint32_t ns = 0;
@@ -124,12 +127,15 @@ class Keyspace {
   };
 
   Keyspace() = default;
-
   void add_space(NamespaceTemplates from);
   std::string_view identity_in_key(const Route& route,
                                    std::string_view key,
                                    const TemplateValues& values,
                                    IdentityBuffer& scratch) const noexcept;
+  std::expected<std::optional<RowIdentity>, RowError> identity_by_keys(
+      const Space& space,
+      std::span<const std::optional<std::string_view>> values,
+      IdentityBuffer& scratch) const;
   std::optional<RowError> check_row(const Space& space,
                                     std::uint32_t template_index,
                                     const Row& row,

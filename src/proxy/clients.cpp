@@ -23,17 +23,16 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
     return;
   }
   ++count_;
-  auto session = std::make_unique<Session>(Session::Worker{worker_.loop,
-                                                           worker_.guard,
-                                                           own_commands_,
-                                                           arguments_,
-                                                           worker_.settings,
-                                                           idle_,
-                                                           held_,
-                                                           *this},
-                                           std::move(client));
+  auto session = std::make_unique<Session>(of_sessions_, std::move(client));
   Session* const key = session.get();
   sessions_.emplace(key, std::move(session));
+}
+
+void Clients::on_upstream_loss(const resp::ConnectionState& told) const {
+  if (told.login) {
+    const std::string& user = told.login->user;
+    worker_.guard.parts().facts.doubt_user(user.empty() ? "default" : user);
+  }
 }
 
 void Clients::on_session_end(Session& session) {

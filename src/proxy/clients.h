@@ -13,6 +13,7 @@
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
 #include "proxy/session.h"
+#include "upstream/upstreams.h"
 
 namespace cuckooguard::proxy {
 
@@ -34,7 +35,22 @@ class Clients final : Session::Ends {
       : worker_(worker),
         own_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
-        held_(worker.loop) {}
+        held_(worker.loop),
+        upstreams_(worker.loop,
+                   worker.settings.upstream,
+                   [this](const resp::ConnectionState& told) { on_upstream_loss(told); }),
+        of_sessions_{.loop = worker.loop,
+                     .guard = worker.guard,
+                     .own_commands = own_commands_,
+                     .arguments = arguments_,
+                     .settings = worker.settings,
+                     .idle = idle_,
+                     .held = held_,
+                     .route = {.loop = worker.loop,
+                               .upstreams = upstreams_,
+                               .settings = worker.settings.upstream,
+                               .in_flight_max = worker.settings.limits.inflight_per_client},
+                     .ends = *this} {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -45,12 +61,15 @@ class Clients final : Session::Ends {
 
  private:
   void on_session_end(Session& session) override;
+  void on_upstream_loss(const resp::ConnectionState& told) const;
 
   Worker worker_;
   resp::Arguments arguments_;
   guard::OwnCommands own_commands_;
   IdleClients idle_;
   HeldClients held_;
+  upstream::Upstreams upstreams_;
+  const Session::Worker of_sessions_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
   std::atomic<std::size_t> count_{0};
 };

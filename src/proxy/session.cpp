@@ -6,13 +6,13 @@
 
 namespace cuckooguard::proxy {
 
-Session::Session(Worker worker, std::unique_ptr<io::Transport> client)
+Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
       order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
-      upstream_(worker.loop, worker.settings.upstream, *this) {
+      route_(worker.route, state_, *this) {
   client_->bind(*this);
   worker_.idle.add(*this);
   update_watch();
@@ -25,7 +25,7 @@ void Session::end() {
     worker_.held.remove(*this);
     state_.ended();
     client_->close();
-    upstream_.close();
+    route_.close();
     worker_.ends.on_session_end(*this);
   }
 }
@@ -92,39 +92,65 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
     forward(input);
     return true;
   }
+  const resp::RequestScanner before = scanner_;
   const resp::Scan scan = scanner_.next(input, worker_.arguments);
-  consumed = scan.consumed;
+  consumed = 0;
   const std::string_view raw = input.substr(0, scan.consumed);
   switch (scan.outcome) {
     case resp::ScanOutcome::incomplete:
       return false;
     case resp::ScanOutcome::command:
-      if (!guard::OwnCommands::is_own(worker_.arguments.views())) {
-        take_command(raw);
-      } else if (!take_own_command(raw)) {
-        consumed = 0;
+      if (!take_command(raw)) {
         return false;
       }
-      return true;
+      break;
     case resp::ScanOutcome::chunk:
-      take_chunk(scan, raw);
-      return true;
-    case resp::ScanOutcome::nothing:
-      if (state_.is_silent()) {
-        become_transparent();  // Redis takes even an empty line for what CLIENT REPLY SKIP skips
+      if (!may_travel(guard::Lane::own)) {
+        scanner_ = before;
+        return false;
       }
-      forward(raw);
-      return true;
+      take_chunk(scan, raw);
+      break;
+    case resp::ScanOutcome::nothing:
+      take_nothing(raw);
+      break;
     case resp::ScanOutcome::protocol_error:
+      if (!may_travel(guard::Lane::for_good)) {
+        return false;
+      }
       // Redis itself says what is wrong, in its own words, and closes.
       become_transparent();
-      consumed = 0;
       return true;
   }
-  return false;
+  consumed = scan.consumed;
+  return true;
 }
 
-void Session::take_command(std::string_view raw) {
+// False: it is held, and all that is behind it.
+bool Session::take_command(std::string_view raw) {
+  const auto arguments = worker_.arguments.views();
+  if (guard::OwnCommands::is_own(arguments)) {
+    return take_own_command(raw);
+  }
+  if (!route_.is_pinned() &&
+      !may_travel(worker_.guard.lane_of(arguments, state_), guard::waits_for_writes(arguments))) {
+    return false;
+  }
+  carry_out(raw);
+  return true;
+}
+
+// Redis has no reply to an empty line.
+void Session::take_nothing(std::string_view raw) {
+  if (state_.is_silent()) {
+    become_transparent();  // Redis takes even an empty line for what CLIENT REPLY SKIP skips
+  }
+  if (route_.has_own()) {
+    forward(raw);
+  }
+}
+
+void Session::carry_out(std::string_view raw) {
   const guard::Decision decision =
       worker_.guard.decide(worker_.arguments.views(), state_, now_, may_answer());
   switch (decision.action) {
@@ -181,17 +207,20 @@ void Session::become_transparent() {
 }
 
 void Session::forward(std::string_view raw) {
-  if (is_upstream_lost()) {
+  if (route_.is_lost()) {
     end_when_written();
     return;
   }
   forwarded_ = true;
   heard_at_ = now_;
-  upstream_.send(raw);
+  route_.send(raw);
 }
 
 // Redis counts what it hears: its own `timeout` would close a client that asks for nothing but absent keys.
 bool Session::must_be_heard() const {
+  if (!route_.has_own()) {
+    return false;
+  }
   const std::chrono::milliseconds timeout = worker_.guard.redis_idle_timeout();
   return timeout.count() > 0 && upstream_was_up_ && now_ - heard_at_ > timeout / 2;
 }
@@ -204,17 +233,33 @@ bool Session::has_room() const {
 }
 
 void Session::on_upstream_bytes(std::string_view bytes) {
-  if (!order_.relay(bytes)) {
+  if (!order_.relay(bytes) || holds_too_much()) {
     end();  // not RESP: what follows belongs to nobody
     return;
   }
   queue_flush();
   update_watch();
+  if (!order_.is_waiting()) {
+    on_all_replied();
+  }
   go_on();
+}
+
+// Only what is shared is read for clients that do not read.
+bool Session::holds_too_much() const {
+  const config::Limits& limits = worker_.settings.limits;
+  const std::size_t size = output_.size();
+  return size > limits.client_output_hard ||
+         (size > limits.client_output_soft &&
+          worker_.loop.chunks().bytes_in_use() > worker_.settings.output_total);
 }
 
 void Session::on_redis_error(std::string_view first_bytes) {
   worker_.guard.note_error(first_bytes);
+  // There may be another one by now.
+  if (first_bytes.starts_with("-READONLY ") || first_bytes.starts_with("-LOADING ")) {
+    route_.retire();
+  }
 }
 
 void Session::on_upstream_lost() {
@@ -279,8 +324,8 @@ void Session::update_watch() {
   };
   output_over_limit_ =
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
-  upstream_over_limit_ = crosses(upstream_over_limit_, upstream_.unsent(), kUpstreamQueueBytesMax);
-  upstream_.set_reading(!output_over_limit_);
+  upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
+  route_.set_reading(!output_over_limit_);
   const bool is_full = held_since_ && unscanned_.size() >= kHeldBytesMax;
   const bool reads = !client_finished_ && !upstream_over_limit_ && !ending_ && !is_full;
   client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)

@@ -45,6 +45,7 @@
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
 #include "proxy/reply_order.h"
+#include "proxy/route.h"
 #include "resp/request_scanner.h"
 #include "upstream/connection.h"
 
@@ -64,6 +65,7 @@ class Session final : public io::Mortal,
   struct Settings {
     config::Upstream upstream;
     config::Limits limits;
+    std::size_t output_total = config::Limits{}.output_total;  // of this worker's clients
   };
 
   class Ends {
@@ -74,7 +76,7 @@ class Session final : public io::Mortal,
     ~Ends() = default;
   };
 
-  // All of it is the worker's and outlives the session.
+  // The worker's, one for all sessions, which it outlives.
   struct Worker {
     io::Loop& loop;
     guard::Guard& guard;
@@ -83,10 +85,11 @@ class Session final : public io::Mortal,
     const Settings& settings;
     IdleClients& idle;
     HeldClients& held;
+    Route::Worker route;
     Ends& ends;
   };
 
-  Session(Worker worker, std::unique_ptr<io::Transport> client);
+  Session(const Worker& worker, std::unique_ptr<io::Transport> client);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
 
@@ -98,7 +101,7 @@ class Session final : public io::Mortal,
     state_.upstream_is_up();
   }
   void on_upstream_bytes(std::string_view bytes) override;
-  void on_upstream_progress() override { update_watch(); }
+  void on_upstream_progress() override;
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
   void on_idle() override;
@@ -108,10 +111,15 @@ class Session final : public io::Mortal,
   void on_client_finished();
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
-  void take_command(std::string_view raw);
+  bool take_command(std::string_view raw);
+  void take_nothing(std::string_view raw);
+  void carry_out(std::string_view raw);
+  bool may_travel(guard::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
   void read_behind_held();
   void go_on();
+  void on_all_replied();
+  bool holds_too_much() const;
   void let_go();
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void forward(std::string_view raw);
@@ -119,12 +127,11 @@ class Session final : public io::Mortal,
   bool must_be_heard() const;
   bool has_room() const;
   bool may_answer() const { return has_room() && !must_be_heard(); }
-  bool is_upstream_lost() const { return upstream_.state() == upstream::Connection::State::lost; }
   void queue_flush();
   void update_watch();
   void end_when_written();
 
-  Worker worker_;
+  const Worker& worker_;
   std::unique_ptr<io::Transport> client_;
   io::OutputQueue output_;
   guard::ClientState state_;
@@ -143,8 +150,8 @@ class Session final : public io::Mortal,
   bool forwarded_ = false;  // anything at all
   bool ending_ = false;     // what is queued is still written, nothing else happens
   bool ended_ = false;
-  io::TimePoint heard_at_;         // when Redis was last sent something
-  upstream::Connection upstream_;  // last: its callbacks need all of the above
+  io::TimePoint heard_at_;  // when Redis was last sent something
+  Route route_;             // last: its callbacks need all of the above
 };
 
 }  // namespace cuckooguard::proxy

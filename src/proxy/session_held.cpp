@@ -1,4 +1,4 @@
-// A session while an own command of the guard's is held, and how a client's silence and end are taken.
+// A session while a command is held, and how a client's silence and end are taken.
 #include <utility>
 
 #include "proxy/session.h"
@@ -22,10 +22,42 @@ bool Session::take_own_command(std::string_view raw) {
   if (decision.action == Action::answer) {
     order_.answer(decision.reply);
     queue_flush();
-  } else {
-    take_command(raw);
+    return true;
+  }
+  if (!may_travel(guard::Lane::own)) {
+    return false;
+  }
+  carry_out(raw);
+  return true;
+}
+
+// False: the command at hand waits for replies to those before it.
+bool Session::may_travel(guard::Lane lane, bool waits_for_writes) {
+  if (lane == guard::Lane::shared && output_over_limit_) {
+    lane = guard::Lane::own;  // where Redis need not be read
+  }
+  if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
+    held_since_ = held_since_.value_or(now_);
+    held_for_source_ = false;
+    return false;
+  }
+  if (held_since_) {
+    let_go();
   }
   return true;
+}
+
+void Session::on_all_replied() {
+  if (!client_finished_) {
+    route_.settle();
+  } else if (!route_.has_own() && !held_since_) {
+    end_when_written();
+  }
+}
+
+void Session::on_upstream_progress() {
+  update_watch();
+  go_on();
 }
 
 void Session::let_go() {
@@ -87,10 +119,10 @@ void Session::on_client_finished() {
     let_go();
     unscanned_.clear();
   }
-  if (is_upstream_lost()) {
+  if (route_.is_lost() || (!route_.has_own() && !order_.is_waiting())) {
     end_when_written();
   } else {
-    upstream_.finish_sending();
+    route_.finish_sending();
   }
 }
 

@@ -214,7 +214,8 @@ SqliteLogFollower::Done SqliteLogFollower::follow_log(const SqliteDatabase& data
   if (!newest) {
     return std::unexpected(newest.error());
   }
-  if (!*newest) {
+  const std::optional<LogMark>& mark = *newest;
+  if (!mark) {
     schema_.reset();  // all anew as soon as there is a row
     for (SqliteLogTable& table : tables_) {
       table.begin_anew(State::unsynced,
@@ -227,7 +228,7 @@ SqliteLogFollower::Done SqliteLogFollower::follow_log(const SqliteDatabase& data
       return gathered;
     }
   }
-  position_ = **newest;
+  position_ = *mark;
   for (SqliteLogTable& table : tables_) {
     table.insert();
   }

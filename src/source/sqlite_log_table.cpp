@@ -151,8 +151,9 @@ SqliteLogTable::Done SqliteLogTable::load(const SqliteDatabase& database,
   is_in_step_ = false;
   is_worn_ = false;
   SqliteSnapshot snapshot(database, stop, at_check);
-  auto done = snapshot.read(
-      feed_, chosen_deletes(target().settings.filter.deletes, table_->identity_is_unique));
+  const bool identity_is_unique = table_ && table_->identity_is_unique;
+  auto done =
+      snapshot.read(feed_, chosen_deletes(target().settings.filter.deletes, identity_is_unique));
   const TimePoint ended = clock_();
   load_time_ = ended - begun;
   if (done && feed_.is_loaded()) {

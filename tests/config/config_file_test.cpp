@@ -35,24 +35,24 @@ TEST(ConfigFile, every_setting_arrives) {
       "listen: unix:/run/guard.sock\n"
       "upstream:\n"
       "  address: redis:6379\n"
-      "  mode: pinned\n"
+      "  mode: shared\n"
       "  acl: trust\n"
       "  connect_timeout: 200ms\n"
       "  control: { username: guard, password_file: /run/secrets/redis }\n"
       "sources:\n"
-      "limits: { max_clients: 5, client_output_soft: 64KiB, inflight_per_client: 7,\n"
-      "          idle_timeout: 5m }\n"
+      "limits: { max_clients: 5, client_output_soft: 64KiB, client_output_hard: 1MiB,\n"
+      "          output_total: 2MiB, inflight_per_client: 7, idle_timeout: 5m }\n"
       "log: { level: debug }\n"
       "workers: 3\n"
       "drain_timeout: 0s\n");
   EXPECT_EQ(config.listen.text(), "unix:/run/guard.sock");
   EXPECT_EQ(config.upstream,
             (Upstream{{"redis", 6379, ""},
-                      UpstreamMode::pinned,
+                      UpstreamMode::shared,
                       200ms,
                       Acl::trust,
                       {"guard", "", "/run/secrets/redis"}}));
-  EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 7, 5min}));
+  EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 1024 * 1024, 2 * 1024 * 1024, 7, 5min}));
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.workers, 3U);
   EXPECT_EQ(config.drain_timeout, 0ms);

@@ -52,6 +52,54 @@ class ClientStateTest : public testing::Test {
   ClientState client_;
 };
 
+TEST_F(ClientStateTest, what_was_told_is_remembered_if_it_is_asked_to) {
+  ClientState forgetful;
+  ClientState state;
+  state.remember_what_was_told();
+  for (ClientState* each : {&forgetful, &state}) {
+    const StateChange hello{.kind = ChangeKind::hello,
+                            .version = resp::Version::resp3,
+                            .authenticates = true,
+                            .user = "shop",
+                            .secret = "word",
+                            .label = Label::name,
+                            .label_text = "web"};
+    each->sent(hello);
+    EXPECT_FALSE(each->is_transferable());
+    each->replied(hello, '%');
+    EXPECT_TRUE(each->is_transferable());
+  }
+  EXPECT_EQ(state.told(),
+            (resp::ConnectionState{.version = resp::Version::resp3,
+                                   .login = resp::Login{.user = "shop", .secret = "word"},
+                                   .labels = {.name = "web"}}));
+  EXPECT_EQ(forgetful.told(), (resp::ConnectionState{.version = resp::Version::resp3}));
+  const StateChange reset{.kind = ChangeKind::reset};
+  state.sent(reset);
+  state.replied(reset, '+');
+  EXPECT_EQ(state.told(), resp::ConnectionState{});
+}
+
+TEST_F(ClientStateTest, in_the_middle_of_something_it_cannot_go_elsewhere) {
+  for (const ChangeKind kind :
+       {ChangeKind::multi, ChangeKind::watch, ChangeKind::tracking_on, ChangeKind::unknown}) {
+    ClientState state;
+    state.sent({.kind = kind});
+    state.replied({.kind = kind}, '+');
+    EXPECT_FALSE(state.is_transferable()) << static_cast<int>(kind);
+  }
+  ClientState subscribed;
+  subscribed.confirmed({.kind = PubSubFrame::Kind::confirmation, .count = 1});
+  EXPECT_FALSE(subscribed.is_transferable());
+  subscribed.confirmed({.kind = PubSubFrame::Kind::confirmation, .count = 0});
+  EXPECT_TRUE(subscribed.is_transferable());
+  ClientState half_refused;
+  const StateChange hello{.kind = ChangeKind::hello, .authenticates = true, .user = "shop"};
+  half_refused.sent(hello);
+  half_refused.replied(hello, '-');
+  EXPECT_FALSE(half_refused.is_transferable()) << "who it is now nobody knows";
+}
+
 TEST_F(ClientStateTest, begins_as_redis_begins) {
   EXPECT_TRUE(client_.is_settled());
   EXPECT_FALSE(client_.is_transparent());

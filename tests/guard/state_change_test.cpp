@@ -112,7 +112,27 @@ TEST(StateChange, other_commands_change_nothing) {
     EXPECT_FALSE(read({name, "x"})) << name;
   }
   EXPECT_FALSE(read({"CLIENT", "ID"}));
-  EXPECT_FALSE(read({"client", "setname", "x"}));
+  EXPECT_FALSE(read({"client", "getname"}));
+}
+
+TEST(StateChange, labels_are_told) {
+  const auto name = read({"client", "setname", "x"}, true);
+  EXPECT_EQ(name->kind, ChangeKind::label);
+  EXPECT_EQ(name->label, Label::name);
+  EXPECT_EQ(name->label_text, "x");
+  EXPECT_EQ(read({"CLIENT", "SETINFO", "lib-ver", "1"})->label, Label::library_version);
+  EXPECT_EQ(read({"CLIENT", "SETINFO", "LIB-NAME", "l"})->label, Label::library);
+  EXPECT_FALSE(read({"CLIENT", "SETINFO", "other", "l"}));
+  EXPECT_EQ(read({"HELLO", "3", "SETNAME", "n"})->label_text, "n");
+}
+
+TEST(StateChange, a_login_is_told_as_it_was_given) {
+  const auto alone = read({"AUTH", "word"});
+  EXPECT_EQ(alone->secret, "word");
+  EXPECT_FALSE(alone->names_user);
+  EXPECT_EQ(alone->user, "default");
+  EXPECT_TRUE(read({"AUTH", "shop", "word"})->names_user);
+  EXPECT_EQ(read({"HELLO", "3", "AUTH", "shop", "word"})->secret, "word");
 }
 
 TEST(StateChange, a_subcommand_of_client_that_nobody_knows_may_change_anything) {

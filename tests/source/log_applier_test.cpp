@@ -18,7 +18,7 @@ class LogApplierTest : public testing::Test {
  protected:
   LogApplierTest() { apply({binlog::make_format(binlog::Brand::mariadb)}); }
 
-  void apply(const std::vector<std::string>& events) { apply_to(applier, events); }
+  void apply(const std::vector<std::string>& events) { apply_to(applier_, events); }
   static void apply_to(LogApplier& applier, const std::vector<std::string>& events) {
     for (const std::string& event : events) {
       const auto applied = applier.apply(event);
@@ -27,85 +27,85 @@ class LogApplierTest : public testing::Test {
   }
   LogApplier::Calls calls() {
     return {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
-      out_of_step.push_back(&table);
+      out_of_step_.push_back(&table);
     }};
   }
   void insert(std::uint32_t id) {
-    apply({log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, id), MadeLog::commit()});
+    apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, id), MadeLog::commit()});
   }
   bool is_out_of_step(const MadeTable& table) const {
-    return std::ranges::find(out_of_step, &table.table) != out_of_step.end();
+    return std::ranges::find(out_of_step_, &table.table) != out_of_step_.end();
   }
 
-  MadeLog log;
-  MadeTable user{"user"};
-  std::vector<const FollowedTable*> out_of_step;
-  LogApplier applier{LogPosition::parse("", true).value(), calls()};
+  MadeLog log_;
+  MadeTable user_{"user"};
+  std::vector<const FollowedTable*> out_of_step_;
+  LogApplier applier_{LogPosition::parse("", true).value(), calls()};
 };
 
 TEST_F(LogApplierTest, tells_all_that_follow_a_table_of_its_rows_and_no_others) {
   MadeTable again("user");
   MadeTable other("item");
-  for (MadeTable* const table : {&user, &again, &other}) {
-    applier.join(table->table);
+  for (MadeTable* const table : {&user_, &again, &other}) {
+    applier_.join(table->table);
   }
-  apply({log.begin(),
+  apply({log_.begin(),
          MadeLog::map(1, "user"),
          MadeLog::map(2, "item"),
          MadeLog::insert(1, 7),
          MadeLog::insert(2, 8),
          MadeLog::update(1, 7, 9),
          MadeLog::commit()});
-  EXPECT_THAT(user.target.ids(), ElementsAre(9));
+  EXPECT_THAT(user_.target.ids(), ElementsAre(9));
   EXPECT_THAT(again.target.ids(), ElementsAre(9));
   EXPECT_THAT(other.target.ids(), ElementsAre(8));
-  EXPECT_EQ(applier.position().text(), "0-77-1");
+  EXPECT_EQ(applier_.position().text(), "0-77-1");
 }
 
 TEST_F(LogApplierTest, a_table_that_joins_within_a_transaction_is_told_from_the_next_one_on) {
-  apply({log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
-  applier.join(user.table);
-  EXPECT_FALSE(applier.has_joined(user.table));
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
+  applier_.join(user_.table);
+  EXPECT_FALSE(applier_.has_joined(user_.table));
   apply({MadeLog::insert(1, 8), MadeLog::map(1, "user"), MadeLog::insert(1, 9), MadeLog::commit()});
-  EXPECT_TRUE(applier.has_joined(user.table));
+  EXPECT_TRUE(applier_.has_joined(user_.table));
   insert(10);
-  EXPECT_THAT(user.target.ids(), ElementsAre(10));
+  EXPECT_THAT(user_.target.ids(), ElementsAre(10));
 }
 
 TEST_F(LogApplierTest, a_table_that_has_left_is_told_no_more) {
-  applier.join(user.table);
-  apply({log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
-  applier.leave(user.table);
+  applier_.join(user_.table);
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
+  applier_.leave(user_.table);
   apply({MadeLog::insert(1, 8), MadeLog::commit()});
   insert(9);
-  EXPECT_THAT(user.target.ids(), IsEmpty());
+  EXPECT_THAT(user_.target.ids(), IsEmpty());
 }
 
 TEST_F(LogApplierTest, a_transaction_that_was_cut_off_is_applied_once_when_it_comes_again) {
-  applier.join(user.table);
+  applier_.join(user_.table);
   insert(1);
-  MadeLog later = log;
-  apply({log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
-  applier.reconnected(binlog::ChecksumAlgorithm::none);
+  MadeLog later = log_;
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
+  applier_.reconnected(binlog::ChecksumAlgorithm::none);
   apply({binlog::make_format(binlog::Brand::mariadb),
          later.begin(),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 7),
          MadeLog::commit()});
-  EXPECT_THAT(user.target.ids(), ElementsAre(1, 7));
-  EXPECT_EQ(applier.position().text(), "0-77-2");
+  EXPECT_THAT(user_.target.ids(), ElementsAre(1, 7));
+  EXPECT_EQ(applier_.position().text(), "0-77-2");
 }
 
 TEST_F(LogApplierTest, a_transaction_that_was_applied_is_skipped_when_it_comes_again) {
-  applier.join(user.table);
-  MadeLog again = log;
+  applier_.join(user_.table);
+  MadeLog again = log_;
   insert(7);
-  applier.reconnected(binlog::ChecksumAlgorithm::none);
-  log = again;
+  applier_.reconnected(binlog::ChecksumAlgorithm::none);
+  log_ = again;
   apply({binlog::make_format(binlog::Brand::mariadb)});
   insert(7);
   insert(8);
-  EXPECT_THAT(user.target.ids(), ElementsAre(7, 8));
+  EXPECT_THAT(user_.target.ids(), ElementsAre(7, 8));
 }
 
 // With gtid_strict_mode off, of two servers that write into one domain.
@@ -115,170 +115,170 @@ TEST_F(LogApplierTest, a_number_that_another_server_has_passed_puts_all_tables_o
     MadeTable other("item");
     MadeTable restored("user");
     restored.target.has_all_up_to(LogPosition::parse("0-77-20", true).value());
-    log.number_from(77, 10);
+    log_.number_from(77, 10);
     LogApplier two_writers(LogPosition::parse("", true).value(), calls());
-    for (MadeTable* const table : {&user, &other, &restored}) {
+    for (MadeTable* const table : {&user_, &other, &restored}) {
       two_writers.join(table->table);
     }
     apply_to(two_writers,
              {binlog::make_format(binlog::Brand::mariadb),
-              log.begin(),
+              log_.begin(),
               MadeLog::map(1, "user"),
               MadeLog::insert(1, 7),
               MadeLog::commit()});
-    log.number_from(78, sequence);
+    log_.number_from(78, sequence);
     apply_to(two_writers,
-             {log.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 8), MadeLog::commit()});
-    EXPECT_TRUE(is_out_of_step(user));
+             {log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 8), MadeLog::commit()});
+    EXPECT_TRUE(is_out_of_step(user_));
     EXPECT_TRUE(is_out_of_step(other));
     EXPECT_TRUE(is_out_of_step(restored));
     EXPECT_EQ(two_writers.position().text(), "0-78-" + std::to_string(sequence))
         << "where the log is";
-    out_of_step.clear();
+    out_of_step_.clear();
   }
 }
 
 // An old log that was fed to its server again.
 TEST_F(LogApplierTest, a_number_that_the_stream_has_passed_puts_all_tables_out_of_step) {
-  applier.join(user.table);
+  applier_.join(user_.table);
   insert(7);
   insert(8);
-  log.number_from(77, 1);
+  log_.number_from(77, 1);
   insert(9);
-  EXPECT_TRUE(is_out_of_step(user));
+  EXPECT_TRUE(is_out_of_step(user_));
 }
 
 TEST_F(LogApplierTest, servers_that_write_one_after_the_other_leave_tables_in_step) {
-  applier.join(user.table);
+  applier_.join(user_.table);
   insert(7);
-  log.number_from(78, 2);
+  log_.number_from(78, 2);
   insert(8);
-  log.number_from(77, 3);
+  log_.number_from(77, 3);
   insert(9);
-  EXPECT_THAT(out_of_step, IsEmpty());
-  EXPECT_THAT(user.target.ids(), ElementsAre(7, 8, 9));
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  EXPECT_THAT(user_.target.ids(), ElementsAre(7, 8, 9));
 }
 
 TEST_F(LogApplierTest, prepared_rows_come_with_their_verdict) {
-  applier.join(user.table);
-  apply({log.begin_prepared("a"),
+  applier_.join(user_.table);
+  apply({log_.begin_prepared("a"),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 7),
          MadeLog::prepare("a")});
-  apply({log.begin_prepared("b"),
+  apply({log_.begin_prepared("b"),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 8),
          MadeLog::prepare("b")});
-  EXPECT_THAT(user.target.ids(), IsEmpty());
-  apply({log.begin_verdict("b"), MadeLog::xa_verdict("ROLLBACK", "b")});
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
-  EXPECT_THAT(user.target.ids(), ElementsAre(7));
-  EXPECT_THAT(out_of_step, IsEmpty());
+  EXPECT_THAT(user_.target.ids(), IsEmpty());
+  apply({log_.begin_verdict("b"), MadeLog::xa_verdict("ROLLBACK", "b")});
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_THAT(user_.target.ids(), ElementsAre(7));
+  EXPECT_THAT(out_of_step_, IsEmpty());
 }
 
 // Of the rows that were prepared before it came a table has not heard: they are in no snapshot of before the verdict.
 TEST_F(LogApplierTest,
        a_table_is_out_of_step_if_rows_are_committed_that_were_prepared_before_it_joined) {
-  apply({log.begin_prepared("a"),
+  apply({log_.begin_prepared("a"),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 7),
          MadeLog::prepare("a")});
-  applier.join(user.table);
-  EXPECT_TRUE(applier.has_joined(user.table));
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
-  EXPECT_TRUE(is_out_of_step(user));
+  applier_.join(user_.table);
+  EXPECT_TRUE(applier_.has_joined(user_.table));
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_TRUE(is_out_of_step(user_));
 }
 
 TEST_F(LogApplierTest,
        a_table_is_out_of_step_if_rows_are_committed_that_were_prepared_while_it_joined) {
-  apply({log.begin_prepared("a"), MadeLog::map(1, "user")});
-  applier.join(user.table);
+  apply({log_.begin_prepared("a"), MadeLog::map(1, "user")});
+  applier_.join(user_.table);
   apply({MadeLog::insert(1, 7), MadeLog::prepare("a")});
-  EXPECT_TRUE(applier.has_joined(user.table));
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
-  EXPECT_TRUE(is_out_of_step(user));
+  EXPECT_TRUE(applier_.has_joined(user_.table));
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_TRUE(is_out_of_step(user_));
 }
 
 TEST_F(LogApplierTest,
        a_table_is_out_of_step_if_rows_are_committed_that_were_prepared_before_the_log_began) {
-  applier.join(user.table);
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
-  EXPECT_TRUE(is_out_of_step(user));
+  applier_.join(user_.table);
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_TRUE(is_out_of_step(user_));
 }
 
 // As long as its snapshot is still to come: that will have them.
 TEST_F(LogApplierTest,
        a_table_that_waits_for_its_snapshot_stays_in_step_when_such_rows_are_committed) {
   for (const char* const xid : {"a", "b"}) {
-    apply({log.begin_prepared(xid),
+    apply({log_.begin_prepared(xid),
            MadeLog::map(1, "user"),
            MadeLog::insert(1, 7),
            MadeLog::prepare(xid)});
   }
-  applier.join(user.table);
-  applier.begin_waiting(user.table);
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
-  EXPECT_FALSE(is_out_of_step(user));
-  EXPECT_TRUE(applier.is_prepared_before(user.table));
-  applier.end_waiting(user.table);
-  apply({log.begin_verdict("b"), MadeLog::xa_verdict("COMMIT", "b")});
-  EXPECT_TRUE(is_out_of_step(user));
+  applier_.join(user_.table);
+  applier_.begin_waiting(user_.table);
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_FALSE(is_out_of_step(user_));
+  EXPECT_TRUE(applier_.is_prepared_before(user_.table));
+  applier_.end_waiting(user_.table);
+  apply({log_.begin_verdict("b"), MadeLog::xa_verdict("COMMIT", "b")});
+  EXPECT_TRUE(is_out_of_step(user_));
 }
 
 TEST_F(LogApplierTest, only_tables_that_joined_late_are_out_of_step_when_such_rows_are_committed) {
   MadeTable late("user");
-  applier.join(user.table);
-  apply({log.begin_prepared("a"),
+  applier_.join(user_.table);
+  apply({log_.begin_prepared("a"),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 7),
          MadeLog::prepare("a")});
-  applier.join(late.table);
-  EXPECT_FALSE(applier.is_prepared_before(user.table));
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  applier_.join(late.table);
+  EXPECT_FALSE(applier_.is_prepared_before(user_.table));
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
   EXPECT_TRUE(is_out_of_step(late));
-  EXPECT_FALSE(is_out_of_step(user));
-  EXPECT_THAT(user.target.ids(), ElementsAre(7));
+  EXPECT_FALSE(is_out_of_step(user_));
+  EXPECT_THAT(user_.target.ids(), ElementsAre(7));
 }
 
 TEST_F(LogApplierTest, more_prepared_transactions_than_can_be_kept_put_all_tables_out_of_step) {
-  applier.join(user.table);
+  applier_.join(user_.table);
   for (std::size_t i = 0; i <= PreparedTransactions::kCountMax; ++i) {
-    EXPECT_FALSE(is_out_of_step(user)) << i;
+    EXPECT_FALSE(is_out_of_step(user_)) << i;
     const std::string xid = std::to_string(i);
-    apply({log.begin_prepared(xid),
+    apply({log_.begin_prepared(xid),
            MadeLog::map(1, "user"),
            MadeLog::insert(1, static_cast<std::uint32_t>(i)),
            MadeLog::prepare(xid)});
   }
-  EXPECT_TRUE(is_out_of_step(user));
+  EXPECT_TRUE(is_out_of_step(user_));
 }
 
 TEST_F(LogApplierTest, knows_which_xa_transactions_the_log_has_ended) {
   const binlog::Xid xid = binlog::Xid::make(1, "a", "").value();
-  EXPECT_EQ(applier.xa_state(xid), XaState::unknown);
-  apply({log.begin_prepared("a"), MadeLog::prepare("a")});
-  EXPECT_EQ(applier.xa_state(xid), XaState::prepared);
-  apply({log.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
-  EXPECT_EQ(applier.xa_state(xid), XaState::ended);
+  EXPECT_EQ(applier_.xa_state(xid), XaState::unknown);
+  apply({log_.begin_prepared("a"), MadeLog::prepare("a")});
+  EXPECT_EQ(applier_.xa_state(xid), XaState::prepared);
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_EQ(applier_.xa_state(xid), XaState::ended);
 }
 
 TEST_F(LogApplierTest, what_may_define_a_table_anew_puts_it_out_of_step_and_no_other) {
   MadeTable other("item");
-  applier.join(user.table);
-  applier.join(other.table);
-  apply({log.begin_definition(), MadeLog::query("ALTER TABLE `user` ADD COLUMN note TEXT")});
-  EXPECT_TRUE(is_out_of_step(user));
+  applier_.join(user_.table);
+  applier_.join(other.table);
+  apply({log_.begin_definition(), MadeLog::query("ALTER TABLE `user` ADD COLUMN note TEXT")});
+  EXPECT_TRUE(is_out_of_step(user_));
   EXPECT_FALSE(is_out_of_step(other));
   insert(7);
-  EXPECT_THAT(user.target.ids(), IsEmpty());
+  EXPECT_THAT(user_.target.ids(), IsEmpty());
 }
 
 TEST_F(LogApplierTest, a_statement_in_place_of_rows_puts_all_tables_out_of_step) {
   MadeTable other("item");
-  applier.join(user.table);
-  applier.join(other.table);
-  apply({log.begin(), MadeLog::query("DELETE FROM x"), MadeLog::query("COMMIT")});
-  EXPECT_TRUE(is_out_of_step(user));
+  applier_.join(user_.table);
+  applier_.join(other.table);
+  apply({log_.begin(), MadeLog::query("DELETE FROM x"), MadeLog::query("COMMIT")});
+  EXPECT_TRUE(is_out_of_step(user_));
   EXPECT_TRUE(is_out_of_step(other));
 }
 

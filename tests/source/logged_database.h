@@ -16,11 +16,14 @@
 
 namespace cuckooguard::source {
 
-// What fails has changed nothing, or what came before it, as in an application.
-inline void try_to(Writer& writer, const std::string& sql) {
+// Whether it could be done: a constraint may say no, as an application has it. What fails has changed nothing, or what
+// came before it.
+inline bool try_to(Writer& writer, const std::string& sql) {
   try {
     writer.run(sql);
-  } catch (const std::runtime_error&) {  // a constraint: as an application has it
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
   }
 }
 
@@ -64,7 +67,7 @@ class LoggedDatabase {
     return std::ranges::count_if(bench.witness.progress(),
                                  [](const Progress& progress) { return progress.complete; });
   }
-  std::uint64_t items(std::uint32_t ns = 0) {
+  std::uint64_t items(std::uint32_t ns = 0) const {
     const filter::CuckooFilter* current = bench.lives[ns].current();
     return current == nullptr ? 0 : current->stats().items;
   }

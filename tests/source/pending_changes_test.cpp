@@ -175,58 +175,72 @@ TEST(PendingChanges, what_is_committed_behind_an_xa_commit_has_the_last_word_on_
   EXPECT_THAT(merged(pending, {{2, 21}, {3, 30}}), ElementsAre(21, 30));
 }
 
+// Rows that come, go and change at random.
+class RandomRows {
+ public:
+  explicit RandomRows(std::uint32_t seed) : random_(seed) {}
+
+  unsigned pick(unsigned choices) { return static_cast<unsigned>(random_() % choices); }
+  void change_some(Numbered& transaction) {
+    constexpr unsigned kNames = 8;
+    for (unsigned i = 0; i <= pick(3); ++i) {
+      const std::uint64_t name = pick(kNames);
+      const auto found = rows_.find(name);
+      const Image before = found == rows_.end() ? Image() : Image(found->second);
+      const Image after = pick(3) == 0 ? Image() : Image(++images_);
+      transaction.change(name, before, after);
+      rows_.erase(name);
+      if (after) {
+        rows_.emplace(name, *after);
+      }
+    }
+  }
+  const std::map<std::uint64_t, std::uint64_t>& rows() const { return rows_; }
+  std::multiset<std::uint64_t> images() const {
+    std::multiset<std::uint64_t> all;
+    for (const auto& [name, image] : rows_) {
+      all.insert(image);
+    }
+    return all;
+  }
+
+ private:
+  std::mt19937 random_;
+  std::map<std::uint64_t, std::uint64_t> rows_;
+  std::uint64_t images_ = 0;
+};
+
 // Whatever a server shows of the window's transactions, in the order of its log.
 TEST(PendingChanges, snapshot_and_changes_are_the_rows_behind_the_last_transaction) {
   for (std::uint32_t seed = 1; seed <= 200; ++seed) {
-    std::mt19937 random(seed);
-    const auto pick = [&random](unsigned choices) {
-      return static_cast<unsigned>(random() % choices);
-    };
+    RandomRows random(seed);
     constexpr unsigned kTransactions = 30;
-    constexpr std::uint64_t kRows = 8;
-    const unsigned covered = pick(kTransactions);
-    const unsigned visible = covered + pick(4);
-    const unsigned window_end = visible + pick(4);
-    const unsigned opened = pick(covered + 1);  // what was read when the view was there
-    std::map<std::uint64_t, std::uint64_t> rows;
+    const unsigned covered = random.pick(kTransactions);
+    const unsigned visible = covered + random.pick(4);
+    const unsigned window_end = visible + random.pick(4);
+    const unsigned opened = random.pick(covered + 1);  // what was read when the view was there
     std::map<std::uint64_t, std::uint64_t> snapshot;
     PendingChanges pending;
-    std::uint64_t images = 0;
     for (unsigned number = 1; number <= kTransactions; ++number) {
       if (number == opened + 1) {
         ASSERT_TRUE(pending.view_is(
             view(covered == 0 ? "" : "1-" + std::to_string(covered), 100UL * window_end)));
       }
       if (number == visible + 1) {
-        snapshot = rows;
+        snapshot = random.rows();
       }
       if (number == window_end + 1) {
         pending.settle();
       }
       Numbered transaction(number);
-      for (unsigned i = 0; i <= pick(3); ++i) {
-        const std::uint64_t name = pick(kRows);
-        const auto found = rows.find(name);
-        const Image before = found == rows.end() ? Image() : Image(found->second);
-        const Image after = pick(3) == 0 ? Image() : Image(++images);
-        transaction.change(name, before, after);
-        if (after) {
-          rows[name] = *after;
-        } else {
-          rows.erase(name);
-        }
-      }
+      random.change_some(transaction);
       ASSERT_TRUE(transaction.add_to(pending));
     }
     if (visible >= kTransactions) {
-      snapshot = rows;
+      snapshot = random.rows();
     }
     pending.settle();
-    std::multiset<std::uint64_t> there;
-    for (const auto& [name, image] : rows) {
-      there.insert(image);
-    }
-    ASSERT_EQ(merged(pending, snapshot), there) << "seed " << seed;
+    ASSERT_EQ(merged(pending, snapshot), random.images()) << "seed " << seed;
   }
 }
 

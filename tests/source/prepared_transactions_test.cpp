@@ -21,11 +21,11 @@ class PreparedTransactionsTest : public testing::Test {
       EXPECT_TRUE(transaction.add({.low = i << 32U, .high = i}, std::nullopt, i));
     }
     PreparedTransactions::Rows rows;
-    rows.tables.emplace_back(&user.table, std::move(transaction));
+    rows.tables.emplace_back(&user_.table, std::move(transaction));
     return rows;
   }
 
-  MadeTable user{"user"};
+  MadeTable user_{"user"};
 };
 
 TEST_F(PreparedTransactionsTest, are_given_back_once_with_their_rows) {
@@ -41,7 +41,7 @@ TEST_F(PreparedTransactionsTest, are_given_back_once_with_their_rows) {
 TEST_F(PreparedTransactionsTest, keep_the_rows_of_tables_that_are_followed_alone) {
   PreparedTransactions prepared(5);
   ASSERT_TRUE(prepared.add(xid("a"), rows(5)));
-  prepared.forget(user.table);
+  prepared.forget(user_.table);
   EXPECT_TRUE(prepared.add(xid("b"), rows(5))) << "there is room again";
   EXPECT_EQ(prepared.end(xid("a"))->count(), 0U);
   EXPECT_EQ(prepared.end(xid("b"))->count(), 5U);

@@ -24,64 +24,64 @@ std::string insert(int id) {
 
 class Following : public testing::Test {
  protected:
-  Following() { database.settle(); }
+  Following() { database_.settle(); }
 
-  std::string why() const { return database.bench.witness.last().why; }
+  std::string why() const { return database_.bench.witness.last().why; }
 
-  LoggedDatabase database{kUsers, {Wanted{}}};
-  Writer& writer = database.writer;
+  LoggedDatabase database_{kUsers, {Wanted{}}};
+  Writer& writer_ = database_.writer;
 };
 
 // --- freshness
 
 TEST_F(Following, a_database_that_is_always_written_to_is_answered_for_all_the_time) {
   for (int id = 10; id < 200; ++id) {
-    writer.run(insert(id));
-    database.step();
-    ASSERT_TRUE(database.bench.is_fresh());
-    ASSERT_TRUE(database.bench.has("user:" + std::to_string(id)));
+    writer_.run(insert(id));
+    database_.step();
+    ASSERT_TRUE(database_.bench.is_fresh());
+    ASSERT_TRUE(database_.bench.has("user:" + std::to_string(id)));
   }
-  EXPECT_EQ(database.loads(), 1);
-  EXPECT_EQ(database.bench.lives[0].state(), State::ready);
+  EXPECT_EQ(database_.loads(), 1);
+  EXPECT_EQ(database_.bench.lives[0].state(), State::ready);
 }
 
 TEST_F(Following, freshness_counts_from_before_the_look_not_from_after_it) {
-  Bench& bench = database.bench;
-  database.restart([&bench](SnapshotPoint point) {
+  Bench& bench = database_.bench;
+  database_.restart([&bench](SnapshotPoint point) {
     if (point == SnapshotPoint::begun) {
       bench.clock.advance(milliseconds(300));
     }
   });
-  database.settle();
-  writer.run(insert(10));
+  database_.settle();
+  writer_.run(insert(10));
   const TimePoint before = bench.clock.now();
-  database.follower->step(bench.never);
+  database_.follower->step(bench.never);
   EXPECT_EQ(bench.lives[0].fresh_until(), before + seconds(1));
 }
 
 // One commit at the n-th point that two read transactions pass, a load and a look at the news.
 TEST_F(Following, no_commit_is_missed_or_counted_twice_wherever_it_lands) {
-  writer.run(
+  writer_.run(
       "WITH RECURSIVE n(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n WHERE x < 3000) "
       "INSERT INTO users(id) SELECT x FROM n");
   std::set<SnapshotPoint> committed_at;
   for (int chosen = 0; chosen < 12; ++chosen) {
     SCOPED_TRACE(chosen);
     int passed = 0;
-    database.restart([&](SnapshotPoint point) {
+    database_.restart([&](SnapshotPoint point) {
       if (passed++ == chosen) {
         committed_at.insert(point);
-        writer.run(insert(9000 + chosen) +
-                   ";DELETE FROM users WHERE id = " + std::to_string(100 + chosen));
+        writer_.run(insert(9000 + chosen) +
+                    ";DELETE FROM users WHERE id = " + std::to_string(100 + chosen));
       }
     });
-    database.step();
-    writer.run(insert(8000 + chosen));
-    database.settle();
+    database_.step();
+    writer_.run(insert(8000 + chosen));
+    database_.settle();
     ASSERT_GT(passed, chosen);
-    database.settle();
-    database.expect_exact(kKeys);
-    EXPECT_EQ(database.loads(), 2 + chosen);  // nothing had to be mended
+    database_.settle();
+    database_.expect_exact(kKeys);
+    EXPECT_EQ(database_.loads(), 2 + chosen);  // nothing had to be mended
   }
   EXPECT_EQ(committed_at.size(), 6U);
 }
@@ -90,42 +90,42 @@ TEST_F(Following, no_commit_is_missed_or_counted_twice_wherever_it_lands) {
 
 TEST_F(Following, a_dropped_trigger_makes_everything_pass_until_it_is_back) {
   const std::string made =
-      database
+      database_
           .texts("SELECT sql FROM sqlite_schema WHERE name = 'cuckooguard users(id) after insert'")
           .at(0);
-  writer.run("DROP TRIGGER \"cuckooguard users(id) after insert\"");
-  database.settle();
-  EXPECT_FALSE(database.bench.is_fresh());
-  EXPECT_EQ(database.bench.lives[0].state(), State::unsynced);
+  writer_.run("DROP TRIGGER \"cuckooguard users(id) after insert\"");
+  database_.settle();
+  EXPECT_FALSE(database_.bench.is_fresh());
+  EXPECT_EQ(database_.bench.lives[0].state(), State::unsynced);
   EXPECT_THAT(why(), HasSubstr("cuckooguard triggers"));
-  writer.run(insert(10) + ";" + made);
-  database.settle();
-  database.expect_exact(kKeys);
+  writer_.run(insert(10) + ";" + made);
+  database_.settle();
+  database_.expect_exact(kKeys);
 }
 
 TEST_F(Following, a_trigger_that_was_gone_for_a_moment_between_two_looks_is_noticed) {
   const std::string made =
-      database
+      database_
           .texts("SELECT sql FROM sqlite_schema WHERE name = 'cuckooguard users(id) after insert'")
           .at(0);
-  writer.run("DROP TRIGGER \"cuckooguard users(id) after insert\";" + insert(10) + ";" + made);
-  database.settle();
-  database.expect_exact(kKeys);
-  EXPECT_EQ(database.loads(), 2);
+  writer_.run("DROP TRIGGER \"cuckooguard users(id) after insert\";" + insert(10) + ";" + made);
+  database_.settle();
+  database_.expect_exact(kKeys);
+  EXPECT_EQ(database_.loads(), 2);
 }
 
 TEST_F(Following,
        a_table_made_anew_by_a_migration_gets_its_triggers_back_if_the_guard_may_install_them) {
-  database.restart({}, true);
-  database.settle();
-  writer.run(
+  database_.restart({}, true);
+  database_.settle();
+  writer_.run(
       "CREATE TABLE next(id INTEGER PRIMARY KEY, mail TEXT UNIQUE, note TEXT);"
       "INSERT INTO next SELECT * FROM users; DROP TABLE users; ALTER TABLE next RENAME TO users");
-  database.settle();
-  database.settle();
-  writer.run(insert(10));
-  database.settle();
-  database.expect_exact(kKeys);
+  database_.settle();
+  database_.settle();
+  writer_.run(insert(10));
+  database_.settle();
+  database_.expect_exact(kKeys);
 }
 
 TEST_F(Following, a_log_that_was_emptied_or_cut_is_noticed) {
@@ -153,16 +153,16 @@ TEST_F(Following, a_log_that_was_emptied_or_cut_is_noticed) {
 
 // As `.restore` and backup tools do it: into the file that is open, past triggers and log.
 TEST_F(Following, an_older_state_restored_in_place_is_noticed_even_if_its_log_has_grown_past_ours) {
-  const std::string saved = database.directory.file("saved.db");
-  writer.run("VACUUM INTO '" + saved + "'");
+  const std::string saved = database_.directory.file("saved.db");
+  writer_.run("VACUUM INTO '" + saved + "'");
   for (int id = 10; id < 15; ++id) {
-    writer.run(insert(id));
+    writer_.run(insert(id));
   }
-  database.settle();
+  database_.settle();
   sqlite3* from = nullptr;
   sqlite3* to = nullptr;
   ASSERT_EQ(sqlite3_open(saved.c_str(), &from), SQLITE_OK);
-  ASSERT_EQ(sqlite3_open(database.path().c_str(), &to), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open(database_.path().c_str(), &to), SQLITE_OK);
   sqlite3_backup* backup = sqlite3_backup_init(to, "main", from, "main");
   ASSERT_NE(backup, nullptr);
   ASSERT_EQ(sqlite3_backup_step(backup, -1), SQLITE_DONE);
@@ -170,10 +170,10 @@ TEST_F(Following, an_older_state_restored_in_place_is_noticed_even_if_its_log_ha
   sqlite3_close(from);
   sqlite3_close(to);
   for (int id = 20; id < 30; ++id) {
-    writer.run(insert(id));
+    writer_.run(insert(id));
   }
-  database.settle();
-  database.expect_exact(kKeys);
+  database_.settle();
+  database_.expect_exact(kKeys);
 }
 
 TEST(SqliteLogFollower, a_copy_written_over_the_file_is_noticed_by_the_marks_of_its_log) {
@@ -195,32 +195,32 @@ TEST(SqliteLogFollower, a_copy_written_over_the_file_is_noticed_by_the_marks_of_
 }
 
 TEST_F(Following, a_guard_that_has_fallen_behind_the_log_reads_all_rows_and_the_log_stays_short) {
-  writer.run(
+  writer_.run(
       "WITH RECURSIVE n(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n WHERE x < 100500) "
       "INSERT INTO users(id) SELECT x FROM n");
-  database.settle();
-  EXPECT_EQ(database.loads(), 2);
-  database.expect_exact(kKeys);
-  EXPECT_LE(std::stoi(database.texts("SELECT count(*) FROM cuckooguard_log").at(0)),
+  database_.settle();
+  EXPECT_EQ(database_.loads(), 2);
+  database_.expect_exact(kKeys);
+  EXPECT_LE(std::stoi(database_.texts("SELECT count(*) FROM cuckooguard_log").at(0)),
             kLogRowsMax + 100);
-  writer.run("DELETE FROM users WHERE id > 50");
-  database.settle();
-  database.bench.clock.advance(seconds(40));  // soon again: after a pause
-  database.settle();
-  database.expect_exact(kKeys);
+  writer_.run("DELETE FROM users WHERE id > 50");
+  database_.settle();
+  database_.bench.clock.advance(seconds(40));  // soon again: after a pause
+  database_.settle();
+  database_.expect_exact(kKeys);
 }
 
 TEST_F(Following, another_file_in_its_place_is_read_as_a_whole) {
-  const std::string other = database.directory.file("other.db");
-  writer.run(insert(10) + "; VACUUM INTO '" + other + "'");
+  const std::string other = database_.directory.file("other.db");
+  writer_.run(insert(10) + "; VACUUM INTO '" + other + "'");
   Writer(other).run("DELETE FROM users WHERE id = 1");
   for (const char* const companion : {"-wal", "-shm"}) {
-    std::filesystem::remove(database.path() + companion);
+    std::filesystem::remove(database_.path() + companion);
   }
-  std::filesystem::rename(other, database.path());
-  database.settle();
-  database.expect_exact(kKeys);
-  EXPECT_EQ(database.loads(), 2);
+  std::filesystem::rename(other, database_.path());
+  database_.settle();
+  database_.expect_exact(kKeys);
+  EXPECT_EQ(database_.loads(), 2);
 }
 
 // --- the filter and the rows
@@ -228,29 +228,29 @@ TEST_F(Following, another_file_in_its_place_is_read_as_a_whole) {
 TEST_F(Following, a_filter_that_gets_full_is_built_again) {
   int id = 10;
   for (int batch = 0; batch < 50; ++batch, id += 100) {
-    writer.run("WITH RECURSIVE n(x) AS (SELECT " + std::to_string(id) +
-               " UNION ALL SELECT x + 1 FROM n WHERE x < " + std::to_string(id + 99) +
-               ") INSERT INTO users(id) SELECT x FROM n");
-    database.settle();
-    database.bench.clock.advance(seconds(40));
-    database.settle();
+    writer_.run("WITH RECURSIVE n(x) AS (SELECT " + std::to_string(id) +
+                " UNION ALL SELECT x + 1 FROM n WHERE x < " + std::to_string(id + 99) +
+                ") INSERT INTO users(id) SELECT x FROM n");
+    database_.settle();
+    database_.bench.clock.advance(seconds(40));
+    database_.settle();
   }
-  database.expect_exact(kKeys);
+  database_.expect_exact(kKeys);
 }
 
 TEST_F(Following, a_row_that_cannot_be_guarded_makes_the_namespace_unsynced_until_it_is_gone) {
-  writer.run(insert(-5));
-  database.settle();
-  EXPECT_FALSE(database.bench.is_fresh());
-  EXPECT_EQ(database.bench.lives[0].state(), State::unsynced);
+  writer_.run(insert(-5));
+  database_.settle();
+  EXPECT_FALSE(database_.bench.is_fresh());
+  EXPECT_EQ(database_.bench.lives[0].state(), State::unsynced);
   EXPECT_THAT(why(), HasSubstr("-5"));
-  const auto loads = database.loads();
-  database.bench.clock.advance(seconds(100));
-  database.settle();
-  EXPECT_EQ(database.loads(), loads);  // it would be refused again
-  writer.run("UPDATE users SET id = 5 WHERE id = -5");
-  database.settle();
-  database.expect_exact(kKeys);
+  const auto loads = database_.loads();
+  database_.bench.clock.advance(seconds(100));
+  database_.settle();
+  EXPECT_EQ(database_.loads(), loads);  // it would be refused again
+  writer_.run("UPDATE users SET id = 5 WHERE id = -5");
+  database_.settle();
+  database_.expect_exact(kKeys);
 }
 
 TEST(SqliteLogFollower, rows_that_share_an_identity_pass_as_long_as_one_is_there) {

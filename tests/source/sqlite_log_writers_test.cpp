@@ -97,8 +97,9 @@ TEST_P(LoggedWriters, leave_the_filter_equal_to_the_table_whenever_they_rest) {
   const auto [journal, is_recursive] = GetParam();
   constexpr int kRounds = 6;
   constexpr int kTransactions = 40;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the writers' threads begin later, and nothing sets it
   const char* const chosen = std::getenv("CUCKOOGUARD_SEED");
-  const unsigned seed = chosen != nullptr ? static_cast<unsigned>(std::atoi(chosen))
+  const unsigned seed = chosen != nullptr ? static_cast<unsigned>(std::stoul(chosen))
                                           : std::random_device{}() % 1'000'000;
   SCOPED_TRACE("CUCKOOGUARD_SEED=" + std::to_string(seed));
   LoggedDatabase database(kUsers, {Wanted{}}, journal);
@@ -108,6 +109,7 @@ TEST_P(LoggedWriters, leave_the_filter_equal_to_the_table_whenever_they_rest) {
     }
     std::atomic<int> writing = 2;
     std::vector<std::thread> writers;
+    writers.reserve(2);
     for (unsigned n = 0; n < 2; ++n) {
       writers.emplace_back([&, n] {
         write_randomly(database.path(), seed * 100 + round * 2 + n, is_recursive, kTransactions);

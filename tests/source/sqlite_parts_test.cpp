@@ -34,34 +34,35 @@ std::string table(const std::string& name, int first, int last) {
 class SqliteParts : public testing::Test {
  protected:
   explicit SqliteParts(Names tables = {"user_*"})
-      : bench({{.tables = std::move(tables), .fresh_ids = {.kind = config::FreshIds::Kind::off}}}) {
-    writer.run("PRAGMA journal_mode=WAL;" + table("user_1", 1, 100) + table("user_2", 201, 300));
+      : bench_(
+            {{.tables = std::move(tables), .fresh_ids = {.kind = config::FreshIds::Kind::off}}}) {
+    writer_.run("PRAGMA journal_mode=WAL;" + table("user_1", 1, 100) + table("user_2", 201, 300));
   }
 
-  Snapshot take(Feeds& feeds) { return SqliteOrigin(path).take(feeds, bench.never); }
+  Snapshot take(Feeds& feeds) { return SqliteOrigin(path_).take(feeds, bench_.never); }
   std::vector<std::string> refusals() {
     std::vector<std::string> all;
-    for (const Refusal& refusal : SqliteOrigin(path).check(bench.targets())) {
+    for (const Refusal& refusal : SqliteOrigin(path_).check(bench_.targets())) {
       all.push_back(refusal.what);
     }
     return all;
   }
   Names list(const Names& wanted) {
-    return list_sqlite_tables(SqliteDatabase::open_read_only(path).value(), wanted).value();
+    return list_sqlite_tables(SqliteDatabase::open_read_only(path_).value(), wanted).value();
   }
   filter::Finding find(std::uint64_t id) {
-    const filter::EpochScope inside(bench.epochs.reader(0));
-    return bench.parts[0].find(std::to_string(id), id, bench.clock.now());
+    const filter::EpochScope inside(bench_.epochs.reader(0));
+    return bench_.parts[0].find(std::to_string(id), id, bench_.clock.now());
   }
 
-  TempDirectory directory;
-  std::string path = directory.file("app.db");
-  Writer writer{path};
-  Bench bench;
+  TempDirectory directory_;
+  std::string path_ = directory_.file("app.db");
+  Writer writer_{path_};
+  Bench bench_;
 };
 
 TEST_F(SqliteParts, tables_are_listed_by_names_and_patterns_as_the_schema_spells_them) {
-  writer.run(
+  writer_.run(
       "CREATE TABLE Archive(id); CREATE VIEW user_view AS SELECT 1 AS id;"
       "CREATE VIRTUAL TABLE user_text USING fts5(body); CREATE INDEX user_i ON Archive(id);"
       "CREATE TABLE autoinc(id INTEGER PRIMARY KEY AUTOINCREMENT)");
@@ -75,10 +76,10 @@ TEST_F(SqliteParts, tables_are_listed_by_names_and_patterns_as_the_schema_spells
 }
 
 TEST_F(SqliteParts, a_row_of_any_matching_table_is_found) {
-  Feeds feeds = bench.feeds();
+  Feeds feeds = bench_.feeds();
   ASSERT_EQ(take(feeds).kind, Snapshot::Kind::taken);
   for (Feed& feed : feeds) {
-    feed.prove(bench.clock.now());
+    feed.prove(bench_.clock.now());
   }
   for (const std::uint64_t id : {1, 100, 201, 300}) {
     EXPECT_EQ(find(id), filter::Finding::may_exist) << id;
@@ -91,28 +92,28 @@ TEST_F(SqliteParts, a_row_of_any_matching_table_is_found) {
 }
 
 TEST_F(SqliteParts, a_pattern_that_matches_nothing_is_no_reason_not_to_start) {
-  writer.run("DROP TABLE user_1; DROP TABLE user_2");
+  writer_.run("DROP TABLE user_1; DROP TABLE user_2");
   EXPECT_THAT(refusals(), IsEmpty());
-  Feeds feeds = bench.feeds();
+  Feeds feeds = bench_.feeds();
   ASSERT_EQ(take(feeds).kind, Snapshot::Kind::taken);
   EXPECT_EQ(find(1), filter::Finding::not_fresh);
-  EXPECT_THAT(bench.witness.last().why, HasSubstr("no table matches"));
+  EXPECT_THAT(bench_.witness.last().why, HasSubstr("no table matches"));
 }
 
 TEST_F(SqliteParts, every_matching_table_must_have_the_columns) {
-  writer.run("CREATE TABLE user_3(name TEXT); CREATE VIEW user_4 AS SELECT 1 AS id");
+  writer_.run("CREATE TABLE user_3(name TEXT); CREATE VIEW user_4 AS SELECT 1 AS id");
   EXPECT_THAT(refusals(),
               ElementsAre(HasSubstr("table \"user_3\" has no column \"id\""),
                           HasSubstr("\"user_4\" is a view")));
-  Feeds feeds = bench.feeds();
+  Feeds feeds = bench_.feeds();
   ASSERT_EQ(take(feeds).kind, Snapshot::Kind::taken);
   for (Feed& feed : feeds) {
-    feed.prove(bench.clock.now());
+    feed.prove(bench_.clock.now());
   }
   EXPECT_EQ(find(5000), filter::Finding::not_fresh) << "its rows are not known";
-  EXPECT_EQ(bench.witness.last_of("users/user_3").state, State::unsynced);
-  EXPECT_THAT(bench.witness.last_of("users/user_3").why, HasSubstr("user_3"));
-  EXPECT_EQ(bench.witness.last_of("users/user_1").state, State::ready);
+  EXPECT_EQ(bench_.witness.last_of("users/user_3").state, State::unsynced);
+  EXPECT_THAT(bench_.witness.last_of("users/user_3").why, HasSubstr("user_3"));
+  EXPECT_EQ(bench_.witness.last_of("users/user_1").state, State::ready);
 }
 
 class SqliteList : public SqliteParts {
@@ -122,12 +123,12 @@ class SqliteList : public SqliteParts {
 
 TEST_F(SqliteList, a_table_that_is_named_must_be_there) {
   EXPECT_THAT(refusals(), ElementsAre(HasSubstr("there is no table \"user_9\"")));
-  writer.run(table("user_9", 900, 900));
+  writer_.run(table("user_9", 900, 900));
   EXPECT_THAT(refusals(), IsEmpty());
-  Feeds feeds = bench.feeds();
+  Feeds feeds = bench_.feeds();
   ASSERT_EQ(take(feeds).kind, Snapshot::Kind::taken);
   for (Feed& feed : feeds) {
-    feed.prove(bench.clock.now());
+    feed.prove(bench_.clock.now());
   }
   EXPECT_EQ(find(5000), filter::Finding::absent);
   EXPECT_EQ(find(900), filter::Finding::may_exist);
@@ -135,13 +136,13 @@ TEST_F(SqliteList, a_table_that_is_named_must_be_there) {
 }
 
 TEST_F(SqliteList, a_named_table_that_is_dropped_makes_everything_pass) {
-  Feeds feeds = bench.feeds();
+  Feeds feeds = bench_.feeds();
   ASSERT_EQ(take(feeds).kind, Snapshot::Kind::taken);
   for (Feed& feed : feeds) {
-    feed.prove(bench.clock.now());
+    feed.prove(bench_.clock.now());
   }
   EXPECT_EQ(find(5000), filter::Finding::not_fresh);
-  EXPECT_EQ(bench.witness.last_of("users/user_9").state, State::unsynced);
+  EXPECT_EQ(bench_.witness.last_of("users/user_9").state, State::unsynced);
 }
 
 // Creates a table at the n-th time a snapshot passes a point. Whatever happens: if look() calls the snapshot
@@ -150,20 +151,20 @@ TEST_F(SqliteParts, no_table_is_missed_wherever_in_a_snapshot_it_is_created) {
   std::set<SnapshotPoint> created_at;
   for (int chosen = 0; chosen < 5; ++chosen) {
     const std::string name = "user_new_" + std::to_string(chosen);
-    Feeds feeds = bench.feeds();
+    Feeds feeds = bench_.feeds();
     int passed = 0;
-    SqliteOrigin origin(path, [&](SnapshotPoint point) {
+    SqliteOrigin origin(path_, [&](SnapshotPoint point) {
       if (passed++ == chosen) {
-        writer.run("BEGIN;" + table(name, 7000 + chosen, 7000 + chosen) + "COMMIT");
+        writer_.run("BEGIN;" + table(name, 7000 + chosen, 7000 + chosen) + "COMMIT");
         created_at.insert(point);
       }
     });
     ASSERT_EQ(origin.look().kind, Sighting::Kind::seen);
-    const Snapshot snapshot = origin.take(feeds, bench.never);
+    const Snapshot snapshot = origin.take(feeds, bench_.never);
     ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << snapshot.why;
     const bool is_current = origin.look().version == snapshot.version;
     const std::string key = "user:" + std::to_string(7000 + chosen);
-    EXPECT_TRUE(!is_current || bench.has(key)) << "chosen " << chosen;
+    EXPECT_TRUE(!is_current || bench_.has(key)) << "chosen " << chosen;
   }
   EXPECT_THAT(created_at, SizeIs(5)) << "each point but that of rows, of which there are few";
 }
@@ -173,49 +174,49 @@ class FollowedParts : public SqliteParts {
   // Until the namespace is fresh, or for so many steps.
   bool settle() {
     for (int i = 0; i < 1000; ++i) {
-      bench.clock.advance(rescan.step(bench.never));
-      if (bench.is_fresh()) {
+      bench_.clock.advance(rescan_.step(bench_.never));
+      if (bench_.is_fresh()) {
         return true;
       }
     }
     return false;
   }
   // Looks once: nothing may be answered on what was known before.
-  void look() { bench.clock.advance(rescan.step(bench.never)); }
+  void look() { bench_.clock.advance(rescan_.step(bench_.never)); }
 
-  Rescan rescan{std::make_unique<SqliteOrigin>(path),
-                bench.feeds(),
-                bench.clock.clock(),
-                {.max_lag = seconds(1), .poll_every = milliseconds(10)}};
+  Rescan rescan_{std::make_unique<SqliteOrigin>(path_),
+                 bench_.feeds(),
+                 bench_.clock.clock(),
+                 {.max_lag = seconds(1), .poll_every = milliseconds(10)}};
 };
 
 TEST_F(FollowedParts, a_table_that_is_created_joins_with_its_rows) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(find(400), filter::Finding::absent);
-  writer.run(table("user_3", 400, 410));
+  writer_.run(table("user_3", 400, 410));
   look();
   EXPECT_EQ(find(9000), filter::Finding::not_fresh);
   ASSERT_TRUE(settle());
   EXPECT_EQ(find(400), filter::Finding::may_exist);
   EXPECT_EQ(find(1), filter::Finding::may_exist);
-  writer.run("CREATE TABLE orders(id INTEGER PRIMARY KEY)");  // matches nothing
+  writer_.run("CREATE TABLE orders(id INTEGER PRIMARY KEY)");  // matches nothing
   look();
   ASSERT_TRUE(settle());
-  EXPECT_EQ(bench.parts[0].size(), 3U);
+  EXPECT_EQ(bench_.parts[0].size(), 3U);
 }
 
 TEST_F(FollowedParts, a_table_that_is_dropped_or_renamed_away_goes_with_its_rows) {
   ASSERT_TRUE(settle());
-  writer.run("DROP TABLE user_1");
+  writer_.run("DROP TABLE user_1");
   look();
   ASSERT_TRUE(settle());
   EXPECT_EQ(find(1), filter::Finding::absent);
   EXPECT_EQ(find(201), filter::Finding::may_exist);
-  writer.run("ALTER TABLE user_2 RENAME TO old_user_2");
+  writer_.run("ALTER TABLE user_2 RENAME TO old_user_2");
   look();
   EXPECT_FALSE(settle()) << "there is none left";
-  EXPECT_EQ(bench.parts[0].size(), 0U);
-  writer.run("ALTER TABLE old_user_2 RENAME TO user_5");
+  EXPECT_EQ(bench_.parts[0].size(), 0U);
+  writer_.run("ALTER TABLE old_user_2 RENAME TO user_5");
   look();
   ASSERT_TRUE(settle());
   EXPECT_EQ(find(201), filter::Finding::may_exist);
@@ -224,12 +225,12 @@ TEST_F(FollowedParts, a_table_that_is_dropped_or_renamed_away_goes_with_its_rows
 
 TEST_F(FollowedParts, a_row_that_moves_to_another_table_stays_found) {
   ASSERT_TRUE(settle());
-  writer.run("BEGIN; DELETE FROM user_1 WHERE id = 50; INSERT INTO user_2 VALUES (50); COMMIT");
+  writer_.run("BEGIN; DELETE FROM user_1 WHERE id = 50; INSERT INTO user_2 VALUES (50); COMMIT");
   for (int i = 0; i < 200; ++i) {
     look();
     ASSERT_NE(find(50), filter::Finding::absent) << i;
   }
-  EXPECT_TRUE(bench.is_fresh());
+  EXPECT_TRUE(bench_.is_fresh());
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ TEST(Transaction, tells_rows_apart_whose_names_begin_alike) {
   }
   EXPECT_EQ(transaction.rows(), 2 * kRows);
   std::vector<std::int64_t> left;
+  left.reserve(kRows);
   for (std::uint64_t i = 0; i < kRows; ++i) {
     left.push_back(static_cast<std::int64_t>(kRows + i));
   }

@@ -1,0 +1,122 @@
+#include "guard/lane.h"
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+
+#include "guard/state_change.h"
+#include "guard/word.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+using Arguments = std::span<const std::string_view>;
+
+// Of the roles `plain`, `read` and `write`: plain ones must be named to be shared, the others to be kept apart.
+constexpr std::array<std::string_view, 15> kSharedPlain = {"ping",
+                                                           "echo",
+                                                           "publish",
+                                                           "spublish",
+                                                           "pubsub",
+                                                           "info",
+                                                           "keys",
+                                                           "scan",
+                                                           "dbsize",
+                                                           "randomkey",
+                                                           "time",
+                                                           "role",
+                                                           "lastsave",
+                                                           "command",
+                                                           "lolwut"};
+constexpr std::array<std::string_view, 16> kNeverShared = {"blpop",
+                                                           "brpop",
+                                                           "blmove",
+                                                           "brpoplpush",
+                                                           "bzpopmin",
+                                                           "bzpopmax",
+                                                           "blmpop",
+                                                           "bzmpop",
+                                                           "eval",
+                                                           "evalsha",
+                                                           "fcall",
+                                                           "eval_ro",
+                                                           "evalsha_ro",
+                                                           "fcall_ro",
+                                                           "function",
+                                                           "migrate"};
+// Their subcommands tell.
+constexpr std::array<std::string_view, 2> kMayBlock = {"xread", "xreadgroup"};
+constexpr std::array<std::string_view, 3> kForGood = {"readonly", "readwrite", "asking"};
+
+// CLIENT subcommands whose effect ends with their reply, or is told to the next connection (resp/connection_state.h).
+constexpr std::array<std::string_view, 10> kPassingClient = {"setname",
+                                                             "setinfo",
+                                                             "getname",
+                                                             "list",
+                                                             "kill",
+                                                             "pause",
+                                                             "unpause",
+                                                             "unblock",
+                                                             "help",
+                                                             "trackinginfo"};
+
+using Commands = std::bitset<kCommandsMax>;
+
+template <std::size_t kCount>
+Commands all_of(const std::array<std::string_view, kCount>& names) {
+  Commands commands;
+  for (const std::string_view name : names) {
+    commands.set(command_index(find_command(name)));
+  }
+  return commands;
+}
+
+bool has_word(Arguments arguments, std::string_view word) {
+  return std::ranges::any_of(arguments.subspan(1),
+                             [word](std::string_view argument) { return is_word(argument, word); });
+}
+
+bool is_passing_client(Arguments arguments) {
+  return arguments.size() > 1 && std::ranges::any_of(kPassingClient, [&](std::string_view word) {
+           return is_word(arguments[1], word);
+         });
+}
+
+struct Table {
+  Commands shared{};
+  Commands may_block = all_of(kMayBlock);
+  Commands for_good = all_of(kForGood);
+
+  Table() {
+    const Commands never = all_of(kNeverShared);
+    const Commands plain = all_of(kSharedPlain);
+    for (const Command& command : all_commands()) {
+      const std::size_t index = command_index(command);
+      const bool has_keys = command.role > Role::plain && command.role <= Role::write;
+      shared[index] = (has_keys && !never[index]) || plain[index];
+    }
+  }
+};
+
+}  // namespace
+
+Lane lane_of(const Command& command, Arguments arguments) {
+  static const Table kTable;
+  if (command.name.empty()) {  // not of the table
+    return Lane::own;
+  }
+  const std::size_t index = command_index(command);
+  if (kTable.shared[index]) {
+    return kTable.may_block[index] && has_word(arguments, "block") ? Lane::own : Lane::shared;
+  }
+  const bool is_for_good = kTable.for_good[index] || makes_transparent(command, arguments) ||
+                           (command.role == Role::client && !is_passing_client(arguments));
+  return is_for_good ? Lane::for_good : Lane::own;
+}
+
+bool waits_for_writes(Arguments arguments) {
+  return !arguments.empty() &&
+         (is_word(arguments.front(), "wait") || is_word(arguments.front(), "waitaof"));
+}
+
+}  // namespace cuckooguard::guard

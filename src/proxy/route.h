@@ -1,0 +1,89 @@
+// The way of one client's commands to Redis and of the replies back: a connection of its own, or one that it shares.
+//
+//   pinned   its own from the beginning to the end; the rest of this page is not about it
+//   shared   ──▶ SharedUpstream, as long as its commands may travel there (guard/lane.h)
+//            ──▶ a lease: its own until nothing of it is left there, or for good
+//
+//   SET x 1 ─shared─▶   MULTI  │waits for SET's reply│ ─lease─▶  GET x  EXEC  ─replies─▶ given back   GET x ─shared─▶
+//
+// From shared to a lease a command goes only when all replies of before have come: else the two connections would race. On
+// the lease whatever comes goes there, until all replies have come and another connection, told the same, would do as well
+// (ClientState::is_transferable).
+//
+// Called by: Session, which owns it. Threads: its worker's. Lifetimes: ends with its session.
+// Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost with it.
+// Limits: a client has at most `inflight_per_client` replies to come on a shared upstream; one that does not read its
+// replies gets a lease, which is not read either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "config/config.h"
+#include "guard/client_state.h"
+#include "guard/lane.h"
+#include "io/loop.h"
+#include "upstream/greeted_connection.h"
+#include "upstream/upstreams.h"
+
+namespace cuckooguard::proxy {
+
+class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream::Member {
+ public:
+  using Owner = upstream::Connection::Owner;
+
+  // The worker's, one for all routes, which it outlives.
+  struct Worker {
+    io::Loop& loop;
+    upstream::Upstreams& upstreams;
+    const config::Upstream& settings;
+    const std::uint32_t& in_flight_max;
+  };
+
+  Route(const Worker& worker, guard::ClientState& client, Owner& owner);
+  Route(const Route&) = delete;
+  Route& operator=(const Route&) = delete;
+  ~Route() { close(); }
+
+  bool is_pinned() const { return worker_.settings.mode == config::UpstreamMode::pinned; }
+  // Whether the next command may be sent now. Else when the owner has heard of bytes or progress, it is asked again.
+  // `is_owed`: replies are to come. `waits_for_writes`: guard/lane.h.
+  [[nodiscard]] bool choose(guard::Lane lane, bool is_owed, bool waits_for_writes);
+  void send(std::string_view bytes);
+  // All replies have come: a lease that has served is given back.
+  void settle();
+  void retire();  // for new work Redis is to be reached anew (upstream::Upstreams)
+
+  bool has_own() const { return own_ != nullptr; }
+  bool is_lost() const { return is_lost_; }
+  std::size_t unsent() const { return own_ ? own_->unsent() : 0; }
+  // Of its own connection; a shared one is always read.
+  void set_reading(bool reading);
+  void finish_sending();
+  void close();
+
+ private:
+  void on_upstream_up() override { owner_.on_upstream_up(); }
+  void on_upstream_bytes(std::string_view bytes) override { owner_.on_upstream_bytes(bytes); }
+  void on_upstream_progress() override { owner_.on_upstream_progress(); }
+  void on_upstream_lost() override;
+  void on_shared_bytes(std::string_view bytes) override;
+  void on_shared_lost() override;
+  void on_shared_room() override { owner_.on_upstream_progress(); }
+
+  bool choose_shared(bool is_owed);
+  void take_lease();
+  void leave_shared();
+
+  const Worker& worker_;
+  guard::ClientState& client_;
+  Owner& owner_;
+  std::unique_ptr<upstream::GreetedConnection> own_;
+  upstream::SharedUpstream* shared_ = nullptr;
+  bool is_for_good_ = false;
+  bool is_lost_ = false;
+};
+
+}  // namespace cuckooguard::proxy

@@ -1,0 +1,75 @@
+// A worker's connections to Redis in `mode: shared`: one that is shared for each state that clients are in, and a few that
+// nobody has at the moment, kept warm for whoever needs one of its own.
+//
+// Called by: proxy::Clients (owns it), proxy::Route. Threads: its worker's. Lifetimes: outlives its users.
+// Errors: as SharedUpstream and GreetedConnection; of those kept here a lost one is forgotten.
+// Limits: one shared upstream per state that a client is in (gone with the last client), kKeptMax kept for kKeptFor at most.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "config/config.h"
+#include "io/loop.h"
+#include "resp/connection_state.h"
+#include "upstream/greeted_connection.h"
+#include "upstream/shared_upstream.h"
+
+namespace cuckooguard::upstream {
+
+class Upstreams {
+ public:
+  static constexpr std::size_t kKeptMax = 16;
+  static constexpr std::chrono::seconds kKeptFor{10};
+  // A connection to a Redis that refuses writes, or is loading, is left for another one, which may reach its successor;
+  // not more often than this.
+  static constexpr std::chrono::seconds kRetiredAfter{1};
+
+  Upstreams(io::Loop& loop, const config::Upstream& settings, SharedUpstream::OnLoss on_loss)
+      : loop_(loop), settings_(settings), on_loss_(std::move(on_loss)) {}
+  Upstreams(const Upstreams&) = delete;
+  Upstreams& operator=(const Upstreams&) = delete;
+  ~Upstreams() = default;
+
+  // The labels of `told` are of no consequence here.
+  SharedUpstream& join(resp::ConnectionState told, SharedUpstream::Member& member);
+  void leave(SharedUpstream& shared, SharedUpstream::Member& member);
+  // For new work there will be another connection.
+  void retire(const SharedUpstream& shared);
+  bool is_retired(const SharedUpstream& shared) const;
+
+  // One for its owner alone.
+  std::unique_ptr<GreetedConnection> lease(const resp::ConnectionState& told,
+                                           GreetedConnection::Owner& owner);
+  // Nothing is owed on it, and `told` is all that it remembers.
+  void give_back(std::unique_ptr<GreetedConnection> connection, const resp::ConnectionState& told);
+
+ private:
+  struct Kept final : GreetedConnection::Owner {
+    explicit Kept(Upstreams& all) : upstreams(all) {}
+    void on_upstream_up() override {}
+    void on_upstream_bytes(std::string_view) override { upstreams.forget(*this); }
+    void on_upstream_progress() override {}
+    void on_upstream_lost() override { upstreams.forget(*this); }
+
+    Upstreams& upstreams;
+    std::unique_ptr<GreetedConnection> connection;
+    std::unique_ptr<io::Timer> until;
+  };
+
+  void forget(const Kept& kept);
+  void bury_unused(std::vector<std::unique_ptr<SharedUpstream>>& all);
+
+  io::Loop& loop_;
+  const config::Upstream& settings_;
+  SharedUpstream::OnLoss on_loss_;
+  std::vector<std::unique_ptr<SharedUpstream>> shared_;
+  std::vector<std::unique_ptr<SharedUpstream>> retired_;
+  std::list<Kept> kept_;  // the longest first
+};
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,355 @@
+// Sessions in `mode: shared`: who travels on which connection, in which order, and what becomes of whom when one is lost.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sharing_clients.h"
+
+namespace cuckooguard::proxy {
+namespace {
+
+class SharedSession : public SharingClients {};
+
+const std::string kOk = "+OK\r\n";
+const std::string kPong = "+PONG\r\n";
+
+TEST_F(SharedSession, clients_share_one_connection_and_each_gets_its_own_replies) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("PING") + command("ECHO 1"));
+  send(b, command("ECHO 2"));
+  send(a, command("ECHO 3"));
+  EXPECT_EQ(upstreams(), 1U);
+  EXPECT_EQ(redis_got(0),
+            command("PING") + command("ECHO 1") + command("ECHO 2") + command("ECHO 3"));
+  redis_sends(0, "+PONG\r\n$1\r\n1\r\n$1");
+  EXPECT_EQ(got(a), "+PONG\r\n$1\r\n1\r\n");
+  EXPECT_EQ(got(b), "$1");  // as it comes
+  redis_sends(0, "\r\n2\r\n$1\r\n3\r\n");
+  EXPECT_EQ(got(b), "\r\n2\r\n");
+  EXPECT_EQ(got(a), "$1\r\n3\r\n");
+}
+
+TEST_F(SharedSession,
+       absent_keys_are_answered_in_the_clients_order_and_no_connection_is_made_for_them) {
+  const auto a = connect();
+  send(a, command("GET user:999"));
+  EXPECT_EQ(got(a), "$-1\r\n");
+  EXPECT_EQ(upstreams(), 0U);
+  send(a, command("GET user:7") + command("GET user:999") + command("PING"));
+  EXPECT_EQ(got(a), "");
+  redis_sends(0, "$1\r\n7\r\n+PONG\r\n");
+  EXPECT_EQ(got(a), "$1\r\n7\r\n$-1\r\n+PONG\r\n");
+}
+
+// The race that a proxy has which sends them at once: two connections, and Redis may read MULTI's first.
+TEST_F(SharedSession, a_transaction_leaves_when_all_replies_before_it_have_come) {
+  const auto a = connect();
+  send(a, command("SET x 1") + command("MULTI") + command("GET x") + command("EXEC"));
+  EXPECT_EQ(upstreams(), 1U);
+  EXPECT_EQ(redis_got(0), command("SET x 1"));
+  redis_sends(0, kOk);
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(1), command("MULTI") + command("GET x") + command("EXEC"));
+  redis_sends(1, "+OK\r\n+QUEUED\r\n*1\r\n$1\r\n1\r\n");
+  EXPECT_EQ(got(a), kOk + "+OK\r\n+QUEUED\r\n*1\r\n$1\r\n1\r\n");
+}
+
+TEST_F(SharedSession, a_lease_is_given_back_and_serves_the_next_client) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("MULTI"));
+  redis_sends(0, kOk);
+  send(a, command("GET x"));
+  redis_sends(0, "+QUEUED\r\n");
+  send(a, command("EXEC"));
+  redis_sends(0, "*1\r\n$-1\r\n");
+  EXPECT_EQ(redis_got(0), command("MULTI") + command("GET x") + command("EXEC"));
+  send(a, command("GET x"));
+  EXPECT_EQ(redis_got(0), "");
+  EXPECT_EQ(redis_got(1), command("GET x"));
+  send(b, command("MULTI"));
+  EXPECT_EQ(redis_got(0), command("MULTI"));
+  EXPECT_EQ(upstreams(), 2U);
+}
+
+TEST_F(SharedSession, what_leaves_something_behind_keeps_its_connection) {
+  const auto a = connect();
+  for (const std::string_view words :
+       {"CLIENT ID", "SUBSCRIBE c", "WATCH k", "MULTI", "READONLY"}) {
+    const auto client = connect();
+    send(client, command(words));
+    const std::size_t own = upstreams() - 1;
+    EXPECT_TRUE(redis_got(own).ends_with(command(words))) << words;
+    redis_sends(own,
+                words == "SUBSCRIBE c" ? "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n" : ":1\r\n");
+    send(a, command("CLIENT LIST"));  // takes one that is free
+    EXPECT_EQ(redis_got(own), "") << words;
+    redis_sends(upstreams() - 1, "$0\r\n\r\n");
+    send(client, command("PING"));
+    EXPECT_EQ(redis_got(own), command("PING")) << words;
+    redis_sends(own, kPong);
+  }
+}
+
+TEST_F(SharedSession, what_may_wait_in_redis_waits_on_a_connection_of_its_own) {
+  for (const std::string_view words : {"BLPOP l 0",
+                                       "XREAD BLOCK 0 STREAMS s $",
+                                       "WAIT 1 0",
+                                       "EVAL x 0",
+                                       "SOMETHING new",
+                                       "DEBUG SLEEP 1"}) {
+    const auto a = connect();
+    const auto b = connect();
+    send(a, command(words));
+    const std::size_t own = upstreams() - 1;
+    EXPECT_TRUE(redis_got(own).ends_with(command(words))) << words;
+    send(b, command("PING"));
+    EXPECT_EQ(redis_got(own), "") << words;
+    peers_.at(a).close();
+    peers_.at(b).close();
+    loop_.run();
+  }
+}
+
+TEST_F(SharedSession, wait_stands_behind_a_command_of_its_connection) {
+  const auto a = connect();
+  send(a, command("SET x 1"));
+  redis_sends(0, kOk);
+  send(a, command("WAIT 1 100"));
+  EXPECT_EQ(redis_got(1), command("PING") + command("WAIT 1 100"));
+  redis_sends(1, "+PONG\r\n:1\r\n");
+  EXPECT_EQ(got(a), kOk + ":1\r\n");
+}
+
+TEST_F(SharedSession, who_has_changed_its_state_shares_with_its_like) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("HELLO 3 AUTH shop word SETNAME web"));
+  redis_sends(0, "%0\r\n");
+  send(a, command("SELECT 2"));
+  EXPECT_EQ(redis_got(0),
+            command("HELLO 3 AUTH shop word SETNAME web") + command("SELECT 2"));  // a lease again
+  redis_sends(0, kOk);
+  send(a, command("PING"));
+  ASSERT_EQ(upstreams(), 3U) << "one for db 0, too, as soon as the user was known";
+  EXPECT_EQ(redis_got(2),
+            command("HELLO 3 AUTH shop word") + command("SELECT 2") + command("PING"));
+  redis_sends(2, "%0\r\n+OK\r\n+PONG\r\n");
+  EXPECT_EQ(got(a), "%0\r\n+OK\r\n+PONG\r\n");
+  send(b, command("PING"));
+  ASSERT_EQ(upstreams(), 4U);
+  EXPECT_EQ(redis_got(3), command("PING"));
+}
+
+TEST_F(SharedSession, a_lease_is_told_what_the_client_has_been_called) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("CLIENT SETNAME web"));
+  redis_sends(0, kOk);
+  send(b, command("CLIENT GETNAME"));
+  EXPECT_EQ(redis_got(0),
+            command("CLIENT SETNAME web") + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$0\r\n\r\n" +
+                command("CLIENT GETNAME"));
+  redis_sends(0, "+OK\r\n$-1\r\n");
+  EXPECT_EQ(got(b), "$-1\r\n");
+  send(a, command("CLIENT GETNAME"));
+  EXPECT_EQ(redis_got(0), command("CLIENT SETNAME web") + command("CLIENT GETNAME"));
+  redis_sends(0, "+OK\r\n$3\r\nweb\r\n");
+  EXPECT_EQ(got(a), "+OK\r\n$3\r\nweb\r\n");
+}
+
+TEST_F(SharedSession, who_cannot_be_logged_in_again_is_closed_and_so_is_whoever_shares_with_it) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("AUTH word"));
+  redis_sends(0, kOk);
+  send(b, command("AUTH word"));
+  ASSERT_EQ(upstreams(), 3U) << "whoever is in cannot be logged out for another one";
+  redis_sends(2, kOk);
+  EXPECT_EQ(got(a), kOk);
+  EXPECT_EQ(got(b), kOk);
+  EXPECT_EQ(redis_got(1), command("AUTH word"));
+  redis_sends(1, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  EXPECT_TRUE(is_closed(a));
+  EXPECT_TRUE(is_closed(b));
+}
+
+TEST_F(SharedSession, a_user_that_redis_cuts_off_is_tried_once_more) {
+  const auto a = connect();
+  send(a, command("AUTH word"));
+  redis_sends(0, kOk);
+  EXPECT_EQ(got(a), kOk);
+  ASSERT_EQ(upstreams(), 2U);
+  redis_sends(1, kOk);
+  upstreams_.at(1).close();
+  loop_.run();
+  ASSERT_EQ(upstreams(), 3U) << "a restart of Redis, or a user that is gone: the answer tells";
+  EXPECT_EQ(redis_got(2), command("AUTH word"));
+  EXPECT_FALSE(is_closed(a));
+  redis_sends(2, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  EXPECT_TRUE(is_closed(a));
+}
+
+TEST_F(SharedSession, replies_to_a_client_that_has_gone_are_nobodys) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("ECHO 1") + command("ECHO 2"));
+  send(b, command("ECHO 3"));
+  peers_.at(a).close();
+  loop_.run();
+  const auto c = connect();
+  send(c, command("ECHO 4"));
+  redis_sends(0, "$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n$1\r\n4\r\n");
+  EXPECT_EQ(got(b), "$1\r\n3\r\n");
+  EXPECT_EQ(got(c), "$1\r\n4\r\n");
+}
+
+TEST_F(SharedSession, with_its_connection_go_those_who_wait_for_replies_and_the_others_stay) {
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("PING"));
+  send(b, command("PING"));
+  redis_sends(0, kPong);
+  EXPECT_EQ(got(a), kPong);
+  upstreams_.at(0).close();
+  EXPECT_TRUE(is_closed(b));
+  EXPECT_FALSE(is_closed(a));
+  send(a, command("PING"));
+  ASSERT_EQ(upstreams(), 2U);
+  redis_sends(1, kPong);
+  EXPECT_EQ(got(a), kPong);
+}
+
+// The error is nobody's reply, but is taken for one.
+TEST_F(SharedSession, a_redis_that_is_full_says_so_and_closes) {
+  const auto a = connect();
+  send(a, command("PING"));
+  redis_sends(0, "-ERR max number of clients reached\r\n");
+  upstreams_.at(0).close();
+  EXPECT_EQ(got(a), "-ERR max number of clients reached\r\n");
+  EXPECT_TRUE(is_closed(a));
+}
+
+TEST_F(SharedSession, bytes_that_are_no_resp_end_those_who_wait_for_replies) {
+  const auto a = connect();
+  send(a, command("PING"));
+  redis_sends(0, "hello");
+  EXPECT_TRUE(is_closed(a));
+}
+
+TEST_F(SharedSession, a_large_command_streams_on_a_connection_of_its_own) {
+  const auto a = connect();
+  const std::string large = command("SET x " + std::string(200'000, 'v'));
+  send(a, command("PING") + large + command("PING"));
+  EXPECT_EQ(redis_got(0), command("PING"));
+  redis_sends(0, kPong);
+  ASSERT_EQ(upstreams(), 2U);
+  std::string sent;
+  while (sent.size() < large.size() + command("PING").size()) {
+    const std::string more = redis_got(1);
+    ASSERT_FALSE(more.empty()) << sent.size();
+    sent += more;
+  }
+  EXPECT_EQ(sent, large + command("PING"));
+  redis_sends(1, kOk + kPong);
+  EXPECT_EQ(got(a), kPong + kOk + kPong);
+}
+
+TEST_F(SharedSession, a_long_pipeline_takes_turns) {
+  settings_.limits.inflight_per_client = 2;
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("ECHO 1") + command("ECHO 2") + command("ECHO 3"));
+  send(b, command("ECHO 4"));
+  EXPECT_EQ(redis_got(0), command("ECHO 1") + command("ECHO 2") + command("ECHO 4"));
+  redis_sends(0, "$1\r\n1\r\n");
+  redis_sends(0, "$1\r\n2\r\n$1\r\n4\r\n");
+  EXPECT_EQ(redis_got(0), command("ECHO 3"));
+  redis_sends(0, "$1\r\n3\r\n");
+  EXPECT_EQ(got(a), "$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n");
+  EXPECT_EQ(got(b), "$1\r\n4\r\n");
+}
+
+TEST_F(SharedSession, a_client_that_does_not_read_gets_a_connection_that_is_not_read) {
+  settings_.limits.client_output_soft = 64 * 1024;
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;
+  const auto a = connect();
+  const auto b = connect();
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 1 << 20;
+  send(b, command("PING"));
+  send(a, command("GET big"));
+  redis_sends(0, kPong + "$500000\r\n" + std::string(500'000, 'v') + "\r\n");
+  send(a, command("GET big"));
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(1), command("GET big"));
+  redis_sends(1, "$3000000\r\n" + std::string(3'000'000, 'w') + "\r\n");
+  EXPECT_GT(upstreams_.at(1).unsent(), 1'000'000U);
+  send(b, command("PING"));
+  EXPECT_EQ(redis_got(0), command("PING") + command("GET big") + command("PING"));
+  redis_sends(0, kPong);
+  EXPECT_EQ(got(b), kPong + kPong);
+  std::string all;
+  while (all.size() < 3'500'000) {
+    const std::string more = got(a);
+    ASSERT_FALSE(more.empty()) << all.size();
+    all += more;
+  }
+  EXPECT_TRUE(all.ends_with("w\r\n"));
+}
+
+TEST_F(SharedSession, who_is_owed_more_than_the_hard_limit_is_closed) {
+  settings_.limits.client_output_hard = 100'000;
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;
+  const auto a = connect();
+  const auto b = connect();
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 1 << 20;
+  send(a, command("GET big"));
+  send(b, command("PING"));
+  redis_sends(0, "$500000\r\n" + std::string(500'000, 'v') + "\r\n" + kPong);
+  EXPECT_EQ(clients_.count(), 1U);
+  EXPECT_EQ(got(b), kPong);
+}
+
+TEST_F(SharedSession, a_client_that_sends_no_more_gets_what_it_has_asked_for) {
+  const auto a = connect();
+  send(a, command("PING") + command("MULTI"));
+  peers_.at(a).finish();
+  redis_sends(0, kPong);
+  redis_sends(1, kOk);
+  EXPECT_EQ(got(a), kPong + kOk);
+  const auto b = connect();
+  send(b, command("PING"));
+  peers_.at(b).finish();
+  EXPECT_FALSE(is_closed(b));
+  redis_sends(upstreams() - 1, kPong);
+  EXPECT_EQ(got(b), kPong);
+  EXPECT_TRUE(is_closed(b));
+}
+
+TEST_F(SharedSession, a_redis_that_refuses_writes_is_left_for_its_successor) {
+  const auto a = connect();
+  loop_.run(std::chrono::seconds(2));
+  send(a, command("SET x 1"));
+  loop_.pass(std::chrono::seconds(2));
+  redis_sends(0, "-READONLY You can't write against a read only replica.\r\n");
+  send(a, command("SET x 1"));
+  EXPECT_EQ(upstreams(), 2U);
+  redis_sends(1, kOk);
+  EXPECT_EQ(got(a), "-READONLY You can't write against a read only replica.\r\n" + kOk);
+}
+
+TEST_F(SharedSession, bad_requests_are_told_by_redis_itself_behind_the_replies_before) {
+  const auto a = connect();
+  send(a, command("PING") + "*1\r\n$x\r\n");
+  redis_sends(0, kPong);
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(1), "*1\r\n$x\r\n");
+  redis_sends(1, "-ERR Protocol error: invalid bulk length\r\n");
+  upstreams_.at(1).close();
+  EXPECT_EQ(got(a), kPong + "-ERR Protocol error: invalid bulk length\r\n");
+  EXPECT_TRUE(is_closed(a));
+}
+
+}  // namespace
+}  // namespace cuckooguard::proxy

@@ -1,0 +1,88 @@
+// Several clients of one worker in `mode: shared`, and every connection that is made to Redis for them; Redis says what
+// the test says. The guard is that of tests/guard/guarded_shop.h.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "guard/guarded_shop.h"
+#include "proxy/clients.h"
+#include "simulation/sim_loop.h"
+#include "simulation/sim_transport.h"
+
+namespace cuckooguard::proxy {
+
+using simulation::SimLoop;
+using simulation::SimPeer;
+using simulation::SimTransport;
+
+class SharingClients : public ::testing::Test {
+ protected:
+  SharingClients() {
+    settings_.upstream.mode = config::UpstreamMode::shared;
+    loop_.on_connect(
+        [this](SimTransport& transport) { transport.establish(upstreams_.emplace_back(loop_)); });
+  }
+  void TearDown() override { EXPECT_EQ(loop_.failure(), ""); }
+
+  // The number of the client.
+  std::size_t connect() {
+    SimPeer& client = peers_.emplace_back(loop_);
+    auto transport = loop_.accept(client);
+    loop_.as_batch([&] { clients_.admit(std::move(transport)); });
+    loop_.run();
+    return peers_.size() - 1;
+  }
+
+  void send(std::size_t client, std::string_view bytes) {
+    peers_.at(client).send(bytes);
+    loop_.run();
+  }
+  std::string got(std::size_t client) {
+    loop_.run();
+    return peers_.at(client).read();
+  }
+  bool is_closed(std::size_t client) {
+    loop_.run();
+    return peers_.at(client).at_end() || peers_.at(client).is_reset();
+  }
+
+  // In the order in which they were made.
+  std::string redis_got(std::size_t upstream) {
+    loop_.run();
+    return upstreams_.at(upstream).read();
+  }
+  void redis_sends(std::size_t upstream, std::string_view bytes) {
+    upstreams_.at(upstream).send(bytes);
+    loop_.run();
+  }
+  std::size_t upstreams() const { return upstreams_.size(); }
+
+  // `words` as a client of Redis sends them.
+  static std::string command(std::string_view words) {
+    std::string bytes;
+    int count = 0;
+    while (!words.empty()) {
+      const std::string_view word = words.substr(0, words.find(' '));
+      bytes += "$" + std::to_string(word.size()) + "\r\n" + std::string(word) + "\r\n";
+      words.remove_prefix(std::min(words.size(), word.size() + 1));
+      ++count;
+    }
+    return "*" + std::to_string(count) + "\r\n" + bytes;
+  }
+
+  SimLoop loop_{1};
+  guard::GuardedShop shop_;
+  Session::Settings settings_;
+  ClientCount total_;
+  std::deque<SimPeer> peers_;
+  std::deque<SimPeer> upstreams_;
+  Clients clients_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
+};
+
+}  // namespace cuckooguard::proxy
