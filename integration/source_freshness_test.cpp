@@ -175,6 +175,7 @@ TEST_F(SourceFreshness, goes_on_answering_while_a_busy_log_is_a_little_late) {
 TEST_F(SourceFreshness, is_over_for_a_guard_that_was_suspended) {
   for (int round = 0; round < 5; ++round) {
     guard_->send_signal(SIGSTOP);
+    ASSERT_TRUE(eventually([&] { return is_stopped(guard_->pid()); }));
     const std::uint64_t id = insert();
     const auto committed = SteadyClock::now();
     // Questions that wait already are among the first that are answered.

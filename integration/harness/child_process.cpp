@@ -128,4 +128,16 @@ std::size_t memory_bytes(pid_t pid, const std::string& field) {
   return 0;
 }
 
+bool is_stopped(pid_t pid) {
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    const std::string stat = read_whole_file(task.path() / "stat");
+    const std::size_t name_end = stat.rfind(") ");  // "<pid> (<name>) T ..."
+    if (name_end == std::string::npos || stat.at(name_end + 2) != 'T') {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace cuckooguard::harness

@@ -132,9 +132,12 @@ bool Session::take_command(std::string_view raw) {
   if (guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
-  if (!route_.is_pinned() &&
-      !may_travel(worker_.guard.lane_of(arguments, state_), guard::waits_for_writes(arguments))) {
-    return false;
+  if (!route_.is_pinned()) {
+    const guard::Lane lane = worker_.guard.lane_of(arguments, state_);
+    const bool is_wait = lane == guard::Lane::own && guard::waits_for_writes(arguments);
+    if (!may_travel(lane, is_wait)) {
+      return false;
+    }
   }
   carry_out(raw);
   return true;
