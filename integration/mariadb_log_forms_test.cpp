@@ -197,5 +197,30 @@ TEST_F(MariaDbLogForms, xa_transactions_count_when_their_verdict_is_given) {
   expect_what_sql_finds();
 }
 
+// MariaDB logs XA COMMIT before its engine has done it. How that takes long: there is another one of the name, in no log.
+TEST_F(MariaDbLogForms,
+       no_table_is_read_while_an_xa_transaction_is_not_done_that_the_log_has_ended) {
+  start_server({}, "");
+  run("CREATE TABLE other (id INT PRIMARY KEY)");
+  const auto prepare = [this](const std::string& name, const std::string& id) {
+    run("SET sql_log_bin = 0; XA START '" + name + "'; INSERT INTO other VALUES (" + id +
+        "); XA END '" + name + "'; XA PREPARE '" + name + "'");
+    session_.emplace(server_->session());
+  };
+  prepare("left by somebody", "1");
+  start_guard();
+  run("XA START 'late'; INSERT INTO other VALUES (2); XA END 'late'; XA PREPARE 'late'; XA COMMIT "
+      "'late'");
+  prepare("late", "3");
+  run("ALTER TABLE user ADD COLUMN more INT");
+  EXPECT_TRUE(eventually([this] {
+    return guard_->log().find("an XA transaction that the log has ended is not done yet") !=
+           std::string::npos;
+  })) << guard_->log();
+  EXPECT_EQ(not_absent().size(), kLargest + 1U) << "all pass meanwhile";
+  run("SET sql_log_bin = 0; XA ROLLBACK 'late'");
+  expect_what_sql_finds();
+}
+
 }  // namespace
 }  // namespace cuckooguard::harness

@@ -105,6 +105,41 @@ TEST_F(MariaDbParts, lose_no_row_that_moves_from_one_to_the_other) {
   EXPECT_GT(asked, 1000U);
 }
 
+TEST_F(MariaDbParts, make_all_pass_while_one_of_them_cannot_be_read) {
+  run("CREATE TABLE user_3 (id BIGINT UNSIGNED)");  // no key
+  run("INSERT INTO user_3 VALUES (3000)");
+  EXPECT_TRUE(becomes_present_in_time("user:3000"));
+  EXPECT_FALSE(
+      eventually([this] { return is_absent("user:3000") || is_absent("user:9999"); }, kMaxLag * 2));
+  EXPECT_NE(guard_->log().find("`user_3` has no primary key"), std::string::npos) << guard_->log();
+  run("ALTER TABLE user_3 ADD PRIMARY KEY (id)");
+  EXPECT_TRUE(becomes_absent("user:9999")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:3000"));
+}
+
+TEST_F(MariaDbParts, make_all_pass_while_they_cannot_be_listed_and_are_asked_for_ever_more_seldom) {
+  run("REVOKE SELECT ON shop.* FROM guard@localhost");
+  run("GRANT SELECT ON shop.user_1 TO guard@localhost");
+  run("GRANT SELECT ON shop.user_2 TO guard@localhost");
+  run("CREATE TABLE user_3 LIKE user_1");
+  run("INSERT INTO user_3 VALUES (3000)");
+  EXPECT_TRUE(becomes_present_in_time("user:3000"));
+  EXPECT_TRUE(eventually([this] {
+    return guard_->log().find("its tables cannot be listed: a pattern of tables needs a right") !=
+           std::string::npos;
+  })) << guard_->log();
+  const auto connections = [this] {
+    return std::stoi(session_->run("SHOW GLOBAL STATUS LIKE 'Connections'")[0][1].value_or("0"));
+  };
+  const int before = connections();
+  EXPECT_FALSE(eventually([this] { return is_absent("user:3000") || is_absent("user:9999"); },
+                          milliseconds(3000)));
+  EXPECT_LT(connections() - before, 10);
+  run("GRANT SELECT ON shop.* TO guard@localhost");
+  EXPECT_TRUE(becomes_absent("user:9999")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:3000"));
+}
+
 TEST_F(MariaDbParts, are_all_taken_up_from_their_checkpoints) {
   create_with_row("user_3", "3000");
   ASSERT_TRUE(becomes_absent("user:9999"));

@@ -143,7 +143,7 @@ class SlowLink::Connection {
 SlowLink::SlowLink(std::uint16_t server_port)
     : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      server_port_(server_port) {
+      server_ports_{server_port} {
   sockaddr_in address = loopback(0);
   socklen_t length = sizeof address;
   if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
@@ -199,6 +199,11 @@ void SlowLink::cut() {
   wake();
 }
 
+void SlowLink::lead_to(const std::vector<std::uint16_t>& server_ports) {
+  const std::scoped_lock lock(mutex_);
+  server_ports_.assign(server_ports.begin(), server_ports.end());
+}
+
 bool SlowLink::is_stalled(const Connection& connection) const {
   return is_all_stalled_ || connection.is_forgotten() || (is_log_stalled_ && connection.has_log());
 }
@@ -208,7 +213,10 @@ void SlowLink::accept_one() {
   if (client < 0) {
     return;
   }
-  const int server = is_cut_ ? -1 : connect_to(server_port_);
+  const int server = is_cut_ ? -1 : connect_to(server_ports_.front());
+  if (server_ports_.size() > 1) {
+    server_ports_.pop_front();
+  }
   if (server < 0) {
     ::close(client);
     return;

@@ -1,4 +1,4 @@
-// A network between a guard and its database: a TCP forwarder that can be late, silent or cut.
+// A network between a guard and its database: a TCP forwarder that can be late, silent or cut, or lead elsewhere.
 //
 // Connections that carry a binary log are told from others by their command (COM_BINLOG_DUMP,
 // COM_BINLOG_DUMP_GTID), so that the log can be late while questions are answered at once.
@@ -43,6 +43,8 @@ class SlowLink {
   void forget_connections();
   // Those that are open are closed, and nobody gets in until flow().
   void cut();
+  // New connections go to these servers, one each, and then all to the last one.
+  void lead_to(const std::vector<std::uint16_t>& server_ports);
 
  private:
   struct Chunk {
@@ -63,10 +65,10 @@ class SlowLink {
 
   int listener_;
   int wake_;
-  std::uint16_t server_port_;
   std::uint16_t port_ = 0;
 
   std::mutex mutex_;
+  std::deque<std::uint16_t> server_ports_;  // of the next connections; the last one stays
   std::list<Connection> connections_;
   milliseconds log_delay_{0};
   bool is_log_stalled_ = false;

@@ -95,7 +95,17 @@ bool MariaDbPosition::add(const MariaDbGtid& gtid) {
 
 bool MariaDbPosition::covers(const MariaDbGtid& gtid) const {
   const auto found = domains_.find(gtid.domain);
-  return found != domains_.end() && found->second.sequence >= gtid.sequence;
+  if (found == domains_.end()) {
+    return false;
+  }
+  const MariaDbGtid& last = found->second;
+  return last.sequence > gtid.sequence || last == gtid;
+}
+
+bool MariaDbPosition::is_disordered_by(const MariaDbGtid& gtid) const {
+  const auto found = domains_.find(gtid.domain);
+  return found != domains_.end() && found->second.sequence >= gtid.sequence &&
+         found->second.server_id != gtid.server_id;
 }
 
 bool MariaDbPosition::covers(const MariaDbPosition& other) const {

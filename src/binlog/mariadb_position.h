@@ -6,7 +6,8 @@
 // Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at
 //   the limit.
 // Limits: kDomainsMax domains. `covers` compares sequence numbers within a domain, which grow only
-//   where gtid_strict_mode is on, or there is one writer at a time (MariaDB's own condition).
+//   where gtid_strict_mode is on, or there is one writer at a time (MariaDB's own condition): who
+//   reads a log asks `is_disordered_by` of each transaction, which says that they do not.
 // Source: MariaDB's "Global Transaction ID" page; the bytes are those of GTID_LIST.
 #pragma once
 
@@ -39,6 +40,9 @@ class MariaDbPosition {
 
   // Whether it was applied: the domain stands there or behind.
   bool covers(const MariaDbGtid& gtid) const;
+  // Its number is not above the domain's last one, which is another server's: no number of this
+  // domain tells what was applied.
+  bool is_disordered_by(const MariaDbGtid& gtid) const;
   bool covers(const MariaDbPosition& other) const;
   bool is_empty() const { return domains_.empty(); }
 

@@ -1,5 +1,6 @@
 #include "source/checkpoint_writer.h"
 
+#include <exception>
 #include <utility>
 
 namespace cuckooguard::source {
@@ -11,9 +12,17 @@ CheckpointWriter::CheckpointWriter(Settings settings, TableSet& tables)
 
 void CheckpointWriter::run(const std::stop_token& stop) {
   while (tables_.wait_for_checkpoint(settings_.every, stop)) {
-    write_all(false);
+    try_to_write_all(false);
   }
-  write_all(true);  // so that the next run need not read the log again from the oldest
+  try_to_write_all(true);  // so that the next run need not read the log again from the oldest
+}
+
+void CheckpointWriter::try_to_write_all(bool also_unchanged) {
+  try {
+    write_all(also_unchanged);
+  } catch (const std::exception& trouble) {  // no memory, say
+    settings_.observer.on_trouble(settings_.source, trouble.what());
+  }
 }
 
 void CheckpointWriter::write_all(bool also_unchanged) {

@@ -49,6 +49,7 @@ class CheckpointWriter {
   };
 
   void run(const std::stop_token& stop);
+  void try_to_write_all(bool also_unchanged);
   void write_all(bool also_unchanged);
 
   Settings settings_;

@@ -39,11 +39,12 @@ class Feeds {
   void snapshot_begins(TimePoint now);
   // From now on these are the namespace's tables, and no others. A new one passes until it is loaded.
   void set_tables(const Target& target, std::span<const std::string> tables);
+  // Why the namespace passes although no feed says so; empty: no more.
+  void report(const Target& target, const std::string& why);
 
  private:
   bool has(const Target& target, const std::string& table) const;
   bool add(const Target& target, const std::string& table);
-  void report(const Target& target, const std::string& why);
 
   std::vector<Target> targets_;
   std::vector<std::string> reported_;  // of each target: why it passes although no feed says so

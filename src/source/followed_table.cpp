@@ -186,6 +186,7 @@ std::expected<void, std::string> FollowedTable::commit_erases(const CommitMark& 
 }
 
 Transaction FollowedTable::park() {
+  transaction_.seal();
   return std::exchange(transaction_, Transaction(kTransactionRowsMax));
 }
 

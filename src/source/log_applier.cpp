@@ -12,42 +12,18 @@ LogApplier::LogApplier(LogPosition position, Calls calls)
 
 // Of a transaction that is being read already a table would see the rest alone.
 void LogApplier::join(FollowedTable& table) {
-  joining_.push_back(&table);
+  tables_.join(table);
   if (!gtid_) {
-    admit_joining();
+    tables_.admit();
   }
-}
-
-bool LogApplier::has_joined(const FollowedTable& table) const {
-  return std::ranges::find(tables_, &table) != tables_.end();
-}
-
-bool LogApplier::is_prepared_before(const FollowedTable& table) const {
-  const auto joined = joined_at_.find(&table);
-  return joined != joined_at_.end() && std::ranges::any_of(parked_, [&joined](const auto& each) {
-           return each.second.joins < joined->second;
-         });
-}
-
-void LogApplier::admit_joining() {
-  tables_.insert(tables_.end(), joining_.begin(), joining_.end());
-  for (const FollowedTable* const table : joining_) {
-    joined_at_[table] = ++joins_;
-  }
-  joining_.clear();
 }
 
 void LogApplier::leave(FollowedTable& table) {
-  std::erase(tables_, &table);
-  std::erase(joining_, &table);
-  std::erase(waiting_, &table);
+  tables_.leave(table);
   std::erase(unread_, &table);
-  joined_at_.erase(&table);
   std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
   table.roll_back();
-  for (auto& [xid, parked] : parked_) {
-    std::erase_if(parked.tables, [&table](const auto& part) { return part.first == &table; });
-  }
+  prepared_.forget(table);
 }
 
 void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
@@ -55,9 +31,10 @@ void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum) {
   maps_.clear();
   gtid_.reset();
   is_in_group_ = false;
+  has_moved_ = false;
   place_ = {};
-  admit_joining();
-  for (FollowedTable* const table : tables_) {
+  tables_.admit();
+  for (FollowedTable* const table : tables_.all()) {
     table->roll_back();
   }
 }
@@ -91,13 +68,21 @@ LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
   return begin(begun.gtid);
 }
 
-LogApplier::Applied LogApplier::begin(LogGtid gtid) {
+LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
   if (gtid_) {  // it had no end: the server was killed while it wrote it, and has rolled it back
-    for (FollowedTable* const table : tables_) {
+    for (FollowedTable* const table : tables_.all()) {
       table->roll_back();
     }
   }
-  is_covered_ = position_.covers(gtid);
+  if (is_out_of_order(gtid)) {
+    gtid_.reset();  // no checkpoint's position tells, either
+    put_all_out_of_step(
+        "the log's GTIDs are out of order: let servers that write at once have a gtid_domain_id "
+        "each, or SET GLOBAL gtid_strict_mode = ON");
+    is_covered_ = false;
+  } else {
+    is_covered_ = position_.covers(gtid);
+  }
   gtid_ = gtid;
   maps_.clear();
   unread_.clear();
@@ -107,7 +92,7 @@ LogApplier::Applied LogApplier::begin(LogGtid gtid) {
 LogApplier::Applied LogApplier::on(const binlog::TableMap& map) {
   std::erase_if(maps_, [&map](const auto& known) { return known.first == map.table_id; });
   bool is_followed = false;
-  for (FollowedTable* const table : std::vector(tables_)) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is(map.schema, map.table)) {
       continue;
     }
@@ -188,79 +173,6 @@ LogApplier::Applied LogApplier::on(const binlog::Query& query) {
   return is_in_group_ ? Applied(false) : finish();
 }
 
-void LogApplier::on_definition(const binlog::Query& query) {
-  if (is_covered_) {
-    return;
-  }
-  calls_.on_definition();
-  for (FollowedTable* const table : std::vector(tables_)) {
-    const MysqlTable& plan = table->plan();
-    const bool may_be_meant =
-        binlog::may_name(query.text, plan.name) || binlog::may_name(query.text, plan.schema);
-    if (may_be_meant && is_news_to(*table)) {
-      put_out_of_step(*table,
-                      "its definition may have changed: " + std::string(query.text.substr(0, 100)));
-    }
-  }
-}
-
-LogApplier::Applied LogApplier::on(const binlog::XaPrepare& prepare) {
-  if (prepare.is_one_phase) {
-    return commit();
-  }
-  for (FollowedTable* const table : std::exchange(unread_, {})) {
-    put_out_of_step(*table,
-                    "rows of an XA transaction that it has not committed yet are unreadable");
-  }
-  Parked parked{.tables = {}, .joins = joins_};
-  for (FollowedTable* const table : tables_) {
-    if (table->is_touched()) {
-      parked.tables.emplace_back(table, table->park());
-    }
-  }
-  if (!is_covered_) {
-    if (parked_.size() == kParkedMax) {
-      put_all_out_of_step("too many prepared XA transactions");
-      parked_.clear();
-    } else {
-      parked_.insert_or_assign(prepare.xid, std::move(parked));
-    }
-  }
-  return finish();
-}
-
-LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bool commits) {
-  if (is_covered_) {
-    return finish();
-  }
-  const auto found = xid ? parked_.find(*xid) : parked_.end();
-  if (found == parked_.end()) {
-    if (commits) {
-      put_all_out_of_step("an XA transaction was committed whose rows were not seen");
-    }
-    return finish();
-  }
-  const Parked parked = std::move(found->second);
-  parked_.erase(found);
-  if (commits) {
-    put_late_out_of_step(parked);
-    for (const auto& [table, transaction] : parked.tables) {
-      if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
-        put_out_of_step(*table, changed.error());
-      }
-    }
-    for (const auto& [table, transaction] : parked.tables) {
-      if (!has_joined(*table)) {
-        continue;
-      }
-      if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
-        put_out_of_step(*table, changed.error());
-      }
-    }
-  }
-  return finish();
-}
-
 LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
   payload_.open(payload);
   bool has_moved = false;
@@ -308,7 +220,7 @@ LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
 }
 
 LogApplier::Applied LogApplier::commit() {
-  for (FollowedTable* const table : std::vector(tables_)) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
@@ -316,7 +228,7 @@ LogApplier::Applied LogApplier::commit() {
       put_out_of_step(*table, changed.error());
     }
   }
-  for (FollowedTable* const table : std::vector(tables_)) {
+  for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
@@ -332,15 +244,6 @@ LogApplier::Applied LogApplier::roll_back() {
   return finish();
 }
 
-// Rows were logged and taken back, all or in part: which ones stay depends on their tables' engines.
-void LogApplier::put_touched_out_of_step() {
-  for (FollowedTable* const table : std::vector(tables_)) {
-    if (table->is_touched()) {
-      put_out_of_step(*table, "a transaction was rolled back after it was logged");
-    }
-  }
-}
-
 // The transaction is over, whatever it was.
 LogApplier::Applied LogApplier::finish() {
   is_in_group_ = false;
@@ -350,42 +253,15 @@ LogApplier::Applied LogApplier::finish() {
   }
   const LogGtid gtid = *gtid_;
   gtid_.reset();
-  admit_joining();
+  tables_.admit();
   if (is_covered_) {
     return false;
   }
   if (!position_.add(gtid)) {
     return std::unexpected("the position has too many parts");
   }
+  has_moved_ = true;
   return true;
-}
-
-bool LogApplier::is_news_to(const FollowedTable& table) const {
-  return !gtid_ || !table.target().has(*gtid_);
-}
-
-void LogApplier::put_out_of_step(FollowedTable& table, std::string_view why) {
-  leave(table);
-  calls_.on_out_of_step(table, why);
-}
-
-// Tables that do not know its rows.
-void LogApplier::put_late_out_of_step(const Parked& parked) {
-  for (FollowedTable* const table : std::vector(tables_)) {
-    if (joined_at_.at(table) > parked.joins &&
-        std::ranges::find(waiting_, table) == waiting_.end()) {
-      put_out_of_step(*table, "an XA transaction was committed whose rows were not kept");
-    }
-  }
-}
-
-void LogApplier::put_all_out_of_step(std::string_view why) {
-  calls_.on_definition();
-  for (FollowedTable* const table : std::vector(tables_)) {
-    if (is_news_to(*table)) {
-      put_out_of_step(*table, why);
-    }
-  }
 }
 
 }  // namespace cuckooguard::source

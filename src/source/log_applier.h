@@ -7,21 +7,21 @@
 // each transaction that position() covers is in them exactly once, and no other is. A transaction that was
 // applied already (after a reconnect) is skipped.
 // Whatever is not understood puts tables out of step: a definition that may name them, changes logged as
-// statements, an incident, an event of a kind unknown. They are told to on_out_of_step once, skipped from
+// statements, an incident, an event of a kind unknown, MariaDB's GTIDs out of their order. They are told to on_out_of_step once, skipped from
 // then on, and must be read again from a snapshot (join()).
 //
 // A table may be there more than once: for several namespaces, and while it is read again.
 //
 // Called by: the follower of a MariaDB or MySQL server. Threads: the source's. Lifetimes: tables outlive
-// it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position().
-// Limits: kParkedMax prepared transactions; beyond it all tables are out of step.
+// it, or leave(). Errors: apply() fails if the stream cannot be decoded: reconnect from position(). After an exception
+// (no memory) tables may have a transaction of which position() does not know: begin anew with another applier.
+// Limits: PreparedTransactions'; beyond them all tables are out of step.
 // Source: notes on change following, 2 and 4.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,15 +32,15 @@
 #include "binlog/payload_reader.h"
 #include "binlog/query_words.h"
 #include "source/followed_table.h"
+#include "source/joined_tables.h"
 #include "source/log_place.h"
 #include "source/log_position.h"
+#include "source/prepared_transactions.h"
 
 namespace cuckooguard::source {
 
 class LogApplier {
  public:
-  static constexpr std::size_t kParkedMax = 1000;
-
   struct Calls {
     std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
     std::function<void()> on_definition = [] {};  // of anything, or perhaps of anything
@@ -54,11 +54,11 @@ class LogApplier {
   // From the end of the transaction at hand on the table is told of changes: of all that
   // position(), as of has_joined(), does not cover.
   void join(FollowedTable& table);
-  bool has_joined(const FollowedTable& table) const;
+  bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
   // A snapshot of the table will be of a position that is still to come: until then it does not matter to it
   // that rows are committed that were prepared before it has joined.
-  void begin_waiting(FollowedTable& table) { waiting_.push_back(&table); }
-  void end_waiting(FollowedTable& table) { std::erase(waiting_, &table); }
+  void begin_waiting(FollowedTable& table) { tables_.begin_waiting(table); }
+  void end_waiting(FollowedTable& table) { tables_.end_waiting(table); }
   bool is_prepared_before(const FollowedTable& table) const;
   void leave(FollowedTable& table);
 
@@ -68,17 +68,12 @@ class LogApplier {
   void reconnected(binlog::ChecksumAlgorithm checksum);
 
   const LogPosition& position() const { return position_; }
-  // Its XA transaction is prepared, and its verdict has not come.
-  bool is_prepared(const binlog::Xid& xid) const { return parked_.contains(xid); }
+  XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
   // How far the stream has been read.
   const LogPlace& place() const { return place_.place(); }
 
  private:
   using Applied = std::expected<bool, std::string>;
-  struct Parked {
-    std::vector<std::pair<FollowedTable*, Transaction>> tables;
-    std::uint64_t joins = 0;  // of tables, before it: those later do not know its rows
-  };
 
   Applied apply_body(const binlog::EventBody& body);
   Applied on(const binlog::MariaDbTransaction& begun);
@@ -97,20 +92,21 @@ class LogApplier {
     return false;
   }
 
-  void admit_joining();
-  Applied begin(LogGtid gtid);
+  Applied begin(const LogGtid& gtid);
+  bool is_out_of_order(const LogGtid& gtid) const;
   Applied commit();
   Applied roll_back();
   Applied finish();
   void on_definition(const binlog::Query& query);
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
+  void commit_prepared(const PreparedTransactions::Rows& rows);
   CommitMark mark(bool is_xa_commit = false) const {
     return {.gtid = gtid_ ? *gtid_ : no_gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
   }
   // Not if it has the transaction at hand from before.
   bool is_news_to(const FollowedTable& table) const;
   void put_out_of_step(FollowedTable& table, std::string_view why);
-  void put_late_out_of_step(const Parked& parked);
+  void put_late_out_of_step(const PreparedTransactions::Rows& rows);
   void put_all_out_of_step(std::string_view why);
   void put_touched_out_of_step();
 
@@ -119,18 +115,15 @@ class LogApplier {
   Calls calls_;
   binlog::EventDecoder decoder_;
   binlog::PayloadReader payload_;
-  std::vector<FollowedTable*> tables_;
-  std::vector<FollowedTable*> joining_;
-  std::vector<FollowedTable*> waiting_;
-  std::uint64_t joins_ = 0;
-  std::map<const FollowedTable*, std::uint64_t> joined_at_;
+  JoinedTables tables_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
   std::optional<LogGtid> gtid_;         // of the transaction
   LogGtid no_gtid_;
   bool is_covered_ = false;   // it was applied before
+  bool has_moved_ = false;    // position_, in this stream
   bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
-  std::map<binlog::Xid, Parked> parked_;
+  PreparedTransactions prepared_;
 };
 
 }  // namespace cuckooguard::source

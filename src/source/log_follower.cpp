@@ -48,7 +48,7 @@ std::chrono::nanoseconds LogFollower::step(const std::stop_token& stop) {
   try {
     return stream_ ? follow(stop) : connect(stop);
   } catch (const std::exception& trouble) {  // no memory, say: as if the server were gone
-    return lose(trouble.what());
+    return lose_in_trouble(trouble.what());
   }
 }
 
@@ -196,7 +196,7 @@ LogFollower::Done LogFollower::begin_anew(MysqlConnection& connection) {
 }
 
 LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login) {
-  auto connection = MysqlConnection::open(login);
+  auto connection = open_same_server(login, identity_);
   if (!connection) {
     return std::unexpected(connection.error());
   }
@@ -243,9 +243,8 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
     return Duration::zero();
   }
   tables_.tend();
-  if (done && tables_.has_gone_back()) {
-    is_position_gone_ = true;
-    done = failed("the server's log has begun anew");
+  if (const std::string_view why = tables_.why_void(); done && !why.empty()) {
+    done = failed(std::string(why));
   }
   if (done) {
     backoff_.succeeded();
@@ -275,14 +274,16 @@ void LogFollower::load_what_is_due() {
     return;
   }
   const auto due = tables_.take_due();
-  if (due.empty() && !tables_.doubt()) {
+  if (due.empty() && !tables_.is_listing_due()) {
     return;
   }
   try {
-    loader_ = std::make_unique<TableLoader>(
-        TableLoader::Settings{.login = login_, .open_view = settings_.open_view, .clock = clock_},
-        tables_,
-        due);
+    loader_ = std::make_unique<TableLoader>(TableLoader::Settings{.login = login_,
+                                                                  .identity = identity_,
+                                                                  .open_view = settings_.open_view,
+                                                                  .clock = clock_},
+                                            tables_,
+                                            due);
   } catch (const std::exception& trouble) {  // no thread, no memory
     for (const TableSet::Index index : due) {
       tables_.fail(index, trouble.what());
@@ -296,8 +297,18 @@ void LogFollower::load_what_is_due() {
 LogFollower::Duration LogFollower::lose(std::string_view why) {
   probe_.reset();
   stream_.reset();
+  is_position_gone_ = is_position_gone_ || !tables_.why_void().empty();
   tables_.report_lost(why);
   return backoff_.next();
+}
+
+// There may be no memory to tell of it, either.
+LogFollower::Duration LogFollower::lose_in_trouble(std::string_view why) {
+  try {
+    return lose(why);
+  } catch (const std::exception&) {
+    return backoff_.next();
+  }
 }
 
 }  // namespace cuckooguard::source

@@ -83,6 +83,7 @@ class LogFollower final : public Follower {
   Done follow_one(const std::stop_token& stop);
   void load_what_is_due();
   Duration lose(std::string_view why);
+  Duration lose_in_trouble(std::string_view why);
 
   LogFollowerSettings settings_;
   Clock clock_;

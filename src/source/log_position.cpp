@@ -52,6 +52,12 @@ bool LogPosition::covers(const LogPosition& other) const {
       std::get<binlog::MariaDbPosition>(other.position_));
 }
 
+bool LogPosition::is_disordered_by(const LogGtid& gtid) const {
+  const auto* const position = std::get_if<binlog::MariaDbPosition>(&position_);
+  const auto* const same = std::get_if<binlog::MariaDbGtid>(&gtid);
+  return position != nullptr && same != nullptr && position->is_disordered_by(*same);
+}
+
 bool LogPosition::add(const LogGtid& gtid) {
   return with_pair(
       position_, gtid, [](auto& position, const auto& added) { return position.add(added); });

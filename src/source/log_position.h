@@ -27,6 +27,8 @@ class LogPosition {
 
   bool covers(const LogGtid& gtid) const;
   bool covers(const LogPosition& other) const;  // false for one of another kind
+  // Numbers do not tell whether it was applied (binlog/mariadb_position.h).
+  bool is_disordered_by(const LogGtid& gtid) const;
   // False at the limit, and for a GTID of another kind.
   [[nodiscard]] bool add(const LogGtid& gtid);
 

@@ -6,15 +6,13 @@ bool PendingChanges::add(const CommitMark& mark, const Transaction& transaction)
   if (view_) {
     return place(mark, transaction);
   }
-  undecided_rows_ += transaction.rows();
-  if (undecided_rows_ > kUndecidedRowsMax) {
-    return false;
-  }
-  undecided_.push_back({.gtid = mark.gtid,
-                        .end = mark.end,
-                        .is_xa_commit = mark.is_xa_commit,
-                        .transaction = transaction});
-  return true;
+  Undecided& added = undecided_.emplace_back(Undecided{.gtid = mark.gtid,
+                                                       .end = mark.end,
+                                                       .is_xa_commit = mark.is_xa_commit,
+                                                       .transaction = transaction});
+  added.transaction.seal();
+  undecided_bytes_ += sizeof(Undecided) + added.transaction.bytes();
+  return undecided_bytes_ <= kUndecidedBytesMax;
 }
 
 bool PendingChanges::view_is(const ReadView& view) {
@@ -25,7 +23,7 @@ bool PendingChanges::view_is(const ReadView& view) {
         is_good && place({.gtid = each.gtid, .end = each.end, .is_xa_commit = each.is_xa_commit},
                          each.transaction);
   }
-  std::vector<Undecided>().swap(undecided_);
+  std::deque<Undecided>().swap(undecided_);
   return is_good;
 }
 
@@ -53,7 +51,7 @@ bool PendingChanges::place_in_window(const Transaction& transaction) {
   transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
     window_.insert_or_assign(row, after);
   });
-  return window_.size() <= kUndecidedRowsMax;
+  return window_.size() <= kWindowRowsMax;
 }
 
 // It is visible; what was settled of its rows before is not the last word any more.

@@ -14,13 +14,15 @@
 // (tests/source/pending_changes_test.cpp, integration/exactness).
 //
 // Called by: LogFeed (add, under the follower's lock), TableLoader. Threads: one at a time, but
-// is_settled(), which after settle() may run beside add(). Errors: add() is false beyond kUndecidedRowsMax
-// rows without a view, or in the window: the load has failed. is_full(): nothing is lost, but the log has
-// to wait for the load's end. Limits: those two; some 2.5 KiB per transaction until there is a view, 48 bytes per
-// row of the window, 9 per change.
+// is_settled(), which after settle() may run beside add(). Errors: add() is false beyond kUndecidedBytesMax
+// without a view, and beyond kWindowRowsMax in the window: the load has failed. is_full(): nothing is lost, but the
+// log has to wait for the load's end. Limits: those three; some 1.2 KiB per transaction of a few rows until there is
+// a view, 40 bytes per row of a large one, 72 per row of the window, 9 per change.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +36,8 @@ namespace cuckooguard::source {
 
 class PendingChanges {
  public:
-  static constexpr std::size_t kUndecidedRowsMax = 1'000'000;
+  static constexpr std::size_t kUndecidedBytesMax = std::size_t{128} << 20U;
+  static constexpr std::size_t kWindowRowsMax = 1'000'000;
   static constexpr std::size_t kChangesMax = 8'000'000;
 
   [[nodiscard]] bool add(const CommitMark& mark, const Transaction& transaction);
@@ -80,8 +83,8 @@ class PendingChanges {
   bool place_covered(const CommitMark& mark, const Transaction& transaction);
   bool place_in_window(const Transaction& transaction);
 
-  std::vector<Undecided> undecided_;
-  std::size_t undecided_rows_ = 0;
+  std::deque<Undecided> undecided_;
+  std::size_t undecided_bytes_ = 0;
   std::optional<ReadView> view_;
   bool is_closed_ = false;
   std::unordered_map<RowName, Transaction::Image, RowHasher> window_;

@@ -1,5 +1,6 @@
 #include "source/server_probe.h"
 
+#include <exception>
 #include <utility>
 
 #include "source/mysql_server.h"
@@ -19,6 +20,23 @@ std::expected<std::string, MysqlError> server_identity(MysqlConnection& connecti
     identity += row[0].value_or("") + "=" + row[1].value_or("") + " ";
   }
   return identity;
+}
+
+std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
+                                                            std::string_view identity) {
+  auto connection = MysqlConnection::open(login);
+  if (!connection) {
+    return connection;
+  }
+  const auto found = server_identity(*connection);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  if (*found != identity) {
+    return failed("the address leads to several servers: now to " + *found + ", before to " +
+                  std::string(identity) + "; let each have an address of its own");
+  }
+  return connection;
 }
 
 std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection) {
@@ -44,14 +62,15 @@ ServerProbe::ServerProbe(Settings settings, Told told)
 
 void ServerProbe::run(const std::stop_token& stop) {
   do {
-    auto connection = MysqlConnection::open(settings_.login);
-    if (!connection) {
-      continue;
-    }
-    const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
-    if (const auto identity = server_identity(*connection);
-        identity && *identity == settings_.identity) {
+    try {
+      auto connection = open_same_server(settings_.login, settings_.identity);
+      if (!connection) {
+        continue;
+      }
+      const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
       ask_until_it_fails(stop, *connection);
+    } catch (const std::exception&) {  // no memory, say: nothing is proven
+      continue;
     }
   } while (pause_for(every(), stop));
 }

@@ -17,6 +17,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "config/config.h"
@@ -56,5 +57,10 @@ std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connecti
 
 // Tells one server from another.
 std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection);
+
+// An error if it is another server that answers: a name may lead to several, and what one says of its log or its
+// rows means nothing beside what another does.
+std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
+                                                            std::string_view identity);
 
 }  // namespace cuckooguard::source

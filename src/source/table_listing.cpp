@@ -27,9 +27,7 @@ std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet& tables,
   return position->covers(applied);
 }
 
-}  // namespace
-
-std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection) {
+std::expected<void, MysqlTrouble> list_until_sure(TableSet& tables, MysqlConnection& connection) {
   for (int i = 0; i < kListingsMax; ++i) {
     const auto doubt = tables.doubt();
     if (!doubt) {
@@ -46,9 +44,7 @@ std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& c
     for (const Target& target : tables.patterned()) {
       auto listed = list_mysql_tables(connection, target.settings.source.tables);
       if (!listed) {
-        const auto* const why = std::get_if<std::string>(&listed.error());
-        return std::unexpected(why != nullptr ? MysqlError{.code = 0, .what = *why}
-                                              : std::get<MysqlError>(listed.error()));
+        return std::unexpected(std::move(listed.error()));
       }
       found.push_back(*std::move(listed));
     }
@@ -56,7 +52,25 @@ std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& c
       return {};
     }
   }
-  return failed("the server does not show the tables that its log has");
+  return std::unexpected(std::string("the server does not show the tables that its log has"));
+}
+
+}  // namespace
+
+std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection) {
+  if (!tables.is_listing_due()) {
+    return {};
+  }
+  auto listed = list_until_sure(tables, connection);
+  if (listed) {
+    return {};
+  }
+  const auto* const error = std::get_if<MysqlError>(&listed.error());
+  tables.listing_failed(error != nullptr ? error->what : std::get<std::string>(listed.error()));
+  if (error != nullptr && error->is_lost()) {
+    return std::unexpected(*error);
+  }
+  return {};
 }
 
 }  // namespace cuckooguard::source

@@ -1,8 +1,9 @@
-// Finds the tables that a set's patterns match, until no doubt is left.
+// Finds the tables that a set's patterns match, until no doubt is left, if it is time to.
 //
 // Called by: TableLoader, before it reads; LogFollower, before checkpoints are taken up: both while no
-// other loader reads. Threads: the caller's. Errors: MysqlError; a namespace whose tables cannot be listed
-// passes. Limits: kListingsMax questions; then the doubt is left for the next time.
+// other loader reads. Threads: the caller's. Errors: MysqlError if the connection is lost. A namespace whose tables
+// cannot be listed passes, and says why; other tables are not held up by it. Limits: kListingsMax questions; then
+// the doubt is left for the next time.
 #pragma once
 
 #include <expected>

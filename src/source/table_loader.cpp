@@ -2,25 +2,23 @@
 
 #include <cstdlib>
 #include <exception>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "binlog/xid.h"
 #include "source/chosen_deletes.h"
-#include "source/pause.h"
+#include "source/server_probe.h"
 #include "source/table_listing.h"
+#include "source/xa_commits.h"
 
 namespace cuckooguard::source {
 namespace {
 
 constexpr std::uint64_t kRowsPerStopCheck = 4096;
-constexpr std::chrono::milliseconds kXaCommitPause{2};  // between looks
 
 // A row that counts; those for which the log has the last word are left to it.
-bool is_wanted(const TableSet::Rows& table, const PendingChanges* settled, MysqlRow row) {
+bool is_wanted(const TableRows& table, const PendingChanges* settled, MysqlRow row) {
   const bool is_left_to_log = settled != nullptr && settled->is_settled(table.table.name_of(row));
   return !is_left_to_log && table.feed.counts(row);
 }
@@ -52,27 +50,6 @@ std::expected<Size, MysqlError> size_of(MysqlConnection& connection, const std::
   return size;
 }
 
-std::expected<std::set<binlog::Xid>, MysqlError> prepared_xids(MysqlConnection& connection) {
-  const auto rows = connection.ask("XA RECOVER");
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  std::set<binlog::Xid> all;
-  for (const auto& row : *rows) {
-    const std::string data = row[3].value_or("");
-    const std::size_t global = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
-    const auto format =
-        static_cast<std::uint32_t>(std::strtoull(row[0].value_or("0").c_str(), nullptr, 10));
-    if (global <= data.size()) {
-      const std::string_view text(data);
-      if (const auto xid = binlog::Xid::make(format, text.substr(0, global), text.substr(global))) {
-        all.insert(*xid);
-      }
-    }
-  }
-  return all;
-}
-
 }  // namespace
 
 TableLoader::TableLoader(Settings settings, TableSet& tables, std::vector<TableSet::Index> chosen)
@@ -84,9 +61,10 @@ TableLoader::TableLoader(Settings settings, TableSet& tables, std::vector<TableS
 void TableLoader::run(const std::stop_token& stop) {
   std::string why;
   try {
-    auto connection = MysqlConnection::open(settings_.login);
+    auto connection = open_same_server(settings_.login, settings_.identity);
     if (!connection) {
       why = connection.error().what;
+      tables_.listing_failed(why);
     } else {
       const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
       if (const auto done = load(*connection, stop); !done) {
@@ -95,6 +73,7 @@ void TableLoader::run(const std::stop_token& stop) {
     }
   } catch (const std::exception& trouble) {  // no memory, say
     why = trouble.what();
+    tables_.listing_failed(why);
   }
   for (const TableSet::Index index : chosen_) {
     tables_.fail(index, why);
@@ -114,8 +93,8 @@ TableLoader::Done TableLoader::load(MysqlConnection& connection, const std::stop
   if (!collected_from) {
     return failed("the log is not being read");
   }
-  if (auto waited = wait_for_xa_commits(connection, stop); !waited) {
-    return waited;
+  if (auto done = wait_for_xa_commits(connection, tables_, settings_.clock, stop); !done) {
+    return done;
   }
   const auto view = open_current_view(connection, *collected_from);
   if (!view) {
@@ -168,29 +147,6 @@ std::expected<ReadView, MysqlError> TableLoader::open_current_view(
     }
   }
   return failed("the server does not show what its log has");
-}
-
-// What the log had ended before its word was kept, and the engine had not. Of those that are prepared since
-// before this log was followed nothing can be told: their verdict will put the tables out of step.
-TableLoader::Done TableLoader::wait_for_xa_commits(MysqlConnection& connection,
-                                                   const std::stop_token& stop) {
-  if (!connection.is_mariadb()) {
-    return {};
-  }
-  const TimePoint until = settings_.clock() + kXaCommitMax;
-  auto all = prepared_xids(connection);
-  while (all) {
-    std::erase_if(*all, [this](const binlog::Xid& xid) { return tables_.is_prepared(xid); });
-    if (all->empty() || settings_.clock() >= until || !pause_for(kXaCommitPause, stop)) {
-      return {};
-    }
-    const auto now = prepared_xids(connection);
-    if (!now) {
-      return std::unexpected(now.error());
-    }
-    std::erase_if(*all, [&now](const binlog::Xid& xid) { return !now->contains(xid); });
-  }
-  return std::unexpected(all.error());
 }
 
 // A definition that has changed before the log's word was kept is one that nobody would speak of.
@@ -263,7 +219,7 @@ std::expected<Intake, MysqlError> TableLoader::read_rows(const Planned& planned,
                                                          FilterLoad& load,
                                                          MysqlConnection& connection,
                                                          const std::stop_token& stop) {
-  const TableSet::Rows& table = *planned.rows;
+  const TableRows& table = *planned.rows;
   auto rows = connection.stream(table.plan.select_sql());
   if (!rows) {
     return std::unexpected(rows.error());

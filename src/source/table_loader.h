@@ -14,10 +14,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,11 +30,11 @@ namespace cuckooguard::source {
 
 class TableLoader {
  public:
-  static constexpr std::chrono::seconds kXaCommitMax{1};
   static constexpr int kViewsMax = 1000;  // of which none is as current as the log that was applied
 
   struct Settings {
     MysqlLogin login;
+    std::string identity;  // of the server that is followed: server_identity()
     OpenView open_view;
     Clock clock;
   };
@@ -51,7 +51,7 @@ class TableLoader {
 
   struct Planned {
     TableSet::Index index;
-    const TableSet::Rows* rows;
+    const TableRows* rows;
   };
 
   void run(const std::stop_token& stop);
@@ -59,7 +59,6 @@ class TableLoader {
   Done plan(MysqlConnection& connection);
   std::expected<ReadView, MysqlError> open_current_view(MysqlConnection& connection,
                                                         const LogPosition& collected_from) const;
-  Done wait_for_xa_commits(MysqlConnection& connection, const std::stop_token& stop);
   Done check_plans(MysqlConnection& connection);
   Done settle(const ReadView& view, const std::stop_token& stop);
   Done read(const Planned& planned, MysqlConnection& connection, const std::stop_token& stop);

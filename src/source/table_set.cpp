@@ -4,32 +4,18 @@
 #include <ranges>
 #include <utility>
 
-#include "config/table_pattern.h"
-
 namespace cuckooguard::source {
 
 using filter::State;
-
-namespace {
-
-// Not the places of tables that have gone.
-constexpr auto kThere =
-    std::views::filter([](const auto& followed) { return followed.feed != nullptr; });
-
-}  // namespace
 
 TableSet::TableSet(Feeds feeds, Clock clock, std::string schema)
     : clock_(std::move(clock)),
       random_(std::random_device{}()),
       schema_(std::move(schema)),
-      feeds_(std::move(feeds)) {
+      feeds_(std::move(feeds)),
+      patterned_(feeds_.targets()) {
   for (Feed& feed : feeds_) {
     tables_.emplace_back(&feed);
-  }
-  for (const Target& target : feeds_.targets()) {
-    if (std::ranges::any_of(target.settings.source.tables, config::is_table_pattern)) {
-      patterned_.push_back(target);
-    }
   }
 }
 
@@ -52,7 +38,7 @@ std::string TableSet::table(Index index) {
 
 void TableSet::begin_at(LogPosition position) {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
     followed.current.reset();
     followed.next.reset();
@@ -60,25 +46,24 @@ void TableSet::begin_at(LogPosition position) {
     followed.is_due = true;
     followed.due_at = {};
   }
-  last_proven_ = position;
-  unproven_.clear();
-  has_gone_back_ = false;
+  proofs_.begin_at(position);
+  why_void_ = {};
   status_.moved_to(position);
-  doubt_tables();
+  patterned_.begin_doubt();
   applier_ = std::make_unique<LogApplier>(
       std::move(position),
       LogApplier::Calls{
           .on_out_of_step = [this](FollowedTable& table,
                                    std::string_view why) { put_out_of_step(table, why); },
-          .on_definition = [this] { doubt_tables(); },
+          .on_definition = [this] { patterned_.begin_doubt(); },
           .on_other_table = [this](std::string_view schema,
                                    std::string_view table) { see_table(schema, table); },
       });
 }
 
-bool TableSet::has_gone_back() {
+std::string_view TableSet::why_void() {
   const std::scoped_lock lock(mutex_);
-  return has_gone_back_;
+  return why_void_;
 }
 
 bool TableSet::has_begun() {
@@ -94,7 +79,7 @@ LogPosition TableSet::position() {
 void TableSet::reconnected(binlog::ChecksumAlgorithm checksum) {
   const std::scoped_lock lock(mutex_);
   applier_->reconnected(checksum);
-  unproven_.clear();  // of the server before, perhaps
+  proofs_.forget_unproven();
   status_.following();
 }
 
@@ -106,32 +91,49 @@ std::expected<void, std::string> TableSet::apply(std::string_view event,
     moved_.wait(lock, stop, [this] { return !is_any_full(); });
     --waiting_;
   }
-  const auto applied = applier_->apply(event);
-  if (applied && *applied) {
-    status_.moved_to(applier_->position());
-    prove_what_is_covered();
+  try {
+    const auto applied = applier_->apply(event);
+    if (applied && *applied) {
+      status_.moved_to(applier_->position());
+      prove_what_is_covered();
+    }
+    if (waiting_ > 0) {
+      moved_.notify_all();
+    }
+    return applied ? std::expected<void, std::string>() : std::unexpected(applied.error());
+  } catch (...) {
+    make_void("a transaction may have been applied in part");
+    throw;
   }
-  if (waiting_ > 0) {
-    moved_.notify_all();
+}
+
+// Allocates nothing: it may be for want of memory that it is called.
+void TableSet::make_void(std::string_view why) {
+  why_void_ = why;
+  status_.has_no_position();
+  proofs_.forget_unproven();
+  for (TablePlace& followed : there()) {
+    followed.feed->expire();
   }
-  return applied ? std::expected<void, std::string>() : std::unexpected(applied.error());
 }
 
 bool TableSet::is_any_full() const {
-  return std::ranges::any_of(tables_, [](const Followed& followed) {
+  return std::ranges::any_of(tables_, [](const TablePlace& followed) {
     return followed.next && followed.next->feed.pending().is_full();
   });
 }
 
 void TableSet::adopt(Index index, MysqlTable plan, Checkpoint checkpoint) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  followed.current = std::make_unique<Rows>(std::move(plan), *followed.feed);
+  TablePlace& followed = tables_[index];
+  followed.current = std::make_unique<TableRows>(std::move(plan), *followed.feed);
+  followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
   applier_->join(followed.current->table);
   followed.feed->snapshot_begins(clock_());
   followed.feed->publish(std::move(checkpoint.loaded));
   followed.current->feed.go_live();
   followed.current->feed.begin_behind(std::move(checkpoint.position));
+  followed.current->is_out_of_step = false;
   followed.published_at = clock_();
   followed.is_due = false;
 }
@@ -141,7 +143,7 @@ std::vector<TableSet::Index> TableSet::take_due() {
   const TimePoint now = clock_();
   std::vector<Index> due;
   for (Index index = 0; index < tables_.size(); ++index) {
-    Followed& followed = tables_[index];
+    TablePlace& followed = tables_[index];
     if (followed.feed != nullptr && followed.is_due && !followed.is_being_read &&
         now >= followed.due_at) {
       followed.is_due = false;
@@ -154,34 +156,26 @@ std::vector<TableSet::Index> TableSet::take_due() {
 
 void TableSet::prove(TimePoint at, const LogPosition& position) {
   const std::scoped_lock lock(mutex_);
-  if (!applier_ || has_gone_back_) {
+  if (!applier_ || !why_void_.empty()) {
     return;
   }
-  const LogPosition& before = unproven_.empty() ? last_proven_ : unproven_.back().position;
-  if (!position.covers(before)) {
-    has_gone_back_ = true;
-    status_.has_no_position();
-    unproven_.clear();
+  if (!proofs_.add(at, position)) {
+    make_void("the server's log has begun anew");
     return;
   }
-  if (unproven_.size() == kUnprovenMax) {
-    unproven_.pop_front();
-  }
-  unproven_.push_back({.at = at, .position = position});
   prove_what_is_covered();
 }
 
 void TableSet::prove_what_is_covered() {
-  while (!unproven_.empty() && applier_->position().covers(unproven_.front().position)) {
-    const Unproven proven = std::move(unproven_.front());
-    unproven_.pop_front();
-    last_proven_ = proven.position;
-    status_.proven(proven.at);
-    for (Followed& followed : tables_ | kThere) {
-      if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
-        followed.feed->measure_growth(proven.at);
-        followed.feed->prove(proven.at);
-      }
+  const auto at = why_void_.empty() ? proofs_.take_proven(applier_->position()) : std::nullopt;
+  if (!at) {
+    return;
+  }
+  status_.proven(*at);
+  for (TablePlace& followed : there()) {
+    if (followed.is_in_step() && followed.current->feed.has_reached(applier_->position())) {
+      followed.feed->measure_growth(*at);
+      followed.feed->prove(*at);
     }
   }
 }
@@ -189,7 +183,7 @@ void TableSet::prove_what_is_covered() {
 void TableSet::tend() {
   const std::scoped_lock lock(mutex_);
   const TimePoint now = clock_();
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->report_if_stale(now);
     if (followed.is_in_step() && !followed.is_being_read && !followed.is_due &&
         followed.current->feed.wants_rebuild()) {
@@ -202,14 +196,14 @@ void TableSet::tend() {
 void TableSet::report_lost(std::string_view why) {
   const std::scoped_lock lock(mutex_);
   status_.lost(why);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->report_unless_refused(State::down, why);
   }
 }
 
 void TableSet::report_all(State state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
     followed.feed->report(state, why);
   }
@@ -217,86 +211,12 @@ void TableSet::report_all(State state, std::string_view why) {
 
 void TableSet::expire_all() {
   const std::scoped_lock lock(mutex_);
-  for (Followed& followed : tables_ | kThere) {
+  for (TablePlace& followed : there()) {
     followed.feed->expire();
   }
 }
 
-// --- which tables there are ---
-
-std::optional<std::uint64_t> TableSet::doubt() {
-  const std::scoped_lock lock(mutex_);
-  return patterned_.empty() || listed_ == doubts_ ? std::nullopt : std::optional(doubts_);
-}
-
-std::vector<Target> TableSet::patterned() const {
-  return patterned_;
-}
-
-bool TableSet::set_tables(std::uint64_t doubt,
-                          const std::vector<std::vector<std::string>>& tables) {
-  const std::scoped_lock lock(mutex_);
-  if (doubts_ != doubt) {
-    return false;
-  }
-  for (std::size_t i = 0; i < patterned_.size(); ++i) {
-    const Target& target = patterned_[i];
-    for (Followed& followed : tables_ | kThere) {
-      if (followed.feed->target().ns == target.ns &&
-          std::ranges::find(tables[i], followed.feed->table()) == tables[i].end()) {
-        drop(followed.current);
-        drop(followed.next);
-        followed = Followed{nullptr, followed.loads};
-      }
-    }
-    feeds_.set_tables(target, tables[i]);
-  }
-  for (Feed& feed : feeds_) {
-    if (std::ranges::find(tables_, &feed, &Followed::feed) == tables_.end()) {
-      const auto place = std::ranges::find(tables_, static_cast<Feed*>(nullptr), &Followed::feed);
-      if (place == tables_.end()) {
-        tables_.emplace_back(&feed);
-      } else {
-        *place = Followed{&feed, place->loads};
-      }
-    }
-  }
-  listed_ = doubt;
-  return true;
-}
-
-bool TableSet::is_gone(Index index) {
-  const std::scoped_lock lock(mutex_);
-  return tables_[index].feed == nullptr;
-}
-
 // --- with the lock held ---
-
-// What comes now in the log may have made, named or dropped a table. Before the position moves, so that no
-// later proof is trusted for the tables of before.
-void TableSet::doubt_tables() {
-  ++doubts_;
-  for (const Target& target : patterned_) {
-    target.parts.set_complete(false);
-  }
-}
-
-// A table whose definition was not logged, or that we were not shown.
-void TableSet::see_table(std::string_view schema, std::string_view table) {
-  if (patterned_.empty() || schema != schema_ || listed_ != doubts_) {
-    return;
-  }
-  const bool is_news = std::ranges::any_of(patterned_, [&](const Target& target) {
-    return config::matches_any_table(
-               target.settings.source.tables, table, config::NameCase::exact) &&
-           std::ranges::none_of(tables_ | kThere, [&](const Followed& followed) {
-             return followed.feed->target().ns == target.ns && followed.feed->table() == table;
-           });
-  });
-  if (is_news) {
-    doubt_tables();
-  }
-}
 
 std::chrono::nanoseconds TableSet::some_of(std::chrono::nanoseconds most) {
   return std::chrono::nanoseconds(
@@ -305,8 +225,8 @@ std::chrono::nanoseconds TableSet::some_of(std::chrono::nanoseconds most) {
 
 // The applier has let go of it. A loader may still be reading it: it finds out, and drops it.
 void TableSet::put_out_of_step(FollowedTable& table, std::string_view why) {
-  for (Followed& followed : tables_ | kThere) {
-    for (Rows* const rows : {followed.current.get(), followed.next.get()}) {
+  for (TablePlace& followed : there()) {
+    for (TableRows* const rows : {followed.current.get(), followed.next.get()}) {
       if (rows == nullptr || &rows->table != &table) {
         continue;
       }
@@ -322,14 +242,14 @@ void TableSet::put_out_of_step(FollowedTable& table, std::string_view why) {
   }
 }
 
-void TableSet::drop(std::unique_ptr<Rows>& rows) {
+void TableSet::drop(std::unique_ptr<TableRows>& rows) {
   if (rows) {
     applier_->leave(rows->table);
     rows.reset();
   }
 }
 
-void TableSet::end_reading(Followed& followed, std::chrono::nanoseconds pause) {
+void TableSet::end_reading(TablePlace& followed, std::chrono::nanoseconds pause) {
   drop(followed.next);
   followed.is_being_read = false;
   followed.is_due = true;

@@ -27,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -40,9 +41,11 @@
 #include "source/filter_load.h"
 #include "source/follow_status.h"
 #include "source/log_applier.h"
-#include "source/log_feed.h"
+#include "source/patterned_tables.h"
+#include "source/position_proofs.h"
 #include "source/read_view.h"
 #include "source/storage_directory.h"
+#include "source/table_place.h"
 
 namespace cuckooguard::source {
 
@@ -57,17 +60,6 @@ class TableSet {
   static constexpr std::chrono::seconds kRebuildPause{10};  // behind a load
 
   using Index = std::size_t;
-
-  // One table as it is followed. Whoever loads it may read plan and name_of() without the lock.
-  struct Rows {
-    Rows(MysqlTable planned, Feed& owner)
-        : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
-
-    MysqlTable plan;
-    LogFeed feed;
-    FollowedTable table;
-    bool is_out_of_step = false;
-  };
 
   // Which contents a table's filter has.
   struct Version {
@@ -95,7 +87,8 @@ class TableSet {
   bool has_begun();
   LogPosition position();
   void reconnected(binlog::ChecksumAlgorithm checksum);
-  // One event. An error: the stream is of no more use.
+  // One event. An error: the stream is of no more use. An exception (no memory): nor are the tables, which may have
+  // a transaction in part.
   std::expected<void, std::string> apply(std::string_view event, const std::stop_token& stop);
   // A table as it was at its checkpoint's position, which position() may be behind.
   void adopt(Index index, MysqlTable plan, Checkpoint checkpoint);
@@ -103,8 +96,8 @@ class TableSet {
   std::vector<Index> take_due();
   // All that was committed before `at` is in the log up to `position`: proven as soon as that is applied.
   void prove(TimePoint at, const LogPosition& position);
-  // The server's position has gone back (RESET MASTER): ours means nothing any more.
-  bool has_gone_back();
+  // Why position() means nothing any more, if so, and nothing is proven: begin_at() is due.
+  std::string_view why_void();
   // Once in a while: says which tables have no recent proof, and lets filters be built again that want it.
   void tend();
   void report_lost(std::string_view why);
@@ -125,7 +118,10 @@ class TableSet {
 
   // --- which tables there are: while no loader reads ---
   // The namespaces whose tables are given by patterns.
-  std::vector<Target> patterned() const;
+  std::vector<Target> patterned() const { return patterned_.targets(); }
+  // There is doubt, and it is time to ask (again).
+  bool is_listing_due();
+  void listing_failed(std::string_view why);
   // Their tables are not known, or may not be those any more; all of their keys pass. What it gives goes
   // back with the answer to a question asked later.
   std::optional<std::uint64_t> doubt();
@@ -138,12 +134,11 @@ class TableSet {
   void refuse(Index index, std::string_view why);
   void fail(Index index, std::string_view why);
   // The log's word on this table is kept from now on.
-  const Rows& collect(Index index, MysqlTable plan);
+  const TableRows& collect(Index index, MysqlTable plan);
   // Up to here the log's word was not kept. Nothing: stopped, or too late.
   std::optional<LogPosition> wait_until_collecting(std::span<const Index> indexes,
                                                    const std::stop_token& stop);
-  // An XA transaction that waits for its verdict, as far as the log was read.
-  bool is_prepared(const binlog::Xid& xid);
+  XaState xa_state(const binlog::Xid& xid);
   bool view_is(Index index, const ReadView& view, TimePoint at);
   // The log has been read as far as the view may reach: false if stopped, or too late.
   bool wait_until_past(const ReadView& view, const std::stop_token& stop);
@@ -153,37 +148,19 @@ class TableSet {
   std::expected<void, std::string> publish(Index index, FilterLoad load);
 
  private:
-  struct Followed {
-    explicit Followed(Feed* of, std::uint64_t loads_before = 0) : feed(of), loads(loads_before) {}
-
-    Feed* feed;                     // null: the table has gone
-    std::unique_ptr<Rows> current;  // in step, unless it is out of step
-    std::unique_ptr<Rows> next;     // being read
-    bool is_being_read = false;
-    bool is_due = true;
-    TimePoint due_at{};
-    TimePoint published_at{};
-    std::uint64_t loads;
-
-    bool is_in_step() const { return current && !current->is_out_of_step; }
-  };
-  struct Unproven {
-    TimePoint at;
-    LogPosition position;
-  };
-  // A log that is always a little late proves something all the same. What is older is so by more than
-  // max_lag and proves nothing.
-  static constexpr std::size_t kUnprovenMax = config::kPollsPerMaxLag;
   using Lock = std::unique_lock<std::mutex>;
 
+  // Not the places of tables that have gone.
+  auto there() { return tables_ | std::views::filter(&TablePlace::is_there); }
   void prove_what_is_covered();
   void put_out_of_step(FollowedTable& table, std::string_view why);
-  void doubt_tables();
+  void make_void(std::string_view why);
   void see_table(std::string_view schema, std::string_view table);
-  void drop(std::unique_ptr<Rows>& rows);
-  void end_reading(Followed& followed, std::chrono::nanoseconds pause);
+  void drop(std::unique_ptr<TableRows>& rows);
+  void end_reading(TablePlace& followed, std::chrono::nanoseconds pause);
   std::chrono::nanoseconds some_of(std::chrono::nanoseconds most);
   bool is_any_full() const;
+  bool can_be_kept(Index index);
   bool wait(Lock& lock, const std::stop_token& stop, const std::function<bool()>& until);
 
   std::mutex mutex_;
@@ -193,16 +170,13 @@ class TableSet {
   std::minstd_rand random_;
   std::string schema_;
   Feeds feeds_;
-  std::vector<Target> patterned_;
-  std::uint64_t doubts_ = 1;
-  std::uint64_t listed_ = 0;  // the doubt that was settled last
-  std::deque<Followed> tables_;
+  PatternedTables patterned_;
+  std::deque<TablePlace> tables_;
   FollowStatus status_;
   std::unique_ptr<LogApplier> applier_;
-  bool has_published_ = false;     // since the last checkpoint
-  std::deque<Unproven> unproven_;  // oldest first
-  LogPosition last_proven_;
-  bool has_gone_back_ = false;
+  bool has_published_ = false;  // since the last checkpoint
+  PositionProofs proofs_;
+  std::string_view why_void_;  // of a literal
 };
 
 }  // namespace cuckooguard::source

@@ -18,7 +18,7 @@ FilterLoad TableSet::load(Index index) {
 
 void TableSet::refuse(Index index, std::string_view why) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
+  TablePlace& followed = tables_[index];
   followed.feed->expire();
   followed.feed->refuse(why);
   drop(followed.current);
@@ -27,18 +27,18 @@ void TableSet::refuse(Index index, std::string_view why) {
 
 void TableSet::fail(Index index, std::string_view why) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
+  TablePlace& followed = tables_[index];
   if (!followed.is_in_step()) {
     followed.feed->report_unless_refused(State::loading, why);
   }
   end_reading(followed, some_of(kRereadDelayMax));
 }
 
-const TableSet::Rows& TableSet::collect(Index index, MysqlTable plan) {
+const TableRows& TableSet::collect(Index index, MysqlTable plan) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
+  TablePlace& followed = tables_[index];
   followed.feed->begin_to_collect();
-  followed.next = std::make_unique<Rows>(std::move(plan), *followed.feed);
+  followed.next = std::make_unique<TableRows>(std::move(plan), *followed.feed);
   applier_->join(followed.next->table);
   applier_->begin_waiting(followed.next->table);
   return *followed.next;
@@ -49,7 +49,7 @@ std::optional<LogPosition> TableSet::wait_until_collecting(std::span<const Index
   Lock lock(mutex_);
   const bool is_so = wait(lock, stop, [&] {
     return std::ranges::all_of(indexes, [this](Index index) {
-      const Rows& rows = *tables_[index].next;
+      const TableRows& rows = *tables_[index].next;
       return rows.is_out_of_step || applier_->has_joined(rows.table);
     });
   });
@@ -69,14 +69,14 @@ std::optional<LogPosition> TableSet::wait_until_collecting(std::span<const Index
   return applier_->position();
 }
 
-bool TableSet::is_prepared(const binlog::Xid& xid) {
+XaState TableSet::xa_state(const binlog::Xid& xid) {
   const std::scoped_lock lock(mutex_);
-  return applier_->is_prepared(xid);
+  return applier_->xa_state(xid);
 }
 
 bool TableSet::view_is(Index index, const ReadView& view, TimePoint at) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
+  TablePlace& followed = tables_[index];
   followed.feed->snapshot_begins(at);
   return followed.next->feed.pending().view_is(view);
 }
@@ -101,7 +101,7 @@ bool TableSet::is_outdated(Index index) {
 
 std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
+  TablePlace& followed = tables_[index];
   if (followed.next->is_out_of_step) {
     return std::unexpected("the table has changed while it was read");
   }
@@ -119,8 +119,10 @@ std::expected<void, std::string> TableSet::publish(Index index, FilterLoad load)
   }
   drop(followed.current);
   followed.current = std::move(followed.next);
+  followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
   followed.feed->publish(load.take());
   followed.current->feed.go_live();
+  followed.current->is_out_of_step = false;
   followed.published_at = clock_();
   ++followed.loads;
   has_published_ = true;
@@ -140,12 +142,18 @@ bool TableSet::wait_for_checkpoint(std::chrono::nanoseconds every, const std::st
   return !stop.stop_requested();
 }
 
+bool TableSet::can_be_kept(Index index) {
+  const TablePlace& followed = tables_[index];
+  return why_void_.empty() && followed.is_in_step() &&
+         followed.current->feed.has_reached(applier_->position());
+}
+
 std::optional<TableSet::Version> TableSet::version(Index index) {
   const std::scoped_lock lock(mutex_);
-  const Followed& followed = tables_[index];
-  if (!followed.is_in_step() || !followed.current->feed.has_reached(applier_->position())) {
+  if (!can_be_kept(index)) {
     return std::nullopt;
   }
+  const TablePlace& followed = tables_[index];
   return Version{.load = followed.loads, .changes = followed.current->feed.changes()};
 }
 
@@ -155,11 +163,11 @@ std::expected<filter::WrittenFilterFile, filter::FilterFileError> TableSet::writ
     std::string_view source,
     std::string_view server) {
   const std::scoped_lock lock(mutex_);
-  Followed& followed = tables_[index];
-  if (!followed.is_in_step() || !followed.current->feed.has_reached(applier_->position())) {
+  if (!can_be_kept(index)) {
     return std::unexpected(filter::FilterFileError{.fault = filter::FilterFileFault::unwritable,
                                                    .what = "the table is out of step"});
   }
+  TablePlace& followed = tables_[index];
   const std::string path =
       directory.filter_path(source, followed.feed->target().settings.name, followed.feed->table());
   const filter::FilterFileLabel label =

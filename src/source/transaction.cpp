@@ -14,8 +14,18 @@ std::uint32_t tag_of(const RowName& name) {
 
 }  // namespace
 
+std::size_t Transaction::bytes() const {
+  constexpr std::size_t kBlockBytes =
+      512;  // of libstdc++'s deque, and as much for the list of them
+  const std::size_t blocks = 2 + rows_.size() * sizeof(Row) / kBlockBytes;
+  return blocks * kBlockBytes + slots_.capacity() * sizeof(Slot);
+}
+
 bool Transaction::add(const RowName& row, Image before, Image after) {
-  if (slots_.empty() || (rows_.size() + 1) * 4 > slots_.size() * 3) {
+  if ((rows_.size() + 1) * 4 > slots_.size() * 3) {
+    if (slots_.empty() && !rows_.empty()) {
+      return false;  // sealed
+    }
     grow();
   }
   Slot& slot = find(row);

@@ -13,7 +13,7 @@
 //
 // Called by: the follower of a log. Threads: the source's. Errors: add() is false if the change begins
 // with another row than the last one left, or there are too many rows: the log was not understood, and
-// the table must be read again. Limits: rows_max rows, of at most 62 bytes each; when the index grows, both
+// the table must be read again. Limits: rows_max rows, of at most 62 bytes each, sealed some 42; when the index grows, both
 // are there for a moment. What a large transaction took is given back after it.
 // Source: notes on change following, 4.
 #pragma once
@@ -45,6 +45,11 @@ class Transaction {
   [[nodiscard]] bool add(const RowName& row, Image before, Image after);
 
   std::size_t rows() const { return rows_.size(); }
+
+  // There is no more to come: what only add() needs is given back. add() is false from then on.
+  void seal() { std::vector<Slot>().swap(slots_); }
+  // On the heap, roughly.
+  std::size_t bytes() const;
 
   // Calls insert(hash) for all that came.
   template <class Insert>

@@ -1,5 +1,7 @@
 #include "upstream/greeted_connection.h"
 
+#include <utility>
+
 namespace cuckooguard::upstream {
 
 GreetedConnection::GreetedConnection(io::Loop& loop,
@@ -28,12 +30,33 @@ void GreetedConnection::touch() {
   ++owed_;
 }
 
+void GreetedConnection::send(std::string_view bytes) {
+  if (owed_ > 0) {
+    waiting_.append(bytes);
+  } else {
+    connection_.send(bytes);
+  }
+}
+
+void GreetedConnection::finish_sending() {
+  finish_is_due_ = owed_ > 0;
+  if (!finish_is_due_) {
+    connection_.finish_sending();
+  }
+}
+
 void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
   if (owed_ > 0 && !take_greeting(bytes)) {
     was_refused_ = true;
     close();
     owner_->on_upstream_lost();
     return;
+  }
+  if (owed_ == 0 && !waiting_.empty()) {
+    connection_.send(std::exchange(waiting_, {}));
+  }
+  if (owed_ == 0 && finish_is_due_) {
+    finish_sending();
   }
   if (!bytes.empty()) {
     owner_->on_upstream_bytes(bytes);

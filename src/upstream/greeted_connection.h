@@ -1,8 +1,10 @@
 // A connection to Redis that is brought into a state (version, user, db, labels) before its owner's bytes pass, and
 // between two owners: by commands of our own, whose replies nobody else sees.
 //
-//   GreetedConnection ──▶ AUTH shop word | SELECT 2 | the owner's bytes ...
-//                     ◀── (+OK)          | (+OK)    | their replies ...
+//   GreetedConnection ──▶ AUTH shop word | SELECT 2 |                 | the owner's bytes ...
+//                     ◀──                           | (+OK)   (+OK)   | their replies ...
+//
+// The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default user.
 //
 // Called by: SharedUpstream and proxy::Route, which own one each, and Upstreams, which keeps those that nobody has. With a
 // state like that of a new connection it is a plain Connection.
@@ -11,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "config/config.h"
@@ -41,10 +44,10 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
   void was_told(const resp::ConnectionState& state) { told_ = state; }
   const resp::ConnectionState& told() const { return told_; }
 
-  void send(std::string_view bytes) { connection_.send(bytes); }
-  std::size_t unsent() const { return connection_.unsent(); }
+  void send(std::string_view bytes);
+  std::size_t unsent() const { return connection_.unsent() + waiting_.size(); }
   void set_reading(bool reading) { connection_.set_reading(reading); }
-  void finish_sending() { connection_.finish_sending(); }
+  void finish_sending();
   void close() { connection_.close(); }
   State state() const { return connection_.state(); }
   bool was_refused() const { return was_refused_; }
@@ -61,6 +64,8 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
   resp::ConnectionState told_;
   resp::ReplyFramer framer_;
   std::size_t owed_ = 0;  // replies to the greeting
+  std::string waiting_;   // for them
+  bool finish_is_due_ = false;
   bool was_refused_ = false;
   Connection connection_;
 };

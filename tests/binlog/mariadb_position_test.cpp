@@ -53,7 +53,9 @@ TEST(MariaDbPosition, moves_in_the_domain_of_the_transaction_only) {
 
 TEST(MariaDbPosition, covers_what_its_domain_has_passed) {
   const MariaDbPosition position = position_of("0-1-75,1-2-3");
-  EXPECT_TRUE(position.covers(MariaDbGtid{.domain = 0, .server_id = 5, .sequence = 75}));
+  EXPECT_TRUE(position.covers(MariaDbGtid{.domain = 0, .server_id = 1, .sequence = 75}));
+  EXPECT_TRUE(position.covers(MariaDbGtid{.domain = 0, .server_id = 5, .sequence = 74}));
+  EXPECT_FALSE(position.covers(MariaDbGtid{.domain = 0, .server_id = 5, .sequence = 75}));
   EXPECT_FALSE(position.covers(MariaDbGtid{.domain = 0, .server_id = 1, .sequence = 76}));
   EXPECT_FALSE(position.covers(MariaDbGtid{.domain = 2, .server_id = 1, .sequence = 1}));
   EXPECT_TRUE(position.covers(position_of("")));
@@ -61,6 +63,16 @@ TEST(MariaDbPosition, covers_what_its_domain_has_passed) {
   EXPECT_TRUE(position.covers(position_of("1-2-2")));
   EXPECT_FALSE(position.covers(position_of("0-1-75,1-2-4")));
   EXPECT_FALSE(position.covers(position_of("2-1-1")));
+}
+
+TEST(MariaDbPosition, is_disordered_by_another_server_that_does_not_count_on) {
+  const MariaDbPosition position = position_of("0-1-75,1-2-3");
+  for (const std::uint64_t sequence : {1U, 74U, 75U}) {
+    EXPECT_TRUE(position.is_disordered_by({.domain = 0, .server_id = 5, .sequence = sequence}));
+    EXPECT_FALSE(position.is_disordered_by({.domain = 0, .server_id = 1, .sequence = sequence}));
+    EXPECT_FALSE(position.is_disordered_by({.domain = 2, .server_id = 5, .sequence = sequence}));
+  }
+  EXPECT_FALSE(position.is_disordered_by({.domain = 0, .server_id = 5, .sequence = 76}));
 }
 
 TEST(MariaDbPosition, stands_where_the_last_entry_of_a_domain_in_a_list_does) {

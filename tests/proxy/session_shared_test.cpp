@@ -93,12 +93,8 @@ TEST_F(SharedSession, what_leaves_something_behind_keeps_its_connection) {
 }
 
 TEST_F(SharedSession, what_may_wait_in_redis_waits_on_a_connection_of_its_own) {
-  for (const std::string_view words : {"BLPOP l 0",
-                                       "XREAD BLOCK 0 STREAMS s $",
-                                       "WAIT 1 0",
-                                       "EVAL x 0",
-                                       "SOMETHING new",
-                                       "DEBUG SLEEP 1"}) {
+  for (const std::string_view words :
+       {"BLPOP l 0", "XREAD BLOCK 0 STREAMS s $", "EVAL x 0", "SOMETHING new", "DEBUG SLEEP 1"}) {
     const auto a = connect();
     const auto b = connect();
     send(a, command(words));
@@ -117,8 +113,10 @@ TEST_F(SharedSession, wait_stands_behind_a_command_of_its_connection) {
   send(a, command("SET x 1"));
   redis_sends(0, kOk);
   send(a, command("WAIT 1 100"));
-  EXPECT_EQ(redis_got(1), command("PING") + command("WAIT 1 100"));
-  redis_sends(1, "+PONG\r\n:1\r\n");
+  EXPECT_EQ(redis_got(1), command("PING"));
+  redis_sends(1, kPong);
+  EXPECT_EQ(redis_got(1), command("WAIT 1 100"));
+  redis_sends(1, ":1\r\n");
   EXPECT_EQ(got(a), kOk + ":1\r\n");
 }
 
@@ -133,9 +131,10 @@ TEST_F(SharedSession, who_has_changed_its_state_shares_with_its_like) {
   redis_sends(0, kOk);
   send(a, command("PING"));
   ASSERT_EQ(upstreams(), 3U) << "one for db 0, too, as soon as the user was known";
-  EXPECT_EQ(redis_got(2),
-            command("HELLO 3 AUTH shop word") + command("SELECT 2") + command("PING"));
-  redis_sends(2, "%0\r\n+OK\r\n+PONG\r\n");
+  EXPECT_EQ(redis_got(2), command("HELLO 3 AUTH shop word") + command("SELECT 2"));
+  redis_sends(2, "%0\r\n+OK\r\n");
+  EXPECT_EQ(redis_got(2), command("PING"));
+  redis_sends(2, kPong);
   EXPECT_EQ(got(a), "%0\r\n+OK\r\n+PONG\r\n");
   send(b, command("PING"));
   ASSERT_EQ(upstreams(), 4U);
@@ -147,16 +146,32 @@ TEST_F(SharedSession, a_lease_is_told_what_the_client_has_been_called) {
   const auto b = connect();
   send(a, command("CLIENT SETNAME web"));
   redis_sends(0, kOk);
+  EXPECT_EQ(redis_got(0), command("CLIENT SETNAME web"));
   send(b, command("CLIENT GETNAME"));
-  EXPECT_EQ(redis_got(0),
-            command("CLIENT SETNAME web") + "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$0\r\n\r\n" +
-                command("CLIENT GETNAME"));
-  redis_sends(0, "+OK\r\n$-1\r\n");
+  EXPECT_EQ(redis_got(0), "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$0\r\n\r\n");
+  redis_sends(0, kOk);
+  EXPECT_EQ(redis_got(0), command("CLIENT GETNAME"));
+  redis_sends(0, "$-1\r\n");
   EXPECT_EQ(got(b), "$-1\r\n");
   send(a, command("CLIENT GETNAME"));
-  EXPECT_EQ(redis_got(0), command("CLIENT SETNAME web") + command("CLIENT GETNAME"));
-  redis_sends(0, "+OK\r\n$3\r\nweb\r\n");
+  EXPECT_EQ(redis_got(0), command("CLIENT SETNAME web"));
+  redis_sends(0, kOk);
+  EXPECT_EQ(redis_got(0), command("CLIENT GETNAME"));
+  redis_sends(0, "$3\r\nweb\r\n");
   EXPECT_EQ(got(a), "+OK\r\n$3\r\nweb\r\n");
+}
+
+// Behind a refused login Redis would run them as its default user.
+TEST_F(SharedSession, commands_wait_until_their_connection_has_been_logged_in) {
+  const auto a = connect();
+  send(a, command("AUTH word"));
+  redis_sends(0, kOk);
+  send(a, command("SET x 1"));
+  EXPECT_EQ(redis_got(1), command("AUTH word"));
+  redis_sends(1, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  EXPECT_EQ(redis_got(1), "");
+  EXPECT_EQ(got(a), kOk);
+  EXPECT_TRUE(is_closed(a));
 }
 
 TEST_F(SharedSession, who_cannot_be_logged_in_again_is_closed_and_so_is_whoever_shares_with_it) {

@@ -18,11 +18,17 @@ class LogApplierTest : public testing::Test {
  protected:
   LogApplierTest() { apply({binlog::make_format(binlog::Brand::mariadb)}); }
 
-  void apply(const std::vector<std::string>& events) {
+  void apply(const std::vector<std::string>& events) { apply_to(applier_, events); }
+  static void apply_to(LogApplier& applier, const std::vector<std::string>& events) {
     for (const std::string& event : events) {
-      const auto applied = applier_.apply(event);
+      const auto applied = applier.apply(event);
       ASSERT_TRUE(applied) << applied.error();
     }
+  }
+  LogApplier::Calls calls() {
+    return {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
+      out_of_step_.push_back(&table);
+    }};
   }
   void insert(std::uint32_t id) {
     apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, id), MadeLog::commit()});
@@ -34,10 +40,7 @@ class LogApplierTest : public testing::Test {
   MadeLog log_;
   MadeTable user_{"user"};
   std::vector<const FollowedTable*> out_of_step_;
-  LogApplier applier_{LogPosition::parse("", true).value(),
-                      {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
-                        out_of_step_.push_back(&table);
-                      }}};
+  LogApplier applier_{LogPosition::parse("", true).value(), calls()};
 };
 
 TEST_F(LogApplierTest, tells_all_that_follow_a_table_of_its_rows_and_no_others) {
@@ -103,6 +106,57 @@ TEST_F(LogApplierTest, a_transaction_that_was_applied_is_skipped_when_it_comes_a
   insert(7);
   insert(8);
   EXPECT_THAT(user_.target.ids(), ElementsAre(7, 8));
+}
+
+// With gtid_strict_mode off, of two servers that write into one domain.
+TEST_F(LogApplierTest, a_number_that_another_server_has_passed_puts_all_tables_out_of_step) {
+  for (const std::uint64_t sequence : {10U, 9U, 1U}) {
+    SCOPED_TRACE(sequence);
+    MadeTable other("item");
+    MadeTable restored("user");
+    restored.target.has_all_up_to(LogPosition::parse("0-77-20", true).value());
+    log_.number_from(77, 10);
+    LogApplier two_writers(LogPosition::parse("", true).value(), calls());
+    for (MadeTable* const table : {&user_, &other, &restored}) {
+      two_writers.join(table->table);
+    }
+    apply_to(two_writers,
+             {binlog::make_format(binlog::Brand::mariadb),
+              log_.begin(),
+              MadeLog::map(1, "user"),
+              MadeLog::insert(1, 7),
+              MadeLog::commit()});
+    log_.number_from(78, sequence);
+    apply_to(two_writers,
+             {log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 8), MadeLog::commit()});
+    EXPECT_TRUE(is_out_of_step(user_));
+    EXPECT_TRUE(is_out_of_step(other));
+    EXPECT_TRUE(is_out_of_step(restored));
+    EXPECT_EQ(two_writers.position().text(), "0-78-" + std::to_string(sequence))
+        << "where the log is";
+    out_of_step_.clear();
+  }
+}
+
+// An old log that was fed to its server again.
+TEST_F(LogApplierTest, a_number_that_the_stream_has_passed_puts_all_tables_out_of_step) {
+  applier_.join(user_.table);
+  insert(7);
+  insert(8);
+  log_.number_from(77, 1);
+  insert(9);
+  EXPECT_TRUE(is_out_of_step(user_));
+}
+
+TEST_F(LogApplierTest, servers_that_write_one_after_the_other_leave_tables_in_step) {
+  applier_.join(user_.table);
+  insert(7);
+  log_.number_from(78, 2);
+  insert(8);
+  log_.number_from(77, 3);
+  insert(9);
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  EXPECT_THAT(user_.target.ids(), ElementsAre(7, 8, 9));
 }
 
 TEST_F(LogApplierTest, prepared_rows_come_with_their_verdict) {
@@ -184,6 +238,28 @@ TEST_F(LogApplierTest, only_tables_that_joined_late_are_out_of_step_when_such_ro
   EXPECT_TRUE(is_out_of_step(late));
   EXPECT_FALSE(is_out_of_step(user_));
   EXPECT_THAT(user_.target.ids(), ElementsAre(7));
+}
+
+TEST_F(LogApplierTest, more_prepared_transactions_than_can_be_kept_put_all_tables_out_of_step) {
+  applier_.join(user_.table);
+  for (std::size_t i = 0; i <= PreparedTransactions::kCountMax; ++i) {
+    EXPECT_FALSE(is_out_of_step(user_)) << i;
+    const std::string xid = std::to_string(i);
+    apply({log_.begin_prepared(xid),
+           MadeLog::map(1, "user"),
+           MadeLog::insert(1, static_cast<std::uint32_t>(i)),
+           MadeLog::prepare(xid)});
+  }
+  EXPECT_TRUE(is_out_of_step(user_));
+}
+
+TEST_F(LogApplierTest, knows_which_xa_transactions_the_log_has_ended) {
+  const binlog::Xid xid = binlog::Xid::make(1, "a", "").value();
+  EXPECT_EQ(applier_.xa_state(xid), XaState::unknown);
+  apply({log_.begin_prepared("a"), MadeLog::prepare("a")});
+  EXPECT_EQ(applier_.xa_state(xid), XaState::prepared);
+  apply({log_.begin_verdict("a"), MadeLog::xa_verdict("COMMIT", "a")});
+  EXPECT_EQ(applier_.xa_state(xid), XaState::ended);
 }
 
 TEST_F(LogApplierTest, what_may_define_a_table_anew_puts_it_out_of_step_and_no_other) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +23,11 @@ class MadeLog {
   std::string begin_prepared(std::string_view xid) { return gtid(kPreparesXa, xid); }
   std::string begin_verdict(std::string_view xid) { return gtid(kStandalone | kCompletesXa, xid); }
   std::string begin_definition() { return gtid(kStandalone); }
+  // What begins next is numbered from here on, by this server.
+  void number_from(std::uint32_t server_id, std::uint64_t sequence) {
+    server_id_ = server_id;
+    sequence_ = sequence - 1;
+  }
 
   // `number`: of the table, for as long as its transaction.
   static std::string map(std::uint64_t number, const std::string& table) {
@@ -73,7 +80,9 @@ class MadeLog {
     } else {
       body += binlog::zeros(6);
     }
-    return binlog::make_event(binlog::EventType::mariadb_gtid, body);
+    constexpr std::size_t kServerIdAt = 5;
+    std::string event = binlog::make_event(binlog::EventType::mariadb_gtid, body);
+    return event.replace(kServerIdAt, 4, binlog::little_endian(server_id_, 4));
   }
   static std::string named(const std::string& name) {
     return static_cast<char>(name.size()) + name + '\0';
@@ -88,6 +97,7 @@ class MadeLog {
         binlog::little_endian(number, 6) + binlog::zeros(2) + '\1' + std::string(columns) + images);
   }
 
+  std::uint32_t server_id_ = 77;
   std::uint64_t sequence_ = 0;
 };
 
@@ -119,8 +129,12 @@ class Ids final : public RowTarget {
     return {};
   }
   const std::multiset<std::uint64_t>& ids() const { return ids_; }
+  // As from a checkpoint.
+  void has_all_up_to(LogPosition position) { since_ = std::move(position); }
+  bool has(const LogGtid& gtid) const override { return since_ && since_->covers(gtid); }
 
  private:
+  std::optional<LogPosition> since_;
   std::multiset<std::uint64_t> ids_;
 };
 

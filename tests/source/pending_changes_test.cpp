@@ -245,14 +245,45 @@ TEST(PendingChanges, snapshot_and_changes_are_the_rows_behind_the_last_transacti
 }
 
 TEST(PendingChanges, more_rows_than_can_be_kept_without_a_view_are_refused) {
+  constexpr std::size_t kRowsAtOnce = 100'000;
+  constexpr std::size_t kRowsMax = PendingChanges::kUndecidedBytesMax / 40;
   PendingChanges pending;
-  Transaction large(PendingChanges::kUndecidedRowsMax + 1);
-  for (std::uint64_t i = 0; i < PendingChanges::kUndecidedRowsMax; ++i) {
+  Transaction large(kRowsAtOnce);
+  for (std::uint64_t i = 0; i < kRowsAtOnce; ++i) {
     ASSERT_TRUE(large.add(row(i), std::nullopt, i));
   }
   const Numbered mark(1);
+  std::size_t rows = 0;
+  while (rows <= kRowsMax && pending.add({.gtid = mark.gtid, .end = mark.end}, large)) {
+    rows += kRowsAtOnce;
+  }
+  EXPECT_GT(rows, kRowsMax / 2);
+  EXPECT_LT(rows, kRowsMax);
+}
+
+// Each takes more than its row.
+TEST(PendingChanges, more_transactions_than_can_be_kept_without_a_view_are_refused) {
+  constexpr std::size_t kTransactionsMax = PendingChanges::kUndecidedBytesMax / 512;
+  PendingChanges pending;
+  const Numbered small = Numbered(1).change(1, std::nullopt, 1);
+  std::size_t count = 0;
+  while (count <= kTransactionsMax && small.add_to(pending)) {
+    ++count;
+  }
+  EXPECT_GT(count, kTransactionsMax / 8);
+  EXPECT_LT(count, kTransactionsMax);
+}
+
+TEST(PendingChanges, more_rows_in_the_window_than_can_be_kept_are_refused) {
+  PendingChanges pending;
+  ASSERT_TRUE(pending.view_is(view("1-2", 400)));
+  Transaction large(PendingChanges::kWindowRowsMax + 1);
+  for (std::uint64_t i = 0; i < PendingChanges::kWindowRowsMax; ++i) {
+    ASSERT_TRUE(large.add(row(i), std::nullopt, i));
+  }
+  const Numbered mark(3);
   EXPECT_TRUE(pending.add({.gtid = mark.gtid, .end = mark.end}, large));
-  EXPECT_FALSE(Numbered(2).change(1, std::nullopt, 1).add_to(pending));
+  EXPECT_FALSE(Numbered(4).change(0xFFFFFFFF, std::nullopt, 1).add_to(pending));
 }
 
 }  // namespace

@@ -118,6 +118,21 @@ TEST(Transaction, refuses_more_rows_than_it_may_hold) {
   EXPECT_TRUE(transaction.add(row(3), std::nullopt, 3));
 }
 
+TEST(Transaction, keeps_its_rows_and_takes_no_more_when_it_is_sealed) {
+  Transaction transaction(100);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    ASSERT_TRUE(transaction.add(row(i), std::nullopt, i));
+  }
+  const std::size_t bytes = transaction.bytes();
+  transaction.seal();
+  EXPECT_LT(transaction.bytes(), bytes);
+  EXPECT_GE(transaction.bytes(), 50U * 40U);
+  EXPECT_EQ(transaction.rows(), 50U);
+  EXPECT_FALSE(transaction.add(row(1), 1, std::nullopt)) << "would be another row";
+  transaction.clear();
+  EXPECT_TRUE(transaction.add(row(1), std::nullopt, 1));
+}
+
 TEST(Transaction, is_empty_after_clear_whatever_its_size_was) {
   for (const std::uint64_t rows : {1U, 100U, 5000U}) {
     Transaction transaction(10'000);
