@@ -65,11 +65,18 @@ void LoadReport::on_progress(const source::Progress& progress) {
 
 void LoadReport::on_state(std::string_view ns, filter::State state, std::string_view why) {
   const std::lock_guard lock(mutex_);
-  // Rescans come and go with every change; what an operator must know of is what does not end by itself.
+  // Rescans come and go with every change; what an operator must know of is what does not end by itself, and its end.
   const bool routine = state == filter::State::ready || state == filter::State::loading ||
                        state == filter::State::lagging;
   const bool first = !loaded_.contains(std::string(ns));
-  spdlog::log(routine ? (first ? spdlog::level::info : spdlog::level::debug) : spdlog::level::warn,
+  bool over = false;
+  if (!routine) {
+    troubled_.emplace(ns);
+  } else if (state == filter::State::ready) {
+    over = troubled_.erase(std::string(ns)) > 0;
+  }
+  const auto info = first || over ? spdlog::level::info : spdlog::level::debug;
+  spdlog::log(routine ? info : spdlog::level::warn,
               "event=state namespace={} state={}{}{}",
               ns,
               filter::state_name(state),

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,7 @@ class LoadReport final : public source::Observer {
   std::map<std::string, std::chrono::nanoseconds, std::less<>>
       logged_;                                       // by namespace: elapsed at its last line
   std::map<std::string, bool, std::less<>> loaded_;  // by namespace: it has been loaded once
+  std::set<std::string, std::less<>> troubled_;  // namespaces of which a warning was the last word
 };
 
 // "users: 410,000 of 1,000,000 rows, 41 %, 3,100,000 rows/s, 0.2 s left"

@@ -46,15 +46,18 @@ void FilterLoad::ids_grow(std::uint64_t used) {
 }
 
 Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) {
+  ++rows_;
+  if (rows_ % kRowsPerClock == 0) {
+    progress(false);
+  }
+  if (next_ == nullptr) {
+    return Intake::taken;
+  }
   const auto hashed = hash_(values);
   if (!hashed) {
     why_refused_ = hashed.error();
     next_.reset();
     return Intake::refused;
-  }
-  ++rows_;
-  if (rows_ % kRowsPerClock == 0) {
-    progress(false);
   }
   const std::optional<RowHash::Hashed>& row = *hashed;
   if (!row) {
@@ -62,23 +65,28 @@ Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) 
   }
   largest_id_ = std::max(largest_id_, row->number);
   batch_.push_back(row->hash);
-  return batch_.size() < kBatch ? Intake::taken : flush();
+  if (batch_.size() == kBatch) {
+    flush();
+  }
+  return Intake::taken;
 }
 
-Intake FilterLoad::flush() {
+void FilterLoad::flush() {
   const auto outcome = next_->insert(std::span<const std::uint64_t>(batch_));
   batch_.clear();
-  if (outcome != filter::InsertOutcome::full) {
-    return Intake::taken;
+  if (outcome == filter::InsertOutcome::full) {
+    const std::uint64_t capacity = next_->sizing().capacity();
+    capacity_min_ = capacity + capacity / 2;
+    next_.reset();
   }
-  const std::uint64_t capacity = next_->sizing().capacity();
-  capacity_min_ = capacity + capacity / 2;
-  next_.reset();
-  return Intake::too_small;
 }
 
 Intake FilterLoad::complete() {
-  if (flush() == Intake::too_small) {
+  if (next_ != nullptr) {
+    flush();
+  }
+  if (next_ == nullptr) {
+    capacity_min_ = std::max(capacity_min_, filter::automatic_capacity(rows_));
     return Intake::too_small;
   }
   progress(true);

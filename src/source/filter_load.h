@@ -1,8 +1,12 @@
 // One load: the rows of a snapshot on their way into a filter that look-ups do not see yet.
 //
 //   begin(rows) ─▶ add(row) … ─▶ complete() ─▶ take()
-//     ▲               └─▶ too_small ─┐
-//     └──────────────────────────────┘ the same rows again, from the first one
+//     ▲                              └─▶ too_small ─┐
+//     └─────────────────────────────────────────────┘ the same rows again, from the first one
+//
+// When the filter is full the rest of the rows are only counted, so that the next one has room for all: a
+// server's estimate may be off a thousandfold (seen: MySQL, 812 for 1,000,000 rows, filled in just before a
+// restart), and a row that is streamed has to be read whether it is wanted or not.
 //
 // Called by: Feed, for sources that load and prove on one thread; TableLoader, beside a log that is
 // being followed. Threads: one, which is not the one that look-ups or proofs run on; the observer is
@@ -50,8 +54,9 @@ class FilterLoad {
   Intake begin(std::uint64_t rows_expected, filter::DeleteMode deletes);
   // After begin(): a new row gets the next id, and ids up to `used` were given before.
   void ids_grow(std::uint64_t used);
-  // In the order of Keyspace::identity_columns; nullopt for NULL.
+  // In the order of Keyspace::identity_columns; nullopt for NULL. Taken or refused.
   Intake add(std::span<const std::optional<std::string_view>> values);
+  // Taken or too small.
   Intake complete();
   // Of a load that was completed.
   Loaded take();
@@ -64,7 +69,7 @@ class FilterLoad {
   static constexpr std::size_t kBatch = 256;
   static constexpr std::uint64_t kRowsPerClock = 4096;
 
-  Intake flush();
+  void flush();
   void progress(bool complete);
 
   Target target_;
@@ -73,7 +78,7 @@ class FilterLoad {
   Clock clock_;
   RowHash hash_;
 
-  std::unique_ptr<filter::CuckooFilter> next_;
+  std::unique_ptr<filter::CuckooFilter> next_;  // none: it was too small
   std::vector<std::uint64_t> batch_;
   std::size_t parts_ = 1;
   std::uint64_t capacity_min_ = 0;  // grows when a filter was too small
