@@ -95,14 +95,10 @@ void read_limits(const Section& section, Limits& limits) {
       "client_output_soft",
       limits.client_output_soft,
       bounded<std::uint64_t>(parse_bytes, kOutputMin, kOutputMax, "must be from 16KiB to 1GiB"));
-  section.read("client_output_hard",
-               limits.client_output_hard,
-               bounded<std::uint64_t>(
-                   parse_bytes, kOutputMin, kOutputHardMax, "must be from 16KiB to 1024GiB"));
-  section.read("output_total",
-               limits.output_total,
-               bounded<std::uint64_t>(
-                   parse_bytes, kOutputMin, kOutputHardMax, "must be from 16KiB to 1024GiB"));
+  const auto hard_limit = bounded<std::uint64_t>(
+      parse_bytes, kOutputMin, kOutputHardMax, "must be from 16KiB to 1024GiB");
+  section.read("client_output_hard", limits.client_output_hard, hard_limit);
+  section.read("output_total", limits.output_total, hard_limit);
   section.read("inflight_per_client",
                limits.inflight_per_client,
                bounded<std::uint32_t>(parse_count, 1, kInflightMax, "must be from 1 to 1M"));

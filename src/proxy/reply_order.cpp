@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "io/consumed_front.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::proxy {
@@ -10,21 +11,8 @@ namespace {
 
 // "*<count>\r\n": a count of arguments that fitted 64 KiB has at most five digits.
 constexpr std::size_t kMergeHeaderBytesMax = 16;
-constexpr std::size_t kConsumedKept = 64;
 
-// Gives the consumed front of a FIFO back: all of it at once when it has run empty, so that no
-// burst's memory stays, else when it is the larger half, so that a pipeline that never pauses does
-// not grow it.
-template <typename Fifo>
-void forget_consumed(Fifo& fifo, std::size_t& head) {
-  if (head == fifo.size()) {
-    Fifo().swap(fifo);
-    head = 0;
-  } else if (head >= kConsumedKept && head * 2 >= fifo.size()) {
-    fifo.erase(fifo.begin(), fifo.begin() + static_cast<std::ptrdiff_t>(head));
-    head = 0;
-  }
-}
+using io::forget_consumed;
 
 }  // namespace
 

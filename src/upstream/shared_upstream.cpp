@@ -2,12 +2,9 @@
 
 #include <utility>
 
+#include "io/consumed_front.h"
+
 namespace cuckooguard::upstream {
-namespace {
-
-constexpr std::size_t kConsumedKept = 256;
-
-}  // namespace
 
 SharedUpstream::SharedUpstream(io::Loop& loop,
                                const config::Upstream& settings,
@@ -101,13 +98,7 @@ void SharedUpstream::on_upstream_bytes(std::string_view bytes) {
   if (begun < at && connection_ && first_run_ < runs_.size()) {
     hand_on(runs_[first_run_].slot, bytes.substr(begun, at - begun));
   }
-  if (first_run_ == runs_.size()) {
-    std::vector<Run>().swap(runs_);
-    first_run_ = 0;
-  } else if (first_run_ >= kConsumedKept && first_run_ * 2 >= runs_.size()) {
-    runs_.erase(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(first_run_));
-    first_run_ = 0;
-  }
+  io::forget_consumed(runs_, first_run_);
 }
 
 void SharedUpstream::hand_on(std::uint32_t slot, std::string_view bytes) {

@@ -11,7 +11,7 @@
 // clients of a user that is deleted, and so those here are closed, too, who ask for nothing.
 //
 // Called by: Upstreams (owns it), proxy::Route (a member). Threads: its worker's. Lifetimes: a member leaves before it ends;
-// may do so within any call. Errors: when the connection is lost, members with replies to come hear on_upstream_lost();
+// may do so within any call. Errors: when the connection is lost, members with replies to come hear on_shared_lost();
 // the others stay. If Redis refuses the greeting (a password changed, a user gone), all hear it.
 // Limits: none of its own: members look at unsent() and in_flight(); a run per change of client.
 #pragma once
@@ -65,7 +65,6 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
 
   void join(Member& member);
   void leave(Member& member);  // replies to come are dropped
-  std::size_t members() const { return members_; }
 
   // One whole command with one reply.
   void send(Member& member, std::string_view command);

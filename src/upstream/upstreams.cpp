@@ -15,8 +15,7 @@ auto place_of(All& all, const SharedUpstream& shared) {
 }  // namespace
 
 SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Member& member) {
-  bury_unused(shared_);
-  bury_unused(retired_);
+  bury_unused();
   told.labels = {};
   auto found = std::ranges::find(shared_, told, [](const auto& one) { return one->told(); });
   if (found == shared_.end()) {
@@ -30,17 +29,18 @@ SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Memb
 
 void Upstreams::leave(SharedUpstream& shared, SharedUpstream::Member& member) {
   shared.leave(member);
-  bury_unused(shared_);
-  bury_unused(retired_);
+  bury_unused();
 }
 
-void Upstreams::bury_unused(std::vector<std::unique_ptr<SharedUpstream>>& all) {
-  for (auto& shared : all) {
-    if (shared->is_unused()) {
-      loop_.bury(std::move(shared));
+void Upstreams::bury_unused() {
+  for (auto* const all : {&shared_, &retired_}) {
+    for (auto& shared : *all) {
+      if (shared->is_unused()) {
+        loop_.bury(std::move(shared));
+      }
     }
+    std::erase(*all, nullptr);
   }
-  std::erase(all, nullptr);
 }
 
 void Upstreams::retire(const SharedUpstream& shared) {

@@ -62,7 +62,7 @@ class Upstreams {
   };
 
   void forget(const Kept& kept);
-  void bury_unused(std::vector<std::unique_ptr<SharedUpstream>>& all);
+  void bury_unused();
 
   io::Loop& loop_;
   const config::Upstream& settings_;
