@@ -70,6 +70,7 @@ namespaces:
     source: {{ from: shop, table: users, columns: {{ id: id }} }}
     mode: enforce
     absent_reply: "bytes:{}"
+    overlay: {{ pass_at_start: false }}  # nobody has written before
 )",
                      guard.text(),
                      redis.text(),
