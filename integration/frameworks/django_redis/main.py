@@ -3,11 +3,16 @@
 import sys
 from pathlib import Path
 
+from django.core.cache import cache
+
 sys.path.append(str(Path(__file__).parent.parent))
 
 import lookups
-from shop import Shop, configure
+from shop import Shop, configure, redis_cache, users_in
 
 arguments = lookups.Arguments()
-configure(arguments.port, {"ENGINE": "django.db.backends.sqlite3", "NAME": arguments.database})
-lookups.run(Shop(table="user"), arguments)
+configure(
+    {"default": redis_cache(f"127.0.0.1:{arguments.port}")},
+    {"ENGINE": "django.db.backends.sqlite3", "NAME": arguments.database},
+)
+lookups.run(Shop(cache, users_in("user")), arguments)
