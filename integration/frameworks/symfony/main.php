@@ -46,7 +46,7 @@ function step(string $name, array $ids, Shop $shop): void
     foreach ($ids as $id) {
         $text = $shop->nameOfUser($id);
         if (null !== $text && "user $id" !== $text) {
-            exit("user $id came back as $text\n");
+            throw new UnexpectedValueException("user $id came back as $text");
         }
         $found += null === $text ? 0 : 1;
     }
@@ -64,7 +64,7 @@ foreach ($later as $id) {
     $before = $shop->databaseQueries;
     for ($deadline = microtime(true) + PATIENCE; null === $shop->nameOfUser($id);) {
         if (microtime(true) > $deadline) {
-            exit("user $id has not come\n");
+            throw new RuntimeException("user $id has not come");
         }
     }
     printf("step=later lookups=1 found=1 database_queries=%d\n", $shop->databaseQueries - $before);
