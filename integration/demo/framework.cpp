@@ -28,7 +28,7 @@ constexpr std::string_view kNamespaces = R"(
     keys: "shop:1:user:{id:uint64}"
     source: { from: shop, table: users, columns: { id: id } }
     mode: enforce
-    absent_reply: "hex:80054e2e"
+    absent_reply: django
 )";
 
 // What a program has written since, in whole lines.

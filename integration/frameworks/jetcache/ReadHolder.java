@@ -4,7 +4,7 @@
 //
 //   java ReadHolder.java HEX
 //
-// Prints one line: decoder=4a953a80 value_is_null=1 is_hit=1 fresh_for_ms=N accessed_ms_ago=N
+// Prints one line, times in milliseconds since 1970: decoder=4a953a80 value_is_null=1 accessed_at=N expires_at=N
 package com.alicp.jetcache;
 
 import java.io.ByteArrayInputStream;
@@ -20,10 +20,8 @@ public class ReadHolder {
         ObjectInputStream stream =
             new ObjectInputStream(new ByteArrayInputStream(reply, HEADER_BYTES, reply.length - HEADER_BYTES));
         CacheValueHolder<?> holder = (CacheValueHolder<?>) stream.readObject();
-        long now = System.currentTimeMillis();
-        System.out.printf("decoder=%s value_is_null=%d is_hit=%d fresh_for_ms=%d accessed_ms_ago=%d%n",
-            HexFormat.of().formatHex(reply, 0, HEADER_BYTES), holder.value == null ? 1 : 0, now < holder.expireTime ? 1 : 0,
-            holder.expireTime - now, now - holder.accessTime);
+        System.out.printf("decoder=%s value_is_null=%d accessed_at=%d expires_at=%d%n",
+            HexFormat.of().formatHex(reply, 0, HEADER_BYTES), holder.value == null ? 1 : 0, holder.accessTime, holder.expireTime);
     }
 }
 
