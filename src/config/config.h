@@ -21,6 +21,8 @@ namespace cuckooguard::config {
 
 using std::chrono::milliseconds;
 
+struct AbsentPreset;  // config/absent_presets.h
+
 struct Address {  // host:port or unix:/path
   std::string host;
   std::uint16_t port = 0;
@@ -125,7 +127,8 @@ enum class Mode : std::uint8_t { observe, enforce, bypass };
 
 struct AbsentReply {
   bool nil = true;
-  std::string bytes;  // unless nil
+  std::string bytes;                     // unless nil
+  const AbsentPreset* preset = nullptr;  // if it was chosen by name; its bytes may carry a time
 
   bool operator==(const AbsentReply&) const = default;
 };
