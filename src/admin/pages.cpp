@@ -8,7 +8,9 @@
 #include <boost/json.hpp>
 
 #include "admin/identity_list.h"
+#include "admin/metrics.h"
 #include "admin/percent.h"
+#include "admin/status.h"
 
 namespace cuckooguard::admin {
 namespace {
@@ -77,10 +79,12 @@ std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
 }  // namespace
 
 const Pages::Page* Pages::find(std::string_view path) {
-  static constexpr std::array<Page, 3> kPages{
+  static constexpr std::array<Page, 5> kPages{
       {{.path = "/livez", .needs_token = false, .answer = &Pages::livez},
        {.path = "/readyz", .needs_token = false, .answer = &Pages::readyz},
-       {.path = "/v1/check/", .needs_token = true, .answer = &Pages::check}}};
+       {.path = "/v1/check/", .needs_token = true, .answer = &Pages::check},
+       {.path = "/status", .needs_token = true, .answer = &Pages::status},
+       {.path = "/metrics", .needs_token = true, .answer = &Pages::metrics}}};
   const auto* const found = std::ranges::find_if(kPages, [&](const Page& page) {
     return page.path.ends_with('/') ? path.starts_with(page.path) : path == page.path;
   });
@@ -156,6 +160,26 @@ Response Pages::readyz(const Asked& asked) {
     body["namespaces"] = std::move(states);
   }
   return of_json(is_ready ? 200 : 503, body);
+}
+
+Sight Pages::look() {
+  static const guard::Process kUnknown;
+  const guard::Guard::Parts& guarded = parts_.guard.parts();
+  return {.guarded = guarded,
+          .process = guarded.process != nullptr ? *guarded.process : kUnknown,
+          .redis = parts_.guard.facts(),
+          .vitals = parts_.vitals,
+          .check = check_,
+          .now = parts_.now()};
+}
+
+Response Pages::status(const Asked& asked) {
+  return is_read(asked) ? Response{.body = status_json(look())} : not_allowed(kReads);
+}
+
+Response Pages::metrics(const Asked& asked) {
+  return is_read(asked) ? Response{.body = metrics_text(look()), .content_type = kMetricsType}
+                        : not_allowed(kReads);
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.

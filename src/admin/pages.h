@@ -7,6 +7,8 @@
 //                                       "verdict": ..., "reason": ...}; several values: a segment each, in the order of
 //                                       the first template's placeholders, each percent-encoded ('/' is %2F)
 //   POST /v1/check/NAMESPACE            a list of identities (identity_list.h) -> a list of booleans: may it exist?
+//   GET  /status                        what there is to know, as JSON (status.h)
+//   GET  /metrics                       the same in numbers, for Prometheus (metrics.h)
 //
 // 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
 // or a namespace that does not exist, and an identity that cannot be read, are 400. Other errors: 401 no or another token,
@@ -26,6 +28,7 @@
 #include "admin/bearer_token.h"
 #include "admin/check.h"
 #include "admin/http_message.h"
+#include "admin/sight.h"
 #include "admin/vitals.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
@@ -66,8 +69,12 @@ class Pages {
   Response livez(const Asked& asked);
   Response readyz(const Asked& asked);
   Response check(const Asked& asked);
+  Response status(const Asked& asked);
+  Response metrics(const Asked& asked);
   Response check_one(std::uint32_t ns, std::string_view path);
   Response check_list(std::uint32_t ns, std::string_view body);
+
+  Sight look();
 
   Parts parts_;
   Check check_;
