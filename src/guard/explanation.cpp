@@ -32,10 +32,26 @@ std::string readable(std::string_view identity, std::span<const std::string> col
   return text;
 }
 
-std::string why_the_key(const Explained& explained) {
-  const Guard::Inspection& seen = explained.seen;
+// What stands against answering at all.
+std::optional<std::string_view> why_redis(const Snapshot& redis) {
+  switch (redis.availability) {
+    case Availability::available:
+      return std::nullopt;
+    case Availability::loading:
+      return "Redis is loading: it answers itself";
+    case Availability::master_link_down:
+      return "Redis has lost its master: it answers itself";
+    case Availability::busy:
+      break;
+  }
+  return "Redis is busy with a script: it answers itself";
+}
+
+}  // namespace
+
+std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, int db) {
   const GuardedNamespace* const space =
-      seen.verdict == Verdict::unguarded ? nullptr : &explained.parts.namespaces[seen.found.ns];
+      seen.verdict == Verdict::unguarded ? nullptr : &parts.namespaces[seen.found.ns];
   switch (seen.verdict) {
     case Verdict::unguarded:
       return "no namespace has a template for this key";
@@ -43,7 +59,7 @@ std::string why_the_key(const Explained& explained) {
       return "the namespace's mode is bypass";
     case Verdict::other_db:
       return "the namespace guards db " + std::to_string(space->db) + ", this client is in db " +
-             std::to_string(explained.db);
+             std::to_string(db);
     case Verdict::not_allowed:
       return "it is not known what this user may do";
     case Verdict::not_fresh:
@@ -65,23 +81,6 @@ std::string why_the_key(const Explained& explained) {
   return seen.found.kind == keyspace::Lookup::Kind::impossible ? "no row can have such a value"
                                                                : "no row has it";
 }
-
-// What stands against answering at all.
-std::optional<std::string_view> why_redis(const Snapshot& redis) {
-  switch (redis.availability) {
-    case Availability::available:
-      return std::nullopt;
-    case Availability::loading:
-      return "Redis is loading: it answers itself";
-    case Availability::master_link_down:
-      return "Redis has lost its master: it answers itself";
-    case Availability::busy:
-      break;
-  }
-  return "Redis is busy with a script: it answers itself";
-}
-
-}  // namespace
 
 void append_explanation(std::string& out, const Explained& explained) {
   constexpr std::size_t kFields = 5;
@@ -105,7 +104,7 @@ void append_explanation(std::string& out, const Explained& explained) {
     identity = readable(found.identity, explained.parts.keyspace.identity_columns(found.ns));
   }
   std::string_view verdict = ns ? "pass" : "unguarded";
-  std::string why = why_the_key(explained);
+  std::string why = reason_of(explained.parts, explained.seen, explained.db);
   if (explained.seen.verdict == Verdict::absent) {
     const auto against = why_redis(explained.redis);
     verdict = against ? "pass" : "absent";
