@@ -129,8 +129,9 @@ constexpr AbsentPreset kPresets[] = {
     {.name = "keyv",
      .framework = "Keyv 5, cache-manager 7, the cache module of Nest",
      .constant = "cache-manager 7.2.9, index.ts (wrap: only undefined is a miss); keyv 5.6.0",
-     .keys = "{key} by createKeyv; with a namespace {namespace}::{key}; {namespace}:{key} by Keyv "
-             "itself (keyv:{key})",
+     .keys =
+         "{key} by createKeyv(url), with a namespace {namespace}::{key}; by new Keyv({ store }) "
+         "{namespace}::{namespace}:{key}, such as keyv::keyv:{key}",
      .caution = "wrap() stops there; get() returns null, after which code of your own may ask the "
                 "database",
      .forms = kKeyv},
