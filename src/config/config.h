@@ -190,6 +190,13 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+struct Admin {                     // the HTTP pages of src/admin
+  std::optional<Address> address;  // nullopt: none
+  std::string token_file;          // read again for every request; empty: none is asked for
+
+  bool operator==(const Admin&) const = default;
+};
+
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
 struct Log {
@@ -205,6 +212,7 @@ struct Config {
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number
   Storage storage;
   Limits limits;
+  Admin admin;
   Log log;
   unsigned workers = 0;  // 0: auto
   milliseconds drain_timeout{10'000};

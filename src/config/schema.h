@@ -17,15 +17,16 @@ struct KeyList {
 
 namespace schema {
 
-inline constexpr std::array<std::string_view, 9> kTopKeys = {"listen",
-                                                             "upstream",
-                                                             "sources",
-                                                             "namespaces",
-                                                             "storage",
-                                                             "limits",
-                                                             "log",
-                                                             "workers",
-                                                             "drain_timeout"};
+inline constexpr std::array<std::string_view, 10> kTopKeys = {"listen",
+                                                              "upstream",
+                                                              "sources",
+                                                              "namespaces",
+                                                              "storage",
+                                                              "limits",
+                                                              "admin",
+                                                              "log",
+                                                              "workers",
+                                                              "drain_timeout"};
 inline constexpr std::array<std::string_view, 5> kUpstreamKeys = {
     "address", "mode", "connect_timeout", "acl", "control"};
 inline constexpr std::array<std::string_view, 3> kControlKeys = {
@@ -71,6 +72,7 @@ inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "output_total",
                                                                 "inflight_per_client",
                                                                 "idle_timeout"};
+inline constexpr std::array<std::string_view, 2> kAdminKeys = {"address", "token_file"};
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
 
 inline constexpr KeyList kTop{"", kTopKeys};
@@ -86,6 +88,7 @@ inline constexpr KeyList kFilter{"namespaces.*.filter", kFilterKeys};
 inline constexpr KeyList kOverlay{"namespaces.*.overlay", kOverlayKeys};
 inline constexpr KeyList kStorage{"storage", kStorageKeys};
 inline constexpr KeyList kLimits{"limits", kLimitsKeys};
+inline constexpr KeyList kAdmin{"admin", kAdminKeys};
 inline constexpr KeyList kLog{"log", kLogKeys};
 
 inline constexpr std::array kAll = {kTop,
@@ -100,6 +103,7 @@ inline constexpr std::array kAll = {kTop,
                                     kOverlay,
                                     kStorage,
                                     kLimits,
+                                    kAdmin,
                                     kLog};
 
 }  // namespace schema

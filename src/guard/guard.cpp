@@ -24,14 +24,14 @@ Guard::Guard(const Parts& parts)
 
 Guard::~Guard() = default;
 
-Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, bool may_answer) {
+Decision Guard::decide(const Command& command,
+                       Arguments arguments,
+                       ClientState& client,
+                       TimePoint now,
+                       bool may_answer) {
   if (client.is_transparent()) {
     return {.action = Action::transparent};
   }
-  if (arguments.empty()) {
-    return {};
-  }
-  const Command& command = find(arguments.front());
   switch (command.role) {
     case Role::plain:
       return {};
@@ -59,21 +59,18 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
   }
 }
 
-Lane Guard::lane_of(Arguments arguments, const ClientState& client) {
-  if (arguments.empty()) {
-    return Lane::own;
-  }
-  const Lane lane = guard::lane_of(find(arguments.front()), arguments);
+Lane Guard::lane_of(const Command& command, Arguments arguments, const ClientState& client) const {
+  const Lane lane = guard::lane_of(command, arguments);
   return lane == Lane::shared && may_be_too_large(arguments, client) ? Lane::for_good : lane;
 }
 
 // Redis may close the connection at once, since nobody has logged in there.
-bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) {
+bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) const {
   const bool is_large = std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
                         std::ranges::any_of(arguments, [](std::string_view argument) {
                           return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
                         });
-  return is_large && client.login(facts()) != ClientState::Login::yes;
+  return is_large && client.login(*facts_) != ClientState::Login::yes;
 }
 
 // As of now: one load, unless something has changed.

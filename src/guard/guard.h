@@ -76,15 +76,28 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
+  using Arguments = std::span<const std::string_view>;
+
+  // As this Redis has it. Valid until the next call of any of these.
+  const Command& find(std::string_view name);
+
   // One whole command, its name first. may_answer = false: the session has no room to hold a local
   // reply. An action `transparent` has already been told to `client`.
-  Decision decide(std::span<const std::string_view> arguments,
+  Decision decide(const Command& command,
+                  Arguments arguments,
                   ClientState& client,
                   TimePoint now,
                   bool may_answer);
+  Decision decide(Arguments arguments, ClientState& client, TimePoint now, bool may_answer) {
+    return decide(find(arguments.empty() ? std::string_view{} : arguments.front()),
+                  arguments,
+                  client,
+                  now,
+                  may_answer);
+  }
 
   // How it may travel where connections to Redis are shared. Before decide().
-  Lane lane_of(std::span<const std::string_view> arguments, const ClientState& client);
+  Lane lane_of(const Command& command, Arguments arguments, const ClientState& client) const;
 
   // One chunk of a command too large to be held whole: forward, or transparent if the command
   // changes the connection.
@@ -123,16 +136,14 @@ class Guard {
     Verdict verdict = Verdict::unguarded;
     std::uint32_t ns = 0;
   };
-  using Arguments = std::span<const std::string_view>;
   struct StampedReply {
     AbsentReply reply;
     TimePoint due;  // to be stamped anew
   };
 
-  const Command& find(std::string_view name);
   bool may_look_up(const Command& command, ClientState& client, bool may_answer);
   bool may_do_anything(ClientState& client);
-  bool may_be_too_large(Arguments arguments, const ClientState& client);
+  bool may_be_too_large(Arguments arguments, const ClientState& client) const;
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
   static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;

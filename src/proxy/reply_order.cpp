@@ -104,6 +104,16 @@ bool ReplyOrder::relay(std::string_view bytes) {
   return false;
 }
 
+bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
+  if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any()) {
+    return false;
+  }
+  output_->append(bytes);
+  leading_replies_ -= replies;
+  emit_ready();
+  return true;
+}
+
 // What there is of one reply.
 std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   if (!within_reply_) {

@@ -72,6 +72,7 @@ TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
   EXPECT_TRUE(loaded->namespaces.empty());
   EXPECT_EQ(loaded->storage, defaults.storage);
   EXPECT_EQ(loaded->limits, defaults.limits);
+  EXPECT_EQ(loaded->admin, defaults.admin);
   EXPECT_EQ(loaded->log, defaults.log);
   EXPECT_EQ(loaded->workers, defaults.workers);
   EXPECT_EQ(loaded->drain_timeout, defaults.drain_timeout);
