@@ -23,11 +23,13 @@ constexpr std::string_view kNamespaces = R"(
     keys: "nil:1:user:{id:uint64}"
     source: { from: shop, table: users, columns: { id: id } }
     mode: enforce
+    overlay: { pass_at_start: false }
     absent_reply: nil
   users:
     keys: "shop:1:user:{id:uint64}"
     source: { from: shop, table: users, columns: { id: id } }
     mode: enforce
+    overlay: { pass_at_start: false }
     absent_reply: django
 )";
 

@@ -74,6 +74,7 @@ std::string Guard::users_namespace() {
     source: {{ from: shop, table: users, columns: {{ id: id }} }}
     mode: enforce
     absent_reply: "bytes:{}"
+    overlay: {{ pass_at_start: false }}  # nobody has written before
 )",
                      kAbsentReply);
 }

@@ -31,6 +31,7 @@ std::string GuardedCache::yaml(const Users& users, const std::string& absent_rep
          "\"\n"
          "    source: { from: shop, table: user, columns: { id: id } }\n"
          "    mode: enforce\n"
+         "    overlay: { pass_at_start: false }\n"
          "    absent_reply: \"" +
          absent_reply +
          "\"\n"

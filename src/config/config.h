@@ -155,6 +155,7 @@ struct Filter {
 struct Overlay {
   std::chrono::seconds ttl{60};
   std::uint64_t max_keys = 1'000'000;
+  bool pass_at_start = true;
 
   bool operator==(const Overlay&) const = default;
 };
@@ -190,9 +191,10 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-struct Admin {                     // the HTTP pages of src/admin
-  std::optional<Address> address;  // nullopt: none
-  std::string token_file;          // read again for every request; empty: none is asked for
+struct Admin {                         // the HTTP pages of src/admin
+  std::optional<Address> address;      // nullopt: none
+  std::string token_file;              // read again for every request; empty: none is asked for
+  std::vector<std::string> operators;  // users of Redis who may GUARD.MODE and GUARD.REBUILD
 
   bool operator==(const Admin&) const = default;
 };

@@ -159,6 +159,7 @@ void read_filter(const Section& filter, Filter& out) {
 }
 
 void read_overlay(const Section& overlay, Overlay& out) {
+  overlay.read("pass_at_start", out.pass_at_start, parse_bool);
   overlay.read("ttl", out.ttl, [](std::string_view text) -> Parsed<std::chrono::seconds> {
     const auto parsed =
         bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text);

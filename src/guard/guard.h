@@ -43,6 +43,7 @@
 #include "guard/counters.h"
 #include "guard/decision.h"
 #include "guard/lane.h"
+#include "guard/live_mode.h"
 #include "guard/overlay.h"
 #include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
@@ -53,7 +54,8 @@ namespace cuckooguard::guard {
 struct Process;
 
 struct GuardedNamespace {
-  config::Mode mode = config::Mode::observe;
+  LiveMode mode = config::Mode::observe;
+  bool may_enforce = true;  // an absent reply was configured
   int db = 0;
   AbsentReply absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;
