@@ -248,7 +248,8 @@ void Assembly::make_admin() {
                                       worker->worker.loop().post(std::move(beat));
                                     });
   }
-  admin_.emplace(AdminServer::World{.settings = config_.admin,
+  admin_.emplace(AdminServer::World{.address = *config_.admin.address,
+                                    .token_file = config_.admin.token_file,
                                     .guarded = {.keyspace = keyspace_,
                                                 .namespaces = namespaces_,
                                                 .facts = facts_,
