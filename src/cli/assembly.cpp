@@ -63,7 +63,8 @@ struct Assembly::WorkerParts {
         guard({.keyspace = all.keyspace_,
                .namespaces = all.namespaces_,
                .facts = all.facts_,
-               .process = &all.process_}),
+               .process = &all.process_,
+               .wall_time = io::wall_time}),
         worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
         clients({.loop = worker.loop(),
                  .guard = guard,
@@ -123,13 +124,21 @@ void Assembly::make_namespaces() {
     overlays_.push_back(std::make_unique<guard::Overlay>(
         guard::Overlay::Limits{.max_keys = settings.overlay.max_keys, .ttl = settings.overlay.ttl},
         filter::random_secret()));
+    if (settings.overlay.pass_at_start) {
+      overlays_.back()->hold_all_until(io::now_since_boot() + settings.overlay.ttl);
+    }
     namespaces_.push_back(
         {.mode = settings.mode,
+         .may_enforce = settings.absent_reply.has_value(),
          .db = settings.db,
          .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
          .filter = parts_.back().get(),
          .overlay = overlays_.back().get()});
   }
+  report_.when_resumed([this](std::string_view name) {
+    const auto found = std::ranges::find(config_.namespaces, name, &config::Namespace::name);
+    overlays_[static_cast<std::size_t>(found - config_.namespaces.begin())]->hold_all_no_more();
+  });
 }
 
 void Assembly::make_sources() {
@@ -166,6 +175,11 @@ void Assembly::describe_process() {
   process_.version = CUCKOOGUARD_VERSION;
   process_.started_at = io::now_since_boot();
   process_.sources = &source_list_;
+  process_.operators = {
+      .users = config_.admin.operators,
+      .on_change = [](std::string_view user, std::string_view ns, std::string_view what) {
+        spdlog::info("event=operator user={} namespace={} what={}", user, ns, what);
+      }};
   for (const config::Namespace& space : config_.namespaces) {
     const auto source =
         std::ranges::find(config_.sources, space.source.from, &config::Source::name);

@@ -118,6 +118,9 @@ void read_admin(const Section& section, Places& places, Admin& admin) {
   places.admin = section.place_of("address");
   section.read("address", admin.address, parse_admin_address);
   section.read_text("token_file", admin.token_file);
+  for (ListItem& user : section.read_list("operators")) {
+    admin.operators.push_back(std::move(user.text));
+  }
 }
 
 Parsed<unsigned> parse_workers(std::string_view text) {

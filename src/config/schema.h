@@ -64,7 +64,8 @@ inline constexpr std::array<std::string_view, 9> kNamespaceKeys = {
 inline constexpr std::array<std::string_view, 4> kTableKeys = {"from", "table", "columns", "where"};
 inline constexpr std::array<std::string_view, 3> kFilterKeys = {
     "false_positive_rate", "capacity", "deletes"};
-inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
+inline constexpr std::array<std::string_view, 3> kOverlayKeys = {
+    "ttl", "max_keys", "pass_at_start"};
 inline constexpr std::array<std::string_view, 2> kStorageKeys = {"directory", "checkpoint_every"};
 inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "client_output_soft",
@@ -72,7 +73,8 @@ inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "output_total",
                                                                 "inflight_per_client",
                                                                 "idle_timeout"};
-inline constexpr std::array<std::string_view, 2> kAdminKeys = {"address", "token_file"};
+inline constexpr std::array<std::string_view, 3> kAdminKeys = {
+    "address", "token_file", "operators"};
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
 
 inline constexpr KeyList kTop{"", kTopKeys};

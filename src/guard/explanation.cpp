@@ -71,7 +71,8 @@ std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, 
     case Verdict::may_exist:
       return "the filter has it, or takes it for another that it has";
     case Verdict::overlaid:
-      return "it was written through the guard, or added, a moment ago";
+      return "it was written through the guard, or added, a moment ago; or the guard has just "
+             "begun";
     case Verdict::observed:
       return "no row has it, but the namespace's mode is observe";
     case Verdict::absent:

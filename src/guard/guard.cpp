@@ -1,6 +1,7 @@
 #include "guard/guard.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "guard/command_table.h"
 
@@ -12,7 +13,14 @@ static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);
 Guard::Guard(const Parts& parts)
     : parts_(parts),
       facts_(parts.facts.snapshot()),
-      namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {}
+      namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {
+  for (const GuardedNamespace& space : parts.namespaces) {
+    if (space.absent_reply.is_stamped() && !parts.wall_time) {
+      throw std::logic_error("an absent reply that carries the time needs a clock");
+    }
+    stamped_replies_.push_back({.reply = space.absent_reply, .due = TimePoint::min()});
+  }
+}
 
 Guard::~Guard() = default;
 
@@ -29,6 +37,9 @@ Decision Guard::decide(const Command& command,
       return {};
     case Role::get:
       return may_look_up(command, client, may_answer) ? decide_get(arguments, client, now)
+                                                      : Decision{};
+    case Role::getex:
+      return may_look_up(command, client, may_answer) ? decide_getex(arguments, client, now)
                                                       : Decision{};
     case Role::mget:
       return may_look_up(command, client, may_answer) ? decide_mget(arguments, client, now)

@@ -15,6 +15,9 @@
 // Each key of a write enters its namespace's overlay before decide() returns, so that the next
 // command sees it; except where the value written is the absent reply's own bytes.
 //
+// GETEX is one of the reads: of a key that is not there it changes nothing, and Redis refuses it only
+// where it refuses writes. Such a Redis is known if it is a replica.
+//
 // Called by: the session, for each command it has scanned, between Epochs::Reader enter() and
 // leave(). Threads: one Guard per worker; what it is built from is shared by all workers.
 // Lifetimes: its parts outlive it. All views in a Decision point into the Guard, its parts or the
@@ -24,6 +27,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +43,7 @@
 #include "guard/counters.h"
 #include "guard/decision.h"
 #include "guard/lane.h"
+#include "guard/live_mode.h"
 #include "guard/overlay.h"
 #include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
@@ -49,7 +54,8 @@ namespace cuckooguard::guard {
 struct Process;
 
 struct GuardedNamespace {
-  config::Mode mode = config::Mode::observe;
+  LiveMode mode = config::Mode::observe;
+  bool may_enforce = true;  // an absent reply was configured
   int db = 0;
   AbsentReply absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;
@@ -63,6 +69,8 @@ class Guard {
     std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
     RedisFacts& facts;
     const Process* process = nullptr;  // null: nothing is known of it
+    // The time for absent replies that carry one. May be empty if none does.
+    std::function<WallTime()> wall_time{};
   };
 
   explicit Guard(const Parts& parts);
@@ -116,6 +124,8 @@ class Guard {
   Inspection inspect(std::string_view key, int db, const UserAccess& access, TimePoint now);
   // To its namespace's overlay, for `ttl` or as long as any. False: no namespace's key.
   bool add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl);
+  // What a string read of an absent key of this namespace is answered with at `now`.
+  std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
   const Snapshot& facts();
   const Parts& parts() const { return parts_; }
 
@@ -128,6 +138,10 @@ class Guard {
     Verdict verdict = Verdict::unguarded;
     std::uint32_t ns = 0;
   };
+  struct StampedReply {
+    AbsentReply reply;
+    TimePoint due;  // to be stamped anew
+  };
 
   bool may_look_up(const Command& command, ClientState& client, bool may_answer);
   bool may_do_anything(ClientState& client);
@@ -137,6 +151,7 @@ class Guard {
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
   Decision answer(std::string_view reply);
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_getex(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_read(const Command& command,
@@ -155,6 +170,7 @@ class Guard {
   std::size_t command_ = 0;
   GuardCounters counters_;
   std::unique_ptr<NamespaceCounters[]> namespace_counters_;
+  std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
   keyspace::IdentityBuffer identity_;
   StateChange change_;
   std::string reply_;

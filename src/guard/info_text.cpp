@@ -137,7 +137,7 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const Guard::Parts& parts = asked.guard.parts();
   const GuardedNamespace& space = parts.namespaces[ns];
   lines.section("Namespace", parts.keyspace.name(ns));
-  lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode)));
+  lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode.get())));
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));
   lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/absent_presets.h"
 #include "config/config_file.h"
 #include "config/parse.h"
 #include "config/schema.h"
@@ -162,6 +163,15 @@ TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {
       });
       EXPECT_TRUE(has_words) << key << " of section \"" << list.section
                              << "\" has no words above it";
+    }
+  }
+}
+
+TEST(DocumentedSettings, every_absent_reply_is_named_here_and_in_the_readme) {
+  for (const char* const file : {"cuckooguard.yaml", "../README.md"}) {
+    const std::string text = joined(lines_of(path_of(file)));
+    for (const AbsentPreset& preset : absent_presets()) {
+      EXPECT_THAT(text, ::testing::HasSubstr(std::string(preset.name))) << file;
     }
   }
 }
