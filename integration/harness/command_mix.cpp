@@ -8,7 +8,7 @@
 namespace cuckooguard::harness {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
 
@@ -156,11 +156,11 @@ std::string CommandMix::inline_command() {
     case 1:
       return "*0\r\n";
     case 2:
-      return "SET " + quoted("user:" + number()) + " 'it\\'s \"quoted\"'\r\n";
+      return "SET " + in_quotes("user:" + number()) + " 'it\\'s \"quoted\"'\r\n";
     case 3:
       return "  echo   \"a\\x41\\n\\tb\"  \r\n";
     case 4:
-      return "get " + quoted("\\x75ser:" + number()) + "\n";
+      return "get " + in_quotes("\\x75ser:" + number()) + "\n";
     default:
       return std::string(one_of(kNames)) + user_key() + "\r\n";
   }

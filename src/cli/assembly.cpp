@@ -267,7 +267,8 @@ void Assembly::make_admin() {
                                     .guarded = {.keyspace = keyspace_,
                                                 .namespaces = namespaces_,
                                                 .facts = facts_,
-                                                .process = &process_},
+                                                .process = &process_,
+                                                .wall_time = io::wall_time},
                                     .reader = epochs_.reader(worker_count_),
                                     .vitals = vitals_});
   admin_->start();

@@ -106,6 +106,8 @@ TEST_F(MetricsTest, filters_and_how_old_their_proof_is) {
   EXPECT_EQ(value("cuckooguard_filter_full{namespace=\"users\"}"), "0");
   EXPECT_EQ(value("cuckooguard_namespace_fresh{namespace=\"users\"}"), "1");
   EXPECT_EQ(value("cuckooguard_namespace_proof_age_seconds{namespace=\"users\"}"), "0.25");
+  EXPECT_EQ(value("cuckooguard_namespace_mode{namespace=\"users\",mode=\"enforce\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_namespace_mode{namespace=\"users\",mode=\"observe\"}"), "0");
   users.set_fresh_until(guard::TimePoint::min());
   EXPECT_EQ(value("cuckooguard_namespace_fresh{namespace=\"users\"}"), "0");
   EXPECT_EQ(value("cuckooguard_namespace_proof_age_seconds{namespace=\"users\"}"), "")
