@@ -66,7 +66,7 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
   };
   const bool has_origin = ns < sight.process.origins.size();
   return json::object{
-      {"mode", kModes.at(static_cast<std::size_t>(space.mode))},
+      {"mode", kModes.at(static_cast<std::size_t>(space.mode.get()))},
       {"db", space.db},
       {"state", filter::state_name(space.filter->state())},
       {"fresh", space.filter->is_fresh(sight.now)},
