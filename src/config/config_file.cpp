@@ -118,7 +118,7 @@ void read_admin(const Section& section, Places& places, Admin& admin) {
   places.admin = section.place_of("address");
   section.read("address", admin.address, parse_admin_address);
   section.read_text("token_file", admin.token_file);
-  for (ListItem& user : section.read_list("operators")) {
+  for (ListItem& user : section.read_list("operators", Section::EmptyList::is_right)) {
     admin.operators.push_back(std::move(user.text));
   }
 }

@@ -89,7 +89,7 @@ void Section::read_text(std::string_view key, std::string& out) const {
   read(key, out, [](std::string_view text) -> Parsed<std::string> { return std::string(text); });
 }
 
-std::vector<ListItem> Section::read_list(std::string_view key) const {
+std::vector<ListItem> Section::read_list(std::string_view key, EmptyList empty) const {
   std::vector<ListItem> texts;
   const Entry* const entry = find(key);
   if (entry == nullptr) {
@@ -98,7 +98,7 @@ std::vector<ListItem> Section::read_list(std::string_view key) const {
   const bool is_list = entry->value.kind == TreeNode::Kind::list;
   const std::span<const TreeNode> nodes =
       is_list ? std::span<const TreeNode>(entry->value.items) : std::span(&entry->value, 1);
-  if (nodes.empty()) {
+  if (nodes.empty() && empty == EmptyList::is_wrong) {
     reading_.report.add(entry->value.place, fmt::format("{}: the list is empty", key));
   }
   for (const TreeNode& node : nodes) {

@@ -70,8 +70,10 @@ class Section {
   }
 
   void read_text(std::string_view key, std::string& out) const;
-  // One text, or a list of texts.
-  std::vector<ListItem> read_list(std::string_view key) const;
+  // One text, or a list of texts; an empty list is reported, unless it says something.
+  enum class EmptyList : bool { is_wrong, is_right };
+  std::vector<ListItem> read_list(std::string_view key,
+                                  EmptyList empty = EmptyList::is_wrong) const;
 
   // The value of an entry with its variables put in; nullopt (reported) if it is no scalar.
   std::optional<std::string> scalar(const Entry& entry) const;

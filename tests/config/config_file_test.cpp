@@ -96,6 +96,13 @@ TEST(ConfigFile, an_idle_timeout_of_zero_is_none_and_one_without_a_unit_is_a_mis
               ElementsAre(HasSubstr("idle_timeout: \"2d\" must be from 0s to 1d")));
 }
 
+TEST(ConfigFile, operators_are_one_user_a_list_or_nobody) {
+  EXPECT_THAT(config_of("admin: { operators: [] }\n").admin.operators, testing::IsEmpty());
+  EXPECT_THAT(config_of("admin: { operators: ops }\n").admin.operators, ElementsAre("ops"));
+  EXPECT_THAT(config_of("admin: { operators: [ ops, default ] }\n").admin.operators,
+              ElementsAre("ops", "default"));
+}
+
 TEST(ConfigFile, there_is_no_admin_server_unless_it_has_an_address) {
   EXPECT_EQ(config_of("").admin.address, std::nullopt);
   EXPECT_EQ(config_of("admin: { address: '' }\n").admin.address, std::nullopt);
