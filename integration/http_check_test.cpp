@@ -129,7 +129,8 @@ TEST_F(HttpCheckOfAChangingDatabase, nothing_is_404_while_nobody_knows_whether_i
 
 TEST(HttpCheckObserved, nothing_is_404_in_a_namespace_that_is_only_observed) {
   Shop shop({.more = "  seen:\n    keys: \"seen:{name}\"\n"
-                     "    source: { from: shop, table: tag }\n" +
+                     "    source: { from: shop, table: tag }\n"
+                     "    overlay: { pass_at_start: false }\n" +
                      std::string(kAdmin)});
   shop.wait_until_it_answers();
   const AdminClient admin(shop.guard());
