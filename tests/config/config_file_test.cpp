@@ -97,7 +97,7 @@ TEST(ConfigFile, an_idle_timeout_of_zero_is_none_and_one_without_a_unit_is_a_mis
 }
 
 TEST(ConfigFile, operators_are_one_user_a_list_or_nobody) {
-  EXPECT_THAT(config_of("admin: { operators: [] }\n").admin.operators, testing::IsEmpty());
+  EXPECT_THAT(config_of("admin: { operators: [] }\n").admin.operators, IsEmpty());
   EXPECT_THAT(config_of("admin: { operators: ops }\n").admin.operators, ElementsAre("ops"));
   EXPECT_THAT(config_of("admin: { operators: [ ops, default ] }\n").admin.operators,
               ElementsAre("ops", "default"));
