@@ -33,12 +33,14 @@ struct ShopSettings {
   std::string absent_reply = "bytes:__ABSENT__";
   std::string upstream{};  // else Redis's TCP address
   std::string mode = upstream_mode();
-  std::string upstream_settings{};  // what else stands in upstream: "connect_timeout: 1s"
-  std::string acl = "ask";          // upstream.acl
-  std::string control{};            // what stands in upstream.control: "password: word"
-  std::string source{};             // what else stands in the source: "follow: triggers"
-  std::string more_namespace{};     // lines of the namespace `users`, indented by four
-  std::string more{};               // lines of the top level
+  std::string upstream_settings{};   // what else stands in upstream: "connect_timeout: 1s"
+  std::string guarding = "enforce";  // the namespaces' mode
+  std::string verify_sample = "0%";  // else one in so many absent keys reaches Redis
+  std::string acl = "ask";           // upstream.acl
+  std::string control{};             // what stands in upstream.control: "password: word"
+  std::string source{};              // what else stands in the source: "follow: triggers"
+  std::string more_namespace{};      // lines of the namespace `users`, indented by four
+  std::string more{};                // lines of the top level
   Journal journal = Journal::wal;
   std::vector<std::string> redis_arguments{};
   std::string password{};  // of Redis's default user

@@ -82,7 +82,8 @@ Assembly::Assembly(config::Config config)
     : config_(std::move(config)),
       keyspace_(build_keyspace(config_)),
       worker_count_(worker_count(config_.workers)),
-      epochs_(worker_count_),
+      epochs_(worker_count_ + 1),  // and the one that verifies
+      contradictions_(config_.namespaces.size()),
       session_settings_{.upstream = config_.upstream,
                         .limits = config_.limits,
                         .output_total = config_.limits.output_total / worker_count_} {
@@ -121,6 +122,8 @@ void Assembly::make_namespaces() {
         filter::random_secret()));
     namespaces_.push_back(
         {.mode = settings.mode,
+         .order = settings.order,
+         .verify_sample = settings.verify_sample,
          .db = settings.db,
          .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
          .filter = parts_.back().get(),
@@ -162,6 +165,7 @@ void Assembly::describe_process() {
   process_.version = CUCKOOGUARD_VERSION;
   process_.started_at = io::now_since_boot();
   process_.sources = &source_list_;
+  process_.contradictions = &contradictions_;
   for (const config::Namespace& space : config_.namespaces) {
     const auto source =
         std::ranges::find(config_.sources, space.source.from, &config::Source::name);
@@ -260,7 +264,17 @@ void Assembly::run() {
   for (const auto& source : sources_) {
     source->start();
   }
+  verification_.emplace(Verification::Parts{.config = config_,
+                                            .keyspace = keyspace_,
+                                            .filters = parts_,
+                                            .reader = epochs_.reader(worker_count_),
+                                            .sources = source_list_,
+                                            .contradictions = contradictions_,
+                                            .process = process_});
+  verification_->start();
   io_.run();
+  verification_->stop();
+  verification_->advise();
   for (const auto& source : sources_) {
     source->stop();
   }

@@ -25,6 +25,10 @@ class AbsentReply {
   // A write of `value` says no more than this reply does: the application caches that there is no
   // such row.
   bool is_written_as(std::string_view value) const { return has_value_ && value == value_; }
+  // Redis has replied so to a string read: the value is there, and is one of these.
+  bool is_relayed_as(std::string_view reply) const {
+    return has_value_ && reply == of_string_read(resp::Version::resp2);
+  }
 
  private:
   bool has_value_;

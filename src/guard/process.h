@@ -18,6 +18,7 @@
 
 namespace cuckooguard::guard {
 
+class Contradictions;
 class Guard;
 
 struct SourceStatus {
@@ -56,9 +57,10 @@ struct NamespaceOrigin {
 struct Process {
   std::string version{};
   TimePoint started_at{};
-  std::vector<NamespaceOrigin> origins{};  // in the keyspace's order
-  const SourceView* sources = nullptr;     // null: there are none
-  std::vector<const Guard*> guards{};      // one per worker; complete before the first client comes
+  std::vector<NamespaceOrigin> origins{};    // in the keyspace's order
+  const SourceView* sources = nullptr;       // null: there are none
+  Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
+  std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
 };
 
 }  // namespace cuckooguard::guard

@@ -38,6 +38,17 @@ void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
   entries_.push_back({Kind::observe, subscribes ? change.confirmations : 1});
 }
 
+void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
+  compared_.push_back({.ns = key.ns,
+                       .is_string_read = key.is_string_read,
+                       .kept_bytes = key.kept_bytes,
+                       .key = std::string(key.key),
+                       .missing = std::string(key.missing),
+                       .replacement = std::string(key.replacement)});
+  compared_bytes_ += compared_.back().bytes();
+  entries_.push_back({Kind::compare, 1});
+}
+
 void ReplyOrder::answer(std::string_view bytes) {
   if (leading_replies_ == 0 && is_drained() && !within_reply_) {
     output_->append(bytes);
@@ -56,16 +67,20 @@ void ReplyOrder::add_local(std::string_view bytes) {
   }
 }
 
-void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements) {
+void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements,
+                                     std::span<const guard::AbsentKey> absent_keys) {
   const auto from_redis =
       std::ranges::count_if(elements, [](const auto& element) { return !element; });
   const std::size_t merge = entries_.size();
   entries_.push_back({Kind::merge,
                       static_cast<std::uint32_t>(elements.size()),
                       static_cast<std::uint32_t>(from_redis)});
-  for (const auto& element : elements) {
-    if (element) {
-      add_local(*element);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i]) {
+      add_local(*elements[i]);
+    } else if (!absent_keys.empty() && absent_keys.front().element == i) {
+      expect_absent_key_reply(absent_keys.front());
+      absent_keys = absent_keys.subspan(1);
     } else {
       add_relay();
     }
@@ -110,7 +125,11 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
     begin_reply(bytes.front());
   }
   const resp::ReplyFramer::Piece piece = framer_.next(bytes);
-  output_->append(bytes.substr(0, piece.bytes));
+  if (is_compared_) {
+    take_compared(bytes.substr(0, piece.bytes));
+  } else {
+    output_->append(bytes.substr(0, piece.bytes));
+  }
   if (keeps_ends_) {
     ends_.add(bytes.substr(0, piece.bytes));
   }
@@ -131,6 +150,50 @@ void ReplyOrder::begin_reply(char first) {
   if (keeps_ends_) {
     ends_.clear();
   }
+  is_compared_ = first != '>' && leading_replies_ == 0 && !is_drained() &&
+                 entries_[head_].kind == Kind::compare;
+  if (is_compared_) {
+    is_held_back_ = !compared_[compared_head_].replacement.empty();
+    reply_bytes_ = 0;
+    reply_head_.clear();
+  }
+}
+
+// A reply leaves as it comes, unless all that has come could still be the beginning of the one to be replaced.
+void ReplyOrder::take_compared(std::string_view piece) {
+  const Compared& compared = compared_[compared_head_];
+  const std::size_t held_back = is_held_back_ ? reply_head_.size() : 0;
+  reply_bytes_ += piece.size();
+  reply_head_ += piece.substr(0, compared.kept_bytes - reply_head_.size());
+  is_held_back_ = is_held_back_ && reply_bytes_ == reply_head_.size() &&
+                  compared.missing.starts_with(reply_head_);
+  if (!is_held_back_) {
+    output_->append(std::string_view(reply_head_).substr(0, held_back));
+    output_->append(piece);
+  }
+}
+
+void ReplyOrder::end_compared(char type) {
+  const Compared& compared = compared_[compared_head_];
+  if (is_held_back_) {
+    output_->append(compared.replacement);
+  }
+  comparison_->on_absent_key_reply({.ns = compared.ns,
+                                    .key = compared.key,
+                                    .missing = compared.missing,
+                                    .is_string_read = compared.is_string_read,
+                                    .reply = reply_head_,
+                                    .is_whole = reply_bytes_ == reply_head_.size(),
+                                    .is_error = type == '-' || type == '!'});
+  drop_compared();
+  pop();
+}
+
+void ReplyOrder::drop_compared() {
+  is_compared_ = false;
+  compared_bytes_ -= compared_[compared_head_].bytes();
+  ++compared_head_;
+  forget_consumed(compared_, compared_head_);
 }
 
 bool ReplyOrder::is_awaiting_confirmations() const {
@@ -167,6 +230,8 @@ void ReplyOrder::on_reply_end(char type) {
   Entry& entry = entries_[head_];
   if (entry.kind == Kind::observe) {
     end_observed(type);
+  } else if (entry.kind == Kind::compare) {
+    end_compared(type);
   } else if (--entry.amount == 0) {
     pop();
   }
@@ -258,6 +323,10 @@ void ReplyOrder::drop_merge_parts() {
   for (std::size_t i = head_ + 1; i <= last_part; ++i) {
     if (entries_[i].kind == Kind::local) {
       local_head_ += entries_[i].amount;
+    } else if (entries_[i].kind == Kind::compare) {
+      const Compared& compared = compared_[compared_head_];
+      comparison_->on_absent_key_reply({.ns = compared.ns, .key = compared.key, .is_error = true});
+      drop_compared();
     }
   }
   forget_consumed(local_, local_head_);
