@@ -1,7 +1,7 @@
 # The guard, and its demo, on Debian 12:
 #   docker build -t cuckooguard .               the guard; give it a configuration at /etc/cuckooguard/cuckooguard.yaml
 #   docker build -t cuckooguard-demo --target demo .
-# docker-compose.yml builds and runs both.
+# docker-compose.yml builds and runs both, and an application on Django beside them.
 
 FROM debian:bookworm-slim AS build
 WORKDIR /cuckooguard
@@ -15,7 +15,7 @@ RUN ./dev build release cuckooguard cuckooguard_demo
 FROM debian:bookworm-slim AS runtime
 RUN apt-get update -qq \
   && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    ca-certificates libfmt9 libhiredis0.14 libmariadb3 libspdlog1.10 libsqlite3-0 libyaml-cpp0.7 libzstd1 zlib1g \
+    ca-certificates libfmt9 libhiredis0.14 libmariadb3 libprometheus-cpp-core1.0 libspdlog1.10 libsqlite3-0 libyaml-cpp0.7 libzstd1 zlib1g \
   && rm -rf /var/lib/apt/lists/* \
   && groupadd --system -K SYS_GID_MAX=65532 --gid 65532 cuckooguard \
   && useradd --system -K SYS_UID_MAX=65532 --uid 65532 --gid 65532 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin cuckooguard \
@@ -25,6 +25,15 @@ FROM runtime AS demo
 COPY --from=build /cuckooguard/build/release/cuckooguard_demo /usr/local/bin/
 USER cuckooguard
 ENTRYPOINT ["cuckooguard_demo"]
+
+# An application on Django, for the demo; it needs nothing of the guard's.
+FROM debian:bookworm-slim AS framework
+RUN apt-get update -qq \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-django-redis python3-mysqldb \
+  && rm -rf /var/lib/apt/lists/*
+COPY integration/frameworks/django_redis/attack.py integration/frameworks/django_redis/shop.py /usr/local/lib/shop/
+USER 65532:65532
+ENTRYPOINT ["python3", "-B", "/usr/local/lib/shop/attack.py"]
 
 # The last stage is what `docker build .` makes.
 FROM runtime AS guard

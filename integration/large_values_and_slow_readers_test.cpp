@@ -75,9 +75,6 @@ class LargeValues : public testing::Test {
 };
 
 TEST_F(LargeValues, pass_in_both_directions_without_being_held) {
-  if (upstream_mode() == "shared") {
-    GTEST_SKIP() << "not so there: a shared connection is read for a slow client, too (README)";
-  }
   const std::size_t size = large_value_bytes();
   const std::size_t before = shop_.guard().resident_bytes_max();
   RawClient client = shop_.client();

@@ -37,7 +37,8 @@ class MariaDbLogForms : public testing::Test {
     return "upstream: " + redis_->address() + "\n" + shop_source(unix_address(*server_)) +
            "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user" +
            settings +
-           " }, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+           " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+           "\"bytes:__ABSENT__\", filter: { "
            "false_positive_rate: 0.0001% } }\n"
            "log: { level: debug }\n";  // tells of every load
   }

@@ -31,7 +31,8 @@ class MariaDbParts : public GuardedMariaDb {
         upstream_and_source() +
         "namespaces:\n"
         "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: \"user_*\" }, mode: "
-        "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+        "enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+        "\"bytes:__ABSENT__\", filter: { "
         "false_positive_rate: 0.0001% } }\n"
         "storage: { directory: " +
         (folder_ / "kept").string() + " }\n"));

@@ -26,11 +26,13 @@ class MariaDbSource : public GuardedMariaDb {
            "namespaces:\n"
            "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
            "enforce, "
-           "fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { false_positive_rate: "
+           "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
+           "filter: { false_positive_rate: "
            "0.0001% } }\n"
            "  orders: { keys: \"orders:{user_id:uint64}\", source: { from: shop, table: orders }, "
            "mode: "
-           "enforce, absent_reply: \"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } "
+           "enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
+           "filter: { false_positive_rate: 0.0001% } "
            "}\n" +
            more;
   }
@@ -76,7 +78,8 @@ TEST_F(MariaDbSource, takes_rows_for_which_the_condition_does_not_hold_for_absen
   run("UPDATE user SET deleted_at = NOW() WHERE id = 2");
   guard_.emplace(GuardProcess::on_port(
       yaml("  live: { keys: \"live:{id:uint64}\", source: { from: shop, table: user, where: "
-           "\"deleted_at IS NULL AND kind <> 9\" }, mode: enforce, fresh_ids: 0, absent_reply: "
+           "\"deleted_at IS NULL AND kind <> 9\" }, mode: enforce, fresh_ids: 0, overlay: { "
+           "pass_at_start: false }, absent_reply: "
            "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } }\n")));
   ASSERT_TRUE(becomes_absent("live:2")) << guard_->log();
   EXPECT_FALSE(is_absent("user:2"));
@@ -99,7 +102,8 @@ TEST_F(MariaDbSource, counts_the_rows_of_one_identity_if_deletes_are_exact) {
   run("INSERT INTO orders SELECT seq + 1000, 8 FROM seq_1_to_500");
   guard_.emplace(GuardProcess::on_port(
       yaml("  buyers: { keys: \"buyer:{user_id:uint64}\", source: { from: shop, table: orders }, "
-           "mode: enforce, absent_reply: \"bytes:__ABSENT__\", filter: { deletes: exact, "
+           "mode: enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
+           "filter: { deletes: exact, "
            "false_positive_rate: 0.0001% } }\n")));
   ASSERT_TRUE(becomes_absent("buyer:9")) << guard_->log();
   EXPECT_FALSE(is_absent("buyer:7"));
@@ -123,7 +127,8 @@ TEST_F(MariaDbSource, forgets_rows_with_the_next_rebuild_if_deletes_are_deferred
   run("INSERT INTO user (name) SELECT seq FROM seq_1_to_2000");
   guard_.emplace(GuardProcess::on_port(
       yaml("  kept: { keys: \"kept:{id:uint64}\", source: { from: shop, table: user }, mode: "
-           "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { deletes: "
+           "enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+           "\"bytes:__ABSENT__\", filter: { deletes: "
            "deferred, false_positive_rate: 0.0001% } }\n")));
   ASSERT_TRUE(becomes_absent("kept:5000")) << guard_->log();
   ASSERT_TRUE(becomes_absent("user:5000"));

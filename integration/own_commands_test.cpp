@@ -38,7 +38,8 @@ class OwnCommandsWithMariaDb : public testing::Test {
         "sources:\n  shop: { type: mysql, addresses: [ \"unix:" + server_->unix_path().string() +
         "\" ], user: root, database: shop }\n" +
         "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
-        "mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", "
+        "mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+        "\"bytes:__ABSENT__\", "
         "filter: { false_positive_rate: 0.0001% } }\n"));
     ASSERT_TRUE(eventually([&] { return guard_->call({"GET", "user:5000"}) == kAnswer; }))
         << guard_->log();

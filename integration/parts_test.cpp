@@ -51,6 +51,7 @@ class Parts : public testing::Test {
            "    source: { from: shop, table: [ \"user_*\", user ] }\n"
            "    mode: enforce\n"
            "    fresh_ids: 0\n"
+           "    overlay: { pass_at_start: false }\n"
            "    absent_reply: \"bytes:__ABSENT__\"\n"
            "    filter: { false_positive_rate: 0.0001% }\n";
   }

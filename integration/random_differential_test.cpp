@@ -64,7 +64,7 @@ class RandomDifferential : public testing::Test {
     return answered;
   }
 
-  Shop shop_{{.absent_reply = "nil", .more_namespace = "    overlay: { ttl: 1h }\n"}};
+  Shop shop_{{.absent_reply = "nil", .overlay = "{ ttl: 1h, pass_at_start: false }"}};
   RedisServer straight_;
 };
 

@@ -37,7 +37,8 @@ class SourceAddress : public testing::Test {
         "upstream: " + redis_->address() + "\n" +
         shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
         "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
-        "mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+        "mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+        "\"bytes:__ABSENT__\", filter: { "
         "false_positive_rate: 0.0001% } }\n"
         "log: { level: debug }\n"));  // tells why a load has failed
     client_.emplace(guard_->client());

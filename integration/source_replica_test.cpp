@@ -58,7 +58,8 @@ class SourceReplica : public testing::Test {
   std::string yaml(const std::string& addresses, const std::string& more = "") const {
     return "upstream: " + redis_->address() + "\n" + shop_source(addresses, more) +
            "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user "
-           "}, mode: enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+           "}, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+           "\"bytes:__ABSENT__\", filter: { "
            "false_positive_rate: 0.0001% } }\n"
            "log: { level: debug }\n";  // tells of every load
   }

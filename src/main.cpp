@@ -11,6 +11,7 @@
 #include "cli/filter_file_commands.h"
 #include "cli/options.h"
 #include "cli/ping.h"
+#include "cli/presets.h"
 #include "cli/print_triggers.h"
 #include "config/config_file.h"
 
@@ -83,6 +84,10 @@ int run(const cli::PrintTriggers& options) {
     return cli::kExitConfiguration;
   }
   return print(sql);
+}
+
+int run(const cli::ListPresets& /*options*/) {
+  return print(cli::list_presets());
 }
 
 int run(const cli::Ping& options) {

@@ -45,7 +45,8 @@ GuardProcess BenchShop::guard(const Guarded& guarded) const {
       "\" ], user: guard, password: word, database: shop, max_lag: " +
       std::to_string(guarded.max_lag.count()) +
       "ms }\nnamespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: " +
-      guarded.table + " }, mode: enforce, absent_reply: \"bytes:__ABSENT__\"" +
+      guarded.table +
+      " }, mode: enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\"" +
       (guarded.settings.contains("fresh_ids") ? "" : ", fresh_ids: 0") + guarded.settings +
       " }\nstorage: { directory: \"" + guarded.storage + "\", checkpoint_every: 1d }\n");
 }

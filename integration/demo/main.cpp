@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "comparison.h"
+#include "framework.h"
 #include "interrupt.h"
 #include "mariadb.h"
 #include "mysql_users.h"
@@ -31,6 +32,7 @@ namespace {
 
 constexpr int kExitFailed = 1;
 constexpr int kExitInterrupted = 130;
+constexpr std::uint64_t kFrameworkLookups = 20'000;  // one after the other, by Python
 
 int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
   ProgressLine progress;
@@ -65,8 +67,10 @@ int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
     return 0;
   }
   const auto started = Interrupt::Clock::now();
-  const Server guard =
-      Server::guard(options.guard, redis.endpoint(), *database, directory, interrupt);
+  const Server guard = Server::guard(
+      {.program = options.guard, .redis = redis.endpoint(), .source = database->guard_source()},
+      directory,
+      interrupt);
   comparison.wait_for_filter(guard.endpoint());
   progress.say(fmt::format(
       "Started the guard on port {}; its filter was in force after {} ms",
@@ -166,6 +170,21 @@ CLI::Option& add_given_servers(CLI::App& app, GivenServers& given) {
   return database;
 }
 
+void add_framework(CLI::App& app, Options& options) {
+  CLI::Option& framework =
+      *app.add_flag("--framework",
+                    options.framework,
+                    "Instead: a shop on Django that nobody has changed, without guard, with "
+                    "`nil`, and with Django's own reply");
+  for (const char* const other : {"--mysql", "--clients", "--without-only", "--database-address"}) {
+    framework.excludes(app.get_option(other));
+  }
+  app.add_option("--application", options.application, "Its attack.py")
+      ->capture_default_str()
+      ->check(CLI::ExistingFile)
+      ->needs(&framework);
+}
+
 int run_with_options(int argc, char** argv) {
   Options options;
   GivenServers given;
@@ -181,12 +200,19 @@ int run_with_options(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--seed", options.mix.seed, "Of the look-ups")->capture_default_str();
   const CLI::Option& database_address = add_given_servers(app, given);
+  add_framework(app, options);
   CLI11_PARSE(app, argc, argv);
   if (!database_address.empty()) {
     options.given = given;
   }
+  if (options.framework && app.get_option("--lookups")->empty()) {
+    options.mix.lookups = kFrameworkLookups;
+  }
   const Interrupt interrupt;
   try {
+    if (options.framework) {
+      return run_framework(options, interrupt) ? 0 : kExitFailed;
+    }
     return options.given ? run_on_given_servers(options, interrupt)
                          : run_on_own_servers(options, interrupt);
   } catch (const Interrupted&) {

@@ -23,6 +23,8 @@ struct GivenServers {
 struct Options {
   std::string guard;  // the binary
   bool mysql = false;
+  bool framework = false;
+  std::string application = "integration/frameworks/django_redis/attack.py";
   bool keep = false;
   bool without_only = false;
   std::optional<GivenServers> given;

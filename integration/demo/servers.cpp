@@ -57,27 +57,27 @@ bool answers_ping(const Endpoint& server) {
   return RedisClient(server).is_alive();
 }
 
-std::string guard_yaml(const Endpoint& guard,
-                       const Endpoint& redis,
-                       const UsersDatabase& database) {
-  return fmt::format(R"(listen: {}
-upstream: {}
-sources:
-  shop: {}
-namespaces:
+std::string guard_yaml(const Endpoint& listen, const Guard& guard) {
+  return fmt::format("listen: {}\nupstream: {}\nsources:\n  shop: {}\nnamespaces:{}",
+                     listen.text(),
+                     guard.redis.text(),
+                     guard.source,
+                     guard.namespaces);
+}
+
+}  // namespace
+
+std::string Guard::users_namespace() {
+  return fmt::format(R"(
   users:
     keys: "user:{{id:uint64}}"
     source: {{ from: shop, table: users, columns: {{ id: id }} }}
     mode: enforce
     absent_reply: "bytes:{}"
+    overlay: {{ pass_at_start: false }}  # nobody has written before
 )",
-                     guard.text(),
-                     redis.text(),
-                     database.guard_source(),
                      kAbsentReply);
 }
-
-}  // namespace
 
 Server::Server(const std::string& name,
                const CommandFor& command,
@@ -121,15 +121,13 @@ Server Server::redis(const TempDirectory& directory, const Interrupt& interrupt)
   return {"redis", command, answers_ping, directory, interrupt};
 }
 
-Server Server::guard(const std::string& program,
-                     const Endpoint& redis,
-                     const UsersDatabase& database,
+Server Server::guard(const Guard& guard,
                      const TempDirectory& directory,
                      const Interrupt& interrupt) {
   const auto command = [&](std::uint16_t port) {
     const std::string config = directory.file("guard.yaml");
-    std::ofstream(config) << guard_yaml({.port = port}, redis, database);
-    return std::vector<std::string>{program, "--config", config};
+    std::ofstream(config) << guard_yaml({.port = port}, guard);
+    return std::vector<std::string>{guard.program, "--config", config};
   };
   return {"guard", command, answers_ping, directory, interrupt};
 }

@@ -15,11 +15,20 @@
 #include "endpoint.h"
 #include "interrupt.h"
 #include "temp_directory.h"
-#include "users_database.h"
 
 namespace cuckooguard::demo {
 
 inline constexpr std::chrono::milliseconds kMaxLag{1000};
+
+struct Guard {
+  std::string program;
+  Endpoint redis;
+  std::string source;  // of its configuration, after `sources: shop:`
+  // After `namespaces:`. The demo's own application knows of the guard, a little: see cache_aside.h.
+  std::string namespaces = users_namespace();
+
+  static std::string users_namespace();
+};
 
 class Server {
  public:
@@ -35,9 +44,7 @@ class Server {
 
   // These answer PING.
   static Server redis(const TempDirectory& directory, const Interrupt& interrupt);
-  static Server guard(const std::string& program,
-                      const Endpoint& redis,
-                      const UsersDatabase& database,
+  static Server guard(const Guard& guard,
                       const TempDirectory& directory,
                       const Interrupt& interrupt);
 

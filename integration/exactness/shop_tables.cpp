@@ -88,7 +88,8 @@ void create_tables(const SqlServer& server) {
 std::string namespaces_yaml() {
   const auto line = [](const std::string& name, const std::string& key, const std::string& table) {
     return "  " + name + ": { keys: '" + key + "', source: { from: shop, table: " + table +
-           " }, mode: enforce, fresh_ids: 0, absent_reply: 'bytes:__ABSENT__', filter: { "
+           " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
+           "'bytes:__ABSENT__', filter: { "
            "false_positive_rate: 0.0001% } }\n";
   };
   return line("users", "user:{id:uint64}", "user") + line("names", "name:{name}", "user") +

@@ -42,12 +42,18 @@ std::string Shop::yaml() const {
          "    source: { from: shop, table: user }\n" +
          policy + "    absent_reply: \"" + settings_.absent_reply +
          "\"\n"
+         "    overlay: " +
+         settings_.overlay +
+         "\n"
          "    filter: { false_positive_rate: 0.0001% }\n" +
          settings_.more_namespace +
          "  tags:\n"
          "    keys: \"tag:{name}\"\n"
          "    source: { from: shop, table: tag }\n" +
-         policy + "    absent_reply: \"" + settings_.absent_reply + "\"\n" + settings_.more;
+         policy + "    overlay: " + settings_.overlay +
+         "\n"
+         "    absent_reply: \"" +
+         settings_.absent_reply + "\"\n" + settings_.more;
 }
 
 bool Shop::answers_absent(RawClient& client) const {

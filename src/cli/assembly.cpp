@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -62,7 +63,8 @@ struct Assembly::WorkerParts {
         guard({.keyspace = all.keyspace_,
                .namespaces = all.namespaces_,
                .facts = all.facts_,
-               .process = &all.process_}),
+               .process = &all.process_,
+               .wall_time = io::wall_time}),
         worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
         clients({.loop = worker.loop(),
                  .guard = guard,
@@ -82,7 +84,7 @@ Assembly::Assembly(config::Config config)
     : config_(std::move(config)),
       keyspace_(build_keyspace(config_)),
       worker_count_(worker_count(config_.workers)),
-      epochs_(worker_count_ + 1),  // and the one that verifies
+      epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
       contradictions_(config_.namespaces.size()),
       session_settings_{.upstream = config_.upstream,
                         .limits = config_.limits,
@@ -92,6 +94,9 @@ Assembly::Assembly(config::Config config)
   make_sources();
   describe_process();
   make_control();
+  if (auto words = refusal(config_.admin)) {
+    refusals_.push_back(*std::move(words));
+  }
 }
 
 // All of them before the first is gone: each worker's GUARD.INFO reads the counters of all.
@@ -120,15 +125,23 @@ void Assembly::make_namespaces() {
     overlays_.push_back(std::make_unique<guard::Overlay>(
         guard::Overlay::Limits{.max_keys = settings.overlay.max_keys, .ttl = settings.overlay.ttl},
         filter::random_secret()));
+    if (settings.overlay.pass_at_start) {
+      overlays_.back()->hold_all_until(io::now_since_boot() + settings.overlay.ttl);
+    }
     namespaces_.push_back(
         {.mode = settings.mode,
          .order = settings.order,
          .verify_sample = settings.verify_sample,
+         .may_enforce = settings.absent_reply.has_value(),
          .db = settings.db,
          .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
          .filter = parts_.back().get(),
          .overlay = overlays_.back().get()});
   }
+  report_.when_resumed([this](std::string_view name) {
+    const auto found = std::ranges::find(config_.namespaces, name, &config::Namespace::name);
+    overlays_[static_cast<std::size_t>(found - config_.namespaces.begin())]->hold_all_no_more();
+  });
 }
 
 void Assembly::make_sources() {
@@ -166,6 +179,11 @@ void Assembly::describe_process() {
   process_.started_at = io::now_since_boot();
   process_.sources = &source_list_;
   process_.contradictions = &contradictions_;
+  process_.operators = {
+      .users = config_.admin.operators,
+      .on_change = [](std::string_view user, std::string_view ns, std::string_view what) {
+        spdlog::info("event=operator user={} namespace={} what={}", user, ns, what);
+      }};
   for (const config::Namespace& space : config_.namespaces) {
     const auto source =
         std::ranges::find(config_.sources, space.source.from, &config::Source::name);
@@ -189,6 +207,7 @@ void Assembly::make_control() {
               },
           .on_reachable =
               [this](bool reachable, const std::string& why) {
+                vitals_.redis = reachable ? admin::RedisSeen::up : admin::RedisSeen::down;
                 if (reachable) {
                   spdlog::info("event=upstream_up");
                 } else {
@@ -233,6 +252,30 @@ void Assembly::hand_over(int socket) {
   });
 }
 
+// Its heartbeats may be on their way to loops that outlive it.
+void Assembly::make_admin() {
+  if (!config_.admin.address) {
+    return;
+  }
+  vitals_.heartbeats.emplace_back(
+      "listener", [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
+  for (const auto& parts : workers_) {
+    vitals_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
+    vitals_.heartbeats.emplace_back("worker " + std::to_string(vitals_.clients.size() - 1),
+                                    [worker = parts.get()](std::function<void()> beat) {
+                                      worker->worker.loop().post(std::move(beat));
+                                    });
+  }
+  admin_.emplace(AdminServer::World{.settings = config_.admin,
+                                    .guarded = {.keyspace = keyspace_,
+                                                .namespaces = namespaces_,
+                                                .facts = facts_,
+                                                .process = &process_},
+                                    .reader = epochs_.reader(worker_count_),
+                                    .vitals = vitals_});
+  admin_->start();
+}
+
 void Assembly::report_start() const {
   for (const config::Namespace& settings : config_.namespaces) {
     static constexpr std::array kModes{"observe", "enforce", "bypass"};
@@ -252,11 +295,14 @@ void Assembly::run() {
   boost::asio::signal_set signals(io_, SIGINT, SIGTERM);
   signals.async_wait([this](const boost::system::error_code&, int signal) {
     spdlog::info("event=stopping signal={}", signal);
+    vitals_.is_draining = true;
     listener_->close();
     io_.stop();
   });
   make_workers();
   listen();
+  vitals_.is_listening = true;
+  make_admin();
   report_start();
   if (control_) {
     control_->start();
@@ -267,7 +313,7 @@ void Assembly::run() {
   verification_.emplace(Verification::Parts{.config = config_,
                                             .keyspace = keyspace_,
                                             .filters = parts_,
-                                            .reader = epochs_.reader(worker_count_),
+                                            .reader = epochs_.reader(worker_count_ + 1),
                                             .sources = source_list_,
                                             .contradictions = contradictions_,
                                             .process = process_});

@@ -1,6 +1,7 @@
 // All parts of a running guard, made and wired in the order in which they need each other, and ended in reverse.
 //
-// Threads: the main thread's. One worker thread each, one thread per source, one for the control connection, one that verifies.
+// Threads: the main thread's. One worker thread each, one thread per source, one for the control connection, one for the
+// admin server, one that verifies.
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
@@ -12,6 +13,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "admin/vitals.h"
+#include "cli/admin_server.h"
 #include "cli/load_report.h"
 #include "cli/source_list.h"
 #include "cli/verification.h"
@@ -57,6 +60,7 @@ class Assembly {
   void listen();
   void hand_over(int socket);
   void make_control();
+  void make_admin();
   void report_start() const;
 
   config::Config config_;
@@ -75,12 +79,14 @@ class Assembly {
   guard::Contradictions contradictions_;
   guard::Process process_;
   std::optional<Verification> verification_;
+  admin::Vitals vitals_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;
   std::optional<io::Listener> listener_;
+  std::optional<AdminServer> admin_;  // reads what all of the above count
 };
 
 // `configured`, or half of the cores this process may use, at least one.

@@ -88,4 +88,10 @@ void LoadReport::on_trouble(std::string_view source, std::string_view what) {
   spdlog::warn("event=source_trouble source={} what={}", source, what);
 }
 
+void LoadReport::on_resumed(std::string_view ns) {
+  if (when_resumed_) {
+    when_resumed_(ns);
+  }
+}
+
 }  // namespace cuckooguard::cli

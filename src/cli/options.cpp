@@ -106,6 +106,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
   const CLI::App& inspecting = add_inspect(filter, inspect);
   const CLI::App& querying = add_query(filter, query);
   const CLI::App& printing = add_triggers(app, triggers);
+  const CLI::App& listing =
+      *app.add_subcommand("presets", "List what absent_reply can be, and which framework reads it");
   const CLI::App& pinging = add_ping(app, ping);
   try {
     app.parse(argc, argv);
@@ -117,6 +119,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     }
     if (printing.parsed()) {
       return triggers;
+    }
+    if (listing.parsed()) {
+      return ListPresets{};
     }
     if (pinging.parsed()) {
       return ping;

@@ -42,13 +42,16 @@ struct PrintTriggers {
   std::string source;  // empty: the only one that follows triggers
 };
 
+// `cuckooguard presets`
+struct ListPresets {};
+
 // `cuckooguard ping [ADDRESS]`
 struct Ping {
   config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
   std::chrono::milliseconds timeout{2000};
 };
 
-using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers, Ping>;
+using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers, ListPresets, Ping>;
 
 // Nothing if the process is to end now with `exit_code` (help, version, a usage error; all already printed).
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code);

@@ -121,14 +121,24 @@ void check_templates(const Config& config, const Places& places, Report& report)
   }
 }
 
-}  // namespace
-
-void check(const Config& config, const Places& places, Report& report) {
+void check_addresses(const Config& config, const Places& places, Report& report) {
   if (is_loop(config.listen, config.upstream.address)) {
     report.add(places.listen,
                fmt::format("listen: {} is also the upstream: the guard would talk to itself",
                            config.listen.text()));
   }
+  if (config.admin.address && is_loop(config.listen, *config.admin.address)) {
+    report.add(places.admin,
+               fmt::format("admin.address: {} is where Redis's clients connect (listen); give it "
+                           "an address of its own",
+                           config.admin.address->text()));
+  }
+}
+
+}  // namespace
+
+void check(const Config& config, const Places& places, Report& report) {
+  check_addresses(config, places, report);
   for (std::size_t i = 0; i < config.namespaces.size(); ++i) {
     const Namespace& space = config.namespaces[i];
     check_source(config, space, places, places.namespaces[i], report);

@@ -21,6 +21,8 @@ namespace cuckooguard::config {
 
 using std::chrono::milliseconds;
 
+struct AbsentPreset;  // config/absent_presets.h
+
 struct Address {  // host:port or unix:/path
   std::string host;
   std::uint16_t port = 0;
@@ -131,7 +133,8 @@ enum class Order : std::uint8_t {
 
 struct AbsentReply {
   bool nil = true;
-  std::string bytes;  // unless nil
+  std::string bytes;                     // unless nil
+  const AbsentPreset* preset = nullptr;  // if it was chosen by name; its bytes may carry a time
 
   bool operator==(const AbsentReply&) const = default;
 };
@@ -158,6 +161,7 @@ struct Filter {
 struct Overlay {
   std::chrono::seconds ttl{60};
   std::uint64_t max_keys = 1'000'000;
+  bool pass_at_start = true;
 
   bool operator==(const Overlay&) const = default;
 };
@@ -195,6 +199,14 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+struct Admin {                         // the HTTP pages of src/admin
+  std::optional<Address> address;      // nullopt: none
+  std::string token_file;              // read again for every request; empty: none is asked for
+  std::vector<std::string> operators;  // users of Redis who may GUARD.MODE and GUARD.REBUILD
+
+  bool operator==(const Admin&) const = default;
+};
+
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
 struct Log {
@@ -210,6 +222,7 @@ struct Config {
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number
   Storage storage;
   Limits limits;
+  Admin admin;
   Log log;
   unsigned workers = 0;  // 0: auto
   milliseconds drain_timeout{10'000};

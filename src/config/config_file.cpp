@@ -107,6 +107,22 @@ void read_limits(const Section& section, Limits& limits) {
                bounded<milliseconds>(parse_duration, 0ms, 24h, "must be from 0s to 1d"));
 }
 
+Parsed<std::optional<Address>> parse_admin_address(std::string_view text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  return parse_address(text);
+}
+
+void read_admin(const Section& section, Places& places, Admin& admin) {
+  places.admin = section.place_of("address");
+  section.read("address", admin.address, parse_admin_address);
+  section.read_text("token_file", admin.token_file);
+  for (ListItem& user : section.read_list("operators")) {
+    admin.operators.push_back(std::move(user.text));
+  }
+}
+
 Parsed<unsigned> parse_workers(std::string_view text) {
   if (text == "auto") {
     return 0U;
@@ -158,6 +174,9 @@ Config read_config(const Reading& reading, const TreeNode& root) {
   }
   if (const Entry* const limits = top.find("limits")) {
     read_limits(Section(reading, *limits, schema::kLimits), config.limits);
+  }
+  if (const Entry* const admin = top.find("admin")) {
+    read_admin(Section(reading, *admin, schema::kAdmin), places, config.admin);
   }
   if (const Entry* const log = top.find("log")) {
     Section(reading, *log, schema::kLog).read_choice("level", config.log.level, kLogLevels);

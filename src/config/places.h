@@ -21,6 +21,7 @@ struct NamespacePlaces {
 
 struct Places {
   Place listen;
+  Place admin;                       // admin.address
   std::vector<std::string> sources;  // every name, those included whose source could not be read
   std::vector<NamespacePlaces> namespaces;  // as Config::namespaces
 };

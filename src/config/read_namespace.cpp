@@ -5,7 +5,9 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "config/absent_presets.h"
 #include "config/nearest.h"
 #include "keyspace/printable.h"
 
@@ -31,11 +33,19 @@ constexpr double kFalsePositiveRateMax = 0.1;
 constexpr std::uint64_t kCapacityMax = 100'000'000'000;
 constexpr std::uint64_t kOverlayKeysMax = 1'000'000'000;
 
-constexpr std::string_view kAbsentReplyNeeded =
-    R"(mode enforce needs absent_reply here: what a client gets for a row that cannot exist. One of
+// Four lines.
+std::string absent_reply_needed() {
+  std::vector<std::string_view> presets;
+  for (const AbsentPreset& preset : absent_presets()) {
+    presets.push_back(preset.name);
+  }
+  return fmt::format(
+      R"(mode enforce needs absent_reply here: what a client gets for a row that cannot exist. One of
   absent_reply: nil            Redis's "no such key": most applications then ask the database, so only Redis is relieved
-  absent_reply: "bytes:TEXT"   the text by which your cache layer remembers "no such row": the application stops there
-  absent_reply: "hex:DIGITS"   the same for bytes that are no text. Undecided? mode: observe forwards and only counts)";
+  absent_reply: {}   as your cache layer remembers "no such row": it stops there (`cuckooguard presets`)
+  absent_reply: "bytes:TEXT" or "hex:DIGITS"   the same in your own bytes. Undecided? mode: observe forwards and only counts)",
+      fmt::join(presets, " | "));
+}
 
 void read_keys(const Reading& reading,
                const Section& section,
@@ -151,6 +161,7 @@ void read_filter(const Section& filter, Filter& out) {
 }
 
 void read_overlay(const Section& overlay, Overlay& out) {
+  overlay.read("pass_at_start", out.pass_at_start, parse_bool);
   overlay.read("ttl", out.ttl, [](std::string_view text) -> Parsed<std::chrono::seconds> {
     const auto parsed =
         bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text);
@@ -178,7 +189,7 @@ void read_policy(const Reading& reading, const Section& section, Namespace& resu
   section.read("strict", result.strict, parse_bool);
   section.read("fresh_ids", result.fresh_ids, parse_fresh_ids);
   if (result.mode == Mode::enforce && section.find("absent_reply") == nullptr) {
-    reading.report.add(section.place_of("mode"), std::string(kAbsentReplyNeeded));
+    reading.report.add(section.place_of("mode"), absent_reply_needed());
   }
 }
 

@@ -17,15 +17,16 @@ struct KeyList {
 
 namespace schema {
 
-inline constexpr std::array<std::string_view, 9> kTopKeys = {"listen",
-                                                             "upstream",
-                                                             "sources",
-                                                             "namespaces",
-                                                             "storage",
-                                                             "limits",
-                                                             "log",
-                                                             "workers",
-                                                             "drain_timeout"};
+inline constexpr std::array<std::string_view, 10> kTopKeys = {"listen",
+                                                              "upstream",
+                                                              "sources",
+                                                              "namespaces",
+                                                              "storage",
+                                                              "limits",
+                                                              "admin",
+                                                              "log",
+                                                              "workers",
+                                                              "drain_timeout"};
 inline constexpr std::array<std::string_view, 5> kUpstreamKeys = {
     "address", "mode", "connect_timeout", "acl", "control"};
 inline constexpr std::array<std::string_view, 3> kControlKeys = {
@@ -72,7 +73,8 @@ inline constexpr std::array<std::string_view, 11> kNamespaceKeys = {"keys",
 inline constexpr std::array<std::string_view, 4> kTableKeys = {"from", "table", "columns", "where"};
 inline constexpr std::array<std::string_view, 3> kFilterKeys = {
     "false_positive_rate", "capacity", "deletes"};
-inline constexpr std::array<std::string_view, 2> kOverlayKeys = {"ttl", "max_keys"};
+inline constexpr std::array<std::string_view, 3> kOverlayKeys = {
+    "ttl", "max_keys", "pass_at_start"};
 inline constexpr std::array<std::string_view, 2> kStorageKeys = {"directory", "checkpoint_every"};
 inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "client_output_soft",
@@ -80,6 +82,8 @@ inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "output_total",
                                                                 "inflight_per_client",
                                                                 "idle_timeout"};
+inline constexpr std::array<std::string_view, 3> kAdminKeys = {
+    "address", "token_file", "operators"};
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
 
 inline constexpr KeyList kTop{"", kTopKeys};
@@ -95,6 +99,7 @@ inline constexpr KeyList kFilter{"namespaces.*.filter", kFilterKeys};
 inline constexpr KeyList kOverlay{"namespaces.*.overlay", kOverlayKeys};
 inline constexpr KeyList kStorage{"storage", kStorageKeys};
 inline constexpr KeyList kLimits{"limits", kLimitsKeys};
+inline constexpr KeyList kAdmin{"admin", kAdminKeys};
 inline constexpr KeyList kLog{"log", kLogKeys};
 
 inline constexpr std::array kAll = {kTop,
@@ -109,6 +114,7 @@ inline constexpr std::array kAll = {kTop,
                                     kOverlay,
                                     kStorage,
                                     kLimits,
+                                    kAdmin,
                                     kLog};
 
 }  // namespace schema

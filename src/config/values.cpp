@@ -8,9 +8,11 @@
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "config/absent_presets.h"
 #include "config/nearest.h"
 
 namespace cuckooguard::config {
@@ -186,9 +188,21 @@ Parsed<Address> parse_address(std::string_view text) {
   return Address{.host = std::string(host), .port = *port, .unix_path = {}};
 }
 
+std::vector<std::string_view> absent_reply_names() {
+  std::vector<std::string_view> names{"nil", "bytes:TEXT", "hex:DIGITS"};
+  for (const AbsentPreset& preset : absent_presets()) {
+    names.push_back(preset.name);
+  }
+  return names;
+}
+
 Parsed<AbsentReply> parse_absent_reply(std::string_view text) {
   if (text == "nil") {
     return AbsentReply{.nil = true, .bytes = {}};
+  }
+  if (const AbsentPreset* const preset = find_absent_preset(text)) {
+    const std::string_view bytes = preset->forms.front().bytes;
+    return AbsentReply{.nil = false, .bytes = std::string(bytes), .preset = preset};
   }
   std::optional<std::string> bytes;
   if (text.starts_with("bytes:")) {
@@ -199,7 +213,7 @@ Parsed<AbsentReply> parse_absent_reply(std::string_view text) {
       return unexpected("is not pairs of hexadecimal digits behind hex:");
     }
   } else {
-    return unexpected("is no absent reply: write nil, bytes:TEXT or hex:DIGITS");
+    return unexpected("is no absent reply" + suggestion(text, absent_reply_names()));
   }
   if (bytes->size() > kAbsentReplyBytesMax) {
     return unexpected(fmt::format("is longer than {} bytes", kAbsentReplyBytesMax));

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "config/config.h"
 
@@ -35,7 +36,8 @@ Parsed<double> parse_fraction(std::string_view text);                     // 0.2
 Parsed<std::string> parse_text(std::string_view text);                    // anything but nothing
 Parsed<bool> parse_bool(std::string_view text);                           // true, false
 Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path
-Parsed<AbsentReply> parse_absent_reply(std::string_view text);  // nil, bytes:TEXT, hex:4a95
+Parsed<AbsentReply> parse_absent_reply(std::string_view text);  // nil, go-zero, bytes:TEXT, hex:4a
+std::vector<std::string_view> absent_reply_names();             // all that it takes
 Parsed<FreshIds> parse_fresh_ids(std::string_view text);        // auto, 0 (off), 500
 
 template <typename T>

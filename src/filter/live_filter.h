@@ -66,6 +66,8 @@ class LiveFilter {
   [[nodiscard]] bool is_fresh_id(std::uint64_t id) const noexcept;
   [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] TimePoint fresh_until() const noexcept;
+  // An operator wants the rows read again. Any number of times before the writer asks count once.
+  void ask_for_rebuild() const noexcept { rebuild_asked_.store(true, std::memory_order_relaxed); }
 
   // --- the writer --- Readers see `next` from now on. The replaced filter is freed by a later call
   // of reclaim(), publish(), insert() or erase(), once every reader has passed. Null withdraws the
@@ -81,6 +83,11 @@ class LiveFilter {
 
   // The current filter for the writer: hash(), stats(), rebuilding from its counts.
   [[nodiscard]] CuckooFilter* writable() noexcept { return owned_.get(); }
+
+  // Whether somebody has asked since the last time.
+  bool take_rebuild_request() noexcept {
+    return rebuild_asked_.exchange(false, std::memory_order_relaxed);
+  }
 
   // Frees replaced filters that no reader can hold any more; true if none is left.
   bool reclaim();
@@ -106,6 +113,7 @@ class LiveFilter {
   std::atomic<std::uint64_t> largest_id_{0};
   std::atomic<std::uint64_t> growth_window_{0};
   std::atomic<State> state_{State::loading};
+  mutable std::atomic<bool> rebuild_asked_{false};
   // The writer's own:
   std::unique_ptr<CuckooFilter> owned_;
   std::vector<Replaced> replaced_;

@@ -76,6 +76,11 @@ class LiveParts {
     }
   }
 
+  // Of all parts: LiveFilter.
+  void ask_for_rebuild() const noexcept {
+    for_each([](std::string_view, const LiveFilter& live) { live.ask_for_rebuild(); });
+  }
+
   // Any thread.
   [[nodiscard]] std::uint64_t hash(std::string_view identity) const noexcept {
     return bond_.hash(identity);

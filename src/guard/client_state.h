@@ -90,6 +90,10 @@ class ClientState {
   // Whether Redis would take it for authenticated: what the guard's own commands ask.
   enum class Login : std::uint8_t { yes, no, unknown };
   Login login(const Snapshot& snapshot) const;
+  // Of a client that is known to be authenticated.
+  std::string_view user() const {
+    return standing_ == Standing::initial ? std::string_view("default") : std::string_view(user_);
+  }
 
   // Its own connection to Redis stands, or has stood.
   void upstream_is_up() { has_upstream_ = true; }

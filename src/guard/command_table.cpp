@@ -54,13 +54,14 @@ using enum Role;
 constexpr Family kFamilies[] = {
     // Reads that are answered in a way of their own.
     {"get", keys_in_range(get, 1, 1)},
+    {"getex", keys_in_range(getex, 1, 1)},
     {"mget", keys_in_range(mget, 1, -1)},
     {"exists touch", keys_in_range(exists, 1, -1)},
 
     // Writes of one key: strings and keys in general,
     {"set setnx getset", with_value(keys_in_range(write, 1, 1), 1)},
     {"setex psetex", with_value(keys_in_range(write, 1, 1), 2)},
-    {"append bitfield decr decrby getdel getex incr incrby incrbyfloat setbit setrange",
+    {"append bitfield decr decrby getdel incr incrby incrbyfloat setbit setrange",
      keys_in_range(write, 1, 1)},
     {"expire expireat move persist pexpire pexpireat restore restore-asking",
      keys_in_range(write, 1, 1)},

@@ -20,6 +20,7 @@ enum class Role : std::uint8_t {
   plain,        // neither writes a key nor changes the connection
   read,         // reads keys; answered if guard/missing_reply.h has it
   get,          // reads of a kind of their own
+  getex,        // a write for Redis, but of the expiry alone: it makes no key
   mget,         //
   exists,       // counts its keys: EXISTS, TOUCH
   write,        // may write its keys

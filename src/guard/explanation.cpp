@@ -24,41 +24,6 @@ std::string readable(std::string_view identity, std::span<const std::string> col
   return text;
 }
 
-std::string why_the_key(const Explained& explained) {
-  const Guard::Inspection& seen = explained.seen;
-  const GuardedNamespace* const space =
-      seen.verdict == Verdict::unguarded ? nullptr : &explained.parts.namespaces[seen.found.ns];
-  switch (seen.verdict) {
-    case Verdict::unguarded:
-      return "no namespace has a template for this key";
-    case Verdict::bypassed:
-      return "the namespace's mode is bypass";
-    case Verdict::other_db:
-      return "the namespace guards db " + std::to_string(space->db) + ", this client is in db " +
-             std::to_string(explained.db);
-    case Verdict::not_allowed:
-      return "it is not known what this user may do";
-    case Verdict::not_fresh:
-      return space->filter->state() == filter::State::loading
-                 ? "the filter is being loaded"
-                 : "there is no proof that the filter is up to date";
-    case Verdict::fresh_id:
-      return "the id is just above the largest seen: its row may be on its way";
-    case Verdict::may_exist:
-      return "the filter has it, or takes it for another that it has";
-    case Verdict::overlaid:
-      return "it was written through the guard, or added, a moment ago";
-    case Verdict::observed:
-      return "no row has it, but the namespace's mode is observe";
-    case Verdict::redis_first:
-      return "no row has it, but Redis is asked first";
-    case Verdict::absent:
-      break;
-  }
-  return seen.found.kind == keyspace::Lookup::Kind::impossible ? "no row can have such a value"
-                                                               : "no row has it";
-}
-
 // What stands against answering at all.
 std::optional<std::string_view> why_redis(const Snapshot& redis) {
   switch (redis.availability) {
@@ -75,6 +40,41 @@ std::optional<std::string_view> why_redis(const Snapshot& redis) {
 }
 
 }  // namespace
+
+std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, int db) {
+  const GuardedNamespace* const space =
+      seen.verdict == Verdict::unguarded ? nullptr : &parts.namespaces[seen.found.ns];
+  switch (seen.verdict) {
+    case Verdict::unguarded:
+      return "no namespace has a template for this key";
+    case Verdict::bypassed:
+      return "the namespace's mode is bypass";
+    case Verdict::other_db:
+      return "the namespace guards db " + std::to_string(space->db) + ", this client is in db " +
+             std::to_string(db);
+    case Verdict::not_allowed:
+      return "it is not known what this user may do";
+    case Verdict::not_fresh:
+      return space->filter->state() == filter::State::loading
+                 ? "the filter is being loaded"
+                 : "there is no proof that the filter is up to date";
+    case Verdict::fresh_id:
+      return "the id is just above the largest seen: its row may be on its way";
+    case Verdict::may_exist:
+      return "the filter has it, or takes it for another that it has";
+    case Verdict::overlaid:
+      return "it was written through the guard, or added, a moment ago; or the guard has just "
+             "begun";
+    case Verdict::observed:
+      return "no row has it, but the namespace's mode is observe";
+    case Verdict::redis_first:
+      return "no row has it, but Redis is asked first";
+    case Verdict::absent:
+      break;
+  }
+  return seen.found.kind == keyspace::Lookup::Kind::impossible ? "no row can have such a value"
+                                                               : "no row has it";
+}
 
 void append_explanation(std::string& out, const Explained& explained) {
   constexpr std::size_t kFields = 5;
@@ -98,7 +98,7 @@ void append_explanation(std::string& out, const Explained& explained) {
     identity = readable(found.identity, explained.parts.keyspace.identity_columns(found.ns));
   }
   std::string_view verdict = ns ? "pass" : "unguarded";
-  std::string why = why_the_key(explained);
+  std::string why = reason_of(explained.parts, explained.seen, explained.db);
   if (explained.seen.verdict == Verdict::absent) {
     const auto against = why_redis(explained.redis);
     verdict = against ? "pass" : "absent";

@@ -7,7 +7,7 @@
 //   verdict     "absent": answered here; "pass": Redis is asked; "unguarded": the same, no namespace's key
 //   why         in words, for people: no program should read it
 //
-// Called by: OwnCommands. Threads: its worker's, between Epochs::Reader enter() and leave(). Errors: none.
+// Called by: OwnCommands, admin/check.h. Threads: its worker's, between Epochs::Reader enter() and leave(). Errors: none.
 #pragma once
 
 #include <string>
@@ -26,5 +26,8 @@ struct Explained {
 };
 
 void append_explanation(std::string& out, const Explained& explained);
+
+// Why a key has this verdict, in the words of `why`. Also for the HTTP check (admin/).
+std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, int db);
 
 }  // namespace cuckooguard::guard

@@ -1,6 +1,7 @@
 #include "guard/guard.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "guard/command_table.h"
 
@@ -12,23 +13,33 @@ static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);
 Guard::Guard(const Parts& parts)
     : parts_(parts),
       facts_(parts.facts.snapshot()),
-      namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {}
+      namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {
+  for (const GuardedNamespace& space : parts.namespaces) {
+    if (space.absent_reply.is_stamped() && !parts.wall_time) {
+      throw std::logic_error("an absent reply that carries the time needs a clock");
+    }
+    stamped_replies_.push_back({.reply = space.absent_reply, .due = TimePoint::min()});
+  }
+}
 
 Guard::~Guard() = default;
 
-Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, bool may_answer) {
+Decision Guard::decide(const Command& command,
+                       Arguments arguments,
+                       ClientState& client,
+                       TimePoint now,
+                       bool may_answer) {
   if (client.is_transparent()) {
     return {.action = Action::transparent};
   }
-  if (arguments.empty()) {
-    return {};
-  }
-  const Command& command = find(arguments.front());
   switch (command.role) {
     case Role::plain:
       return {};
     case Role::get:
       return may_look_up(command, client, may_answer) ? decide_get(arguments, client, now)
+                                                      : Decision{};
+    case Role::getex:
+      return may_look_up(command, client, may_answer) ? decide_getex(arguments, client, now)
                                                       : Decision{};
     case Role::mget:
       return may_look_up(command, client, may_answer) ? decide_mget(arguments, client, now)
@@ -48,21 +59,18 @@ Decision Guard::decide(Arguments arguments, ClientState& client, TimePoint now, 
   }
 }
 
-Lane Guard::lane_of(Arguments arguments, const ClientState& client) {
-  if (arguments.empty()) {
-    return Lane::own;
-  }
-  const Lane lane = guard::lane_of(find(arguments.front()), arguments);
+Lane Guard::lane_of(const Command& command, Arguments arguments, const ClientState& client) const {
+  const Lane lane = guard::lane_of(command, arguments);
   return lane == Lane::shared && may_be_too_large(arguments, client) ? Lane::for_good : lane;
 }
 
 // Redis may close the connection at once, since nobody has logged in there.
-bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) {
+bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) const {
   const bool is_large = std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
                         std::ranges::any_of(arguments, [](std::string_view argument) {
                           return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
                         });
-  return is_large && client.login(facts()) != ClientState::Login::yes;
+  return is_large && client.login(*facts_) != ClientState::Login::yes;
 }
 
 // As of now: one load, unless something has changed.

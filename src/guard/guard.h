@@ -19,6 +19,9 @@
 // Each key of a write enters its namespace's overlay before decide() returns, so that the next
 // command sees it; except where the value written is the absent reply's own bytes.
 //
+// GETEX is one of the reads: of a key that is not there it changes nothing, and Redis refuses it only
+// where it refuses writes. Such a Redis is known if it is a replica.
+//
 // Called by: the session, for each command it has scanned, between Epochs::Reader enter() and
 // leave(). Threads: one Guard per worker; what it is built from is shared by all workers.
 // Lifetimes: its parts outlive it. All views in a Decision point into the Guard, its parts or the
@@ -28,6 +31,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -44,6 +48,7 @@
 #include "guard/counters.h"
 #include "guard/decision.h"
 #include "guard/lane.h"
+#include "guard/live_mode.h"
 #include "guard/overlay.h"
 #include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
@@ -54,9 +59,10 @@ namespace cuckooguard::guard {
 struct Process;
 
 struct GuardedNamespace {
-  config::Mode mode = config::Mode::observe;
+  LiveMode mode = config::Mode::observe;
   config::Order order = config::Order::guard_first;
   double verify_sample = 0;
+  bool may_enforce = true;  // an absent reply was configured
   int db = 0;
   AbsentReply absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;
@@ -70,6 +76,8 @@ class Guard {
     std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
     RedisFacts& facts;
     const Process* process = nullptr;  // null: nothing is known of it
+    // The time for absent replies that carry one. May be empty if none does.
+    std::function<WallTime()> wall_time{};
   };
 
   explicit Guard(const Parts& parts);
@@ -77,15 +85,28 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
+  using Arguments = std::span<const std::string_view>;
+
+  // As this Redis has it. Valid until the next call of any of these.
+  const Command& find(std::string_view name);
+
   // One whole command, its name first. may_answer = false: the session has no room to hold a local
   // reply. An action `transparent` has already been told to `client`.
-  Decision decide(std::span<const std::string_view> arguments,
+  Decision decide(const Command& command,
+                  Arguments arguments,
                   ClientState& client,
                   TimePoint now,
                   bool may_answer);
+  Decision decide(Arguments arguments, ClientState& client, TimePoint now, bool may_answer) {
+    return decide(find(arguments.empty() ? std::string_view{} : arguments.front()),
+                  arguments,
+                  client,
+                  now,
+                  may_answer);
+  }
 
   // How it may travel where connections to Redis are shared. Before decide().
-  Lane lane_of(std::span<const std::string_view> arguments, const ClientState& client);
+  Lane lane_of(const Command& command, Arguments arguments, const ClientState& client) const;
 
   // One chunk of a command too large to be held whole: forward, or transparent if the command
   // changes the connection.
@@ -113,6 +134,8 @@ class Guard {
   Inspection inspect(std::string_view key, int db, const UserAccess& access, TimePoint now);
   // To its namespace's overlay, for `ttl` or as long as any. False: no namespace's key.
   bool add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl);
+  // What a string read of an absent key of this namespace is answered with at `now`.
+  std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
   const Snapshot& facts();
   const Parts& parts() const { return parts_; }
 
@@ -125,21 +148,27 @@ class Guard {
     Verdict verdict = Verdict::unguarded;
     std::uint32_t ns = 0;
   };
-  using Arguments = std::span<const std::string_view>;
+  struct StampedReply {
+    AbsentReply reply;
+    TimePoint due;  // to be stamped anew
+  };
 
-  const Command& find(std::string_view name);
   bool may_look_up(const Command& command, ClientState& client, bool may_answer);
   bool may_do_anything(ClientState& client);
-  bool may_be_too_large(Arguments arguments, const ClientState& client);
+  bool may_be_too_large(Arguments arguments, const ClientState& client) const;
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
   static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
   Decision answer(std::string_view reply);
   bool is_sampled(std::uint32_t ns);
-  AbsentKey string_read(const KeyVerdict& found, std::string_view key, resp::Version version) const;
+  AbsentKey string_read(const KeyVerdict& found,
+                        std::string_view key,
+                        resp::Version version,
+                        TimePoint now);
   Decision answer_or_compare(const KeyVerdict& found, std::string_view key, std::string_view reply);
   void count_unverified(const KeyVerdict& found);
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_getex(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_read(const Command& command,
@@ -158,6 +187,7 @@ class Guard {
   std::size_t command_ = 0;
   GuardCounters counters_;
   std::unique_ptr<NamespaceCounters[]> namespace_counters_;
+  std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
   keyspace::IdentityBuffer identity_;
   StateChange change_;
   std::string reply_;

@@ -33,10 +33,11 @@ bool Guard::is_sampled(std::uint32_t ns) {
 // A GET, or an element of an MGET. The order redis-first is for GET alone: of an MGET all is Redis's.
 AbsentKey Guard::string_read(const KeyVerdict& found,
                              std::string_view key,
-                             resp::Version version) const {
+                             resp::Version version,
+                             TimePoint now) {
   static const std::size_t kGet = command_index(find_command("get"));
   const std::string_view missing = nil_of(version);
-  const std::string_view absent = parts_.namespaces[found.ns].absent_reply.of_string_read(version);
+  const std::string_view absent = absent_reply(found.ns, version, now);
   const bool replaces = found.verdict == Verdict::absent ||
                         (found.verdict == Verdict::redis_first && command_ == kGet);
   return {.ns = found.ns,
@@ -44,7 +45,8 @@ AbsentKey Guard::string_read(const KeyVerdict& found,
           .missing = missing,
           .replacement = replaces && absent != missing ? absent : std::string_view{},
           .is_string_read = true,
-          .kept_bytes = std::max(missing.size(), absent.size())};
+          .kept_bytes = std::max(missing.size(),
+                                 parts_.namespaces[found.ns].absent_reply.relayed_bytes_max())};
 }
 
 // Of a read of one key; `reply` is what Redis replies to a missing one.

@@ -2,12 +2,27 @@
 #include "guard/command_table.h"
 #include "guard/guard.h"
 #include "guard/missing_reply.h"
+#include "guard/read_shape.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
 namespace {
 
 constexpr std::string_view kNoneExists = ":0\r\n";
+
+// A stamp is this old at most. The time is asked for no more often, so that an absent key costs as little as with
+// another reply.
+constexpr std::chrono::milliseconds kStampedEvery{10};
+
+constexpr ReadShape kGetexPlain("key [PERSIST]");
+constexpr ReadShape kGetexExpiring("key (EX/PX/EXAT/PXAT positive)");
+constexpr std::size_t kExpiryDigitsMax =
+    15;  // as milliseconds they are an integer of Redis's, even if they were seconds
+
+bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
+  return kGetexPlain.fits(arguments) ||
+         (kGetexExpiring.fits(arguments) && arguments.back().size() <= kExpiryDigitsMax);
+}
 
 }  // namespace
 
@@ -111,11 +126,31 @@ Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimeP
     return {};
   }
   if (found.verdict != Verdict::absent || is_sampled(found.ns)) {
-    absent_keys_.assign(1, string_read(found, arguments[1], client.version()));
+    absent_keys_.assign(1, string_read(found, arguments[1], client.version(), now));
     return {.absent_keys = absent_keys_};
   }
-  const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
-  return answer(absent.of_string_read(client.version()));
+  return answer(absent_reply(found.ns, client.version(), now));
+}
+
+// Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter.
+Decision Guard::decide_getex(Arguments arguments, const ClientState& client, TimePoint now) {
+  if (!facts_->is_master || !is_getex_that_cannot_fail(arguments)) {
+    return {};
+  }
+  return decide_get(arguments.first(2), client, now);
+}
+
+std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
+  const AbsentReply& configured = parts_.namespaces[ns].absent_reply;
+  if (!configured.is_stamped()) {
+    return configured.of_string_read(version);
+  }
+  StampedReply& stamped = stamped_replies_[ns];
+  if (now >= stamped.due) {
+    stamped.reply.stamp(parts_.wall_time());
+    stamped.due = now + kStampedEvery;
+  }
+  return stamped.reply.of_string_read(version);
 }
 
 Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
@@ -125,12 +160,11 @@ Decision Guard::decide_mget(Arguments arguments, const ClientState& client, Time
   for (const std::string_view key : arguments.subspan(1)) {
     const KeyVerdict found = judge(key, client.db(), now);
     if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
-      const AbsentReply& absent = parts_.namespaces[found.ns].absent_reply;
-      elements_.emplace_back(absent.of_string_read(client.version()));
+      elements_.emplace_back(absent_reply(found.ns, client.version(), now));
       continue;
     }
     if (found.verdict >= Verdict::observed) {
-      absent_keys_.push_back(string_read(found, key, client.version()));
+      absent_keys_.push_back(string_read(found, key, client.version(), now));
       absent_keys_.back().element = static_cast<std::uint32_t>(elements_.size());
     }
     elements_.emplace_back(std::nullopt);

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "filter/sizing.h"
 #include "guard/advice.h"
+#include "guard/filter_totals.h"
 #include "guard/process.h"
 
 namespace cuckooguard::guard {
@@ -122,46 +122,13 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
   add("no_room_reads", &GuardCounters::no_room_reads);
 }
 
-double false_positive_rate(const filter::Sizing& sizing, const filter::FilterStats& stats) {
-  if (stats.full) {
-    return 1;
-  }
-  return sizing.deletes == filter::DeleteMode::deferred
-             ? filter::predicted_false_positive_rate(sizing.layout, stats.load)
-             : filter::lasting_false_positive_rate(sizing.layout, stats.load);
-}
-
-// All parts as one: a look-up asks each of them.
 void add_filter(Lines& lines, const filter::LiveParts& live) {
-  filter::FilterStats all{};
-  std::uint64_t tables = 0;
-  std::uint64_t capacity = 0;
-  double absent = 1;  // the chance that a key in none is found in none
-  live.for_each([&](std::string_view, const filter::LiveFilter& part) {
-    ++tables;
-    const filter::CuckooFilter* const filter = part.current();
-    if (filter == nullptr) {
-      return;
-    }
-    const filter::FilterStats stats = filter->stats();
-    all.items += stats.items;
-    all.fingerprints += stats.fingerprints;
-    all.slots += stats.slots;
-    all.bytes += stats.bytes;
-    all.stale += stats.stale;
-    all.full = all.full || stats.full;
-    all.rebuild_needed = all.rebuild_needed || stats.rebuild_needed;
-    capacity += filter->sizing().capacity();
-    absent *= 1 - false_positive_rate(filter->sizing(), stats);
-  });
-  lines.add("tables", tables);
+  const FilterTotals all = filter_totals(live);
+  lines.add("tables", all.tables);
   lines.add("items", all.items);
-  lines.add("capacity", capacity);
-  lines.add_share("load",
-                  all.slots == 0
-                      ? 0.0
-                      : static_cast<double>(all.fingerprints) / static_cast<double>(all.slots));
-  lines.add_share("false_positive_rate", 1 - absent);
+  lines.add("capacity", all.capacity);
+  lines.add_share("load", all.load());
+  lines.add_share("false_positive_rate", all.false_positive_rate);
   lines.add("filter_bytes", all.bytes);
   lines.add("stale_items", all.stale);
   lines.add("full", all.full ? 1 : 0);
@@ -194,7 +161,7 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const Guard::Parts& parts = asked.guard.parts();
   const GuardedNamespace& space = parts.namespaces[ns];
   lines.section("Namespace", parts.keyspace.name(ns));
-  lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode)));
+  lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode.get())));
   lines.add("order", space.order == config::Order::redis_first ? "redis-first" : "guard-first");
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));

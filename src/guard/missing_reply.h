@@ -1,7 +1,7 @@
 // What Redis replies to a read whose keys are all missing. One table: each read, its shapes that
 // cannot fail, and their replies.
 //
-// Not here: GET and MGET, which may be answered with the namespace's absent reply, and EXISTS and
+// Not here: GET, GETEX and MGET, which may be answered with the namespace's absent reply, and EXISTS and
 // TOUCH, which the guard counts key by key. XINFO and XPENDING of a missing key are errors, which
 // are Redis's to give; scripts may do anything.
 //

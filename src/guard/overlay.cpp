@@ -84,6 +84,9 @@ bool Overlay::holds(std::string_view identity, TimePoint now) const noexcept {
   if (last_expiry_.load(std::memory_order_acquire) <= tick) {
     return false;
   }
+  if (all_until_.load(std::memory_order_relaxed) > tick) {
+    return true;
+  }
   const std::uint64_t hash = hash_(identity);
   // Words are ordered by tag, then by expiry, and the wildcard is the largest tag: an entry that holds is one in a range.
   const std::uint64_t first_own = entry_of(tag_of_hash(hash), tick) + 1;
@@ -105,10 +108,20 @@ void Overlay::add(std::string_view identity, TimePoint now, std::chrono::nanosec
   std::uint64_t* const set = set_of(hash);
   while (!try_add(set, wanted, tick_of(now))) {
   }
+  lives_until(expiry);
+}
+
+void Overlay::lives_until(std::uint32_t expiry) noexcept {
   std::uint32_t last = last_expiry_.load(std::memory_order_relaxed);
   while (last < expiry &&
          !last_expiry_.compare_exchange_weak(last, expiry, std::memory_order_acq_rel)) {
   }
+}
+
+void Overlay::hold_all_until(TimePoint until) noexcept {
+  const std::uint32_t expiry = expiry_tick(until, {});
+  all_until_.store(expiry, std::memory_order_relaxed);
+  lives_until(expiry);
 }
 
 // False: another thread was faster with the entry chosen; the set must be read again.

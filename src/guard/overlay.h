@@ -53,6 +53,10 @@ class Overlay {
   void add(std::string_view identity, TimePoint now, std::chrono::nanoseconds ttl) noexcept;
   bool holds(std::string_view identity, TimePoint now) const noexcept;
 
+  // Holds every identity until then: what has been written through a guard that ended is not known.
+  void hold_all_until(TimePoint until) noexcept;
+  void hold_all_no_more() noexcept { all_until_.store(0, std::memory_order_relaxed); }
+
   std::chrono::nanoseconds ttl() const noexcept { return ttl_; }
   // How often an identity found no room and a wildcard took it in. Any thread.
   std::uint64_t overflows() const noexcept { return overflows_.load(std::memory_order_relaxed); }
@@ -65,6 +69,7 @@ class Overlay {
 
   std::uint64_t* set_of(std::uint64_t hash) const noexcept;
   bool try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t tick) noexcept;
+  void lives_until(std::uint32_t expiry) noexcept;
 
   filter::KeyHash hash_;
   std::chrono::nanoseconds ttl_;
@@ -73,6 +78,7 @@ class Overlay {
   std::uint64_t* entries_;  // memory_, from its first cache line on; words are used atomically
   std::atomic<std::uint32_t> last_expiry_{
       0};  // no entry lives longer: an overlay out of use costs one load
+  std::atomic<std::uint32_t> all_until_{0};  // a tick; 0: not all
   std::atomic<std::uint64_t> overflows_{0};
 };
 

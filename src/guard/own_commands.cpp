@@ -24,7 +24,7 @@ constexpr std::string_view kCommandRefused =
 const UserAccess kNobody;
 
 // As Redis lays out the HELP of its own commands.
-constexpr std::array<std::string_view, 18> kHelp{
+constexpr std::array<std::string_view, 23> kHelp{
     "GUARD.<subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "CHECK <key> [<key> ...]",
     "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace",
@@ -41,6 +41,11 @@ constexpr std::array<std::string_view, 18> kHelp{
     "INFO [<namespace>]",
     "    Return information about the guard, its namespaces and its sources, or about one",
     "    namespace.",
+    "MODE <namespace> OBSERVE|ENFORCE|BYPASS",
+    "    Change what is done about absent keys, until the guard ends. For operators.",
+    "REBUILD <namespace>",
+    "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to",
+    "    be up to date. For operators.",
     "HELP",
     "    Prints this help."};
 
@@ -54,11 +59,15 @@ std::optional<std::int64_t> integer(std::string_view text) {
   return error == std::errc{} && stop == end && !text.empty() ? std::optional(value) : std::nullopt;
 }
 
-std::string quoted(std::string_view text) {
+}  // namespace
+
+std::string OwnCommands::quoted(std::string_view text) {
   return "'" + std::string(text.substr(0, kEchoBytesMax)) + "'";
 }
 
-}  // namespace
+std::string OwnCommands::no_namespace(std::string_view name) {
+  return "ERR no namespace " + quoted(name);
+}
 
 OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const Asked& asked) {
   if (client.is_transparent() || !client.can_be_answered() || client.may_be_in_multi()) {
@@ -91,11 +100,13 @@ OwnDecision OwnCommands::run(const Call& call) {
     std::size_t most;
     OwnDecision (OwnCommands::*run)(const Call&);
   };
-  static constexpr std::array<Entry, 6> kEntries{{{"check", 2, kAny, &OwnCommands::check},
+  static constexpr std::array<Entry, 8> kEntries{{{"check", 2, kAny, &OwnCommands::check},
                                                   {"explain", 2, 2, &OwnCommands::explain},
                                                   {"add", 2, kAny, &OwnCommands::add},
                                                   {"wait", 4, 4, &OwnCommands::wait},
                                                   {"info", 1, 2, &OwnCommands::info},
+                                                  {"mode", 3, 3, &OwnCommands::mode},
+                                                  {"rebuild", 2, 2, &OwnCommands::rebuild},
                                                   {"help", 1, 1, &OwnCommands::help}}};
   const std::string_view name = call.arguments.front();
   for (const Entry& command : kEntries) {
@@ -207,6 +218,21 @@ OwnDecision OwnCommands::add(const Call& call) {
   return answer();
 }
 
+OwnDecision OwnCommands::done() {
+  reply_ = "+OK\r\n";
+  return answer();
+}
+
+std::optional<std::uint32_t> OwnCommands::find_namespace(std::string_view name) const {
+  const keyspace::Keyspace& keyspace = guard_.parts().keyspace;
+  for (std::uint32_t ns = 0; ns < keyspace.size(); ++ns) {
+    if (keyspace.name(ns) == name) {
+      return ns;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::size_t> OwnCommands::find_source(std::string_view name) const {
   const Process* const process = guard_.parts().process;
   const std::size_t count =
@@ -259,14 +285,9 @@ OwnDecision OwnCommands::wait(const Call& call) {
 OwnDecision OwnCommands::info(const Call& call) {
   InfoQuestion question{.guard = guard_, .redis = guard_.facts(), .now = call.asked.now};
   if (call.arguments.size() > 1) {
-    const keyspace::Keyspace& keyspace = guard_.parts().keyspace;
-    for (std::uint32_t ns = 0; ns < keyspace.size() && !question.ns; ++ns) {
-      if (keyspace.name(ns) == call.arguments[1]) {
-        question.ns = ns;
-      }
-    }
+    question.ns = find_namespace(call.arguments[1]);
     if (!question.ns) {
-      return error("ERR no namespace " + quoted(call.arguments[1]));
+      return error(no_namespace(call.arguments[1]));
     }
   }
   reply_.clear();

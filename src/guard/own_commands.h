@@ -5,6 +5,8 @@
 //   GUARD.ADD key [key ...] [TTL s]    :n of them are in an overlay now; they pass for that long
 //   GUARD.WAIT source position ms      :1 once the source has applied the position, :0 when the time is over
 //   GUARD.INFO [namespace]             as Redis's INFO (guard/info_text.h)
+//   GUARD.MODE namespace mode          +OK; observe, enforce or bypass, until the guard ends
+//   GUARD.REBUILD namespace            +OK: its tables are read again, now if they are followed
 //   GUARD.HELP
 //
 // CHECK says 0 only where a GET would be answered absent by the filter, and 1 wherever it would be forwarded
@@ -19,7 +21,7 @@
 // must be one who may GET the namespace's keys; one who is known but not to be allowed that gets Redis's own
 // -NOPERM. Of whose rights nothing is known (no control connection, a user not asked for yet): CHECK says 1,
 // as its GET would pass; EXPLAIN says just that, nothing of the filter; ADD adds, since what it does is to let
-// keys pass, as any write of that client would.
+// keys pass, as any write of that client would. MODE and REBUILD: Process::operators, nobody by default.
 //
 // Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room for a reply,
 // and for kKnowPatience at most while it is being asked anew whether the client is authenticated, the command
@@ -102,6 +104,8 @@ class OwnCommands {
   OwnDecision add(const Call& call);
   OwnDecision wait(const Call& call);
   OwnDecision info(const Call& call);
+  OwnDecision mode(const Call& call);
+  OwnDecision rebuild(const Call& call);
   OwnDecision help(const Call& call);
 
   const UserAccess* access_of(ClientState& client);
@@ -109,7 +113,13 @@ class OwnCommands {
   Guard::Inspection inspect(std::string_view key, const Call& call);
   OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
   OwnDecision error(std::string_view line);
+  OwnDecision done();
+  static std::string quoted(std::string_view text);
+  static std::string no_namespace(std::string_view name);
   std::optional<std::size_t> find_source(std::string_view name) const;
+  std::optional<std::uint32_t> find_namespace(std::string_view name) const;
+  bool is_operator(const ClientState& client) const;
+  void tell_log(const Call& call, const std::string& what) const;
 
   Guard& guard_;
   std::string reply_;

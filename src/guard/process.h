@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,12 +55,21 @@ struct NamespaceOrigin {
   std::chrono::nanoseconds max_lag{};
 };
 
+// Who may change the process, and who hears of it.
+struct Operators {
+  std::vector<std::string> users{};  // of Redis
+  // In words for the log; on the worker's thread.
+  std::function<void(std::string_view user, std::string_view ns, std::string_view what)>
+      on_change{};
+};
+
 struct Process {
   std::string version{};
   TimePoint started_at{};
   std::vector<NamespaceOrigin> origins{};    // in the keyspace's order
   const SourceView* sources = nullptr;       // null: there are none
   Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
+  Operators operators{};
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
 };
 

@@ -13,4 +13,8 @@ TimePoint now_since_boot() noexcept {
                    std::chrono::nanoseconds{reading.tv_nsec}};
 }
 
+WallTime wall_time() noexcept {
+  return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+}
+
 }  // namespace cuckooguard::io

@@ -16,4 +16,8 @@ using TimePoint = std::chrono::steady_clock::time_point;
 // Any thread. About 20 ns (vDSO).
 TimePoint now_since_boot() noexcept;
 
+// What the calendar says, for stamps that others read. It may jump: never for a deadline of ours.
+using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
+WallTime wall_time() noexcept;
+
 }  // namespace cuckooguard::io

@@ -140,8 +140,10 @@ class ConditionParser {
       return read_quoted('\'', literal);
     }
     const std::size_t begin = at_;
-    literal = text_.substr(at_, text_.substr(at_).starts_with('-') ? 1 : 0);
-    at_ += literal.size();
+    if (text_.substr(at_).starts_with('-')) {
+      literal = '-';
+      ++at_;
+    }
     literal += read_name();
     term.has_integers = true;
     if (canonical_int64(literal) || canonical_uint64(literal)) {

@@ -38,17 +38,6 @@ void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
   entries_.push_back({Kind::observe, subscribes ? change.confirmations : 1});
 }
 
-void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
-  compared_.push_back({.ns = key.ns,
-                       .is_string_read = key.is_string_read,
-                       .kept_bytes = key.kept_bytes,
-                       .key = std::string(key.key),
-                       .missing = std::string(key.missing),
-                       .replacement = std::string(key.replacement)});
-  compared_bytes_ += compared_.back().bytes();
-  entries_.push_back({Kind::compare, 1});
-}
-
 void ReplyOrder::answer(std::string_view bytes) {
   if (leading_replies_ == 0 && is_drained() && !within_reply_) {
     output_->append(bytes);
@@ -119,6 +108,16 @@ bool ReplyOrder::relay(std::string_view bytes) {
   return false;
 }
 
+bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
+  if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any()) {
+    return false;
+  }
+  output_->append(bytes);
+  leading_replies_ -= replies;
+  emit_ready();
+  return true;
+}
+
 // What there is of one reply.
 std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   if (!within_reply_) {
@@ -157,43 +156,6 @@ void ReplyOrder::begin_reply(char first) {
     reply_bytes_ = 0;
     reply_head_.clear();
   }
-}
-
-// A reply leaves as it comes, unless all that has come could still be the beginning of the one to be replaced.
-void ReplyOrder::take_compared(std::string_view piece) {
-  const Compared& compared = compared_[compared_head_];
-  const std::size_t held_back = is_held_back_ ? reply_head_.size() : 0;
-  reply_bytes_ += piece.size();
-  reply_head_ += piece.substr(0, compared.kept_bytes - reply_head_.size());
-  is_held_back_ = is_held_back_ && reply_bytes_ == reply_head_.size() &&
-                  compared.missing.starts_with(reply_head_);
-  if (!is_held_back_) {
-    output_->append(std::string_view(reply_head_).substr(0, held_back));
-    output_->append(piece);
-  }
-}
-
-void ReplyOrder::end_compared(char type) {
-  const Compared& compared = compared_[compared_head_];
-  if (is_held_back_) {
-    output_->append(compared.replacement);
-  }
-  comparison_->on_absent_key_reply({.ns = compared.ns,
-                                    .key = compared.key,
-                                    .missing = compared.missing,
-                                    .is_string_read = compared.is_string_read,
-                                    .reply = reply_head_,
-                                    .is_whole = reply_bytes_ == reply_head_.size(),
-                                    .is_error = type == '-' || type == '!'});
-  drop_compared();
-  pop();
-}
-
-void ReplyOrder::drop_compared() {
-  is_compared_ = false;
-  compared_bytes_ -= compared_[compared_head_].bytes();
-  ++compared_head_;
-  forget_consumed(compared_, compared_head_);
 }
 
 bool ReplyOrder::is_awaiting_confirmations() const {

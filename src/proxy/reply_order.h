@@ -78,6 +78,9 @@ class ReplyOrder {
   void expect_anything();
 
   [[nodiscard]] bool relay(std::string_view bytes);
+  // Just so many whole replies, none of them an error or a push: need not be framed again. False, and nothing has
+  // happened, if they are not all to be relayed as they are: relay() takes them, one by one.
+  [[nodiscard]] bool relay_whole(std::string_view bytes, std::uint32_t replies);
 
   // Redis still owes something.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }

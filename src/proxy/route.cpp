@@ -81,9 +81,11 @@ void Route::retire() {
   }
 }
 
-void Route::set_reading(bool reading) {
+void Route::set_reading(bool reading, bool is_held) {
   if (own_) {
     own_->set_reading(reading);
+  } else if (shared_ != nullptr) {
+    shared_->set_reading(*this, reading || is_held);
   }
 }
 
@@ -112,9 +114,13 @@ void Route::on_upstream_lost() {
   owner_.on_upstream_lost();
 }
 
-void Route::on_shared_bytes(std::string_view bytes) {
+void Route::on_shared_bytes(std::string_view bytes, std::uint32_t replies) {
   owner_.on_upstream_up();  // as often as not: it is a flag
-  owner_.on_upstream_bytes(bytes);
+  if (replies > 0) {
+    owner_.on_upstream_replies(bytes, replies);
+  } else {
+    owner_.on_upstream_bytes(bytes);
+  }
 }
 
 void Route::on_shared_lost() {

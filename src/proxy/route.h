@@ -32,7 +32,14 @@ namespace cuckooguard::proxy {
 
 class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream::Member {
  public:
-  using Owner = upstream::Connection::Owner;
+  class Owner : public upstream::Connection::Owner {
+   public:
+    // Just so many whole replies, none of them an error, and nothing else.
+    virtual void on_upstream_replies(std::string_view bytes, std::uint32_t replies) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
 
   // The worker's, one for all routes, which it outlives.
   struct Worker {
@@ -59,8 +66,9 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
   bool has_own() const { return own_ != nullptr; }
   bool is_lost() const { return is_lost_; }
   std::size_t unsent() const { return own_ ? own_->unsent() : 0; }
-  // Of its own connection; a shared one is always read.
-  void set_reading(bool reading);
+  // Whether the client takes its replies; `is_held`: its next command waits for them. A shared connection is read for
+  // others all the same.
+  void set_reading(bool reading, bool is_held);
   void finish_sending();
   void close();
 
@@ -69,7 +77,7 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
   void on_upstream_bytes(std::string_view bytes) override { owner_.on_upstream_bytes(bytes); }
   void on_upstream_progress() override { owner_.on_upstream_progress(); }
   void on_upstream_lost() override;
-  void on_shared_bytes(std::string_view bytes) override;
+  void on_shared_bytes(std::string_view bytes, std::uint32_t replies) override;
   void on_shared_lost() override;
   void on_shared_room() override { owner_.on_upstream_progress(); }
 

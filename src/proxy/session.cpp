@@ -132,14 +132,15 @@ bool Session::take_command(std::string_view raw) {
   if (guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
+  const guard::Command& command = worker_.guard.find(arguments.front());
   if (!route_.is_pinned()) {
-    const guard::Lane lane = worker_.guard.lane_of(arguments, state_);
+    const guard::Lane lane = worker_.guard.lane_of(command, arguments, state_);
     const bool is_wait = lane == guard::Lane::own && guard::waits_for_writes(arguments);
     if (!may_travel(lane, is_wait)) {
       return false;
     }
   }
-  carry_out(raw);
+  carry_out(command, raw);
   return true;
 }
 
@@ -153,9 +154,9 @@ void Session::take_nothing(std::string_view raw) {
   }
 }
 
-void Session::carry_out(std::string_view raw) {
+void Session::carry_out(const guard::Command& command, std::string_view raw) {
   const guard::Decision decision =
-      worker_.guard.decide(worker_.arguments.views(), state_, now_, may_answer());
+      worker_.guard.decide(command, worker_.arguments.views(), state_, now_, may_answer());
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -240,7 +241,15 @@ bool Session::has_room() const {
 }
 
 void Session::on_upstream_bytes(std::string_view bytes) {
-  if (!order_.relay(bytes) || holds_too_much()) {
+  on_relayed(order_.relay(bytes));
+}
+
+void Session::on_upstream_replies(std::string_view bytes, std::uint32_t replies) {
+  on_relayed(order_.relay_whole(bytes, replies) || order_.relay(bytes));
+}
+
+void Session::on_relayed(bool well_formed) {
+  if (!well_formed || holds_too_much()) {
     end();  // not RESP: what follows belongs to nobody
     return;
   }
@@ -332,7 +341,7 @@ void Session::update_watch() {
   output_over_limit_ =
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
-  route_.set_reading(!output_over_limit_);
+  route_.set_reading(!output_over_limit_, held_since_.has_value());
   const bool is_full = held_since_ && unscanned_.size() >= kHeldBytesMax;
   const bool reads = !client_finished_ && !upstream_over_limit_ && !ending_ && !is_full;
   client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)

@@ -54,7 +54,7 @@ namespace cuckooguard::proxy {
 class Session final : public io::Mortal,
                       io::Watcher,
                       io::Flushable,
-                      upstream::Connection::Owner,
+                      Route::Owner,
                       ReplyOrder::Errors,
                       ReplyOrder::Comparison,
                       IdleClients::Member,
@@ -102,6 +102,7 @@ class Session final : public io::Mortal,
     state_.upstream_is_up();
   }
   void on_upstream_bytes(std::string_view bytes) override;
+  void on_upstream_replies(std::string_view bytes, std::uint32_t replies) override;
   void on_upstream_progress() override;
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
@@ -117,11 +118,12 @@ class Session final : public io::Mortal,
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
   void take_nothing(std::string_view raw);
-  void carry_out(std::string_view raw);
+  void carry_out(const guard::Command& command, std::string_view raw);
   bool may_travel(guard::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
   void read_behind_held();
   void go_on();
+  void on_relayed(bool well_formed);
   void on_all_replied();
   bool holds_too_much() const;
   void let_go();

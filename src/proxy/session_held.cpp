@@ -27,7 +27,7 @@ bool Session::take_own_command(std::string_view raw) {
   if (!may_travel(guard::Lane::own)) {
     return false;
   }
-  carry_out(raw);
+  carry_out(worker_.guard.find(worker_.arguments.views().front()), raw);
   return true;
 }
 

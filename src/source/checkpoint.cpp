@@ -87,6 +87,8 @@ std::expected<std::optional<Checkpoint>, std::string> read_checkpoint(
   if (!std::filesystem::exists(path, error)) {
     return std::nullopt;
   }
+  const auto written = std::filesystem::last_write_time(path, error);
+  const auto age = std::filesystem::file_time_type::clock::now() - written;
   auto file = filter::read_filter_file(path, secret, definition);
   if (!file) {
     return std::unexpected(file.error().what);
@@ -103,7 +105,8 @@ std::expected<std::optional<Checkpoint>, std::string> read_checkpoint(
                                .largest_id = *largest_id,
                                .ids_grow = *ids_grow == 1},
                     .position = *std::move(position),
-                    .server = std::string(text)};
+                    .server = std::string(text),
+                    .age = error ? std::chrono::nanoseconds(-1) : std::chrono::nanoseconds(age)};
 }
 
 }  // namespace cuckooguard::source

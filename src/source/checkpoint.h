@@ -10,6 +10,7 @@
 // position and identity: a longer GTID set is not kept.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -30,6 +31,8 @@ struct Checkpoint {
   FilterLoad::Loaded loaded;
   LogPosition position;
   std::string server;  // server_identity()
+  std::chrono::nanoseconds
+      age{};  // of the file, by the machine's clock; negative: that was set back
 };
 
 std::uint64_t definition_hash(const Target& target, const MysqlTable& plan);

@@ -173,7 +173,8 @@ std::expected<bool, MysqlError> LogFollower::take_up(MysqlConnection& connection
                            .directory = *settings_.storage.directory,
                            .observer = *settings_.observer,
                            .server = identity_,
-                           .is_cluster = settings_.logins.size() > 1},
+                           .is_cluster = settings_.logins.size() > 1,
+                           .max_lag = settings_.max_lag},
                           tables_,
                           connection);
   has_tried_checkpoints_ = restored.has_value();

@@ -72,7 +72,24 @@ Rescan::Duration Rescan::follow() {
   proven_ = true;
   proven_at_ = before;
   misses_ = 0;
+  if (is_rebuild_asked()) {
+    note_request(before);
+  }
   return timing_.poll_every;
+}
+
+bool Rescan::is_rebuild_asked() {
+  bool is_asked = false;
+  for (Feed& feed : feeds_) {
+    is_asked = feed.live().take_rebuild_request() || is_asked;
+  }
+  return is_asked;
+}
+
+// The filters in force stay so until their proof is too old: nothing is proven while rows are read.
+void Rescan::note_request(TimePoint now) {
+  phase_ = Phase::changed;
+  quiet_since_ = patient_until_ = not_before_ = now;
 }
 
 void Rescan::note_change(TimePoint now, Version version) {

@@ -64,11 +64,13 @@ class Rescan final : public Follower {
 
   Duration next(const std::stop_token& stop);
   Duration follow();
+  bool is_rebuild_asked();
   Duration wait_or_load(const std::stop_token& stop);
   Duration load(const std::stop_token& stop);
   Duration look_for_lost();
   Duration lose(std::string_view why);
   void note_change(TimePoint now, Version version);
+  void note_request(TimePoint now);
   Duration quiet_time() const;
   Duration pause_after_miss() const;
 

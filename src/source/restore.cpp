@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -45,6 +47,23 @@ std::expected<std::optional<Candidate>, MysqlError> candidate(const Restoring& f
   return Candidate{.index = index, .plan = *std::move(plan), .checkpoint = *std::move(found)};
 }
 
+// Those of whose tables each goes on from a file that is new enough.
+std::set<std::string> namespaces_resumed(const Restoring& from,
+                                         TableSet& tables,
+                                         const std::vector<Candidate>& candidates) {
+  std::set<std::string> resumed;
+  std::set<std::string> others;
+  for (TableSet::Index index = 0; index < tables.size(); ++index) {
+    const auto found = std::ranges::find(candidates, index, &Candidate::index);
+    const bool is_new_enough = found != candidates.end() &&
+                               found->checkpoint.age >= std::chrono::nanoseconds::zero() &&
+                               found->checkpoint.age <= from.max_lag;
+    (is_new_enough ? resumed : others).insert(tables.target(index).settings.name);
+  }
+  std::erase_if(resumed, [&others](const std::string& ns) { return others.contains(ns); });
+  return resumed;
+}
+
 }  // namespace
 
 std::expected<bool, MysqlError> restore(const Restoring& from,
@@ -76,11 +95,16 @@ std::expected<bool, MysqlError> restore(const Restoring& from,
   };
   const LogPosition oldest =
       std::ranges::min_element(candidates, covers_fewest)->checkpoint.position;
+  std::erase_if(candidates, [&oldest](const Candidate& each) {
+    return !each.checkpoint.position.covers(oldest);
+  });
+  const auto resumed = namespaces_resumed(from, tables, candidates);
   tables.begin_at(oldest);
   for (Candidate& each : candidates) {
-    if (each.checkpoint.position.covers(oldest)) {
-      tables.adopt(each.index, std::move(each.plan), std::move(each.checkpoint));
-    }
+    tables.adopt(each.index, std::move(each.plan), std::move(each.checkpoint));
+  }
+  for (const std::string& ns : resumed) {
+    from.observer.on_resumed(ns);
   }
   return true;
 }

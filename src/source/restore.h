@@ -8,6 +8,7 @@
 // wrong with a file is told to the observer.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <string>
 
@@ -23,6 +24,7 @@ struct Restoring {
   Observer& observer;
   std::string server;  // server_identity()
   bool is_cluster;     // a file of another server is as good
+  std::chrono::nanoseconds max_lag;
 };
 
 // True if the set has begun, with at least one table in it.

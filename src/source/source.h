@@ -75,6 +75,8 @@ class Observer {
   virtual void on_state(std::string_view ns, filter::State state, std::string_view why) = 0;
   // What an operator should know although nothing passes for it: a checkpoint that could not be written, or used.
   virtual void on_trouble(std::string_view source, std::string_view what) = 0;
+  // All of its filters were taken up from checkpoints no older than max_lag.
+  virtual void on_resumed(std::string_view /*ns*/) {}
 };
 
 // Of the source as a whole; each namespace has a state of its own (filter::State).

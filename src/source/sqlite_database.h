@@ -28,9 +28,12 @@ struct SqliteError {
   int code = SQLITE_OK;  // extended result code
   std::string what;
 
+  // A writer is in the way. Who may only read cannot tell the journal of one that is about to write from one that an
+  // interrupted writer has left, and is told SQLITE_READONLY_ROLLBACK for both.
   bool is_busy() const {
     const int primary = code & kPrimaryCode;
-    return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL;
+    return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL ||
+           code == SQLITE_READONLY_ROLLBACK;
   }
 };
 

@@ -183,6 +183,7 @@ void SqliteLogTable::prove(TimePoint at) {
   if (is_in_step_) {
     feed_.measure_growth(at);
     feed_.prove(at);
+    is_worn_ = feed_.live().take_rebuild_request() || is_worn_;
   }
 }
 

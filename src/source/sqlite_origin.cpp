@@ -258,12 +258,12 @@ SqliteError SqliteOrigin::explained(const SqliteError& error) const {
   if (error.what.contains(path_)) {
     return result;
   }
-  if (error.is_busy()) {
+  if (error.code == SQLITE_READONLY_ROLLBACK) {
+    result.what = path_ +
+                  " is locked by a writer; if it stays so, one was interrupted: open it once with "
+                  "an application that may write";
+  } else if (error.is_busy()) {
     result.what = path_ + " is locked by a writer";
-  } else if (error.code == SQLITE_READONLY_ROLLBACK) {
-    result.what =
-        path_ +
-        " was left by an interrupted writer; open it once with an application that may write";
   } else if ((error.code & kPrimaryCode) == SQLITE_NOTADB) {
     result.what = path_ + " is not a SQLite database";
   } else if ((error.code & kPrimaryCode) == SQLITE_CANTOPEN ||

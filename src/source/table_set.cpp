@@ -185,10 +185,13 @@ void TableSet::tend() {
   const TimePoint now = clock_();
   for (TablePlace& followed : there()) {
     followed.feed->report_if_stale(now);
-    if (followed.is_in_step() && !followed.is_being_read && !followed.is_due &&
-        followed.current->feed.wants_rebuild()) {
+    if (!followed.is_in_step() || followed.is_being_read || followed.is_due) {
+      continue;
+    }
+    const bool is_asked = followed.feed->live().take_rebuild_request();
+    if (is_asked || followed.current->feed.wants_rebuild()) {
       followed.is_due = true;
-      followed.due_at = followed.published_at + kRebuildPause;
+      followed.due_at = is_asked ? now : followed.published_at + kRebuildPause;
     }
   }
 }

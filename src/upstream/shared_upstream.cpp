@@ -29,6 +29,7 @@ void SharedUpstream::join(Member& member) {
 
 void SharedUpstream::leave(Member& member) {
   slots_[member.slot_].member = nullptr;
+  set_reading(member, true);
   --members_;
   // A slot is not given to another member while replies to the one before may come.
   if (slots_[member.slot_].in_flight == 0) {
@@ -45,6 +46,7 @@ void SharedUpstream::send(Member& member, std::string_view command) {
     ++runs_.back().replies;
   } else {
     runs_.push_back({.slot = member.slot_, .replies = 1});
+    update_reading();
   }
   connection_->send(command);
 }
@@ -67,43 +69,69 @@ void SharedUpstream::open() {
 }
 
 void SharedUpstream::on_upstream_bytes(std::string_view bytes) {
-  std::size_t begun = 0;  // of the bytes for the run at the head
-  std::size_t at = 0;
-  while (at < bytes.size() && connection_) {
+  std::size_t size = 0;       // at the front, of one run: whole replies that are not handed on yet
+  std::uint32_t replies = 0;  // and how many
+  const auto hand_on_front = [&](std::uint32_t slot) {
+    const std::string_view front = bytes.substr(0, size);
+    bytes.remove_prefix(std::exchange(size, 0));
+    hand_on(slot, front, std::exchange(replies, 0));
+  };
+  while (size < bytes.size() && connection_) {
     if (first_run_ == runs_.size()) {
       return;  // unasked: a farewell, "-ERR max number of clients reached"
     }
     const std::uint32_t slot = runs_[first_run_].slot;
-    const resp::ReplyFramer::Piece piece = framer_.next(bytes.substr(at));
-    at += piece.bytes;
+    const resp::ReplyFramer::Piece piece = framer_.next(bytes.substr(size));
     if (piece.malformed) {
       on_upstream_lost();  // what follows belongs to nobody
       return;
     }
-    if (!piece.ends || framer_.type() == '>') {
-      continue;
+    const bool is_usual =
+        piece.begins && piece.ends && framer_.type() != '-' && framer_.type() != '>';
+    if (!is_usual && replies > 0) {
+      hand_on_front(slot);
     }
-    is_turned_away_ = std::exchange(is_new_, false) && framer_.type() == '-';
-    // Before it is handed on: the member may send more, or leave.
-    const bool is_last_of_gone = --slots_[slot].in_flight == 0 && slots_[slot].member == nullptr;
-    if (--runs_[first_run_].replies == 0) {
-      ++first_run_;
-      hand_on(slot, bytes.substr(begun, at - begun));
-      begun = at;
+    size += piece.bytes;
+    replies += is_usual ? 1 : 0;
+    const bool ends_run = piece.ends && framer_.type() != '>' && reply_has_ended();
+    if (!is_usual || ends_run || size == bytes.size()) {
+      hand_on_front(slot);
     }
-    if (is_last_of_gone) {
-      free_slots_.push_back(slot);
-    }
-  }
-  if (begun < at && connection_ && first_run_ < runs_.size()) {
-    hand_on(runs_[first_run_].slot, bytes.substr(begun, at - begun));
   }
   io::forget_consumed(runs_, first_run_);
 }
 
-void SharedUpstream::hand_on(std::uint32_t slot, std::string_view bytes) {
+// Of the run at the head. Before it is handed on: the member may send more, or leave. Whether it was the run's last.
+bool SharedUpstream::reply_has_ended() {
+  Run& run = runs_[first_run_];
+  Slot& slot = slots_[run.slot];
+  is_turned_away_ = std::exchange(is_new_, false) && framer_.type() == '-';
+  if (--slot.in_flight == 0 && slot.member == nullptr) {
+    free_slots_.push_back(run.slot);
+  }
+  if (--run.replies > 0) {
+    return false;
+  }
+  ++first_run_;
+  return true;
+}
+
+void SharedUpstream::hand_on(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) {
   if (Member* const member = slots_[slot].member) {
-    member->on_shared_bytes(bytes);
+    member->on_shared_bytes(bytes, replies);
+  }
+}
+
+void SharedUpstream::set_reading(Member& member, bool reading) {
+  slots_[member.slot_].wants_replies = reading;
+  update_reading();
+}
+
+// Replies for others are not kept from them.
+void SharedUpstream::update_reading() {
+  if (connection_) {
+    const bool is_one_run = first_run_ + 1 == runs_.size();
+    connection_->set_reading(!is_one_run || slots_[runs_[first_run_].slot].wants_replies);
   }
 }
 

@@ -5,7 +5,8 @@
 //   runs:    |A 2|B 1|A 1|       replies come back in that order: the run at the head says whose they are
 //
 // The first command opens it, and reopens it when it was lost: as often as clients ask, one attempt at a time; a name is
-// resolved anew. Nothing is sent twice. It is never paused for one client.
+// resolved anew. Nothing is sent twice. It is paused for a client that does not read while nobody else waits for replies,
+// and only then.
 //
 // A user's connection is there as long as the user has clients, and is tried once more when it was lost: Redis closes the
 // clients of a user that is deleted, and so those here are closed, too, who ask for nothing.
@@ -35,8 +36,9 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
  public:
   class Member {
    public:
-    // Of its replies; whole ones and pieces, in the worker's read buffer.
-    virtual void on_shared_bytes(std::string_view bytes) = 0;
+    // Of its replies: all that there is, in the worker's read buffer. `replies` > 0: just so many whole ones, none of
+    // them an error, and no pushes between them. 0: a piece, or something else.
+    virtual void on_shared_bytes(std::string_view bytes, std::uint32_t replies) = 0;
     // Its replies will not come, or it is not welcome any more. It has left.
     virtual void on_shared_lost() = 0;
     // unsent() was too much, and is not any more.
@@ -71,6 +73,8 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
   std::uint32_t in_flight(const Member& member) const { return slots_[member.slot_].in_flight; }
   // A member that asked hears on_shared_room().
   bool has_room(Member& member);
+  // Whether the member wants its replies now.
+  void set_reading(Member& member, bool reading);
 
   const resp::ConnectionState& told() const { return told_; }
   // Nobody is here, and nothing is to come.
@@ -82,6 +86,7 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
     Member* member = nullptr;  // null: it has left
     std::uint32_t in_flight = 0;
     bool wants_room = false;
+    bool wants_replies = true;
   };
   struct Run {
     std::uint32_t slot = 0;
@@ -94,7 +99,9 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
   void on_upstream_lost() override;
 
   void open();
-  void hand_on(std::uint32_t slot, std::string_view bytes);
+  void update_reading();
+  bool reply_has_ended();
+  void hand_on(std::uint32_t slot, std::string_view bytes, std::uint32_t replies);
   void drop_connection();
 
   io::Loop& loop_;

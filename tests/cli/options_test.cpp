@@ -67,6 +67,13 @@ TEST(Options, a_ping_goes_to_the_default_listener_unless_told_otherwise) {
   EXPECT_EQ(std::get<Ping>(*given).timeout, std::chrono::milliseconds(500));
 }
 
+TEST(Options, presets_can_be_listed_without_a_configuration) {
+  int exit_code = -1;
+  const auto presets = parse({"presets"}, exit_code);
+  ASSERT_TRUE(presets);
+  EXPECT_TRUE(std::holds_alternative<ListPresets>(*presets));
+}
+
 TEST(Options, help_and_version_end_well_without_a_configuration) {
   for (const char* const word : {"--help", "--version"}) {
     int exit_code = -1;

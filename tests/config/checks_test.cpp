@@ -27,6 +27,13 @@ std::vector<std::string> errors_with(std::string_view namespaces) {
   return errors_of(std::string(kSources).append(namespaces));
 }
 
+TEST(Checks, the_admin_server_has_an_address_of_its_own) {
+  EXPECT_THAT(
+      errors_of("listen: 127.0.0.1:7000\nadmin: { address: localhost:7000 }\n"),
+      ElementsAre(HasSubstr("2:19: admin.address: localhost:7000 is where Redis's clients")));
+  EXPECT_THAT(errors_of("listen: 127.0.0.1:7000\nadmin: { address: 127.0.0.1:7001 }\n"), IsEmpty());
+}
+
 TEST(Checks, a_source_must_exist) {
   EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: shpo, table: t } }\n"),
               ElementsAre("6:39: from: there is no source \"shpo\", did you mean \"shop\"?"));

@@ -96,6 +96,17 @@ TEST(ConfigFile, an_idle_timeout_of_zero_is_none_and_one_without_a_unit_is_a_mis
               ElementsAre(HasSubstr("idle_timeout: \"2d\" must be from 0s to 1d")));
 }
 
+TEST(ConfigFile, there_is_no_admin_server_unless_it_has_an_address) {
+  EXPECT_EQ(config_of("").admin.address, std::nullopt);
+  EXPECT_EQ(config_of("admin: { address: '' }\n").admin.address, std::nullopt);
+  const Admin admin =
+      config_of("admin: { address: 127.0.0.1:9180, token_file: /run/secrets/admin }\n").admin;
+  EXPECT_EQ(admin.address, (Address{"127.0.0.1", 9180, ""}));
+  EXPECT_EQ(admin.token_file, "/run/secrets/admin");
+  EXPECT_THAT(errors_of("admin: { address: 9180 }\n"),
+              ElementsAre(HasSubstr("1:19: address: \"9180\" has no port")));
+}
+
 TEST(ConfigFile, control_takes_one_password) {
   EXPECT_EQ(config_of("upstream: { control: { password: '${PW}' } }\n", {{"PW", "hunter2"}})
                 .upstream.control.password,

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/absent_presets.h"
 #include "config/config_file.h"
 #include "config/parse.h"
 #include "config/schema.h"
@@ -71,6 +72,7 @@ TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
   EXPECT_TRUE(loaded->namespaces.empty());
   EXPECT_EQ(loaded->storage, defaults.storage);
   EXPECT_EQ(loaded->limits, defaults.limits);
+  EXPECT_EQ(loaded->admin, defaults.admin);
   EXPECT_EQ(loaded->log, defaults.log);
   EXPECT_EQ(loaded->workers, defaults.workers);
   EXPECT_EQ(loaded->drain_timeout, defaults.drain_timeout);
@@ -163,6 +165,15 @@ TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {
       });
       EXPECT_TRUE(has_words) << key << " of section \"" << list.section
                              << "\" has no words above it";
+    }
+  }
+}
+
+TEST(DocumentedSettings, every_absent_reply_is_named_here_and_in_the_readme) {
+  for (const char* const file : {"cuckooguard.yaml", "../README.md"}) {
+    const std::string text = joined(lines_of(path_of(file)));
+    for (const AbsentPreset& preset : absent_presets()) {
+      EXPECT_THAT(text, ::testing::HasSubstr(std::string(preset.name))) << file;
     }
   }
 }

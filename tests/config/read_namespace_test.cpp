@@ -191,7 +191,13 @@ TEST(ReadNamespace, enforce_needs_an_absent_reply_and_the_error_explains_the_cho
   const auto errors = namespace_errors("    mode: enforce\n");
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_THAT(errors[0], HasSubstr("7:11: mode enforce needs absent_reply"));
-  for (const char* const choice : {"nil", "\"bytes:TEXT\"", "\"hex:DIGITS\"", "mode: observe"}) {
+  for (const char* const choice : {"absent_reply: nil ",
+                                   "empty | go-zero | ",
+                                   " | gorm-cache ",
+                                   "cuckooguard presets",
+                                   "\"bytes:TEXT\"",
+                                   "\"hex:DIGITS\"",
+                                   "mode: observe"}) {
     EXPECT_THAT(errors[0], HasSubstr(choice));
   }
   EXPECT_EQ(std::ranges::count(errors[0], '\n'), 3) << "four lines";
@@ -200,9 +206,9 @@ TEST(ReadNamespace, enforce_needs_an_absent_reply_and_the_error_explains_the_cho
 }
 
 TEST(ReadNamespace, a_wrong_absent_reply_is_not_also_a_missing_one) {
-  EXPECT_THAT(namespace_errors("    mode: enforce\n    absent_reply: go-zero\n"),
-              ElementsAre("8:19: absent_reply: \"go-zero\" is no absent reply: write nil, "
-                          "bytes:TEXT or hex:DIGITS"));
+  EXPECT_THAT(
+      namespace_errors("    mode: enforce\n    absent_reply: gozero\n"),
+      ElementsAre("8:19: absent_reply: \"gozero\" is no absent reply, did you mean \"go-zero\"?"));
 }
 
 TEST(ReadNamespace, strict_needs_an_integer) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/absent_presets.h"
+
 namespace cuckooguard::config {
 namespace {
 
@@ -96,12 +98,65 @@ TEST(Values, absent_replies_are_nil_text_or_hex) {
   EXPECT_EQ(parse_absent_reply("bytes:"), (AbsentReply{false, ""}));
   EXPECT_EQ(parse_absent_reply("hex:4a953A80"), (AbsentReply{false, "\x4a\x95\x3a\x80"}));
   EXPECT_EQ(parse_absent_reply("hex:00"), (AbsentReply{false, std::string(1, '\0')}));
-  EXPECT_THAT(parse_absent_reply("go-zero").error(),
-              HasSubstr("write nil, bytes:TEXT or hex:DIGITS"));
   for (const char* const text : {"hex:4", "hex:4g", "hex:-1", "hex: 1", "hex:0x", "NIL", ""}) {
     EXPECT_FALSE(parse_absent_reply(text)) << text;
   }
   EXPECT_FALSE(parse_absent_reply("bytes:" + std::string(kAbsentReplyBytesMax + 1, 'x')));
+}
+
+TEST(Values, absent_replies_have_the_names_of_frameworks) {
+  for (const char* const name : {"empty",
+                                 "go-zero",
+                                 "jetcache-go",
+                                 "sponge",
+                                 "spring",
+                                 "jetcache",
+                                 "django",
+                                 "symfony",
+                                 "hyperf",
+                                 "keyv",
+                                 "rails",
+                                 "dogpile",
+                                 "gorm-cache"}) {
+    const auto reply = parse_absent_reply(name);
+    ASSERT_TRUE(reply) << name;
+    EXPECT_FALSE(reply->nil) << name;
+    ASSERT_NE(reply->preset, nullptr) << name;
+    EXPECT_EQ(reply->preset->name, name);
+  }
+  EXPECT_NE(parse_absent_reply("go-zero"), parse_absent_reply("sponge")) << "other forms";
+  EXPECT_EQ(absent_reply_names().size(), 3 + absent_presets().size());
+}
+
+TEST(Values, an_unknown_absent_reply_is_told_the_nearest_or_all) {
+  const auto error_of = [](std::string_view text) { return parse_absent_reply(text).error(); };
+  EXPECT_EQ(error_of("jetcache_go"), "is no absent reply, did you mean \"jetcache-go\"?");
+  EXPECT_EQ(error_of("jetcach"), "is no absent reply, did you mean \"jetcache\"?");
+  EXPECT_EQ(error_of("djagno"), "is no absent reply, did you mean \"django\"?");
+  EXPECT_EQ(error_of("nul"), "is no absent reply, did you mean \"nil\"?");
+  EXPECT_THAT(error_of("laravel"), HasSubstr("; valid: nil, bytes:TEXT, hex:DIGITS, empty, "));
+}
+
+// A mistake in the table would be sent to applications.
+TEST(AbsentPresets, times_stand_within_their_bytes_in_order) {
+  for (const AbsentPreset& preset : absent_presets()) {
+    for (const std::string_view text :
+         {preset.framework, preset.constant, preset.keys, preset.caution}) {
+      EXPECT_FALSE(text.empty()) << preset.name;
+    }
+    ASSERT_FALSE(preset.forms.empty());
+    for (const AbsentForm& form : preset.forms) {
+      std::size_t end = 0;
+      for (const TimeField& time : form.times) {
+        if (time.kind != TimeField::Kind::none) {
+          EXPECT_GE(time.offset, end) << preset.name;
+          EXPECT_LE(time.ahead, 5s) << preset.name;
+          end = std::size_t{time.offset} + time.width;
+          EXPECT_LE(end, form.bytes.size()) << preset.name;
+        }
+      }
+    }
+  }
 }
 
 TEST(Values, fresh_ids_are_auto_a_window_or_none) {

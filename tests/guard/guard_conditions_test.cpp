@@ -100,6 +100,23 @@ INSTANTIATE_TEST_SUITE_P(Exists,
                          testing::ValuesIn(with_command({"EXISTS", "user:500"})),
                          name_of);
 
+INSTANTIATE_TEST_SUITE_P(Getex,
+                         GuardConditions,
+                         testing::ValuesIn(with_command({"GETEX", "user:500", "PX", "1"})),
+                         name_of);
+const Condition kConditionsOfGetex[] = {
+    {"redis_takes_writes",
+     [](auto& s) {
+       s.facts.publish(s.facts.epoch(),
+                       {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
+                        .is_master = false});
+     },
+     {"GETEX", "user:500"}},
+};
+INSTANTIATE_TEST_SUITE_P(GetexOnly,
+                         GuardConditions,
+                         testing::ValuesIn(kConditionsOfGetex),
+                         name_of);
 INSTANTIATE_TEST_SUITE_P(Read,
                          GuardConditions,
                          testing::ValuesIn(with_command({"SUNION", "user:500", "item:plum"})),

@@ -62,7 +62,6 @@ TEST(GuardLearning, writes_of_one_key) {
                                                {"SETNX", "user:500", "x"},
                                                {"GETSET", "user:500", "x"},
                                                {"GETDEL", "user:500"},
-                                               {"GETEX", "user:500"},
                                                {"RESTORE", "user:500", "0", "x"},
                                                {"HSET", "user:500", "f", "v"},
                                                {"EXPIRE", "user:500", "5"},
@@ -82,6 +81,8 @@ TEST(GuardLearning, reads_teach_nothing) {
     shop.decide({read, "user:500"});
   }
   shop.decide({"EVAL_RO", "return 1", "1", "user:500"});
+  shop.decide({"GETEX", "user:500", "EX", "60"});
+  shop.decide({"GETEX", "user:500", "EX", "sixty"});
   shop.decide({"OBJECT", "ENCODING", "user:500"});
   EXPECT_TRUE(shop.answers({"GET", "user:500"}));
 }

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/values.h"
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
 #include "guard/guard.h"
@@ -67,8 +68,13 @@ class GuardedShop {
     facts.publish_users(facts.epoch(),
                         {.unrestricted = {"default"}, .default_needs_no_password = true});
     epochs_.reader(0).enter();
-    guard = std::make_unique<Guard>(Guard::Parts{
-        .keyspace = keyspace_, .namespaces = spaces, .facts = facts, .process = &process});
+    make_guard();
+  }
+
+  // Another Guard, whose absent reply for items is this.
+  void answer_items_with(std::string_view absent_reply) {
+    spaces[kItems].absent_reply = AbsentReply(config::parse_absent_reply(absent_reply).value());
+    make_guard();
   }
 
   Decision decide(std::span<const std::string_view> arguments) {
@@ -113,6 +119,8 @@ class GuardedShop {
 
   // What tests change.
   TimePoint now{std::chrono::hours(5)};
+  WallTime wall_time{std::chrono::milliseconds{1'700'000'000'123}};
+  int wall_time_asked = 0;
   bool may_answer = true;
   ClientState client;
   RedisFacts facts;
@@ -124,6 +132,17 @@ class GuardedShop {
   std::unique_ptr<Guard> guard;
 
  private:
+  void make_guard() {
+    guard = std::make_unique<Guard>(Guard::Parts{.keyspace = keyspace_,
+                                                 .namespaces = spaces,
+                                                 .facts = facts,
+                                                 .process = &process,
+                                                 .wall_time = [this] {
+                                                   ++wall_time_asked;
+                                                   return wall_time;
+                                                 }});
+  }
+
   static keyspace::Keyspace build_keyspace() {
     std::vector<keyspace::NamespaceTemplates> namespaces;
     const auto add = [&namespaces](std::string name, std::string_view key, bool strict) {

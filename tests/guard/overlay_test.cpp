@@ -89,6 +89,18 @@ TEST(Overlay, what_took_others_in_ends_as_soon_as_they) {
   }
 }
 
+TEST(Overlay, holds_everything_for_as_long_as_it_is_told_to) {
+  Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
+  overlay.hold_all_until(kStart + seconds(60));
+  EXPECT_EQ(count_held(overlay, 0, 100, kStart), 100);
+  EXPECT_EQ(count_held(overlay, 0, 100, kStart + seconds(60)), 100);
+  EXPECT_EQ(count_held(overlay, 0, 100, kStart + seconds(60) + kTwoTicks), 0);
+  overlay.hold_all_until(kStart + seconds(60));
+  overlay.add(identity(1), kStart);
+  overlay.hold_all_no_more();
+  EXPECT_EQ(count_held(overlay, 0, 100, kStart), 1) << "what was added stays";
+}
+
 TEST(Overlay, adding_again_begins_the_time_again) {
   Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
   overlay.add("42", kStart);

@@ -1,6 +1,9 @@
 #include "guard/own_commands.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -82,6 +85,64 @@ TEST_F(OwnCommandsTest, check_says_may_exist_wherever_a_get_would_pass_for_anoth
 TEST_F(OwnCommandsTest, check_goes_by_the_db_that_the_client_is_in) {
   shop_.send({"SELECT", "2"}, '+');
   EXPECT_EQ(reply({"GUARD.CHECK", "cart:7", "cart:500", "user:500"}), "*3\r\n:1\r\n:0\r\n:1\r\n");
+}
+
+TEST_F(OwnCommandsTest, only_operators_may_change_a_namespace) {
+  const std::string refused =
+      "-NOPERM this user has no permissions to run the 'guard.mode' command: it is not one of "
+      "admin.operators\r\n";
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), refused);
+  EXPECT_THAT(reply({"GUARD.REBUILD", "users"}), StartsWith("-NOPERM "));
+  shop_.process.operators.users = {"ops"};
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), refused) << "this one is `default`";
+  EXPECT_EQ(shop_.spaces[GuardedShop::kUsers].mode.get(), config::Mode::enforce);
+  allow({.is_unrestricted = true});
+  shop_.send({"AUTH", "ops", "secret"}, '+');
+  Users users{.default_needs_no_password = true};
+  users.restricted.emplace("ops", UserAccess{.is_unrestricted = true});
+  shop_.facts.publish_users(shop_.facts.epoch(), std::move(users));
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), "+OK\r\n");
+}
+
+TEST_F(OwnCommandsTest, mode_changes_what_is_done_about_absent_keys) {
+  std::vector<std::string> told;
+  shop_.process.operators = {
+      .users = {"default"},
+      .on_change = [&](std::string_view user, std::string_view ns, std::string_view what) {
+        told.push_back(std::string(user) + " " + std::string(ns) + " " + std::string(what));
+      }};
+  const auto check = [&] { return reply({"GUARD.CHECK", "user:500"}); };
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "Observe"}), "+OK\r\n");
+  EXPECT_EQ(check(), "*1\r\n:1\r\n");
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "enforce"}), "+OK\r\n");
+  EXPECT_EQ(check(), "*1\r\n:0\r\n");
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), "+OK\r\n");
+  EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, guard::Action::forward);
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "off"}),
+            "-ERR no mode 'off': observe, enforce or bypass\r\n");
+  EXPECT_EQ(reply({"GUARD.MODE", "nobody", "observe"}), "-ERR no namespace 'nobody'\r\n");
+  EXPECT_THAT(
+      told,
+      testing::ElementsAre(
+          "default users mode observe", "default users mode enforce", "default users mode bypass"));
+}
+
+TEST_F(OwnCommandsTest, enforce_needs_an_absent_reply) {
+  shop_.process.operators.users = {"default"};
+  shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
+  shop_.spaces[GuardedShop::kUsers].may_enforce = false;
+  EXPECT_THAT(reply({"GUARD.MODE", "users", "enforce"}), HasSubstr("needs an absent_reply"));
+  EXPECT_EQ(shop_.spaces[GuardedShop::kUsers].mode.get(), config::Mode::observe);
+}
+
+TEST_F(OwnCommandsTest, rebuild_asks_the_source_to_read_the_rows_again) {
+  shop_.process.operators.users = {"default"};
+  EXPECT_EQ(reply({"GUARD.REBUILD", "nobody"}), "-ERR no namespace 'nobody'\r\n");
+  EXPECT_FALSE(shop_.filters[GuardedShop::kUsers]->take_rebuild_request());
+  EXPECT_EQ(reply({"GUARD.REBUILD", "users"}), "+OK\r\n");
+  EXPECT_TRUE(shop_.filters[GuardedShop::kUsers]->take_rebuild_request());
+  EXPECT_FALSE(shop_.filters[GuardedShop::kUsers]->take_rebuild_request()) << "once";
+  EXPECT_FALSE(shop_.filters[GuardedShop::kItems]->take_rebuild_request());
 }
 
 TEST_F(OwnCommandsTest, check_counts_no_read) {

@@ -22,5 +22,12 @@ TEST(Clock, is_the_time_since_boot_that_counts_suspension) {
   EXPECT_LE(now, after);
 }
 
+TEST(Clock, knows_the_calendar_too) {
+  const auto before = std::chrono::system_clock::now() - std::chrono::milliseconds(1);
+  const WallTime now = wall_time();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, std::chrono::system_clock::now());
+}
+
 }  // namespace
 }  // namespace cuckooguard::io

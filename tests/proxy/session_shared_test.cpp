@@ -1,5 +1,7 @@
 // Sessions in `mode: shared`: who travels on which connection, in which order, and what becomes of whom when one is lost.
+#include <array>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -295,12 +297,12 @@ TEST_F(SharedSession, a_client_that_does_not_read_gets_a_connection_that_is_not_
   send(b, command("PING"));
   send(a, command("GET big"));
   redis_sends(0, kPong + "$500000\r\n" + std::string(500'000, 'v') + "\r\n");
+  send(b, command("PING"));  // what is shared must be read
   send(a, command("GET big"));
   ASSERT_EQ(upstreams(), 2U);
   EXPECT_EQ(redis_got(1), command("GET big"));
   redis_sends(1, "$3000000\r\n" + std::string(3'000'000, 'w') + "\r\n");
   EXPECT_GT(upstreams_.at(1).unsent(), 1'000'000U);
-  send(b, command("PING"));
   EXPECT_EQ(redis_got(0), command("PING") + command("GET big") + command("PING"));
   redis_sends(0, kPong);
   EXPECT_EQ(got(b), kPong + kPong);
@@ -311,6 +313,85 @@ TEST_F(SharedSession, a_client_that_does_not_read_gets_a_connection_that_is_not_
     all += more;
   }
   EXPECT_TRUE(all.ends_with("w\r\n"));
+}
+
+TEST_F(SharedSession, replies_to_one_client_stay_in_redis_until_another_one_waits_too) {
+  settings_.limits.client_output_soft = 64 * 1024;
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;
+  const auto a = connect();
+  const auto b = connect();
+  send(a, command("GET big"));
+  EXPECT_EQ(redis_got(0), command("GET big"));
+  redis_sends(0, "$500000\r\n" + std::string(500'000, 'v') + "\r\n");
+  EXPECT_GT(upstreams_.at(0).unsent(), 300'000U);
+  send(b, command("PING"));
+  EXPECT_EQ(redis_got(0), command("PING"));
+  EXPECT_EQ(upstreams_.at(0).unsent(), 0U);
+  redis_sends(0, kPong);
+  EXPECT_EQ(got(b), kPong);
+  std::string all;
+  while (!all.ends_with("v\r\n")) {
+    const std::string more = got(a);
+    ASSERT_FALSE(more.empty()) << all.size();
+    all += more;
+  }
+  EXPECT_EQ(all.size(), 500'000 + std::string_view("$500000\r\n\r\n").size());
+}
+
+// It may write all it has before it reads: what comes next waits for a lease, and that for the replies before.
+TEST_F(SharedSession, replies_do_not_stay_in_redis_while_the_next_command_waits_for_them) {
+  settings_.limits.client_output_soft = 64 * 1024;
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;
+  const auto a = connect();
+  send(a, command("GET big"));
+  redis_sends(0, "$500000\r\n" + std::string(500'000, 'v') + "\r\n");
+  send(a, command("ECHO 1"));
+  EXPECT_EQ(upstreams_.at(0).unsent(), 0U);
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(1), command("ECHO 1"));
+}
+
+TEST_F(SharedSession,
+       a_shared_connection_is_read_again_when_the_client_that_did_not_read_has_left) {
+  settings_.limits.client_output_soft = 64 * 1024;
+  loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;
+  const auto a = connect();
+  send(a, command("GET big"));
+  redis_sends(0, "$500000\r\n" + std::string(500'000, 'v') + "\r\n");
+  EXPECT_GT(upstreams_.at(0).unsent(), 300'000U);
+  peers_.at(a).reset();
+  loop_.run();
+  EXPECT_EQ(upstreams_.at(0).unsent(), 0U);
+}
+
+// A run of whole replies needs no second look; what is mixed with errors or cut does.
+TEST_F(SharedSession, replies_stay_whose_they_are_wherever_they_are_cut) {
+  const auto replies = std::to_array<std::string>(
+      {"$1\r\n1\r\n", "-ERR no\r\n", "*2\r\n$1\r\nx\r\n:5\r\n", "+OK\r\n", "$-1\r\n"});
+  for (std::size_t first = 1; first < 30; ++first) {
+    const auto a = connect();
+    const auto b = connect();
+    std::string to_a;
+    std::string to_b;
+    std::string all;
+    for (std::size_t i = 0; i < 3 * replies.size(); ++i) {
+      const bool is_for_a = i % 4 < 2;
+      send(is_for_a ? a : b, command("ECHO " + std::to_string(i)));
+      if (is_for_a && i % 3 == 0) {
+        send(a, command("GET user:999"));
+      }
+      (is_for_a ? to_a : to_b) += replies[i % replies.size()];
+      all += replies[i % replies.size()];
+      if (is_for_a && i % 3 == 0) {
+        to_a += "$-1\r\n";
+      }
+    }
+    for (std::size_t at = 0; at < all.size(); at += first) {
+      redis_sends(0, std::string_view(all).substr(at, first));
+    }
+    EXPECT_EQ(got(a), to_a) << first;
+    EXPECT_EQ(got(b), to_b) << first;
+  }
 }
 
 TEST_F(SharedSession, who_is_owed_more_than_the_hard_limit_is_closed) {

@@ -209,6 +209,24 @@ TEST(SqliteOrigin, a_file_that_is_no_database_is_lost_in_words) {
   EXPECT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::lost);
 }
 
+// For a moment the journal of a writer that is about to write looks the same to a reader.
+TEST(SqliteOrigin, a_journal_that_nobody_holds_is_unclear_until_a_writer_has_rolled_it_back) {
+  Database database("DELETE");
+  database.writer.run("PRAGMA cache_size=1; BEGIN IMMEDIATE; UPDATE users SET name='changed'");
+  TempDirectory interrupted;
+  const std::string copy = interrupted.file("app.db");
+  std::filesystem::copy(database.path(), copy);
+  std::filesystem::copy(database.path() + "-journal", copy + "-journal");
+  Bench bench;
+  auto feeds = bench.feeds();
+  SqliteOrigin origin(copy);
+  const Snapshot snapshot = origin.take(feeds, bench.never);
+  EXPECT_EQ(snapshot.kind, Snapshot::Kind::unclear);
+  EXPECT_THAT(snapshot.why, testing::HasSubstr("is locked by a writer; if it stays so"));
+  Writer(copy).run("DELETE FROM users WHERE id = 1");
+  EXPECT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
+}
+
 TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_unsynced_and_the_other_goes_on) {
   Database database("WAL");
   database.writer.run("CREATE TABLE orders(id INTEGER PRIMARY KEY); INSERT INTO orders VALUES(5)");

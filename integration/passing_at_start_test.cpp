@@ -1,0 +1,68 @@
+// A guard that starts does not know which keys were written just before: they pass for one `overlay.ttl`, unless it goes on
+// where another one ended a moment ago.
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/guarded_mariadb.h"
+#include "harness/redis_command.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+class PassingAtStart : public GuardedMariaDb {
+ protected:
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
+  }
+
+  void start(const std::string& overlay_ttl) {
+    guard_.emplace(GuardProcess::on_port(
+        "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ \"" +
+        unix_address(*server_) +
+        "\" ], user: guard, database: shop, max_lag: 1m }\n"
+        "namespaces:\n"
+        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
+        "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
+        "false_positive_rate: 0.0001% }, overlay: { ttl: " +
+        overlay_ttl + " } }\nstorage: { directory: " + (folder_ / "kept").string() + " }\n"));
+    ASSERT_TRUE(eventually([this] {
+      return guard_->call({"GUARD.INFO", "users"}).find("\r\nfresh:1\r\n") != std::string::npos;
+    })) << guard_->log();
+  }
+  std::filesystem::path file() const { return folder_ / "kept" / "shop.users.user.filter"; }
+  void end_when_kept() {
+    ASSERT_TRUE(eventually([this] { return std::filesystem::exists(file()); })) << guard_->log();
+    guard_.reset();
+  }
+};
+
+TEST_F(PassingAtStart, lasts_for_one_ttl) {
+  start("5s");
+  EXPECT_FALSE(is_absent("user:5000"));
+  EXPECT_THAT(guard_->call({"GUARD.EXPLAIN", "user:5000"}), testing::HasSubstr("has just begun"));
+  EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:1"));
+}
+
+TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {
+  start("1h");
+  EXPECT_FALSE(is_absent("user:5000")) << "there is no checkpoint yet";
+  end_when_kept();
+  start("1h");
+  EXPECT_TRUE(is_absent("user:5000")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:1"));
+  end_when_kept();
+  std::filesystem::last_write_time(
+      file(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(5));
+  start("1h");
+  EXPECT_FALSE(is_absent("user:5000")) << "the checkpoint is too old";
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

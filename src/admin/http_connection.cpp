@@ -1,0 +1,236 @@
+#include "admin/http_connection.h"
+
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffer_traits.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/write.hpp>
+
+namespace cuckooguard::admin {
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+constexpr std::size_t kReadBytes = 4096;
+// What a request's header, and the beginning of the next request, may take.
+constexpr std::size_t kBufferBytesMax = 64 * 1024;
+
+std::string_view view(boost::beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+template <class Message>
+void describe(Message& message, const Response& response) {
+  message.set(http::field::content_type, response.content_type);
+  message.set(http::field::cache_control, "no-store");
+  if (!response.allow.empty()) {
+    message.set(http::field::allow, response.allow);
+  }
+  if (!response.challenge.empty()) {
+    message.set(http::field::www_authenticate, response.challenge);
+  }
+}
+
+std::optional<Response> refusal_of(const boost::system::error_code& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return refusal(431, "header_too_large", "The request's header is too large.");
+  }
+  if (error == http::error::body_limit) {
+    return refusal(413, "body_too_large", "The request's body is too large.");
+  }
+  const bool is_about_http =
+      error.category() == http::make_error_code(http::error::bad_method).category();
+  const bool has_ended =
+      error == http::error::end_of_stream || error == http::error::partial_message;
+  return is_about_http && !has_ended
+             ? std::optional(refusal(400, "bad_request", "This is no HTTP request."))
+             : std::nullopt;
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(Socket socket, const HttpLimits& limits, const Calls& calls)
+    : socket_(std::move(socket)),
+      limits_(limits),
+      calls_(calls),
+      timer_(socket_.get_executor()),
+      buffer_(kBufferBytesMax) {}
+
+HttpConnection::~HttpConnection() {
+  calls_.on_end(*this);
+}
+
+void HttpConnection::start() {
+  wait_for_request();
+}
+
+void HttpConnection::refuse(Response response) {
+  constexpr unsigned kHttp11 = 11;
+  write<http::string_body>(std::move(response), kHttp11, false);
+}
+
+void HttpConnection::close() {
+  idle_since_.reset();
+  Error ignored;
+  (void)socket_.close(ignored);
+}
+
+// The timer may go off when the operation has just ended, and its handler waits: who goes on without setting it anew
+// asks has_timed_out_.
+void HttpConnection::limit_time(std::chrono::milliseconds time) {
+  has_timed_out_ = false;
+  timer_.expires_after(time);
+  timer_.async_wait([weak = weak_from_this(), set = ++timings_](const Error& error) {
+    const auto self = weak.lock();
+    if (!error && self && self->timings_ == set) {
+      self->has_timed_out_ = true;
+      Error ignored;
+      (void)self->socket_.cancel(ignored);
+    }
+  });
+}
+
+void HttpConnection::wait_for_request() {
+  parser_.emplace();
+  parser_->header_limit(limits_.header_bytes_max);
+  parser_->body_limit(limits_.body_bytes_max);
+  if (buffer_.size() > 0) {
+    read_header();
+    return;
+  }
+  idle_since_ = io::now_since_boot();
+  limit_time(limits_.idle_max);
+  socket_.async_read_some(buffer_.prepare(kReadBytes),
+                          [self = shared_from_this()](const Error& error, std::size_t bytes) {
+                            self->idle_since_.reset();
+                            if (!error) {
+                              self->buffer_.commit(bytes);
+                              self->read_header();
+                            }
+                          });
+}
+
+void HttpConnection::read_header() {
+  limit_time(limits_.request_max);
+  http::async_read_header(
+      socket_, buffer_, *parser_, [self = shared_from_this()](const Error& error, std::size_t) {
+        if (error) {
+          self->failed(error);
+        } else if (http::token_list(self->parser_->get()[http::field::expect])
+                       .exists("100-continue")) {
+          self->say_continue();
+        } else {
+          self->read_body();
+        }
+      });
+}
+
+// The client waits for it before it sends the body.
+void HttpConnection::say_continue() {
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  asio::async_write(socket_,
+                    asio::buffer(kContinue),
+                    [self = shared_from_this()](const Error& error, std::size_t) {
+                      if (error || self->has_timed_out_) {
+                        self->failed(error);
+                      } else {
+                        self->read_body();
+                      }
+                    });
+}
+
+void HttpConnection::read_body() {
+  http::async_read(
+      socket_, buffer_, *parser_, [self = shared_from_this()](const Error& error, std::size_t) {
+        if (error) {
+          self->failed(error);
+        } else {
+          self->respond();
+        }
+      });
+}
+
+void HttpConnection::failed(const Error& error) {
+  if (has_timed_out_) {
+    refuse(refusal(408, "timeout", "The request has taken too long to come."));
+  } else if (auto response = refusal_of(error)) {
+    refuse(*std::move(response));
+  }
+}
+
+void HttpConnection::respond() {
+  const auto& request = parser_->get();
+  Response response;
+  try {
+    response = calls_.answer({.method = view(request.method_string()),
+                              .target = view(request.target()),
+                              .authorization = view(request[http::field::authorization]),
+                              .body = request.body()});
+  } catch (const std::exception&) {
+    response = refusal(500, "internal", "The guard could not make this page.");
+  }
+  const unsigned version = request.version();
+  if (request.method() == http::verb::head) {
+    write<http::empty_body>(std::move(response), version, request.keep_alive());
+  } else {
+    write<http::string_body>(std::move(response), version, request.keep_alive());
+  }
+}
+
+// With an empty body, the length of the one that a GET would have had is told all the same.
+template <class Body>
+void HttpConnection::write(Response response, unsigned version, bool keep_alive) {
+  auto message = std::make_shared<http::response<Body>>();
+  message->result(response.status);
+  message->version(version);
+  message->keep_alive(keep_alive);
+  describe(*message, response);
+  message->content_length(response.body.size());
+  if constexpr (std::is_same_v<Body, http::string_body>) {
+    message->body() = std::move(response.body);
+  }
+  limit_time(limits_.request_max);
+  http::async_write(
+      socket_,
+      *message,
+      [self = shared_from_this(), message, keep_alive](const Error& error, std::size_t) {
+        if (error) {
+          return;
+        }
+        if (keep_alive) {
+          self->wait_for_request();
+        } else {
+          self->linger();
+        }
+      });
+}
+
+void HttpConnection::linger() {
+  Error error;
+  (void)socket_.shutdown(asio::socket_base::shutdown_send, error);
+  if (!error) {
+    limit_time(limits_.linger_max);
+    throw_away();
+  }
+}
+
+void HttpConnection::throw_away() {
+  buffer_.clear();
+  socket_.async_read_some(buffer_.prepare(kReadBytes),
+                          [self = shared_from_this()](const Error& error, std::size_t) {
+                            if (!error && !self->has_timed_out_) {
+                              self->throw_away();
+                            }
+                          });
+}
+
+}  // namespace cuckooguard::admin

@@ -1,0 +1,31 @@
+// One HTTP request and its response as values: all that the pages see of HTTP. http_connection.h turns bytes into them.
+//
+// Called by: Pages, HttpConnection. Threads: plain values. Lifetimes: a Request views the connection's buffer.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cuckooguard::admin {
+
+struct Request {
+  std::string_view method{};         // GET, as it was sent
+  std::string_view target{};         // path and query, as they were sent
+  std::string_view authorization{};  // empty: no such header
+  std::string_view body{};
+};
+
+inline constexpr std::string_view kJson = "application/json";
+
+struct Response {
+  unsigned status = 200;
+  std::string body{};
+  std::string_view content_type = kJson;
+  std::string_view allow{};      // methods, with 405
+  std::string_view challenge{};  // WWW-Authenticate, with 401
+};
+
+// `error` is a name for programs, `message` a sentence for people; neither has bytes of the request in it.
+Response refusal(unsigned status, std::string_view error, std::string_view message);
+
+}  // namespace cuckooguard::admin

@@ -1,0 +1,91 @@
+#include "admin/http_server.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace cuckooguard::admin {
+namespace {
+
+int family_of(int socket) {
+  int family = AF_UNSPEC;
+  socklen_t bytes = sizeof family;
+  ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
+  return family;
+}
+
+}  // namespace
+
+HttpServer::HttpServer(const config::Address& address, const HttpLimits& limits, Calls calls)
+    : limits_(limits),
+      of_connections_{.answer = std::move(calls.answer),
+                      .on_end = [this](HttpConnection& ended) { std::erase(open_, &ended); }},
+      io_(1),
+      listener_(io_,
+                address,
+                {.on_accept = [this](int socket) { admit(socket); },
+                 .on_failure = std::move(calls.on_failure)}) {}
+
+// Connections end with the io_context, which has their operations.
+HttpServer::~HttpServer() {
+  io_.stop();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void HttpServer::start() {
+  thread_ = std::thread([this] {
+    while (!io_.stopped()) {
+      try {
+        io_.run();
+      } catch (const std::exception&) {  // no memory: that connection has ended, the guard goes on
+      }
+    }
+  });
+}
+
+void HttpServer::admit(int socket) {
+  const bool is_full = open_.size() >= limits_.connections_max && !close_longest_idle();
+  if (is_full && open_.size() >= limits_.connections_max + kRefusedMax) {
+    ::close(socket);
+    return;
+  }
+  HttpConnection::Socket accepted(io_);
+  boost::system::error_code error;
+  (void)accepted.assign({family_of(socket), 0}, socket, error);
+  if (error) {
+    ::close(socket);
+    return;
+  }
+  const auto connection =
+      std::make_shared<HttpConnection>(std::move(accepted), limits_, of_connections_);
+  open_.push_back(connection.get());
+  if (is_full) {
+    connection->refuse(
+        refusal(503, "too_many_connections", "The admin server has too many connections."));
+  } else {
+    connection->start();
+  }
+}
+
+bool HttpServer::close_longest_idle() {
+  HttpConnection* longest = nullptr;
+  for (HttpConnection* const connection : open_) {
+    const auto since = connection->idle_since();
+    if (since && (longest == nullptr || *since < *longest->idle_since())) {
+      longest = connection;
+    }
+  }
+  if (longest == nullptr) {
+    return false;
+  }
+  longest->close();
+  return true;
+}
+
+}  // namespace cuckooguard::admin

@@ -1,0 +1,55 @@
+// The admin server: listens, and answers on a thread of its own, so that it neither waits for a worker nor holds one up.
+//
+// At most HttpLimits::connections_max clients. One more takes the place of the one that has waited longest for a request
+// to come; if none waits it gets 503. Those that are being refused are kRefusedMax at most, the rest are closed at once.
+//
+// Called by: cli/. Threads: construct, start and destroy from the owner's; `answer` is called on the server's.
+// Lifetimes: `answer` and what it refers to outlive this. Errors: the constructor throws std::system_error (start-up).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "admin/http_connection.h"
+#include "config/config.h"
+#include "io/listener.h"
+
+namespace cuckooguard::admin {
+
+class HttpServer {
+ public:
+  static constexpr std::size_t kRefusedMax = 16;
+
+  struct Calls {
+    std::function<Response(const Request&)> answer;
+    std::function<void(std::error_code)> on_failure;  // of accept
+  };
+
+  HttpServer(const config::Address& address, const HttpLimits& limits, Calls calls);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  void start();
+  // As io::Listener::port().
+  std::uint16_t port() const { return listener_.port(); }
+
+ private:
+  void admit(int socket);
+  // False: there is none.
+  bool close_longest_idle();
+
+  HttpLimits limits_;
+  HttpConnection::Calls of_connections_;
+  std::vector<HttpConnection*> open_;  // those that are being refused, too
+  boost::asio::io_context io_;
+  io::Listener listener_;
+  std::thread thread_;
+};
+
+}  // namespace cuckooguard::admin

@@ -1,0 +1,329 @@
+#include "admin/metrics.h"
+
+#include <array>
+#include <initializer_list>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include "admin/process_use.h"
+#include "guard/filter_totals.h"
+
+namespace cuckooguard::admin {
+namespace {
+
+using guard::FilterTotals;
+using guard::GuardCounters;
+using guard::NamespaceCounters;
+using Type = prometheus::MetricType;
+using Labels = std::vector<prometheus::ClientMetric::Label>;
+
+struct Name {
+  const char* name;
+  const char* help;
+  Type type;
+};
+
+template <class Counters>
+struct CounterMetric {
+  const char* name;
+  const char* help;
+  const guard::Counter Counters::* counter;
+  const char* reason = nullptr;  // the label `reason`; lines with one name stand together
+};
+
+constexpr const char* kUnseen = "cuckooguard_reads_not_looked_at_total";
+constexpr const char* kUnseenHelp =
+    "Reads of guarded commands that were forwarded without a look at their keys.";
+
+constexpr std::array<CounterMetric<GuardCounters>, 6> kGuardCounters{{
+    {"cuckooguard_commands_answered_total",
+     "Commands that were answered by the guard alone.",
+     &GuardCounters::answered},
+    {"cuckooguard_unguarded_keys_total",
+     "Keys of reads that are no namespace's.",
+     &GuardCounters::unguarded_keys},
+    {kUnseen, kUnseenHelp, &GuardCounters::unsettled_reads, "unsettled"},
+    {kUnseen, kUnseenHelp, &GuardCounters::not_allowed_reads, "not_allowed"},
+    {kUnseen, kUnseenHelp, &GuardCounters::unavailable_reads, "redis_unavailable"},
+    {kUnseen, kUnseenHelp, &GuardCounters::no_room_reads, "no_room"},
+}};
+
+// Each with the label `namespace`.
+constexpr std::array<CounterMetric<NamespaceCounters>, 6> kNamespaceCounters{{
+    {"cuckooguard_learned_keys_total",
+     "Keys of writes that went into the overlay.",
+     &NamespaceCounters::learned},
+    {"cuckooguard_added_keys_total",
+     "Keys that GUARD.ADD put into the overlay.",
+     &NamespaceCounters::added},
+    {"cuckooguard_sampled_keys_total",
+     "Absent keys of which Redis was asked all the same (verify_sample).",
+     &NamespaceCounters::sampled},
+    {"cuckooguard_verified_keys_total",
+     "Absent keys of which Redis had no other value.",
+     &NamespaceCounters::verified},
+    {"cuckooguard_contradicted_keys_total",
+     "Absent keys of which Redis had a value.",
+     &NamespaceCounters::contradicted},
+    {"cuckooguard_unverified_keys_total",
+     "Absent keys that were forwarded and could not be compared with Redis's reply.",
+     &NamespaceCounters::unverified},
+}};
+
+struct FilterMetric {
+  const char* name;
+  const char* help;
+  double (*value)(const FilterTotals&);
+};
+
+constexpr std::array<FilterMetric, 8> kFilters{{
+    {"cuckooguard_filter_tables",
+     "Tables of the namespace, each with a filter.",
+     [](const FilterTotals& all) { return static_cast<double>(all.tables); }},
+    {"cuckooguard_filter_items",
+     "Rows in the namespace's filters.",
+     [](const FilterTotals& all) { return static_cast<double>(all.items); }},
+    {"cuckooguard_filter_capacity_items",
+     "Rows that the namespace's filters have room for.",
+     [](const FilterTotals& all) { return static_cast<double>(all.capacity); }},
+    {"cuckooguard_filter_load_ratio",
+     "Slots of the namespace's filters that are taken.",
+     [](const FilterTotals& all) { return all.load(); }},
+    {"cuckooguard_filter_expected_false_positive_ratio",
+     "Absent keys that are to be expected to pass, as the filters are filled now.",
+     [](const FilterTotals& all) { return all.false_positive_rate; }},
+    {"cuckooguard_filter_memory_bytes",
+     "Memory of the namespace's filters.",
+     [](const FilterTotals& all) { return static_cast<double>(all.bytes); }},
+    {"cuckooguard_filter_stale_items",
+     "Rows that are gone and still in the namespace's filters, at most.",
+     [](const FilterTotals& all) { return static_cast<double>(all.stale); }},
+    {"cuckooguard_filter_full",
+     "1 if a filter of the namespace is full, so that everything passes.",
+     [](const FilterTotals& all) { return all.full ? 1.0 : 0.0; }},
+}};
+
+constexpr std::array<const char*, 3> kSourceStates{"loading", "following", "down"};
+
+double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+// Families in the order in which they first come.
+class Families {
+ public:
+  void put(const Name& name, double value, Labels labels = {}) {
+    if (all_.empty() || all_.back().name != name.name) {
+      all_.push_back({.name = name.name, .help = name.help, .type = name.type, .metric = {}});
+    }
+    prometheus::ClientMetric metric;
+    metric.label = std::move(labels);
+    metric.counter.value = name.type == Type::Counter ? value : 0;
+    metric.gauge.value = value;
+    all_.back().metric.push_back(std::move(metric));
+  }
+  void put(const Name& name, std::uint64_t value, Labels labels = {}) {
+    put(name, static_cast<double>(value), std::move(labels));
+  }
+  std::string text() const {
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, all_);
+    return std::move(out).str();
+  }
+
+ private:
+  std::vector<prometheus::MetricFamily> all_;
+};
+
+void put_guard(Families& families, const Sight& sight) {
+  for (const auto& metric : kGuardCounters) {
+    families.put({metric.name, metric.help, Type::Counter},
+                 sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+                   return guard.counters().*metric.counter;
+                 }),
+                 metric.reason == nullptr ? Labels{} : Labels{{"reason", metric.reason}});
+  }
+}
+
+template <class ValueOf>
+void put_by_verdict(Families& families, const Name& name, const Sight& sight, ValueOf value_of) {
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
+      const auto verdict = static_cast<guard::Verdict>(i);
+      families.put(name,
+                   value_of(ns, verdict),
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"verdict", std::string(name_of(verdict))}});
+    }
+  }
+}
+
+void put_keys(Families& families, const Sight& sight) {
+  put_by_verdict(families,
+                 {"cuckooguard_keys_total",
+                  "Keys of reads that were looked at, by what was found out.",
+                  Type::Counter},
+                 sight,
+                 [&](std::uint32_t ns, guard::Verdict verdict) {
+                   return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+                     return guard.counters(ns).of(verdict);
+                   });
+                 });
+  put_by_verdict(
+      families,
+      {"cuckooguard_http_checks_total",
+       "Identities that were asked for by HTTP, by what was found out.",
+       Type::Counter},
+      sight,
+      [&](std::uint32_t ns, guard::Verdict verdict) { return sight.check.count(ns, verdict); });
+}
+
+// value_of(ns) for each namespace; those without a value are left out.
+template <class ValueOf>
+void put_by_namespace(Families& families, const Name& name, const Sight& sight, ValueOf value_of) {
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    if (const std::optional<double> value = value_of(ns)) {
+      families.put(name, *value, {{"namespace", sight.guarded.keyspace.name(ns)}});
+    }
+  }
+}
+
+void put_namespaces(Families& families, const Sight& sight) {
+  for (const auto& metric : kNamespaceCounters) {
+    put_by_namespace(
+        families, {metric.name, metric.help, Type::Counter}, sight, [&](std::uint32_t ns) {
+          return static_cast<double>(
+              sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+                return guard.counters(ns).*metric.counter;
+              }));
+        });
+  }
+  put_by_namespace(families,
+                   {"cuckooguard_overlay_overflows_total",
+                    "Keys that found no room in the overlay; all keys pass for a while then.",
+                    Type::Counter},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     return static_cast<double>(sight.guarded.namespaces[ns].overlay->overflows());
+                   });
+  put_by_namespace(families,
+                   {"cuckooguard_namespace_fresh",
+                    "1 while keys can be answered: all filters are loaded and proven up to date.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     return sight.guarded.namespaces[ns].filter->is_fresh(sight.now) ? 1.0 : 0.0;
+                   });
+  put_by_namespace(
+      families,
+      {"cuckooguard_namespace_proof_age_seconds",
+       "Since the moment at which the namespace is last known to have been up to date.",
+       Type::Gauge},
+      sight,
+      [&](std::uint32_t ns) -> std::optional<double> {
+        const auto age = sight.proof_age(ns);
+        return age ? std::optional(seconds_of(*age)) : std::nullopt;
+      });
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    const filter::State state = sight.guarded.namespaces[ns].filter->state();
+    for (auto each = filter::State::loading; each <= filter::State::full;
+         each = static_cast<filter::State>(static_cast<int>(each) + 1)) {
+      families.put(
+          {"cuckooguard_filter_state", "1 for the state that it is in.", Type::Gauge},
+          each == state ? 1.0 : 0.0,
+          {{"namespace", sight.guarded.keyspace.name(ns)}, {"state", filter::state_name(each)}});
+    }
+  }
+}
+
+void put_filters(Families& families, const Sight& sight) {
+  std::vector<FilterTotals> totals;
+  for (const guard::GuardedNamespace& space : sight.guarded.namespaces) {
+    totals.push_back(guard::filter_totals(*space.filter));
+  }
+  for (const FilterMetric& metric : kFilters) {
+    put_by_namespace(
+        families, {metric.name, metric.help, Type::Gauge}, sight, [&](std::uint32_t ns) {
+          return metric.value(totals[ns]);
+        });
+  }
+}
+
+void put_sources(Families& families, const Sight& sight) {
+  const guard::SourceView* const sources = sight.process.sources;
+  std::vector<std::pair<std::string, guard::SourceStatus>> all;
+  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    all.emplace_back(sources->name(i), sources->status(i));
+  }
+  for (const auto& [name, status] : all) {
+    for (const char* const state : kSourceStates) {
+      families.put({"cuckooguard_source_state", "1 for the state that it is in.", Type::Gauge},
+                   status.state == state ? 1.0 : 0.0,
+                   {{"source", name}, {"state", state}});
+    }
+  }
+  for (const auto& [name, status] : all) {
+    if (status.proven_at) {
+      families.put({"cuckooguard_source_proof_age_seconds",
+                    "Since the moment at which all filters of the source are last known to have "
+                    "been up to date.",
+                    Type::Gauge},
+                   seconds_of(sight.now - *status.proven_at),
+                   {{"source", name}});
+    }
+  }
+  for (const auto& [name, status] : all) {
+    families.put({"cuckooguard_source_losses_total",
+                  "Times that the source could not be reached any more.",
+                  Type::Counter},
+                 status.losses,
+                 {{"source", name}});
+  }
+}
+
+void put_process(Families& families, const Sight& sight) {
+  families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
+               1.0,
+               {{"version", sight.process.version}});
+  for (std::size_t worker = 0; worker < sight.vitals.clients.size(); ++worker) {
+    families.put({"cuckooguard_clients", "Clients that are connected, by worker.", Type::Gauge},
+                 static_cast<std::uint64_t>(sight.vitals.clients[worker]()),
+                 {{"worker", std::to_string(worker)}});
+  }
+  if (!sight.guarded.namespaces.empty()) {
+    families.put(
+        {"cuckooguard_upstream_up", "1 while the control connection reaches Redis.", Type::Gauge},
+        sight.vitals.redis.load(std::memory_order_relaxed) == RedisSeen::up ? 1.0 : 0.0);
+  }
+  const ProcessUse use = process_use();
+  const auto put = [&](const char* name, const char* help, Type type, double value) {
+    families.put({name, help, type}, value);
+  };
+  put("process_cpu_seconds_total", "User and system time.", Type::Counter, use.cpu_seconds);
+  put("process_resident_memory_bytes", "Resident memory.", Type::Gauge, use.resident_bytes);
+  put("process_virtual_memory_bytes", "Virtual memory.", Type::Gauge, use.virtual_bytes);
+  put("process_start_time_seconds", "Start, since 1970.", Type::Gauge, use.start_time_seconds);
+  put("process_open_fds", "Open file descriptors.", Type::Gauge, use.open_descriptors);
+  put("process_max_fds", "File descriptors there may be.", Type::Gauge, use.descriptors_max);
+}
+
+}  // namespace
+
+std::string metrics_text(const Sight& sight) {
+  Families families;
+  put_process(families, sight);
+  put_guard(families, sight);
+  put_keys(families, sight);
+  put_namespaces(families, sight);
+  put_filters(families, sight);
+  put_sources(families, sight);
+  return families.text();
+}
+
+}  // namespace cuckooguard::admin

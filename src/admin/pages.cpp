@@ -1,0 +1,241 @@
+#include "admin/pages.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "admin/identity_list.h"
+#include "admin/metrics.h"
+#include "admin/percent.h"
+#include "admin/status.h"
+
+namespace cuckooguard::admin {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kReads = "GET, HEAD";
+
+Response of_json(unsigned status, const json::value& body) {
+  return {.status = status, .body = json::serialize(body) + "\n"};
+}
+
+Response not_allowed(std::string_view allow) {
+  Response response = refusal(405, "method_not_allowed", "This page does not have this method.");
+  response.allow = allow;
+  return response;
+}
+
+Response unknown_page() {
+  return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
+}
+
+// Absolute form, as proxies send it (RFC 9112, 3.2.2), or the path alone; nothing if it is neither.
+std::optional<std::string_view> path_and_query(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (target.starts_with(scheme)) {
+      target.remove_prefix(scheme.size());
+      target.remove_prefix(std::min(target.find('/'), target.size()));
+    }
+  }
+  return target.starts_with('/') ? std::optional(target) : std::nullopt;
+}
+
+std::vector<std::string_view> segments_of(std::string_view path) {
+  std::vector<std::string_view> segments;
+  for (;;) {
+    const std::size_t slash = path.find('/');
+    segments.push_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) {
+      return segments;
+    }
+    path.remove_prefix(slash + 1);
+  }
+}
+
+std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
+  using Verdict = BearerToken::Verdict;
+  switch (verdict) {
+    case Verdict::allowed:
+      return std::nullopt;
+    case Verdict::unreadable:
+      return refusal(503, "no_token", "The guard cannot read admin.token_file.");
+    case Verdict::missing:
+    case Verdict::wrong:
+      break;
+  }
+  Response response = refusal(401,
+                              "unauthorized",
+                              verdict == Verdict::missing
+                                  ? "This page needs the header 'Authorization: Bearer TOKEN'."
+                                  : "This is not the token in admin.token_file.");
+  response.challenge = "Bearer realm=\"cuckooguard\"";
+  return response;
+}
+
+}  // namespace
+
+const Pages::Page* Pages::find(std::string_view path) {
+  static constexpr std::array<Page, 5> kPages{
+      {{.path = "/livez", .needs_token = false, .answer = &Pages::livez},
+       {.path = "/readyz", .needs_token = false, .answer = &Pages::readyz},
+       {.path = "/v1/check/", .needs_token = true, .answer = &Pages::check},
+       {.path = "/status", .needs_token = true, .answer = &Pages::status},
+       {.path = "/metrics", .needs_token = true, .answer = &Pages::metrics}}};
+  const auto* const found = std::ranges::find_if(kPages, [&](const Page& page) {
+    return page.path.ends_with('/') ? path.starts_with(page.path) : path == page.path;
+  });
+  return found == kPages.end() ? nullptr : found;
+}
+
+bool Pages::is_read(const Asked& asked) {
+  return asked.method == "GET" || asked.method == "HEAD";
+}
+
+// What is there is told to nobody who may not ask for it.
+Response Pages::answer(const Request& request) {
+  const auto target = path_and_query(request.target);
+  if (!target) {
+    return refusal(400, "bad_target", "The request's target is no path.");
+  }
+  const std::size_t mark = std::min(target->find('?'), target->size());
+  const std::string_view path = target->substr(0, mark);
+  const Page* const page = find(path);
+  if (page == nullptr || page->needs_token) {
+    if (auto refused = refusal_of(parts_.token.judge(request.authorization))) {
+      return *std::move(refused);
+    }
+  }
+  if (page == nullptr) {
+    return unknown_page();
+  }
+  const filter::EpochScope reading(parts_.reader);
+  return (this->*page->answer)({.method = request.method,
+                                .path = path.substr(page->path.size()),
+                                .query = target->substr(std::min(mark + 1, target->size())),
+                                .body = request.body,
+                                .has_query = mark < target->size()});
+}
+
+Response Pages::livez(const Asked& asked) {
+  if (!is_read(asked)) {
+    return not_allowed(kReads);
+  }
+  json::array stalled;
+  const guard::TimePoint now = parts_.now();
+  for (Heartbeat& heartbeat : parts_.vitals.heartbeats) {
+    if (!heartbeat.is_alive(now)) {
+      stalled.emplace_back(heartbeat.name());
+    }
+  }
+  const bool is_live = stalled.empty();
+  json::object body{{"live", is_live}};
+  if (!is_live || asked.query.starts_with("verbose")) {
+    body["stalled_loops"] = std::move(stalled);
+  }
+  return of_json(is_live ? 200 : 503, body);
+}
+
+Response Pages::readyz(const Asked& asked) {
+  if (!is_read(asked)) {
+    return not_allowed(kReads);
+  }
+  const Vitals& vitals = parts_.vitals;
+  const bool is_listening = vitals.is_listening.load(std::memory_order_relaxed);
+  const bool is_draining = vitals.is_draining.load(std::memory_order_relaxed);
+  const bool is_ready = is_listening && !is_draining;
+  json::object body{{"ready", is_ready}};
+  if (!is_ready || asked.query.starts_with("verbose")) {
+    body["listening"] = is_listening;
+    body["draining"] = is_draining;
+    const guard::Guard::Parts& guarded = parts_.guard.parts();
+    json::object states;
+    for (std::uint32_t ns = 0; ns < guarded.namespaces.size(); ++ns) {
+      states[guarded.keyspace.name(ns)] =
+          filter::state_name(guarded.namespaces[ns].filter->state());
+    }
+    body["namespaces"] = std::move(states);
+  }
+  return of_json(is_ready ? 200 : 503, body);
+}
+
+Sight Pages::look() {
+  static const guard::Process kUnknown;
+  const guard::Guard::Parts& guarded = parts_.guard.parts();
+  return {.guarded = guarded,
+          .process = guarded.process != nullptr ? *guarded.process : kUnknown,
+          .redis = parts_.guard.facts(),
+          .vitals = parts_.vitals,
+          .check = check_,
+          .now = parts_.now()};
+}
+
+Response Pages::status(const Asked& asked) {
+  return is_read(asked) ? Response{.body = status_json(look())} : not_allowed(kReads);
+}
+
+Response Pages::metrics(const Asked& asked) {
+  return is_read(asked) ? Response{.body = metrics_text(look()), .content_type = kMetricsType}
+                        : not_allowed(kReads);
+}
+
+// A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
+Response Pages::check(const Asked& asked) {
+  if (asked.has_query || asked.path.find('#') != std::string_view::npos) {
+    return refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
+  }
+  const std::size_t slash = asked.path.find('/');
+  const auto name = percent_decoded(asked.path.substr(0, slash));
+  const auto ns = name ? check_.find(*name) : std::nullopt;
+  if (!ns) {
+    return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
+  }
+  if (slash == std::string_view::npos) {
+    return asked.method == "POST" ? check_list(*ns, asked.body) : not_allowed("POST");
+  }
+  return is_read(asked) ? check_one(*ns, asked.path.substr(slash + 1)) : not_allowed(kReads);
+}
+
+Response Pages::check_one(std::uint32_t ns, std::string_view path) {
+  std::vector<std::string> values;
+  for (const std::string_view segment : segments_of(path)) {
+    auto value = percent_decoded(segment);
+    if (!value || value->empty()) {
+      return refusal(400,
+                     "bad_identity",
+                     value ? "A value of the identity is empty."
+                           : "A '%' in the identity has no two hexadecimal digits behind it.");
+    }
+    values.push_back(*std::move(value));
+  }
+  const std::size_t wanted = check_.values_of(ns).size();
+  if (values.size() != wanted) {
+    return refusal(400,
+                   "bad_identity",
+                   "An identity of this namespace has " + std::to_string(wanted) +
+                       " values: a path segment each, '/' within them written %2F.");
+  }
+  const Check::Answer found = check_.ask(ns, values, parts_.now());
+  return of_json(found.may_exist ? 200 : 404,
+                 json::object{{"may_exist", found.may_exist},
+                              {"verdict", name_of(found.verdict)},
+                              {"reason", found.reason}});
+}
+
+Response Pages::check_list(std::uint32_t ns, std::string_view body) {
+  const auto identities = parse_identities(body, check_.values_of(ns).size());
+  if (!identities) {
+    return refusal(400, "bad_list", identities.error());
+  }
+  json::array may_exist;
+  for (const Identity& identity : *identities) {
+    // The time anew for each: what has been proven may run out meanwhile.
+    may_exist.emplace_back(check_.ask(ns, identity, parts_.now()).may_exist);
+  }
+  return of_json(200, std::move(may_exist));
+}
+
+}  // namespace cuckooguard::admin

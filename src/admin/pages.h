@@ -1,0 +1,83 @@
+// The pages of the admin server: a request in, a response out; no sockets.
+//
+//   GET  /livez                         200 while every event loop turns, else 503
+//   GET  /readyz                        200 while clients are accepted, else 503. Not about databases: while one lags
+//                                       everything passes, and taking the pod out of service would help nobody
+//   GET  /v1/check/NAMESPACE/VALUE      404 no row has this identity, 200 it may exist (check.h): {"may_exist": ...,
+//                                       "verdict": ..., "reason": ...}; several values: a segment each, in the order of
+//                                       the first template's placeholders, each percent-encoded ('/' is %2F)
+//   POST /v1/check/NAMESPACE            a list of identities (identity_list.h) -> a list of booleans: may it exist?
+//   GET  /status                        what there is to know, as JSON (status.h)
+//   GET  /metrics                       the same in numbers, for Prometheus (metrics.h)
+//
+// 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
+// or a namespace that does not exist, and an identity that cannot be read, are 400. Other errors: 401 no or another token,
+// 405 with Allow, 503 no token can be read; of the connection (http_connection.h): 408, 413, 431, 503. Bodies are JSON:
+// {"error": "unknown_namespace", "message": "..."}. HEAD is GET without a body.
+//
+// /livez and /readyz need no token. `?verbose` tells more there.
+//
+// Called by: HttpServer. Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
+// Limits: as HttpLimits and identity_list.h say.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "admin/bearer_token.h"
+#include "admin/check.h"
+#include "admin/http_message.h"
+#include "admin/sight.h"
+#include "admin/vitals.h"
+#include "filter/epochs.h"
+#include "guard/guard.h"
+
+namespace cuckooguard::admin {
+
+class Pages {
+ public:
+  struct Parts {
+    guard::Guard& guard;  // of this thread alone
+    filter::Epochs::Reader& reader;
+    Vitals& vitals;
+    BearerToken token;
+    std::function<guard::TimePoint()> now;
+  };
+
+  explicit Pages(Parts parts) : parts_(std::move(parts)), check_(parts_.guard) {}
+
+  Response answer(const Request& request);
+
+ private:
+  struct Asked {  // a request, taken apart
+    std::string_view method;
+    std::string_view path;   // behind the page's own
+    std::string_view query;  // without '?'; empty: none
+    std::string_view body;
+    bool has_query;
+  };
+  struct Page {
+    std::string_view path;  // ends in '/': all below it
+    bool needs_token;
+    Response (Pages::*answer)(const Asked&);
+  };
+
+  static const Page* find(std::string_view path);
+  static bool is_read(const Asked& asked);
+
+  Response livez(const Asked& asked);
+  Response readyz(const Asked& asked);
+  Response check(const Asked& asked);
+  Response status(const Asked& asked);
+  Response metrics(const Asked& asked);
+  Response check_one(std::uint32_t ns, std::string_view path);
+  Response check_list(std::uint32_t ns, std::string_view body);
+
+  Sight look();
+
+  Parts parts_;
+  Check check_;
+};
+
+}  // namespace cuckooguard::admin

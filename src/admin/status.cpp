@@ -1,0 +1,127 @@
+#include "admin/status.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "guard/filter_totals.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::admin {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 3> kModes{"observe", "enforce", "bypass"};
+constexpr std::array<std::string_view, 4> kAvailabilities{
+    "available", "loading", "master_link_down", "busy"};
+constexpr std::size_t kTextBytesMax = 1024;
+
+// A database's words may be in any encoding: what is no UTF-8, which the serializer would not find out, is escaped.
+json::value text_of(const std::string& text) {
+  json::error_code error;
+  json::value value(text);
+  json::parse(json::serialize(value), error);
+  return error ? json::value(keyspace::printable(text, kTextBytesMax)) : value;
+}
+
+json::value seconds_of(const std::optional<std::chrono::nanoseconds>& time) {
+  return time ? json::value(std::chrono::duration<double>(*time).count()) : json::value(nullptr);
+}
+
+json::value redis_of(const Sight& sight) {
+  const RedisSeen seen = sight.vitals.redis.load(std::memory_order_relaxed);
+  if (seen == RedisSeen::never) {
+    return json::object{{"up", nullptr}, {"role", nullptr}, {"state", nullptr}};
+  }
+  return json::object{
+      {"up", seen == RedisSeen::up},
+      {"role", sight.redis.is_master ? "master" : "replica"},
+      {"state",
+       sight.redis.is_lost
+           ? std::string_view("lost")
+           : kAvailabilities.at(static_cast<std::size_t>(sight.redis.availability))}};
+}
+
+json::value keys_of(const Sight& sight, std::uint32_t ns) {
+  json::object keys;
+  for (std::size_t i = 1; i < guard::kVerdicts; ++i) {  // none is counted as unguarded
+    keys[name_of(static_cast<guard::Verdict>(i))] =
+        sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+          return guard.counters(ns).keys.at(i);
+        });
+  }
+  return keys;
+}
+
+json::value namespace_of(const Sight& sight, std::uint32_t ns) {
+  const guard::GuardedNamespace& space = sight.guarded.namespaces[ns];
+  const guard::FilterTotals totals = guard::filter_totals(*space.filter);
+  const auto sum = [&](const guard::Counter guard::NamespaceCounters::* counter) {
+    return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters(ns).*counter;
+    });
+  };
+  const bool has_origin = ns < sight.process.origins.size();
+  return json::object{
+      {"mode", kModes.at(static_cast<std::size_t>(space.mode.get()))},
+      {"db", space.db},
+      {"state", filter::state_name(space.filter->state())},
+      {"fresh", space.filter->is_fresh(sight.now)},
+      {"source", has_origin ? json::value(sight.process.origins[ns].source) : json::value()},
+      {"proven_seconds_ago", seconds_of(sight.proof_age(ns))},
+      {"tables", totals.tables},
+      {"rows", totals.items},
+      {"capacity", totals.capacity},
+      {"load", totals.load()},
+      {"expected_false_positive_rate", totals.false_positive_rate},
+      {"bytes", totals.bytes},
+      {"full", totals.full},
+      {"keys", keys_of(sight, ns)},
+      {"keys_learned", sum(&guard::NamespaceCounters::learned)},
+      {"keys_added", sum(&guard::NamespaceCounters::added)}};
+}
+
+json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
+  const auto age = status.proven_at
+                       ? std::optional<std::chrono::nanoseconds>(now - *status.proven_at)
+                       : std::nullopt;
+  return json::object{
+      {"type", status.type},
+      {"state", status.state},
+      {"why", text_of(status.why)},
+      {"position", status.position.empty() ? json::value() : text_of(status.position)},
+      {"proven_seconds_ago", seconds_of(age)},
+      {"losses", status.losses}};
+}
+
+}  // namespace
+
+std::string status_json(const Sight& sight) {
+  json::array workers;
+  for (const auto& clients : sight.vitals.clients) {
+    workers.push_back(json::object{{"clients", clients()}});
+  }
+  json::object namespaces;
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    namespaces[sight.guarded.keyspace.name(ns)] = namespace_of(sight, ns);
+  }
+  json::object sources;
+  const guard::SourceView* const view = sight.process.sources;
+  for (std::size_t i = 0; view != nullptr && i < view->size(); ++i) {
+    sources[view->name(i)] = source_of(view->status(i), sight.now);
+  }
+  const auto uptime =
+      std::chrono::floor<std::chrono::seconds>(sight.now - sight.process.started_at);
+  return json::serialize(json::object{{"version", sight.process.version},
+                                      {"uptime_seconds", uptime.count()},
+                                      {"workers", std::move(workers)},
+                                      {"redis", redis_of(sight)},
+                                      {"namespaces", std::move(namespaces)},
+                                      {"sources", std::move(sources)}}) +
+         "\n";
+}
+
+}  // namespace cuckooguard::admin

@@ -1,0 +1,46 @@
+// The admin room as this process has it: its pages with a guard and an epoch reader of their own, its server, and what
+// they are told of the rest.
+//
+// Called by: Assembly. Threads: construct, start and destroy from the main thread's; vitals() any. Lifetimes: all that World names
+// outlives it. Errors: refusal() before anything is bound; std::system_error if the address cannot be.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admin/http_server.h"
+#include "admin/pages.h"
+#include "admin/vitals.h"
+#include "config/config.h"
+#include "filter/epochs.h"
+#include "guard/guard.h"
+
+namespace cuckooguard::cli {
+
+// What is wrong with the token file.
+std::optional<std::string> refusal(const config::Admin& settings);
+
+class AdminServer {
+ public:
+  struct World {
+    const config::Admin& settings;
+    guard::Guard::Parts guarded;
+    filter::Epochs::Reader& reader;
+    admin::Vitals& vitals;
+  };
+
+  // settings.address is there.
+  explicit AdminServer(const World& world);
+
+  void start();
+
+ private:
+  config::Admin settings_;
+  guard::Guard guard_;
+  admin::Pages pages_;
+  admin::HttpServer server_;
+};
+
+}  // namespace cuckooguard::cli

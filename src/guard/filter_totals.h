@@ -1,0 +1,31 @@
+// What a namespace's filters hold, all of its tables taken as one: a look-up asks each of them.
+//
+// Called by: info_text.h, admin/. Threads: any that is between Epochs::Reader enter() and leave(). Errors: none.
+#pragma once
+
+#include <cstdint>
+
+#include "filter/live_parts.h"
+
+namespace cuckooguard::guard {
+
+struct FilterTotals {
+  std::uint64_t tables = 0;
+  std::uint64_t items = 0;
+  std::uint64_t capacity = 0;  // items there is room for
+  std::uint64_t fingerprints = 0;
+  std::uint64_t slots = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t stale = 0;
+  double false_positive_rate = 0;  // to be expected, as the filters are filled now
+  bool full = false;
+  bool rebuild_needed = false;
+
+  double load() const {
+    return slots == 0 ? 0 : static_cast<double>(fingerprints) / static_cast<double>(slots);
+  }
+};
+
+FilterTotals filter_totals(const filter::LiveParts& live);
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,70 @@
+// GUARD.MODE and GUARD.REBUILD: what only operators may do.
+#include <algorithm>
+#include <array>
+
+#include "guard/own_commands.h"
+#include "guard/process.h"
+#include "guard/word.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+std::string for_operators(std::string_view command) {
+  return "NOPERM this user has no permissions to run the '" + std::string(command) +
+         "' command: it is not one of admin.operators";
+}
+
+}  // namespace
+
+OwnDecision OwnCommands::mode(const Call& call) {
+  static constexpr std::array<std::string_view, 3> kModes{"observe", "enforce", "bypass"};
+  if (!is_operator(call.client)) {
+    return error(for_operators("guard.mode"));
+  }
+  const auto ns = find_namespace(call.arguments[1]);
+  if (!ns) {
+    return error(no_namespace(call.arguments[1]));
+  }
+  const auto* const wanted = std::ranges::find_if(
+      kModes, [&](std::string_view name) { return is_word(call.arguments[2], name); });
+  if (wanted == kModes.end()) {
+    return error("ERR no mode " + quoted(call.arguments[2]) + ": observe, enforce or bypass");
+  }
+  const GuardedNamespace& space = guard_.parts().namespaces[*ns];
+  const auto mode = static_cast<config::Mode>(wanted - kModes.begin());
+  if (mode == config::Mode::enforce && !space.may_enforce) {
+    return error("ERR enforce needs an absent_reply in the configuration of namespace " +
+                 quoted(call.arguments[1]));
+  }
+  space.mode.set(mode);
+  tell_log(call, "mode " + std::string(*wanted));
+  return done();
+}
+
+OwnDecision OwnCommands::rebuild(const Call& call) {
+  if (!is_operator(call.client)) {
+    return error(for_operators("guard.rebuild"));
+  }
+  const auto ns = find_namespace(call.arguments[1]);
+  if (!ns) {
+    return error(no_namespace(call.arguments[1]));
+  }
+  guard_.parts().namespaces[*ns].filter->ask_for_rebuild();
+  tell_log(call, "rebuild");
+  return done();
+}
+
+bool OwnCommands::is_operator(const ClientState& client) const {
+  const Process* const process = guard_.parts().process;
+  return process != nullptr && std::ranges::find(process->operators.users, client.user()) !=
+                                   process->operators.users.end();
+}
+
+void OwnCommands::tell_log(const Call& call, const std::string& what) const {
+  const Process& process = *guard_.parts().process;
+  if (process.operators.on_change) {
+    process.operators.on_change(call.client.user(), call.arguments[1], what);
+  }
+}
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,229 @@
+#include "admin/pages.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "admin/two_value_shop.h"
+#include "filter/temporary_folder.h"
+#include "guard/guarded_shop.h"
+
+namespace cuckooguard::admin {
+namespace {
+
+using guard::GuardedShop;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class PagesTest : public testing::Test {
+ protected:
+  Pages pages_with(BearerToken token) {
+    return Pages({.guard = *shop_.guard,
+                  .reader = epochs_.reader(0),
+                  .vitals = vitals_,
+                  .token = std::move(token),
+                  .now = [this] { return shop_.now; }});
+  }
+  Response get(std::string_view target) {
+    return pages_.answer({.method = "GET", .target = target});
+  }
+  Response post(std::string_view target, std::string_view body) {
+    return pages_.answer({.method = "POST", .target = target, .body = body});
+  }
+
+  GuardedShop shop_;
+  filter::Epochs epochs_{1};
+  Vitals vitals_;
+  Pages pages_ = pages_with(BearerToken(""));
+};
+
+TEST_F(PagesTest, a_row_that_may_exist_is_found_and_one_that_cannot_is_not) {
+  const Response exists = get("/v1/check/users/1");
+  EXPECT_EQ(exists.status, 200U);
+  EXPECT_EQ(exists.content_type, "application/json");
+  EXPECT_EQ(exists.body,
+            R"({"may_exist":true,"verdict":"may_exist","reason":)"
+            R"("the filter has it, or takes it for another that it has"})"
+            "\n");
+  const Response absent = get("/v1/check/users/500");
+  EXPECT_EQ(absent.status, 404U);
+  EXPECT_EQ(absent.body,
+            R"({"may_exist":false,"verdict":"absent","reason":"no row has it"})"
+            "\n");
+}
+
+TEST_F(PagesTest, in_doubt_a_row_may_exist) {
+  EXPECT_EQ(get("/v1/check/users/105").status, 200U);
+  EXPECT_EQ(get("/v1/check/users/007").status, 200U);
+  EXPECT_EQ(get("/v1/check/items/a:b").status, 200U);
+  shop_.now += std::chrono::seconds(2);
+  const Response old = get("/v1/check/users/500");
+  EXPECT_EQ(old.status, 200U);
+  EXPECT_THAT(old.body, StartsWith(R"({"may_exist":true,"verdict":"not_fresh")"));
+}
+
+// A gateway takes 404 for "no row has it", and looks at nothing else.
+TEST_F(PagesTest, no_mistake_of_who_asks_looks_like_a_row_that_cannot_exist) {
+  const auto refused = [&](std::string_view target, std::string_view error) {
+    const Response response = get(target);
+    EXPECT_EQ(response.status, 400U) << target;
+    EXPECT_THAT(response.body, StartsWith(R"({"error":")" + std::string(error) + '"')) << target;
+  };
+  refused("/v1/check/user/500", "unknown_namespace");
+  refused("/v1/check//500", "unknown_namespace");
+  refused("/v1/check/Users/500", "unknown_namespace");
+  refused("/v1/check/users%/500", "unknown_namespace");
+  refused("/v1/check/users/", "bad_identity");
+  refused("/v1/check/users/500/", "bad_identity");
+  refused("/v1/check/users/500/1", "bad_identity");
+  refused("/v1/check/users//500", "bad_identity");
+  refused("/v1/check/items/a%2", "bad_identity");
+  refused("/v1/check/items/a%zz", "bad_identity");
+  refused("/v1/check/items/brick?x", "bad_identity");
+  refused("/v1/check/items/brick?", "bad_identity");
+  refused("/v1/check/items/brick#x", "bad_identity");
+  refused("/v1/chekc/users/500", "unknown_page");
+  refused("/v1/check", "unknown_page");
+  refused("/", "unknown_page");
+  refused("/livez/", "unknown_page");
+  refused("", "bad_target");
+  refused("*", "bad_target");
+  refused("http://guard", "bad_target");
+}
+
+TEST_F(PagesTest, an_identity_is_decoded_once_and_may_have_any_byte) {
+  EXPECT_EQ(get("/v1/check/items/%61pple").status, 200U);
+  EXPECT_EQ(get("/v1/check/items/%2561pple").status, 404U);
+  EXPECT_EQ(get("/v1/check/items/a%2Fb%3F%23%00%0D%0A%FF").status, 404U);
+  EXPECT_EQ(get("/v1/check/it%65ms/apple").status, 200U);
+  EXPECT_EQ(get("http://guard:9180/v1/check/items/brick").status, 404U) << "as proxies ask";
+}
+
+TEST_F(PagesTest, a_list_is_answered_in_its_order) {
+  const Response response = post("/v1/check/users", R"(["1", 500, "007", 105, "501"])");
+  EXPECT_EQ(response.status, 200U);
+  EXPECT_EQ(response.body, "[true,false,true,true,false]\n");
+  EXPECT_EQ(post("/v1/check/users", "[]").body, "[]\n");
+  EXPECT_EQ(post("/v1/check/users", "{}").status, 400U);
+  EXPECT_EQ(post("/v1/check/nobody", "[1]").status, 400U);
+  EXPECT_THAT(post("/v1/check/users", R"([1, ""])").body,
+              StartsWith(R"({"error":"bad_list","message":"Element 1 of the list)"));
+}
+
+TEST_F(PagesTest, each_page_has_its_methods_and_says_which) {
+  const auto allow = [&](std::string_view method, std::string_view target) {
+    const Response response = pages_.answer({.method = method, .target = target});
+    EXPECT_EQ(response.status, 405U) << method << " " << target;
+    return std::string(response.allow);
+  };
+  EXPECT_EQ(allow("POST", "/v1/check/users/1"), "GET, HEAD");
+  EXPECT_EQ(allow("GET", "/v1/check/users"), "POST");
+  EXPECT_EQ(allow("DELETE", "/v1/check/users"), "POST");
+  EXPECT_EQ(allow("POST", "/livez"), "GET, HEAD");
+  EXPECT_EQ(allow("get", "/readyz"), "GET, HEAD") << "methods have a case";
+  EXPECT_EQ(pages_.answer({.method = "HEAD", .target = "/v1/check/users/500"}).status, 404U);
+}
+
+TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
+  const filter::testing::TemporaryFolder folder;
+  std::ofstream(folder.file("token")) << "word";
+  Pages pages = pages_with(BearerToken(folder.file("token")));
+  vitals_.is_listening = true;
+  for (const char* const target : {"/livez", "/readyz", "/readyz?verbose"}) {
+    EXPECT_EQ(pages.answer({.method = "GET", .target = target}).status, 200U) << target;
+  }
+  for (const char* const target : {"/v1/check/users/500",
+                                   "/v1/check/users",
+                                   "/v1/check/nobody/1",
+                                   "/",
+                                   "/metrics",
+                                   "/status"}) {
+    const Response missing = pages.answer({.method = "GET", .target = target});
+    EXPECT_EQ(missing.status, 401U) << target;
+    EXPECT_EQ(missing.challenge, "Bearer realm=\"cuckooguard\"");
+    EXPECT_EQ(
+        pages.answer({.method = "GET", .target = target, .authorization = "Bearer wort"}).status,
+        401U)
+        << target;
+  }
+  EXPECT_EQ(
+      pages
+          .answer(
+              {.method = "GET", .target = "/v1/check/users/500", .authorization = "Bearer word"})
+          .status,
+      404U);
+  Pages none = pages_with(BearerToken(folder.file("none")));
+  EXPECT_EQ(
+      none.answer(
+              {.method = "GET", .target = "/v1/check/users/500", .authorization = "Bearer word"})
+          .status,
+      503U);
+}
+
+TEST_F(PagesTest, is_ready_while_clients_are_accepted_whatever_the_database_does) {
+  EXPECT_EQ(get("/readyz").status, 503U);
+  vitals_.is_listening = true;
+  for (auto* const filter : shop_.filters) {
+    filter->set_state(filter::State::down);
+  }
+  EXPECT_EQ(get("/readyz").body, "{\"ready\":true}\n");
+  EXPECT_EQ(get("/readyz?verbose").body,
+            R"({"ready":true,"listening":true,"draining":false,"namespaces":)"
+            R"({"users":"down","items":"down","orders":"down","carts":"down"}})"
+            "\n");
+  vitals_.is_draining = true;
+  const Response draining = get("/readyz");
+  EXPECT_EQ(draining.status, 503U);
+  EXPECT_THAT(draining.body, StartsWith(R"({"ready":false,"listening":true,"draining":true)"));
+}
+
+TEST_F(PagesTest, lives_while_every_loop_turns) {
+  std::vector<std::function<void()>> posted;
+  vitals_.heartbeats.emplace_back("worker 0", [](const std::function<void()>& call) { call(); });
+  vitals_.heartbeats.emplace_back(
+      "worker 1", [&](std::function<void()> call) { posted.push_back(std::move(call)); });
+  EXPECT_EQ(get("/livez").status, 200U);
+  shop_.now += Heartbeat::kStalledAfter;
+  const Response stalled = get("/livez");
+  EXPECT_EQ(stalled.status, 503U);
+  EXPECT_EQ(stalled.body,
+            R"({"live":false,"stalled_loops":["worker 1"]})"
+            "\n");
+  posted.at(0)();
+  EXPECT_EQ(get("/livez").status, 200U);
+  EXPECT_EQ(get("/livez?verbose").body,
+            R"({"live":true,"stalled_loops":[]})"
+            "\n");
+}
+
+TEST(PagesOfTwoValues, take_a_path_segment_each) {
+  TwoValueShop shop;
+  filter::Epochs epochs(1);
+  Vitals vitals;
+  Pages pages({.guard = shop.guard(),
+               .reader = epochs.reader(0),
+               .vitals = vitals,
+               .token = BearerToken(""),
+               .now = [&] { return shop.now; }});
+  const auto status = [&](std::string_view target) {
+    return pages.answer({.method = "GET", .target = target}).status;
+  };
+  EXPECT_EQ(status("/v1/check/orders/acme/1"), 200U);
+  EXPECT_EQ(status("/v1/check/orders/acme/x%2Fy"), 200U);
+  EXPECT_EQ(status("/v1/check/orders/acme/2"), 404U);
+  EXPECT_EQ(status("/v1/check/orders/acme"), 400U);
+  EXPECT_EQ(status("/v1/check/orders/acme/x/y"), 400U) << "three of them";
+  EXPECT_EQ(status("/v1/check/docs/a%2Fb%3Ac"), 200U);
+  EXPECT_EQ(status("/v1/check/docs/%00%0D%0A%FF"), 200U);
+  EXPECT_EQ(status("/v1/check/docs/%00%0D%0A%FE"), 404U);
+  EXPECT_EQ(pages
+                .answer({.method = "POST",
+                         .target = "/v1/check/orders",
+                         .body = R"([["acme", 1], ["acme", 2]])"})
+                .body,
+            "[true,false]\n");
+}
+
+}  // namespace
+}  // namespace cuckooguard::admin

@@ -1,0 +1,109 @@
+#include "admin/status.h"
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "guard/guarded_shop.h"
+#include "guard/told_sources.h"
+
+namespace cuckooguard::admin {
+namespace {
+
+using guard::GuardedShop;
+using guard::seconds;
+
+namespace json = boost::json;
+
+class StatusTest : public testing::Test {
+ protected:
+  StatusTest() {
+    shop_.process.version = "1.2.3";
+    shop_.process.started_at = shop_.now - seconds(90);
+    shop_.process.sources = &sources_;
+    shop_.process.guards = {shop_.guard.get(), &other_};
+    for (int ns = 0; ns < 4; ++ns) {
+      shop_.process.origins.push_back({.source = "shop", .max_lag = seconds(1)});
+    }
+    vitals_.redis = RedisSeen::up;
+    vitals_.clients.emplace_back([] { return std::size_t{3}; });
+    vitals_.clients.emplace_back([] { return std::size_t{5}; });
+  }
+
+  json::object status() {
+    return json::parse(status_json({.guarded = shop_.guard->parts(),
+                                    .process = shop_.process,
+                                    .redis = shop_.guard->facts(),
+                                    .vitals = vitals_,
+                                    .check = check_,
+                                    .now = shop_.now}))
+        .as_object();
+  }
+
+  GuardedShop shop_;
+  guard::Guard other_{shop_.guard->parts()};
+  guard::ToldSources sources_{
+      {{.name = "shop",
+        .status = {.type = "mysql",
+                   .state = "down",
+                   .why = "it is \"gone\" \xff",
+                   .position = "0-1-75",
+                   .proven_at = shop_.now - std::chrono::milliseconds(1500),
+                   .losses = 3}},
+       {.name = "ids", .status = {.type = "file", .state = "loading", .why = "g\xc3\xa4hnt"}}}};
+  Vitals vitals_;
+  Check check_{*shop_.guard};
+};
+
+TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
+  const json::object all = status();
+  EXPECT_EQ(all.at("version"), "1.2.3");
+  EXPECT_EQ(all.at("uptime_seconds"), 90);
+  EXPECT_EQ(all.at("workers"), json::parse(R"([{"clients":3},{"clients":5}])"));
+  EXPECT_EQ(all.at("redis"), json::parse(R"({"up":true,"role":"master","state":"available"})"));
+  shop_.facts.note_error("-LOADING Redis is");
+  EXPECT_EQ(status().at("redis").at("state"), "loading");
+  vitals_.redis = RedisSeen::down;
+  shop_.facts.lost();
+  EXPECT_EQ(status().at("redis"), json::parse(R"({"up":false,"role":"master","state":"lost"})"));
+  vitals_.redis = RedisSeen::never;
+  EXPECT_TRUE(status().at("redis").at("up").is_null());
+}
+
+TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_counted) {
+  shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
+  shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + std::chrono::milliseconds(750));
+  shop_.decide({"GET", "user:500"});
+  guard::ClientState client;
+  const std::initializer_list<std::string_view> get{"GET", "user:501"};
+  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, true);
+  const json::object users = status().at("namespaces").at("users").as_object();
+  EXPECT_EQ(users.at("mode"), "enforce");
+  EXPECT_EQ(users.at("state"), "ready");
+  EXPECT_EQ(users.at("fresh"), true);
+  EXPECT_EQ(users.at("source"), "shop");
+  EXPECT_EQ(users.at("proven_seconds_ago"), 0.25);
+  EXPECT_EQ(users.at("rows"), 100);
+  EXPECT_GE(users.at("capacity").to_number<int>(), 1000);
+  EXPECT_GT(users.at("load").as_double(), 0.0);
+  EXPECT_LT(users.at("expected_false_positive_rate").as_double(), 0.001);
+  EXPECT_EQ(users.at("keys").at("absent"), 2);
+  EXPECT_EQ(users.at("keys").at("may_exist"), 0);
+}
+
+TEST_F(StatusTest, tells_of_sources_in_words_that_are_json_whatever_they_are) {
+  const json::object sources = status().at("sources").as_object();
+  const json::object& shop = sources.at("shop").as_object();
+  EXPECT_EQ(shop.at("type"), "mysql");
+  EXPECT_EQ(shop.at("state"), "down");
+  EXPECT_EQ(shop.at("position"), "0-1-75");
+  EXPECT_EQ(shop.at("proven_seconds_ago"), 1.5);
+  EXPECT_EQ(shop.at("losses"), 3);
+  EXPECT_THAT(std::string(shop.at("why").as_string()), testing::HasSubstr("\\xff"));
+  EXPECT_EQ(sources.at("ids").at("why"), "g\xc3\xa4hnt");
+  EXPECT_TRUE(sources.at("ids").at("position").is_null());
+  EXPECT_TRUE(sources.at("ids").at("proven_seconds_ago").is_null());
+}
+
+}  // namespace
+}  // namespace cuckooguard::admin
