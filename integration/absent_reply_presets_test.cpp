@@ -92,7 +92,7 @@ class AbsentReplyPresets : public testing::TestWithParam<Preset> {
     shop_.wait_until_it_answers();
   }
 
-  // Whether `reply` is `around` a string with the preset's bytes, stamped since `begin` or up to 10 ms before.
+  // Whether `reply` is the preset's bytes between `before` and `behind`, stamped since `begin` or up to 10 ms before.
   static testing::AssertionResult is_absent_reply(const std::string& reply,
                                                   std::int64_t begin,
                                                   const std::string& before = "",
@@ -100,7 +100,8 @@ class AbsentReplyPresets : public testing::TestWithParam<Preset> {
     constexpr std::int64_t kStampedEvery = 10;
     std::string expected;
     for (std::int64_t time = begin - kStampedEvery; time <= milliseconds_since_1970(); ++time) {
-      expected = before + bulk(GetParam().bytes(time)) + behind;
+      expected = before;
+      expected.append(bulk(GetParam().bytes(time))).append(behind);
       if (reply == expected) {
         return testing::AssertionSuccess();
       }

@@ -90,7 +90,7 @@ TEST_F(HttpCheck, many_clients_are_served_and_those_that_are_silent_make_room) {
   EXPECT_EQ(admin_.get(check(kAbsent)).status, 404);
 }
 
-TEST_F(HttpCheck, is_live_and_ready_until_it_is_to_end) {
+TEST_F(HttpCheck, is_live_and_ready) {
   EXPECT_EQ(admin_.get("/livez").body, "{\"live\":true}\n");
   EXPECT_THAT(admin_.get("/readyz?verbose").body,
               StartsWith("{\"ready\":true,\"listening\":true,\"draining\":false,\"namespaces\":"));

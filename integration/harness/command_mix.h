@@ -6,6 +6,9 @@
 // Keys: `user:` ids 1 to 1000 (rows), ids from 1,000,000 on (absent; never written), ids from 2,000,000 on (no rows, but
 // often written), `tag:` names, unguarded keys, binary ones. Each data type has keys of its own, and sometimes takes
 // another's. The commands are forms: command_mix/forms.h.
+//
+// Several mixes may run at once on one Redis if each has an owner's number: what it writes, watches and subscribes to is
+// then its own, and nothing is asked that tells of the others (DBSIZE). Owner n has the rows from n * kRowsOfOwner + 1 on.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/command_mix/forms.h"
@@ -23,11 +27,16 @@ namespace cuckooguard::harness {
 
 class CommandMix {
  public:
-  explicit CommandMix(std::uint32_t seed) : random_(seed) {}
+  static constexpr std::size_t kRowsOfOwner = 1000;
+
+  explicit CommandMix(std::uint32_t seed, std::size_t owner = 0) : random_(seed), owner_(owner) {}
 
   // Some commands, whole. Ends outside of MULTI, with replies on, and without subscriptions. The next one is for the same
   // connection, behind all replies, or for a new one.
   std::string pipeline();
+
+  // The connection has been told something else meanwhile, say AUTH: the next pipeline does not rely on what it is.
+  void was_changed() { is_plain_ = false; }
 
   // How many there have been.
   std::size_t commands() const { return commands_; }
@@ -52,6 +61,13 @@ class CommandMix {
   std::string filled_in(std::string_view word, DataType type);
 
   DataType any_type();
+  std::string absent();
+  std::string row(std::size_t number) const;  // its key
+  // What is not a row is told apart by its end.
+  std::string owners(std::string key) const {
+    return owner_ == 0 ? key : std::move(key) + "@" + std::to_string(owner_);
+  }
+  std::string channel() const { return owners("news"); }
   std::string user_key();                   // of a row, or absent
   std::string key(DataType type);           // to write
   std::string readable_key(DataType type);  // to read: absent ones, too
@@ -68,6 +84,7 @@ class CommandMix {
   }
 
   std::mt19937 random_;
+  std::size_t owner_;
   std::size_t commands_ = 0;
   std::size_t last_stream_id_ = 0;
   bool is_plain_ = true;  // the connection that the next pipeline is for

@@ -100,7 +100,7 @@ void HttpConnection::limit_time(std::chrono::milliseconds time) {
 }
 
 void HttpConnection::wait_for_request() {
-  parser_.emplace();
+  parser_ = std::make_unique<Parser>();
   parser_->header_limit(limits_.header_bytes_max);
   parser_->body_limit(limits_.body_bytes_max);
   if (buffer_.size() > 0) {
@@ -188,7 +188,7 @@ void HttpConnection::respond() {
 
 // With an empty body, the length of the one that a GET would have had is told all the same.
 template <class Body>
-void HttpConnection::write(Response response, unsigned version, bool keep_alive) {
+void HttpConnection::write(Response&& response, unsigned version, bool keep_alive) {
   auto message = std::make_shared<http::response<Body>>();
   message->result(response.status);
   message->version(version);

@@ -74,7 +74,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void failed(const Error& error);
   void respond();
   template <class Body>
-  void write(Response response, unsigned version, bool keep_alive);
+  void write(Response&& response, unsigned version, bool keep_alive);
   void linger();
   void throw_away();
   void limit_time(std::chrono::milliseconds time);
@@ -87,7 +87,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
       0;  // how often the timer was set: one that went off late must not hit what comes next
   bool has_timed_out_ = false;
   boost::beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;
+  std::unique_ptr<Parser> parser_;  // of the request that comes next
   std::optional<io::TimePoint> idle_since_;
 };
 

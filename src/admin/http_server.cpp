@@ -24,11 +24,11 @@ HttpServer::HttpServer(const config::Address& address, const HttpLimits& limits,
     : limits_(limits),
       of_connections_{.answer = std::move(calls.answer),
                       .on_end = [this](HttpConnection& ended) { std::erase(open_, &ended); }},
+      on_failure_(std::move(calls.on_failure)),
       io_(1),
       listener_(io_,
                 address,
-                {.on_accept = [this](int socket) { admit(socket); },
-                 .on_failure = std::move(calls.on_failure)}) {}
+                {.on_accept = [this](int socket) { admit(socket); }, .on_failure = on_failure_}) {}
 
 // Connections end with the io_context, which has their operations.
 HttpServer::~HttpServer() {
@@ -43,7 +43,8 @@ void HttpServer::start() {
     while (!io_.stopped()) {
       try {
         io_.run();
-      } catch (const std::exception&) {  // no memory: that connection has ended, the guard goes on
+      } catch (const std::exception&) {  // that connection has ended, and the guard goes on
+        on_failure_(std::make_error_code(std::errc::not_enough_memory));
       }
     }
   });
@@ -75,10 +76,12 @@ void HttpServer::admit(int socket) {
 
 bool HttpServer::close_longest_idle() {
   HttpConnection* longest = nullptr;
+  io::TimePoint longest_since = io::TimePoint::max();
   for (HttpConnection* const connection : open_) {
     const auto since = connection->idle_since();
-    if (since && (longest == nullptr || *since < *longest->idle_since())) {
+    if (since && *since < longest_since) {
       longest = connection;
+      longest_since = *since;
     }
   }
   if (longest == nullptr) {

@@ -27,7 +27,7 @@ class HttpServer {
 
   struct Calls {
     std::function<Response(const Request&)> answer;
-    std::function<void(std::error_code)> on_failure;  // of accept
+    std::function<void(std::error_code)> on_failure;  // of accept, or of memory
   };
 
   HttpServer(const config::Address& address, const HttpLimits& limits, Calls calls);
@@ -46,6 +46,7 @@ class HttpServer {
 
   HttpLimits limits_;
   HttpConnection::Calls of_connections_;
+  std::function<void(std::error_code)> on_failure_;
   std::vector<HttpConnection*> open_;  // those that are being refused, too
   boost::asio::io_context io_;
   io::Listener listener_;

@@ -109,6 +109,7 @@ constexpr std::array<FilterMetric, 8> kFilters{{
      [](const FilterTotals& all) { return all.full ? 1.0 : 0.0; }},
 }};
 
+constexpr std::array<const char*, 3> kModes{"observe", "enforce", "bypass"};  // of config::Mode
 constexpr std::array<const char*, 3> kSourceStates{"loading", "following", "down"};
 
 double seconds_of(std::chrono::nanoseconds time) {
@@ -230,6 +231,14 @@ void put_namespaces(Families& families, const Sight& sight) {
         const auto age = sight.proof_age(ns);
         return age ? std::optional(seconds_of(*age)) : std::nullopt;
       });
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    for (std::size_t mode = 0; mode < kModes.size(); ++mode) {
+      const config::Mode now = sight.guarded.namespaces[ns].mode;
+      families.put({"cuckooguard_namespace_mode", "1 for the mode that it is in.", Type::Gauge},
+                   static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
+                   {{"namespace", sight.guarded.keyspace.name(ns)}, {"mode", kModes.at(mode)}});
+    }
+  }
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     const filter::State state = sight.guarded.namespaces[ns].filter->state();
     for (auto each = filter::State::loading; each <= filter::State::full;

@@ -139,6 +139,7 @@ Response Pages::livez(const Asked& asked) {
   return of_json(is_live ? 200 : 503, body);
 }
 
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
 Response Pages::readyz(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);

@@ -16,8 +16,9 @@ std::optional<std::string> percent_decoded(std::string_view text) {
     }
     unsigned value = 0;
     const std::string_view digits = text.substr(0, 2);
-    const char* const end = digits.data() + digits.size();
-    if (digits.size() < 2 || std::from_chars(digits.data(), end, value, 16).ptr != end) {
+    const char* const begin = digits.data();
+    const char* const end = begin + digits.size();
+    if (digits.size() < 2 || std::from_chars(begin, end, value, 16).ptr != end) {
       return std::nullopt;
     }
     bytes += static_cast<char>(static_cast<unsigned char>(value));

@@ -26,14 +26,15 @@ std::optional<std::string> refusal(const config::Admin& settings) {
 }
 
 AdminServer::AdminServer(const World& world)
-    : settings_(world.settings),
+    : address_(world.address),
+      asks_for_token_(!world.token_file.empty()),
       guard_(world.guarded),
       pages_({.guard = guard_,
               .reader = world.reader,
               .vitals = world.vitals,
-              .token = admin::BearerToken(settings_.token_file),
+              .token = admin::BearerToken(world.token_file),
               .now = io::now_since_boot}),
-      server_(*settings_.address,
+      server_(address_,
               {},
               {.answer = [this](const admin::Request& request) { return pages_.answer(request); },
                .on_failure =
@@ -42,13 +43,13 @@ AdminServer::AdminServer(const World& world)
                    }}) {}
 
 void AdminServer::start() {
-  config::Address bound = *settings_.address;
+  config::Address bound = address_;
   if (!bound.is_unix()) {
     bound.port = server_.port();
   }
   server_.start();
   spdlog::info("event=admin_listening address={}", bound.text());
-  if (settings_.token_file.empty() && !is_loopback(bound)) {
+  if (!asks_for_token_ && !is_loopback(bound)) {
     spdlog::warn(
         "event=admin_without_token address={} why=whoever reaches it may ask which rows exist",
         bound.text());

@@ -25,19 +25,20 @@ std::optional<std::string> refusal(const config::Admin& settings);
 class AdminServer {
  public:
   struct World {
-    const config::Admin& settings;
+    const config::Address& address;
+    const std::string& token_file;
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
     admin::Vitals& vitals;
   };
 
-  // settings.address is there.
   explicit AdminServer(const World& world);
 
   void start();
 
  private:
-  config::Admin settings_;
+  config::Address address_;
+  bool asks_for_token_;
   guard::Guard guard_;
   admin::Pages pages_;
   admin::HttpServer server_;

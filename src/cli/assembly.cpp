@@ -266,11 +266,13 @@ void Assembly::make_admin() {
                                       worker->worker.loop().post(std::move(beat));
                                     });
   }
-  admin_.emplace(AdminServer::World{.settings = config_.admin,
+  admin_.emplace(AdminServer::World{.address = *config_.admin.address,
+                                    .token_file = config_.admin.token_file,
                                     .guarded = {.keyspace = keyspace_,
                                                 .namespaces = namespaces_,
                                                 .facts = facts_,
-                                                .process = &process_},
+                                                .process = &process_,
+                                                .wall_time = io::wall_time},
                                     .reader = epochs_.reader(worker_count_),
                                     .vitals = vitals_});
   admin_->start();

@@ -125,6 +125,9 @@ class Guard {
   // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
   void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
 
+  // What a string read of an absent key of this namespace is answered with at `now`. Valid until the next.
+  std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
+
   // For the guard's own commands (guard/own_commands.h); not counted.
   struct Inspection {
     keyspace::Lookup found{};
@@ -134,8 +137,6 @@ class Guard {
   Inspection inspect(std::string_view key, int db, const UserAccess& access, TimePoint now);
   // To its namespace's overlay, for `ttl` or as long as any. False: no namespace's key.
   bool add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl);
-  // What a string read of an absent key of this namespace is answered with at `now`.
-  std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
   const Snapshot& facts();
   const Parts& parts() const { return parts_; }
 

@@ -68,7 +68,12 @@ void Route::send(std::string_view bytes) {
 void Route::settle() {
   if (own_ && !is_for_good_ && !is_lost_ && own_->unsent() == 0 && client_.is_transferable()) {
     resp::ConnectionState told = client_.told();
-    worker_.upstreams.give_back(std::move(own_), told);
+    if (std::exchange(is_retired_, false)) {
+      own_->close();
+      worker_.loop.bury(std::move(own_));
+    } else {
+      worker_.upstreams.give_back(std::move(own_), told);
+    }
     if (told.login) {
       shared_ = &worker_.upstreams.join(std::move(told), *this);
     }
@@ -76,7 +81,9 @@ void Route::settle() {
 }
 
 void Route::retire() {
-  if (shared_ != nullptr) {
+  if (own_) {
+    is_retired_ = is_retired_ || worker_.upstreams.may_retire(own_->opened_at());
+  } else if (shared_ != nullptr) {
     worker_.upstreams.retire(*shared_);
   }
 }

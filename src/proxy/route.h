@@ -91,6 +91,7 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
   std::unique_ptr<upstream::GreetedConnection> own_;
   upstream::SharedUpstream* shared_ = nullptr;
   bool is_for_good_ = false;
+  bool is_retired_ = false;  // `own_`: nobody else is to have it
   bool is_lost_ = false;
 };
 

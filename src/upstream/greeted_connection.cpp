@@ -8,7 +8,7 @@ GreetedConnection::GreetedConnection(io::Loop& loop,
                                      const config::Upstream& settings,
                                      const resp::ConnectionState& told,
                                      Owner& owner)
-    : owner_(&owner), connection_(loop, settings, *this) {
+    : owner_(&owner), opened_at_(loop.now()), connection_(loop, settings, *this) {
   (void)greet(told);  // a new connection can be told anything
 }
 

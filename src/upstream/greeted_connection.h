@@ -51,6 +51,7 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
   void close() { connection_.close(); }
   State state() const { return connection_.state(); }
   bool was_refused() const { return was_refused_; }
+  io::TimePoint opened_at() const { return opened_at_; }
 
  private:
   void on_upstream_up() override { owner_->on_upstream_up(); }
@@ -61,6 +62,7 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
   bool take_greeting(std::string_view& bytes);
 
   Owner* owner_;
+  io::TimePoint opened_at_;
   resp::ConnectionState told_;
   resp::ReplyFramer framer_;
   std::size_t owed_ = 0;  // replies to the greeting

@@ -45,9 +45,12 @@ void Upstreams::bury_unused() {
 
 void Upstreams::retire(const SharedUpstream& shared) {
   const auto in_use = place_of(shared_, shared);
-  if (in_use != shared_.end() && loop_.now() - shared.opened_at() > kRetiredAfter) {
+  if (in_use != shared_.end() && may_retire(shared.opened_at())) {
     retired_.push_back(std::move(*in_use));
     shared_.erase(in_use);
+    while (!kept_.empty()) {
+      forget(kept_.front());
+    }
   }
 }
 

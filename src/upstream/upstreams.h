@@ -38,8 +38,9 @@ class Upstreams {
   // The labels of `told` are of no consequence here.
   SharedUpstream& join(resp::ConnectionState told, SharedUpstream::Member& member);
   void leave(SharedUpstream& shared, SharedUpstream::Member& member);
-  // For new work there will be another connection.
+  // For new work there will be another connection; whoever needs one alone gets none of those kept.
   void retire(const SharedUpstream& shared);
+  bool may_retire(io::TimePoint opened_at) const { return loop_.now() - opened_at > kRetiredAfter; }
   bool is_retired(const SharedUpstream& shared) const;
 
   // One for its owner alone.

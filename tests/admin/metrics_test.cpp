@@ -1,10 +1,11 @@
 #include "admin/metrics.h"
 
-#include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,6 +106,8 @@ TEST_F(MetricsTest, filters_and_how_old_their_proof_is) {
   EXPECT_EQ(value("cuckooguard_filter_full{namespace=\"users\"}"), "0");
   EXPECT_EQ(value("cuckooguard_namespace_fresh{namespace=\"users\"}"), "1");
   EXPECT_EQ(value("cuckooguard_namespace_proof_age_seconds{namespace=\"users\"}"), "0.25");
+  EXPECT_EQ(value("cuckooguard_namespace_mode{namespace=\"users\",mode=\"enforce\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_namespace_mode{namespace=\"users\",mode=\"observe\"}"), "0");
   users.set_fresh_until(guard::TimePoint::min());
   EXPECT_EQ(value("cuckooguard_namespace_fresh{namespace=\"users\"}"), "0");
   EXPECT_EQ(value("cuckooguard_namespace_proof_age_seconds{namespace=\"users\"}"), "")
@@ -123,6 +126,36 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
   EXPECT_EQ(value("cuckooguard_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_THAT(text(), Not(HasSubstr("0-1-75"))) << "a label that never has the same value twice";
+}
+
+// For tsan, and for numbers that only grow.
+TEST_F(MetricsTest, are_read_while_a_worker_counts_and_a_source_writes) {
+  std::atomic<bool> is_over{false};
+  const guard::TimePoint now = shop_.now;
+  std::thread worker([&] {
+    guard::ClientState client;
+    const std::initializer_list<std::string_view> get{"GET", "user:501"};
+    while (!is_over) {
+      other_.decide(std::span(get.begin(), get.size()), client, now, true);
+    }
+  });
+  std::thread source([&, users = shop_.filters[GuardedShop::kUsers]] {
+    while (!is_over) {
+      users->insert(shop_.parts[GuardedShop::kUsers]->hash("700"));
+      users->set_fresh_until(now + seconds(1));
+      users->set_state(filter::State::ready);
+    }
+  });
+  double last = 0;
+  for (int i = 0; i < 50; ++i) {
+    const double keys =
+        std::stod(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"absent\"}"));
+    EXPECT_GE(keys, last);
+    last = keys;
+  }
+  is_over = true;
+  worker.join();
+  source.join();
 }
 
 // What promtool checks, and more: it is not installed everywhere.

@@ -59,8 +59,9 @@ class TwoValueShop {
  private:
   static keyspace::Keyspace build_keyspace() {
     std::vector<keyspace::NamespaceTemplates> namespaces;
-    const auto add = [&namespaces](std::string name, std::vector<std::string_view> keys) {
+    const auto add = [&namespaces](std::string name, const std::vector<std::string_view>& keys) {
       std::vector<keyspace::KeyTemplate> templates;
+      templates.reserve(keys.size());
       for (const std::string_view key : keys) {
         templates.push_back(keyspace::KeyTemplate::parse(key).value());
       }

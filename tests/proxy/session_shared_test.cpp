@@ -435,6 +435,35 @@ TEST_F(SharedSession, a_redis_that_refuses_writes_is_left_for_its_successor) {
   EXPECT_EQ(got(a), "-READONLY You can't write against a read only replica.\r\n" + kOk);
 }
 
+TEST_F(SharedSession, a_lease_on_which_redis_refuses_writes_is_nobody_elses) {
+  const auto a = connect();
+  send(a, command("MULTI"));
+  redis_sends(0, kOk);
+  loop_.pass(std::chrono::seconds(2));
+  send(a, command("SET x 1") + command("DISCARD"));
+  redis_sends(0, "-READONLY You can't write against a read only replica.\r\n" + kOk);
+  EXPECT_TRUE(got(a).ends_with("replica.\r\n" + kOk));
+  redis_got(0);
+  send(a, command("MULTI"));
+  ASSERT_EQ(upstreams(), 2U);
+  EXPECT_EQ(redis_got(0), "");
+  EXPECT_EQ(redis_got(1), command("MULTI"));
+}
+
+TEST_F(SharedSession, who_needs_a_connection_alone_gets_none_of_before_redis_refused_writes) {
+  const auto a = connect();
+  send(a, command("MULTI") + command("DISCARD"));
+  redis_sends(0, kOk + kOk);
+  redis_got(0);
+  send(a, command("SET x 1"));
+  loop_.pass(std::chrono::seconds(2));
+  redis_sends(1, "-READONLY You can't write against a read only replica.\r\n");
+  send(a, command("MULTI"));
+  ASSERT_EQ(upstreams(), 3U);
+  EXPECT_EQ(redis_got(0), "");
+  EXPECT_EQ(redis_got(2), command("MULTI"));
+}
+
 TEST_F(SharedSession, bad_requests_are_told_by_redis_itself_behind_the_replies_before) {
   const auto a = connect();
   send(a, command("PING") + "*1\r\n$x\r\n");

@@ -38,6 +38,21 @@ bool may_end_reading(const Words& words) {
                     "script"});
 }
 
+bool may_share(const Words& words, std::size_t raw_bytes) {
+  constexpr std::size_t kSharedBytesMax = std::size_t{64} * 1024;
+  return !words.empty() && raw_bytes <= kSharedBytesMax &&
+         is_one_of(lower(words[0]),
+                   {"get", "set", "del", "mget", "exists", "incr", "append", "ping", "echo"});
+}
+
+bool is_subscription(const Words& words) {
+  return !words.empty() && is_one_of(lower(words[0]), {"subscribe", "unsubscribe"});
+}
+
+bool is_name(const Words& words) {
+  return words.size() == 3 && lower(words[0]) == "client" && lower(words[1]) == "setname";
+}
+
 bool is_change(const Words& words) {
   if (words.empty()) {
     return true;

@@ -10,6 +10,8 @@
 namespace cuckooguard::simulation {
 namespace {
 
+constexpr const char* kUndecided = "it is not decided yet";
+
 // Of the elements of an array in RESP, each a bulk string or a nil.
 std::string_view first_element(std::string_view elements) {
   const std::size_t line_end = elements.find('\n') + 1;
@@ -44,30 +46,57 @@ void Ledger::on_read_by_proxy(std::size_t bytes) {
   proxy_bytes_read_ += bytes;
   while (decided_ < first_ + commands_.size() && entry(decided_).end <= proxy_bytes_read_) {
     Entry& next = entry(decided_);
-    next.seen = next.seen.value_or(world_.loop.now());
+    note_seen(next, decided_);
     decide(next, decided_);
     ++decided_;
   }
   if (decided_ < first_ + commands_.size()) {
     Entry& next = entry(decided_);
     if (!next.seen && next.end - next.sent.raw.size() < proxy_bytes_read_) {
-      next.seen = world_.loop.now();
+      note_seen(next, decided_);
     }
+  }
+}
+
+void Ledger::note_seen(Entry& entry, std::uint64_t command) const {
+  if (!entry.seen) {
+    entry.seen = world_.loop.now();
+    entry.is_alone = command == first_ && expected_.empty() && said_.empty();
   }
 }
 
 void Ledger::decide(Entry& entry, std::uint64_t command) {
   entry.is_decided = true;
+  entry.change = change_;
+  entry.silence = silence_;
+  entry.is_learned = !is_unread_;
+  entry.read = world_.loop.now();
   const auto& words = entry.sent.words;
   words_in_flight_ += words.size() + 2;
   if (is_answerable_read(words)) {
-    decide_read(entry);
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      entry.keys.push_back({words[i], kUndecided});
+    }
+    entry.why_not = kUndecided;
+    judge_read(entry, command);
+    world_.counts.could_be_answered += may_be_answered(entry) ? 1 : 0;
   } else {
     entry.why_not = "it is no read";
-    note_write(entry);
+    if (world_.shares) {
+      for (const std::string& key : keys_of_write(entry)) {
+        if (SimShop::is_learned(key, value_of_write(entry))) {
+          unexecuted_writes_.emplace(key, command);
+        }
+      }
+    } else {
+      note_write(entry);
+    }
   }
+  note_what_binds(words);
   if (is_change(words)) {
-    change_ = Change{.command = command};
+    change_ = command;
+  }
+  if (is_change(words) || is_name(words)) {
     // With too much in flight it cannot remember one more change, nor see one that has no reply.
     is_unread_ =
         is_unread_ || silence_ != Silence::none || words_in_flight_ >= world_.inflight_per_client;
@@ -90,20 +119,49 @@ void Ledger::pass_silence(const Words& words) {
   }
 }
 
-void Ledger::decide_read(Entry& entry) const {
-  entry.why_not = why_not_now();
-  entry.version = standing_.version;
-  bool all_absent = entry.why_not == nullptr;
-  for (std::size_t i = 1; i < entry.sent.words.size(); ++i) {
-    const std::string& key = entry.sent.words[i];
-    entry.keys.push_back({key, world_.shop.why_not_absent(key, standing_.db)});
-    all_absent = all_absent && entry.keys.back().why_not == nullptr;
+bool Ledger::is_settled(const std::optional<std::uint64_t>& change) const {
+  if (!change || *change < first_) {
+    return true;
   }
-  world_.counts.could_be_answered += all_absent ? 1 : 0;
+  const Entry& entry = commands_[*change - first_];
+  return entry.wire && entry.stream_bytes <= entry.wire->read;
 }
 
-const char* Ledger::why_not_now() const {
-  if (change_ && (!change_->is_done || change_->stream_bytes > redis_bytes_read_)) {
+// As of now. What could have been answered once may have been.
+void Ledger::judge_read(Entry& entry, std::uint64_t command) const {
+  const char* const why_not = why_not_now(entry);
+  if (why_not == nullptr) {
+    entry.version = standing_.version;
+  }
+  if (entry.why_not != nullptr) {
+    entry.why_not = why_not;
+  }
+  for (KeyVerdict& key : entry.keys) {
+    if (key.why_not != nullptr) {
+      key.why_not = why_not != nullptr ? why_not : why_not_absent(key.key, command);
+    }
+  }
+}
+
+void Ledger::decide_again() {
+  for (std::uint64_t command = std::max(aligned_, first_); command < decided_; ++command) {
+    Entry& undecided = entry(command);
+    if (!undecided.keys.empty() && !may_be_answered(undecided)) {
+      judge_read(undecided, command);
+    }
+  }
+}
+
+const char* Ledger::why_not_absent(const std::string& key, std::uint64_t command) const {
+  const auto write = unexecuted_writes_.lower_bound({key, 0});
+  if (write != unexecuted_writes_.end() && write->first == key && write->second < command) {
+    return "the client has written the key itself";
+  }
+  return world_.shop.why_not_absent(key, standing_.db);
+}
+
+const char* Ledger::why_not_now(const Entry& entry) const {
+  if (!is_settled(entry.change)) {
     return "a change of the connection is in flight";
   }
   if (standing_.in_multi) {
@@ -115,7 +173,7 @@ const char* Ledger::why_not_now() const {
   if (standing_.subscribed) {
     return "the client is subscribed";
   }
-  if (silence_ != Silence::none) {
+  if (entry.silence != Silence::none) {
     return "the client has switched replies off";
   }
   if (!standing_.authenticated) {
@@ -124,33 +182,68 @@ const char* Ledger::why_not_now() const {
   return world_.shop.why_not_user(standing_.user);
 }
 
-// Keys of writes are learned as they pass by, whatever Redis says to the write.
-void Ledger::note_write(const Entry& entry) const {
+// What the proxy learns as it passes by, whatever Redis says to it.
+std::span<const std::string> Ledger::keys_of_write(const Entry& entry) {
   const Words& words = entry.sent.words;
-  if (is_unread_ || words.size() < 2) {
-    return;
-  }
-  const std::string name = lower(words[0]);
+  const std::string name = words.size() < 2 || !entry.is_learned ? "" : lower(words[0]);
   if (!is_one_of(name, {"set", "incr", "append", "del"})) {
-    return;
+    return {};
   }
-  // A large command is learned from while it passes.
-  const bool is_large = entry.sent.raw.size() > resp::kWholeCommandBytesMax;
-  const io::TimePoint learned = is_large ? *entry.seen : world_.loop.now();
-  if (name == "set") {
-    const bool has_value = words.size() > 2 && !is_large;
-    world_.shop.on_write(
-        words[1], has_value ? std::optional<std::string_view>(words[2]) : std::nullopt, learned);
-    return;
-  }
-  const std::size_t keys_end = name == "del" ? words.size() : 2;
-  for (std::size_t i = 1; i < keys_end; ++i) {
-    world_.shop.on_write(words[i], std::nullopt, learned);
+  return std::span(words).subspan(1, name == "del" ? words.size() - 1 : 1);
+}
+
+bool Ledger::is_large(const Entry& entry) {
+  return entry.sent.raw.size() > resp::kWholeCommandBytesMax;
+}
+
+std::optional<std::string_view> Ledger::value_of_write(const Entry& entry) {
+  const Words& words = entry.sent.words;
+  return words.size() > 2 && !is_large(entry) && lower(words[0]) == "set"
+             ? std::optional<std::string_view>(words[2])
+             : std::nullopt;
+}
+
+// A large command is learned from while it passes.
+void Ledger::note_write(const Entry& entry) const {
+  for (const std::string& key : keys_of_write(entry)) {
+    world_.shop.on_write(key, value_of_write(entry), is_large(entry) ? *entry.seen : entry.read);
   }
 }
 
-bool Ledger::may_be_answered(const Entry& entry) const {
-  return entry.is_decided && entry.why_not == nullptr &&
+// Changes inside a transaction take effect at its end, or never, and so does what the proxy could know of them.
+void Ledger::note_what_binds(const Words& words) {
+  const bool may_be_in_multi = standing_.in_multi || !is_settled(change_);
+  const bool is_transaction =
+      !words.empty() &&
+      is_one_of(lower(words[0]), {"multi", "exec", "discard", "watch", "unwatch"});
+  is_for_good_ =
+      is_for_good_ || (may_end_reading(words) && !is_subscription(words)) ||
+      ((is_change(words) || is_subscription(words)) && may_be_in_multi && !is_transaction);
+}
+
+Ledger::Loss Ledger::loss_with(const Wire& wire) const {
+  bool may_be = false;
+  for (std::uint64_t command = first_; command < first_ + commands_.size(); ++command) {
+    const Entry& entry = commands_[command - first_];
+    if (!entry.seen) {
+      break;
+    }
+    if (entry.wire.get() == &wire && entry.stream_bytes > wire.read) {
+      return Loss::certain;
+    }
+    may_be = may_be || (!entry.wire && command >= aligned_);  // not run: nobody knows where it is
+  }
+  if (last_wire_.get() == &wire) {
+    if (is_bound() && is_settled(change_)) {
+      return Loss::certain;
+    }
+    may_be = may_be || is_bound() || is_for_good_ || is_unread_ || !last_may_share_;
+  }
+  return may_be ? Loss::perhaps : Loss::nothing;
+}
+
+bool Ledger::may_be_answered(const Entry& entry) {
+  return entry.is_decided && !entry.keys.empty() &&
          std::ranges::all_of(entry.keys,
                              [](const KeyVerdict& key) { return key.why_not == nullptr; });
 }
@@ -167,21 +260,21 @@ std::string Ledger::answer_to(const Entry& entry, const SimShop& shop) {
   return reply;
 }
 
-void Ledger::on_executed(const RedisConnection::Executed& executed, std::uint64_t stream_bytes) {
+void Ledger::on_executed(const RedisConnection::Executed& executed,
+                         const std::shared_ptr<const Wire>& wire,
+                         std::uint64_t stream_bytes) {
   for (;; ++aligned_) {
     if (aligned_ == first_ + commands_.size() || !entry(aligned_).is_decided) {
       fail("Redis was sent what the client had not sent: " + printable(executed.raw));
       return;
     }
-    const Entry& candidate = entry(aligned_);
+    Entry& candidate = entry(aligned_);
     if (auto reply = reply_if_run(candidate, executed)) {
-      const auto& words = candidate.sent.words;
-      if (change_ && change_->command == aligned_) {
-        *change_ = {.command = aligned_, .is_done = true, .stream_bytes = stream_bytes};
-      }
-      if (is_change(words)) {
-        standing_ = executed.after;
-      }
+      check_connection(candidate, executed, *wire);
+      candidate.wire = wire;
+      candidate.stream_bytes = stream_bytes;
+      note_executed(candidate, executed);
+      said_bytes_ += reply->size();
       said_.push_back({std::move(*reply), aligned_});
       ++aligned_;
       return;
@@ -192,6 +285,53 @@ void Ledger::on_executed(const RedisConnection::Executed& executed, std::uint64_
       return;
     }
     ++world_.counts.answered;
+  }
+}
+
+void Ledger::note_executed(Entry& entry, const RedisConnection::Executed& executed) {
+  const Words& words = entry.sent.words;
+  last_wire_ = entry.wire;
+  if (world_.shares) {
+    note_write(entry);
+    for (const std::string& key : keys_of_write(entry)) {
+      unexecuted_writes_.erase({key, aligned_});
+    }
+  }
+  last_may_share_ = may_share(words, entry.sent.raw.size());
+  if (is_change(words)) {
+    standing_ = executed.after;
+  }
+  if (words.empty() || executed.before.in_multi) {
+    return;
+  }
+  const std::string name = lower(words[0]);
+  // A user given before what is refused may stand, or not.
+  is_for_good_ = is_for_good_ || (name == "hello" && executed.reply.starts_with('-'));
+  if (name == "reset") {
+    name_.clear();
+  } else if (is_name(words) && executed.reply == simple("OK")) {
+    name_ = words[2];
+  }
+}
+
+// Whoever had it before, it is as the client's own would be, and a Redis that refuses writes is not asked for more.
+void Ledger::check_connection(const Entry& entry,
+                              const RedisConnection::Executed& executed,
+                              const Wire& wire) const {
+  if (executed.before != standing_) {
+    fail("Redis ran " + printable(executed.raw) +
+         " on a connection that is not what the client's is");
+  }
+  const Words& words = entry.sent.words;
+  const bool asks_name = words.size() == 2 && lower(words[1]) == "getname";
+  if (asks_name && !executed.reply.starts_with('-') && !executed.before.in_multi &&
+      executed.reply != (name_.empty() ? nil(standing_.version) : bulk(name_))) {
+    fail("the client has another name: " + printable(executed.reply));
+  }
+  if (world_.shares && wire.retired && last_wire_.get() != &wire && entry.is_alone && !is_bound() &&
+      !is_for_good_ && !is_unread_ && *entry.seen > *wire.retired) {
+    fail("Redis was sent " + printable(executed.raw) +
+         " on a connection on which it had refused writes");
   }
 }
 
@@ -265,6 +405,7 @@ std::optional<std::string> Ledger::merged(const Entry& entry,
 
 void Ledger::on_push(std::string_view bytes) {
   ++world_.counts.pushes;
+  said_bytes_ += bytes.size();
   said_.push_back({std::string(bytes)});
 }
 
@@ -282,6 +423,7 @@ void Ledger::on_received(std::string_view bytes) {
     }
     bytes.remove_prefix(count);
     expected_.take(count);
+    received_bytes_ += expects_redis_ ? count : 0;
     if (expected_.empty() && !expects_push_) {
       ++world_.counts.replies;
       pop_answered();
@@ -296,6 +438,7 @@ bool Ledger::find_expected(char first) {
   const bool is_push_next = !said_.empty() && !said_.front().command && first == '>';
   if (is_redis_next || is_push_next) {
     expects_push_ = is_push_next;
+    expects_redis_ = true;
     expected_.append(said_.front().bytes);
     said_.pop_front();
     return true;
@@ -318,6 +461,7 @@ bool Ledger::find_expected(char first) {
     aligned_ = first_ + 1;
     ++world_.counts.answered;
   }
+  expects_redis_ = false;
   expected_.append(answer_to(next, world_.shop));
   return true;
 }
@@ -335,6 +479,12 @@ void Ledger::pop_answered() {
   words_in_flight_ -= commands_.front().sent.words.size() + 2;
   commands_.pop_front();
   ++first_;
+}
+
+bool Ledger::is_blocked() const {
+  return std::ranges::any_of(commands_, [](const Entry& entry) {
+    return !entry.sent.words.empty() && lower(entry.sent.words[0]) == "blpop";
+  });
 }
 
 bool Ledger::is_complete() {

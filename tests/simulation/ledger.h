@@ -10,6 +10,12 @@
 // client's own bytes; left out may be only what could be answered, of MGET and EXISTS only keys that could be absent.
 // What the client receives must be Redis's bytes in Redis's order, with the absent replies in their places.
 //
+// In `mode: shared` the proxy may hold a command before it decides: until replies to those before it have come. So a verdict
+// is noted whenever it could have decided (decide_again), and a write counts for others once Redis runs it.
+//
+// There the connections on which Redis runs them change; what a connection is must be what the client's own
+// would be (Standing), whoever had it before.
+//
 // So a command that is answered twice, in the wrong place, with the wrong bytes, in MULTI, before its time, or never,
 // is seen with the byte that is wrong. Identical reads in a row could hide a swap: clients spell each command's name
 // with another pattern of capitals (sim_client.cpp).
@@ -17,15 +23,19 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulation/byte_queue.h"
 #include "simulation/redis_connection.h"
 #include "simulation/sim_shop.h"
+#include "simulation/wire.h"
 
 namespace cuckooguard::simulation {
 
@@ -50,15 +60,22 @@ class Ledger {
     SimShop& shop;
     LedgerCounts& counts;
     std::size_t inflight_per_client;
+    bool shares = false;  // `mode: shared`
   };
+  // What a client loses with a connection that is lost: its own connection, too.
+  enum class Loss : std::uint8_t { nothing, perhaps, certain };
 
   Ledger(World world, const Standing& at_start) : world_(world), standing_(at_start) {}
 
   void on_sent(SentCommand command);
   void on_sent_nothing(std::size_t bytes) { sent_bytes_ += bytes; }  // an empty line, say
   void on_read_by_proxy(std::size_t bytes);
-  void on_redis_bytes_read_by_proxy(std::size_t bytes) { redis_bytes_read_ += bytes; }
-  void on_executed(const RedisConnection::Executed& executed, std::uint64_t stream_bytes);
+  // `stream_bytes`: the wire's, with this reply.
+  // The proxy is about to go on with what it may have held.
+  void decide_again();
+  void on_executed(const RedisConnection::Executed& executed,
+                   const std::shared_ptr<const Wire>& wire,
+                   std::uint64_t stream_bytes);
   void on_push(std::string_view bytes);
   void on_received(std::string_view bytes);
   // What the proxy still reads of this client goes nowhere, and it need not look at it.
@@ -69,6 +86,11 @@ class Ledger {
   // All that Redis has said has been received.
   bool has_all_of_redis();
   std::size_t unanswered() const { return commands_.size(); }
+  Loss loss_with(const Wire& wire) const;
+  // Redis forgets what is blocked when the client says that it will send no more.
+  bool is_blocked() const;
+  // What Redis has said and the client has not received.
+  std::uint64_t unreceived() const { return said_bytes_ - received_bytes_; }
   std::string describe_next() const;
 
  private:
@@ -76,6 +98,8 @@ class Ledger {
     std::string key;
     const char* why_not = nullptr;
   };
+  // Of a command: whether Redis replies to it.
+  enum class Silence : std::uint8_t { none, next, off };
   struct Entry {
     SentCommand sent;
     std::uint64_t end = 0;  // where it ends in the client's stream
@@ -83,27 +107,42 @@ class Ledger {
     const char* why_not = nullptr;  // may not be answered, whatever its keys
     std::vector<KeyVerdict> keys{};
     int version = 2;
+    std::optional<std::uint64_t> change{};  // the last command before it that is one
+    Silence silence = Silence::none;
+    bool is_learned = false;              // if it is a write
+    io::TimePoint read{};                 // by the proxy, its last byte
     std::optional<io::TimePoint> seen{};  // when the proxy read its first byte
+    bool is_alone = false;                // nothing was owed to the client then
+    std::shared_ptr<const Wire> wire{};   // that Redis ran it on
+    std::uint64_t stream_bytes = 0;       // of that wire
   };
   struct Said {  // by Redis
     std::string bytes;
     std::optional<std::uint64_t> command{};  // absent: a push
   };
-  // Of the next command to be decided.
-  enum class Silence : std::uint8_t { none, next, off };
-  struct Change {
-    std::uint64_t command = 0;
-    bool is_done = false;
-    std::uint64_t stream_bytes = 0;
-  };
 
   Entry& entry(std::uint64_t command) { return commands_[command - first_]; }
+  void note_seen(Entry& entry, std::uint64_t command) const;
   void decide(Entry& entry, std::uint64_t command);
   void pass_silence(const std::vector<std::string>& words);
-  void decide_read(Entry& entry) const;
+  void judge_read(Entry& entry, std::uint64_t command) const;
+  const char* why_not_absent(const std::string& key, std::uint64_t command) const;
   void note_write(const Entry& entry) const;
-  const char* why_not_now() const;
-  bool may_be_answered(const Entry& entry) const;
+  void note_what_binds(const std::vector<std::string>& words);
+  void note_executed(Entry& entry, const RedisConnection::Executed& executed);
+  void check_connection(const Entry& entry,
+                        const RedisConnection::Executed& executed,
+                        const Wire& wire) const;
+  bool is_bound() const {
+    return standing_.in_multi || standing_.watching || standing_.has_channels;
+  }
+  // Redis has run it, and the proxy has read the reply.
+  bool is_settled(const std::optional<std::uint64_t>& change) const;
+  const char* why_not_now(const Entry& entry) const;
+  static bool may_be_answered(const Entry& entry);
+  static std::span<const std::string> keys_of_write(const Entry& entry);
+  static bool is_large(const Entry& entry);
+  static std::optional<std::string_view> value_of_write(const Entry& entry);
   static std::string answer_to(const Entry& entry, const SimShop& shop);
   static std::string why_wrong(const Entry& entry, const std::vector<std::string>& asked);
   std::optional<std::string> reply_if_run(const Entry& entry,
@@ -123,14 +162,21 @@ class Ledger {
   std::uint64_t proxy_bytes_read_ = 0;
   std::uint64_t decided_ = 0;
   std::uint64_t words_in_flight_ = 0;  // of decided commands
-  std::uint64_t redis_bytes_read_ = 0;
   std::deque<Said> said_;
   ByteQueue expected_;  // the rest of the reply that is being received
   bool expects_push_ = false;
-  Standing standing_;  // after the last change that is done
-  std::optional<Change> change_;
-  Silence silence_ = Silence::none;
-  bool is_unread_ = false;  // the proxy may have stopped looking at this client's commands
+  bool expects_redis_ = false;  // else the proxy's own answer
+  std::uint64_t said_bytes_ = 0;
+  std::uint64_t received_bytes_ = 0;
+  Standing standing_;                    // after the last change that is done
+  std::optional<std::uint64_t> change_;  // the last one
+  Silence silence_ = Silence::none;      // of the next command to be decided
+  std::set<std::pair<std::string, std::uint64_t>> unexecuted_writes_;  // `mode: shared`: keys
+  bool is_unread_ = false;    // the proxy may have stopped looking at this client's commands
+  bool is_for_good_ = false;  // what it has told its connection may never be known again
+  std::shared_ptr<const Wire> last_wire_;
+  bool last_may_share_ = true;
+  std::string name_;  // CLIENT SETNAME
 };
 
 }  // namespace cuckooguard::simulation

@@ -32,12 +32,12 @@ const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands()
   using Self = RedisConnection;
   static const std::map<std::string, Entry> kTable{
       {"get", {.run = &Self::get, .arity = 2, .first_key = 1}},
-      {"set", {.run = &Self::set, .arity = -3, .first_key = 1}},
-      {"del", {.run = &Self::del, .arity = -2, .first_key = 1, .many_keys = true}},
+      {"set", {.run = &Self::set, .arity = -3, .first_key = 1, .writes = true}},
+      {"del", {.run = &Self::del, .arity = -2, .first_key = 1, .many_keys = true, .writes = true}},
       {"mget", {.run = &Self::mget, .arity = -2, .first_key = 1, .many_keys = true}},
       {"exists", {.run = &Self::exists, .arity = -2, .first_key = 1, .many_keys = true}},
-      {"incr", {.run = &Self::incr, .arity = 2, .first_key = 1}},
-      {"append", {.run = &Self::append, .arity = 3, .first_key = 1}},
+      {"incr", {.run = &Self::incr, .arity = 2, .first_key = 1, .writes = true}},
+      {"append", {.run = &Self::append, .arity = 3, .first_key = 1, .writes = true}},
       {"ping", {.run = &Self::ping, .arity = -1}},
       {"echo", {.run = &Self::echo, .arity = 2}},
       {"select", {.run = &Self::select, .arity = 2}},
@@ -57,6 +57,7 @@ const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands()
       {"client", {.run = &Self::client, .arity = -2}},
       {"subscribe", {.run = &Self::subscribe, .arity = -2}},
       {"unsubscribe", {.run = &Self::unsubscribe, .arity = -1}},
+      {"blpop", {.run = &Self::blpop, .arity = -3, .first_key = 1, .writes = true}},
       {"quit", {.run = &Self::quit, .arity = -1, .runs_in_multi = true, .needs_no_auth = true}},
   };
   return kTable;
@@ -301,13 +302,18 @@ std::string RedisConnection::reset(const Words&) {
   standing_ = {};
   standing_.authenticated = store_.users.at("default").password.empty();
   channels_.clear();
+  name_.clear();
   replies_off_ = false;
   return simple("RESET");
 }
 
 std::string RedisConnection::client(const Words& words) {
   if (words.size() == 3 && is_word(words[1], "SETNAME")) {
+    name_ = words[2];
     return kOk;
+  }
+  if (words.size() == 2 && is_word(words[1], "GETNAME")) {
+    return name_.empty() ? nil(standing_.version) : bulk(name_);
   }
   if (words.size() != 3 || !is_word(words[1], "REPLY")) {
     return error("ERR unknown subcommand '" + words[1] + "'. Try CLIENT HELP.");
@@ -350,6 +356,10 @@ std::string RedisConnection::unsubscribe(const Words& words) {
     reply += confirmation("unsubscribe", channel);
   }
   return reply;
+}
+
+std::string RedisConnection::blpop(const Words&) {
+  return standing_.version == 3 ? "_\r\n" : "*-1\r\n";
 }
 
 std::string RedisConnection::quit(const Words&) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 
 #include "simulation/redis_requests.h"
 #include "simulation/resp_text.h"
@@ -33,7 +34,11 @@ bool RedisConnection::run(std::string& input,
     if (request.parsed == Parsed::incomplete) {
       break;
     }
+    if (request.parsed == Parsed::command && must_wait(request.words)) {
+      break;
+    }
     std::string reply;
+    const Standing before = standing_;
     if (request.parsed == Parsed::malformed) {
       reply = error(request.refusal);
       request.consumed = rest.size();
@@ -47,10 +52,11 @@ bool RedisConnection::run(std::string& input,
       skip_ = std::max(0, skip_ - 1);
       goes_on = !quits_;
       standing_.subscribed = is_bound_to_channels();
+      standing_.has_channels = !channels_.empty();
     }
     output += reply;
     if (request.parsed != Parsed::nothing) {
-      on_executed({rest.substr(0, request.consumed), request.words, reply, standing_});
+      on_executed({rest.substr(0, request.consumed), request.words, reply, before, standing_});
     }
     at += request.consumed;
   }
@@ -58,7 +64,26 @@ bool RedisConnection::run(std::string& input,
   return goes_on;
 }
 
-// Redis's order: does it exist, its arity, authentication, permissions, subscribed, MULTI.
+// True while BLPOP waits: at its end it is run, and finds nothing.
+bool RedisConnection::must_wait(const Words& words) {
+  constexpr std::size_t kWords = 3;
+  const bool may_block = words.size() == kWords && lower(words[0]) == "blpop" &&
+                         standing_.authenticated && !standing_.in_multi && !standing_.subscribed;
+  if (!may_block) {
+    return false;
+  }
+  if (!blocked_until_) {
+    const std::chrono::duration<double> time(std::strtod(words[2].c_str(), nullptr));
+    blocked_until_ = store_.now + std::chrono::duration_cast<std::chrono::nanoseconds>(time);
+  }
+  if (store_.now < *blocked_until_) {
+    return true;
+  }
+  blocked_until_.reset();
+  return false;
+}
+
+// Redis's order: does it exist, its arity, authentication, permissions, subscribed, a replica, MULTI.
 std::string RedisConnection::run_command(const Words& words) {
   const std::string name = lower(words[0]);
   const auto found = commands().find(name);
@@ -86,6 +111,9 @@ std::string RedisConnection::run_command(const Words& words) {
     return refuse("ERR Can't execute '" + name +
                   "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in "
                   "this context");
+  }
+  if (is_replica_ && entry.writes) {
+    return refuse("READONLY You can't write against a read only replica.");
   }
   return queue_or_run(entry, words);
 }

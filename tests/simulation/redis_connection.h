@@ -1,6 +1,6 @@
 // One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis 7.0.15's, to the byte, as
 // far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO
-// RESET CLIENT (REPLY, SETNAME) SUBSCRIBE UNSUBSCRIBE QUIT.
+// RESET CLIENT (REPLY, SETNAME, GETNAME) SUBSCRIBE UNSUBSCRIBE BLPOP (which nobody ever pushes for) QUIT.
 //
 // It shares no code with the product: a scanner's mistake must not be made twice.
 #pragma once
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct Standing {
   bool in_multi = false;
   bool watching = false;
   bool subscribed = false;  // in RESP2, which leaves next to no command
+  bool has_channels = false;
 
   bool operator==(const Standing&) const = default;
 };
@@ -38,6 +40,7 @@ class RedisConnection {
     std::string_view raw;
     const Words& words;
     std::string_view reply;
+    const Standing& before;
     const Standing& after;
   };
 
@@ -50,6 +53,10 @@ class RedisConnection {
            const std::function<void(const Executed&)>& on_executed);
 
   const Standing& standing() const { return standing_; }
+  // BLPOP waits: run() goes no further before.
+  std::optional<std::chrono::nanoseconds> blocked_until() const { return blocked_until_; }
+  // Its Redis has become one that takes no writes.
+  void become_replica() { is_replica_ = true; }
 
  private:
   using Command = std::string (RedisConnection::*)(const Words&);
@@ -60,9 +67,11 @@ class RedisConnection {
     bool needs_no_auth = false;
     int first_key = 0;
     bool many_keys = false;
+    bool writes = false;
   };
   static const std::map<std::string, Entry>& commands();
 
+  bool must_wait(const Words& words);
   std::string run_command(const Words& words);
   std::string refuse(std::string line);
   std::string queue_or_run(const Entry& entry, const Words& words);
@@ -97,11 +106,15 @@ class RedisConnection {
   std::string confirmation(const char* verb, const std::string& channel) const;
   std::string subscribe(const Words& words);
   std::string unsubscribe(const Words& words);
+  std::string blpop(const Words& words);
   std::string quit(const Words& words);
 
   RedisStore& store_;
   std::uint64_t id_;
   Standing standing_;
+  std::string name_;
+  std::optional<std::chrono::nanoseconds> blocked_until_;
+  bool is_replica_ = false;
   bool quits_ = false;
   bool replies_off_ = false;
   int skip_ = 0;  // replies that are not sent: 2 while CLIENT REPLY SKIP itself runs

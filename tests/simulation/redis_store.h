@@ -1,6 +1,7 @@
 // What a simulated Redis holds, and its users.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -22,6 +23,7 @@ struct RedisStore {
   static constexpr int kDbs = 16;
   using Key = std::pair<int, std::string>;
 
+  std::chrono::nanoseconds now{};
   std::map<Key, Value> values{};
   std::map<Key, std::uint64_t> changes{};  // per key, for WATCH
   std::map<std::string, RedisUser> users{{"default", {}}};

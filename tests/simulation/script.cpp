@@ -3,16 +3,10 @@
 #include <array>
 #include <utility>
 
+#include "simulation/marks.h"
 #include "simulation/resp_text.h"
 
 namespace cuckooguard::simulation {
-namespace {
-
-constexpr std::uint64_t kAttackIds = 1'000'000'000;
-constexpr std::uint64_t kIdsPerClient = 1'000'000;
-
-}  // namespace
-
 // The pattern of capitals counts the commands, so that two alike are told apart.
 std::string Script::spell(std::string name) {
   std::uint64_t pattern = commands_++;
@@ -28,7 +22,25 @@ std::string Script::spell(std::string name) {
 SentCommand Script::make(Words words) {
   words[0] = spell(std::move(words[0]));
   std::string raw = command(words);
+  if (settings_.signs) {
+    sign(raw, settings_.client);
+  }
   return {std::move(raw), std::move(words)};
+}
+
+// What is left of it must tell whose it is.
+SentCommand Script::make_read(Words words) {
+  if (!settings_.signs) {
+    return make(std::move(words));
+  }
+  if (random_.one_in(4)) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      words[i] = own_absent_key();
+    }
+  } else {
+    words.push_back(mark_key(settings_.client));
+  }
+  return make(std::move(words));
 }
 
 SentCommand Script::make_inline(Words words) {
@@ -37,7 +49,11 @@ SentCommand Script::make_inline(Words words) {
   for (const std::string& word : words) {
     raw += word + (random_.one_in(4) ? "  " : " ");
   }
-  return {raw + "\r\n", std::move(words)};
+  raw += "\r\n";
+  if (settings_.signs) {
+    sign(raw, settings_.client);
+  }
+  return {std::move(raw), std::move(words)};
 }
 
 std::string Script::absent_key() {
@@ -57,6 +73,15 @@ std::string Script::absent_key() {
     default:
       return "user:" + std::to_string(id);
   }
+}
+
+std::string Script::own_absent_key() {
+  if (!settings_.signs) {
+    return absent_key();
+  }
+  const std::uint64_t id =
+      kAttackIds + static_cast<std::uint64_t>(settings_.client) * kIdsPerClient + commands_;
+  return (random_.one_in(2) ? "user:" : "item:none-") + std::to_string(id);
 }
 
 std::string Script::any_key() {
@@ -112,6 +137,9 @@ std::vector<SentCommand> Script::next() {
   if (commands_ == 0) {
     return opening();
   }
+  if (settings_.signs && random_.one_in(40)) {
+    return waits();
+  }
   if (random_.below(1000) < settings_.changes_per_mille) {
     switch (random_.below(12)) {
       case 0:
@@ -154,9 +182,9 @@ std::vector<SentCommand> Script::opening() {
 std::vector<SentCommand> Script::reads() {
   switch (random_.below(12)) {
     case 0:
-      return {make(many("MGET"))};
+      return {make_read(many("MGET"))};
     case 1:
-      return {make(many("EXISTS"))};
+      return {make_read(many("EXISTS"))};
     case 2:
       return {make_inline({"GET", any_key()})};
     case 3:
@@ -177,8 +205,9 @@ std::vector<SentCommand> Script::writes() {
     case 2:
       return {make({"APPEND", any_key(), value()})};
     case 3: {  // what a client has written it must find
-      const std::string key = absent_key();
-      return {make({"SET", key, value()}), make({"GET", key}), make({"EXISTS", key, absent_key()})};
+      const std::string key = own_absent_key();
+      return {
+          make({"SET", key, value()}), make({"GET", key}), make({"EXISTS", key, own_absent_key()})};
     }
     default:
       return {make({"SET", any_key(), value()})};
@@ -193,7 +222,7 @@ std::vector<SentCommand> Script::new_row() {
     case 1:
       return {make({"DEL", key}), make({"GET", key})};
     default:
-      return {make({"SET", key, value()}), make({"MGET", absent_key(), key})};
+      return {make({"SET", key, value()}), make_read({"MGET", absent_key(), key})};
   }
 }
 
@@ -299,15 +328,29 @@ std::vector<SentCommand> Script::errors() {
     case 1:
       return {make({"NOSUCH", "a", "b"})};
     case 2:
-      return {make({"GET", "list:1"}), make({"MGET", "list:1", absent_key()})};
+      return {make({"GET", "list:1"}), make_read({"MGET", "list:1", absent_key()})};
     default:
       return {make({"PING"}), make({"ECHO", value()})};
   }
 }
 
+std::vector<SentCommand> Script::waits() {
+  const std::string client = std::to_string(settings_.client);
+  switch (random_.below(3)) {
+    case 0:
+      return {make({"BLPOP", "queue:" + client, "0.0" + std::to_string(random_.between(10, 99))}),
+              make({"GET", absent_key()})};
+    case 1:
+      return {make({"CLIENT", "SETNAME", "name-" + client + "-" + std::to_string(commands_)}),
+              make({"GET", any_key()})};
+    default:
+      return {make({"CLIENT", "GETNAME"}), make({"GET", any_key()})};
+  }
+}
+
 SentCommand Script::malformed() {
-  constexpr std::array<const char*, 3> kBytes{"*1\r\n!3\r\n", "*many\r\n", "*1\r\n$many\r\n"};
-  return {random_.pick(kBytes), {}};
+  constexpr std::array<const char*, 3> kBytes{"*1\r\n!", "*many", "*1\r\n$many"};
+  return {random_.pick(kBytes) + std::to_string(settings_.client) + "\r\n", {}};
 }
 
 }  // namespace cuckooguard::simulation

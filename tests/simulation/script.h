@@ -17,6 +17,7 @@ struct ScriptSettings {
   std::string password;                 // of the default user; empty: none
   std::string app_password;             // of "app" and "limited"
   std::uint64_t changes_per_mille = 0;  // of db, version, user, transactions, and worse
+  bool signs = false;                   // its commands (marks.h); and it waits, and has a name
 };
 
 class Script {
@@ -38,9 +39,12 @@ class Script {
   SentCommand make_inline(Words words);
   std::string spell(std::string name);
   std::string absent_key();
+  std::string own_absent_key();  // where commands are signed: of nobody else's
   std::string any_key();
   std::string value();
   Words many(const std::string& name);
+  SentCommand make_read(Words words);  // MGET, EXISTS: of which the proxy may leave keys out
+  std::vector<SentCommand> waits();
   std::vector<SentCommand> opening();
   std::vector<SentCommand> reads();
   std::vector<SentCommand> writes();

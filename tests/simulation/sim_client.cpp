@@ -140,13 +140,14 @@ void SimClient::on_end() {
   if (is_refused_) {
     return;
   }
-  if (!redis_ended_ && !is_faulty_) {
+  const bool has_said_all = said_goodbye_ && habits_.leaving == Leaving::half_closes;
+  if (!redis_ended_ && !is_faulty_ && !(world_.shares && has_said_all)) {
     world_.loop.fail("the proxy closed a client for no reason; unanswered: " +
                      std::to_string(ledger_.unanswered()) + ", next: " + ledger_.describe_next());
   } else if (is_clean && !is_faulty_ && !ledger_.has_all_of_redis()) {
     world_.loop.fail("the proxy kept back what Redis had said before it closed, of " +
                      ledger_.describe_next());
-  } else if (is_clean && !is_faulty_ && said_goodbye_ && habits_.leaving == Leaving::half_closes &&
+  } else if (is_clean && !is_faulty_ && has_said_all && !ledger_.is_blocked() &&
              !script_.is_over() && !ledger_.is_complete()) {
     world_.loop.fail("a client that had said goodbye did not get all its replies, next: " +
                      ledger_.describe_next());
@@ -158,6 +159,16 @@ void SimClient::on_redis_end(RedisEnd how) {
   ledger_.on_redis_end();
   redis_was_up_ = how != RedisEnd::unreachable;
   is_faulty_ = is_faulty_ || how != RedisEnd::orderly;
+}
+
+void SimClient::on_wire_lost(const Wire& wire) {
+  const Ledger::Loss loss = ledger_.loss_with(wire);
+  if (!is_started_ || has_left_ || is_refused_ || loss == Ledger::Loss::nothing) {
+    return;
+  }
+  const bool was_up = redis_was_up_;
+  on_redis_end(*wire.end);
+  redis_was_up_ = was_up || loss == Ledger::Loss::certain;
 }
 
 void SimClient::lose_connection() {

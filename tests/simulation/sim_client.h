@@ -36,10 +36,13 @@ class SimClient {
   Ledger& ledger() { return ledger_; }
   // Redis, or the network on that side, has ended the connection.
   void on_redis_end(RedisEnd how);
+  // In `mode: shared`: the proxy has closed a connection that was lost. It may have been this client's.
+  void on_wire_lost(const Wire& wire);
   // Network faults of the client's own side.
   void lose_connection();
   void calm_down();  // no more new commands, reads at once
   void leave();      // the end: closes, whatever it is doing
+  bool has_left() const { return has_left_; }
   // When all has come to rest.
   void check_at_rest();
 

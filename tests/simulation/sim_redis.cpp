@@ -1,75 +1,79 @@
 #include "simulation/sim_redis.h"
 
+#include <iterator>
 #include <utility>
 
 #include "simulation/resp_text.h"
 
 namespace cuckooguard::simulation {
 
-void SimRedis::connect(SimTransport& transport, int client) {
+void SimRedis::connect(SimTransport& transport, int number) {
   if (is_deaf_) {
-    witness_.on_redis_end(client, RedisEnd::unreachable);
+    witness_.on_redis_end(number, RedisEnd::unreachable);
     return;
   }
   const std::chrono::microseconds most = loop_.weather().latency_max * 4;
   const std::chrono::microseconds delay(
       loop_.random().below(static_cast<std::uint64_t>(most.count()) + 1));
-  loop_.at(delay, [this, client, waiting = transport.weak_self()] {
+  loop_.at(delay, [this, number, waiting = transport.weak_self()] {
     const auto transport_then = waiting.lock();
     if (!transport_then || !(*transport_then)->is_open()) {
       return;
     }
     if (is_down_) {
       (*transport_then)->refuse();
-      witness_.on_redis_end(client, RedisEnd::unreachable);
+      witness_.on_redis_end(number, RedisEnd::unreachable);
     } else {
-      accept(**transport_then, client);
+      accept(**transport_then, number);
     }
   });
 }
 
-void SimRedis::accept(SimTransport& transport, int client) {
-  auto& link = links_[client] = std::make_unique<Link>(loop_, store_, ++ids_);
-  link->peer.listen({.on_arrival = [this, client] { serve(client); }});
+void SimRedis::accept(SimTransport& transport, int number) {
+  auto& link = links_[number] = std::make_unique<Link>(loop_, store_, ++ids_);
+  link->peer.listen({.on_arrival = [this, number] { serve(number); }});
   transport.establish(link->peer);
 }
 
-void SimRedis::serve(int client) {
-  const auto found = links_.find(client);
+void SimRedis::serve(int number) {
+  const auto found = links_.find(number);
   if (found == links_.end()) {
     return;
   }
   if (stalled_until_ > loop_.now()) {
-    loop_.at(stalled_until_ - loop_.now(), [this, client] { serve(client); });
+    loop_.at(stalled_until_ - loop_.now(), [this, number] { serve(number); });
     return;
   }
   Link& link = *found->second;
   if (link.peer.is_reset()) {
-    end(client, RedisEnd::fault);
+    end(number, RedisEnd::fault);
     return;
   }
   link.input += link.peer.read();
   std::string output;
+  store_.now = loop_.now().time_since_epoch();
   const bool goes_on = link.connection.run(link.input, output, [&](const auto& executed) {
     link.stream_bytes += executed.reply.size();
-    witness_.on_executed(client, executed, link.stream_bytes);
+    witness_.on_executed(number, executed, link.stream_bytes);
   });
   link.peer.send(output);
   if (!goes_on || link.peer.at_end()) {
-    end(client, RedisEnd::orderly);
+    end(number, RedisEnd::orderly);
+  } else if (const auto blocked_until = link.connection.blocked_until()) {
+    loop_.at(*blocked_until - store_.now, [this, number] { serve(number); });
   }
 }
 
-void SimRedis::end(int client, RedisEnd how) {
-  witness_.on_redis_end(client, how);
-  links_.erase(client);
+void SimRedis::end(int number, RedisEnd how) {
+  witness_.on_redis_end(number, how);
+  links_.erase(number);
 }
 
 void SimRedis::crash(bool keeps_values) {
   is_down_ = true;
-  for (const auto& [client, link] : links_) {
+  for (const auto& [number, link] : links_) {
     link->peer.reset();
-    witness_.on_redis_end(client, RedisEnd::fault);
+    witness_.on_redis_end(number, RedisEnd::fault);
   }
   links_.clear();
   if (!keeps_values) {
@@ -81,27 +85,41 @@ void SimRedis::stall(std::chrono::nanoseconds time) {
   stalled_until_ = loop_.now() + time;
 }
 
-void SimRedis::push_to_all() {
-  for (const auto& [client, link] : links_) {
-    if (link->connection.standing().version == 3) {
+void SimRedis::demote() {
+  for (const auto& [number, link] : links_) {
+    link->connection.become_replica();
+  }
+}
+
+std::optional<int> SimRedis::any_link(Random& random) const {
+  if (links_.empty()) {
+    return std::nullopt;
+  }
+  return std::next(links_.begin(), static_cast<std::ptrdiff_t>(random.below(links_.size())))->first;
+}
+
+void SimRedis::push_to_all(bool only_to_subscribed) {
+  for (const auto& [number, link] : links_) {
+    const Standing& standing = link->connection.standing();
+    if (standing.version == 3 && (standing.has_channels || !only_to_subscribed)) {
       const std::string push =
           header('>', 2) + bulk("invalidate") + bulk("push-" + std::to_string(++pushes_));
       link->stream_bytes += push.size();
-      witness_.on_push(client, push);
+      witness_.on_push(number, push);
       link->peer.send(push);
     }
   }
 }
 
-void SimRedis::reset(int client) {
-  if (const auto found = links_.find(client); found != links_.end()) {
+void SimRedis::reset(int number) {
+  if (const auto found = links_.find(number); found != links_.end()) {
     found->second->peer.reset();
-    end(client, RedisEnd::fault);
+    end(number, RedisEnd::fault);
   }
 }
 
-void SimRedis::stall_network(int client, std::chrono::nanoseconds time) {
-  if (const auto found = links_.find(client); found != links_.end()) {
+void SimRedis::stall_network(int number, std::chrono::nanoseconds time) {
+  if (const auto found = links_.find(number); found != links_.end()) {
     found->second->peer.stall(time);
   }
 }

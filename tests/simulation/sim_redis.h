@@ -1,13 +1,14 @@
 // The simulated Redis: accepts the proxy's connections, runs what comes, crashes, stalls, restarts, pushes.
 //
-// One connection per client (`mode: pinned`), so it is told whose a connection is and tells the witness. It answers
-// everything it was sent before a farewell, then closes.
+// It does not know whose a connection is: connections have numbers, and the witness hears of each by its number. It
+// answers everything it was sent before a farewell, then closes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,11 +27,11 @@ enum class RedisEnd : std::uint8_t {
 class RedisWitness {
  public:
   // A reply or a push is in the connection's stream, which is now `stream_bytes` long.
-  virtual void on_executed(int client,
+  virtual void on_executed(int number,
                            const RedisConnection::Executed& executed,
                            std::uint64_t stream_bytes) = 0;
-  virtual void on_push(int client, std::string_view bytes) = 0;
-  virtual void on_redis_end(int client, RedisEnd how) = 0;
+  virtual void on_push(int number, std::string_view bytes) = 0;
+  virtual void on_redis_end(int number, RedisEnd how) = 0;
 
  protected:
   ~RedisWitness() = default;
@@ -45,8 +46,8 @@ class SimRedis {
 
   RedisStore& store() { return store_; }
 
-  // The proxy connects for `client`: accepted, refused if Redis is down, or never answered.
-  void connect(SimTransport& transport, int client);
+  // The proxy connects: accepted, refused if Redis is down, or never answered.
+  void connect(SimTransport& transport, int number);
 
   void crash(bool keeps_values);
   void start() { is_down_ = false; }
@@ -55,14 +56,17 @@ class SimRedis {
   void stall(std::chrono::nanoseconds time);
   // Nobody is let in until then, nor refused.
   void set_deaf(bool deaf) { is_deaf_ = deaf; }
-  // A push to each RESP3 connection.
-  void push_to_all();
+  // A push to each RESP3 connection, or to those that are subscribed.
+  void push_to_all(bool only_to_subscribed);
+  // A failover: the connections that there are take no writes any more, new ones do.
+  void demote();
   // The network loses a connection; nothing if there is none.
-  void reset(int client);
-  void stall_network(int client, std::chrono::nanoseconds time);
+  void reset(int number);
+  void stall_network(int number, std::chrono::nanoseconds time);
 
   std::size_t connections() const { return links_.size(); }
-  bool has(int client) const { return links_.contains(client); }
+  // One of them; nothing if there is none.
+  std::optional<int> any_link(Random& random) const;
 
  private:
   struct Link {
@@ -73,9 +77,9 @@ class SimRedis {
     std::uint64_t stream_bytes = 0;
   };
 
-  void accept(SimTransport& transport, int client);
-  void serve(int client);
-  void end(int client, RedisEnd how);
+  void accept(SimTransport& transport, int number);
+  void serve(int number);
+  void end(int number, RedisEnd how);
 
   SimLoop& loop_;
   RedisWitness& witness_;

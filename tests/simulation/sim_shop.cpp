@@ -211,7 +211,7 @@ void SimShop::publish_users(std::set<std::string, std::less<>> unrestricted,
                             bool default_needs_no_password) {
   known_ = {.unrestricted = std::move(unrestricted),
             .default_needs_no_password = default_needs_no_password};
-  facts_.publish(facts_.epoch(), {.commands = commands_, .users = known_});
+  ask_users_again();
 }
 
 std::string SimShop::existing_key(std::uint32_t ns) {
@@ -246,11 +246,15 @@ std::optional<SimShop::Name> SimShop::parse(std::string_view key) {
   return std::nullopt;
 }
 
+bool SimShop::is_learned(std::string_view key, std::optional<std::string_view> value) {
+  const auto name = parse(key);
+  return name && (name->ns != kItems || value != kItemAbsent);
+}
+
 void SimShop::on_write(std::string_view key,
                        std::optional<std::string_view> value,
                        io::TimePoint when) {
-  const auto name = parse(key);
-  if (name && (name->ns != kItems || value != kItemAbsent)) {
+  if (is_learned(key, value)) {
     io::TimePoint& until = written_until_[std::string(key)];
     until = std::max(until, when + kOverlayTtl);
   }

@@ -60,6 +60,10 @@ class SimShop {
   void stall_applier(std::chrono::nanoseconds time) { applier_stalled_until_ = loop_.now() + time; }
   void stop_proofs(std::chrono::nanoseconds time) { no_proof_until_ = loop_.now() + time; }
   void rebuild(std::uint32_t ns);
+  // What had been doubted of a user is known again.
+  void ask_users_again() {
+    facts_.publish(facts_.epoch(), {.commands = commands_, .users = known_});
+  }
   void publish_users(std::set<std::string, std::less<>> unrestricted,
                      bool default_needs_no_password);
 
@@ -68,6 +72,8 @@ class SimShop {
   std::string key_of(std::uint32_t ns, const std::string& identity) const;
 
   // The truth.
+  // The proxy remembers a write of `key`.
+  static bool is_learned(std::string_view key, std::optional<std::string_view> value);
   void on_write(std::string_view key, std::optional<std::string_view> value, io::TimePoint when);
   // Null if `key` may be answered absent now; else why not.
   const char* why_not_absent(std::string_view key, int db) const;

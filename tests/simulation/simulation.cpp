@@ -23,12 +23,13 @@ const std::string kAppPassword = "open sesame";
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed)
+Simulation::Simulation(std::uint64_t seed, config::UpstreamMode mode)
     : random_(seed),
       loop_(random_.next()),
       shop_(loop_, random_.next()),
       redis_(loop_, *this),
       memory_before_(proxy_memory().live) {
+  settings_.upstream.mode = mode;
   make_weather();
   make_redis();
   make_proxy();
@@ -38,7 +39,9 @@ Simulation::Simulation(std::uint64_t seed)
   }
 }
 
-Simulation::~Simulation() = default;
+Simulation::~Simulation() {
+  is_gone_ = true;
+}
 
 void Simulation::make_weather() {
   Weather& weather = loop_.weather();
@@ -74,13 +77,7 @@ void Simulation::make_proxy() {
                       .inflight_per_client = random_.pick(kInflight)};
   proxy_ = std::make_unique<proxy::Clients>(proxy::Clients::Worker{
       .loop = loop_, .guard = shop_.guard(), .settings = settings_, .total = total_});
-  loop_.on_connect([this](SimTransport& upstream) {
-    SimClient& client = *clients_[static_cast<std::size_t>(admitted_)];
-    upstream.observe({.on_read = [&client](std::string_view bytes) {
-      client.ledger().on_redis_bytes_read_by_proxy(bytes.size());
-    }});
-    redis_.connect(upstream, admitted_);
-  });
+  loop_.on_connect([this](SimTransport& upstream) { connect(upstream); });
 }
 
 SimClient::Habits Simulation::habits() {
@@ -111,7 +108,8 @@ void Simulation::make_client(int id) {
   const Ledger::World world{.loop = loop_,
                             .shop = shop_,
                             .counts = counts_,
-                            .inflight_per_client = settings_.limits.inflight_per_client};
+                            .inflight_per_client = settings_.limits.inflight_per_client,
+                            .shares = shares()};
   constexpr std::array<std::uint64_t, 4> kChangesPerMille{0, 0, 15, 100};
   Standing at_start;
   at_start.authenticated = password_.empty();
@@ -122,9 +120,14 @@ void Simulation::make_client(int id) {
                                          {.client = id,
                                           .password = password_,
                                           .app_password = kAppPassword,
-                                          .changes_per_mille = random_.pick(kChangesPerMille)}),
+                                          .changes_per_mille = random_.pick(kChangesPerMille),
+                                          .signs = shares()}),
                                   habits(),
                                   at_start));
+  if (!shares()) {
+    wires_.push_back(std::make_shared<Wire>());
+    wires_.back()->client = id;
+  }
   loop_.at(microseconds(random_.below(2'000'000)), [this, id] { admit(id); });
 }
 
@@ -143,20 +146,6 @@ void Simulation::admit(int id) {
   admitted_ = id;
   loop_.as_batch([this, &transport] { proxy_->admit(std::move(transport)); });
   client.start(is_refused);
-}
-
-void Simulation::on_executed(int client,
-                             const RedisConnection::Executed& executed,
-                             std::uint64_t stream_bytes) {
-  clients_[static_cast<std::size_t>(client)]->ledger().on_executed(executed, stream_bytes);
-}
-
-void Simulation::on_push(int client, std::string_view bytes) {
-  clients_[static_cast<std::size_t>(client)]->ledger().on_push(bytes);
-}
-
-void Simulation::on_redis_end(int client, RedisEnd how) {
-  clients_[static_cast<std::size_t>(client)]->on_redis_end(how);
 }
 
 void Simulation::cause_trouble() {
@@ -189,23 +178,28 @@ void Simulation::trouble_redis() {
       redis_.stall(milliseconds(random_.between(1, 600)));
       break;
     default:
-      redis_.push_to_all();
+      if (shares() && random_.one_in(3)) {
+        redis_.demote();
+      } else {
+        redis_.push_to_all(shares());
+      }
   }
 }
 
 void Simulation::trouble_network() {
-  const int client = any_client();
-  SimClient& victim = *clients_[static_cast<std::size_t>(client)];
+  const int any = any_client();
+  SimClient& victim = client(any);
+  const int link = shares() ? redis_.any_link(random_).value_or(0) : any;
   switch (random_.below(6)) {
     case 0:
-      redis_.reset(client);
+      redis_.reset(link);
       break;
     case 1:
       victim.lose_connection();
       break;
     case 2:
     case 3:
-      redis_.stall_network(client, milliseconds(random_.between(1, 500)));
+      redis_.stall_network(link, milliseconds(random_.between(1, 500)));
       break;
     default:
       victim.peer().stall(milliseconds(random_.between(1, 500)));
@@ -256,13 +250,22 @@ void Simulation::run_for(std::chrono::nanoseconds time) {
   }
 }
 
+// What is shared is read for clients that do not read.
+std::size_t Simulation::memory_for_slow_readers() const {
+  std::size_t bytes = 0;
+  for (const auto& client : clients_) {
+    bytes += shares() && !client->has_left() ? client->ledger().unreceived() : 0;
+  }
+  return 2 * bytes;
+}
+
 // What session.h allows, if every client were at every limit at once.
 void Simulation::check_memory() {
   const std::size_t per_client = proxy::Session::kUpstreamQueueBytesMax + kReadBytes +
                                  2 * settings_.limits.client_output_soft + 2 * kReadBytes +
                                  2 * resp::kWholeCommandBytesMax;
   const std::size_t live = proxy_memory().live - memory_before_;
-  if (live > kSharedMemoryMax + proxy_->count() * per_client) {
+  if (live > kSharedMemoryMax + proxy_->count() * per_client + memory_for_slow_readers()) {
     loop_.fail("the proxy holds " + std::to_string(live) + " bytes for " +
                std::to_string(proxy_->count()) + " clients");
   }
@@ -313,7 +316,11 @@ Outcome Simulation::run() {
           .clients = clients_.size(),
           .memory_peak = proxy_memory().peak - memory_before_,
           .batches = loop_.batches(),
-          .virtual_time = std::chrono::duration_cast<milliseconds>(loop_.now() - began)};
+          .virtual_time = std::chrono::duration_cast<milliseconds>(loop_.now() - began),
+          .wires = wires_.size(),
+          .handovers = handovers_,
+          .retired = static_cast<std::uint64_t>(std::ranges::count_if(
+              wires_, [](const auto& wire) { return wire->retired.has_value(); }))};
 }
 
 }  // namespace cuckooguard::simulation

@@ -18,6 +18,7 @@
 #include "simulation/sim_loop.h"
 #include "simulation/sim_redis.h"
 #include "simulation/sim_shop.h"
+#include "simulation/wire.h"
 
 namespace cuckooguard::simulation {
 
@@ -29,11 +30,14 @@ struct Outcome {
   std::size_t memory_peak = 0;
   std::uint64_t batches = 0;
   std::chrono::milliseconds virtual_time{};
+  std::size_t wires = 0;        // connections to Redis that were made
+  std::uint64_t handovers = 0;  // commands behind another client's on their wire
+  std::uint64_t retired = 0;    // wires that had refused a write
 };
 
 class Simulation final : RedisWitness {
  public:
-  explicit Simulation(std::uint64_t seed);
+  Simulation(std::uint64_t seed, config::UpstreamMode mode);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -43,11 +47,19 @@ class Simulation final : RedisWitness {
 
  private:
   // RedisWitness
-  void on_executed(int client,
+  void on_executed(int number,
                    const RedisConnection::Executed& executed,
                    std::uint64_t stream_bytes) override;
-  void on_push(int client, std::string_view bytes) override;
-  void on_redis_end(int client, RedisEnd how) override;
+  void on_push(int number, std::string_view bytes) override;
+  void on_redis_end(int number, RedisEnd how) override;
+
+  bool shares() const { return settings_.upstream.mode == config::UpstreamMode::shared; }
+  void connect(SimTransport& upstream);
+  void on_wire_read(Wire& wire, std::size_t bytes);
+  void let_ledgers_decide();
+  void on_wire_closed(const Wire& wire);
+  void check_own_command(const RedisConnection::Executed& executed);
+  SimClient& client(int id) { return *clients_[static_cast<std::size_t>(id)]; }
 
   void make_weather();
   void make_redis();
@@ -62,6 +74,7 @@ class Simulation final : RedisWitness {
   int any_client() { return static_cast<int>(random_.below(clients_.size())); }
   // Runs for `time`, or until all is quiet.
   void run_for(std::chrono::nanoseconds time);
+  std::size_t memory_for_slow_readers() const;
   void check_memory();
   void come_to_rest();
   void depart();
@@ -76,6 +89,10 @@ class Simulation final : RedisWitness {
   LedgerCounts counts_;
   std::vector<std::unique_ptr<SimClient>> clients_;
   int admitted_ = 0;  // whose session is being made
+  // To Redis. `mode: pinned`: their numbers are their clients'.
+  std::vector<std::shared_ptr<Wire>> wires_;
+  std::uint64_t handovers_ = 0;
+  bool is_gone_ = false;
   bool is_calm_ = false;
   std::string password_;
   std::size_t memory_before_;

@@ -2,6 +2,7 @@
 //
 //   CUCKOOGUARD_SEED=42 CUCKOOGUARD_RUNS=100 simulation_test    seeds 42 .. 141
 //   CUCKOOGUARD_SEED=   CUCKOOGUARD_RUNS=100 simulation_test    from a random seed, which is printed
+//   simulation_test --gtest_filter='*shared*'                   one of the two modes
 #include "simulation/simulation.h"
 
 #include <cstdio>
@@ -17,7 +18,7 @@
 namespace cuckooguard::simulation {
 namespace {
 
-// About ten seconds in release.
+// Some ten seconds in release, for each mode.
 constexpr std::uint64_t kFirstSeed = 1;
 constexpr std::uint64_t kRuns = 40;
 // Of the reads that the proxy may answer. Less would mean that it merely relays, and the invariants check nothing.
@@ -44,9 +45,15 @@ Seeds chosen_seeds() {
   return seeds;
 }
 
-Outcome run(std::uint64_t seed) {
+using Mode = config::UpstreamMode;
+
+const char* name_of(Mode mode) {
+  return mode == Mode::shared ? "shared" : "pinned";
+}
+
+Outcome run(std::uint64_t seed, Mode mode) {
   const std::size_t memory_before = proxy_memory().live;
-  Outcome outcome = Simulation(seed).run();
+  Outcome outcome = Simulation(seed, mode).run();
   if (outcome.failure.empty() && proxy_memory().live != memory_before) {
     outcome.failure = std::to_string(proxy_memory().live - memory_before) +
                       " bytes of the proxy are left when all of it is gone";
@@ -54,48 +61,73 @@ Outcome run(std::uint64_t seed) {
   return outcome;
 }
 
-TEST(Simulation, every_client_sees_what_redis_would_have_said_but_for_absent_rows) {
+class SimulationOf : public testing::TestWithParam<Mode> {};
+
+void add(LedgerCounts& total, const LedgerCounts& counts) {
+  total.commands += counts.commands;
+  total.replies += counts.replies;
+  total.answered += counts.answered;
+  total.shortened += counts.shortened;
+  total.could_be_answered += counts.could_be_answered;
+  total.pushes += counts.pushes;
+}
+
+using Count = unsigned long long;
+
+TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent_rows) {
   const Seeds seeds = chosen_seeds();
-  std::printf("simulate: seeds=%llu..%llu\n",
-              static_cast<unsigned long long>(seeds.first),
-              static_cast<unsigned long long>(seeds.first + seeds.runs - 1));
+  const char* const mode = name_of(GetParam());
+  std::printf("simulate: mode=%s seeds=%llu..%llu\n",
+              mode,
+              Count{seeds.first},
+              Count{seeds.first + seeds.runs - 1});
   LedgerCounts total;
+  std::uint64_t handovers = 0;
+  std::uint64_t retired = 0;
   for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.runs; ++seed) {
-    const Outcome outcome = run(seed);
+    const Outcome outcome = run(seed, GetParam());
     ASSERT_EQ(outcome.failure, "")
-        << "seed " << seed << "; replay it with: ./dev simulate " << seed;
-    total.commands += outcome.counts.commands;
-    total.replies += outcome.counts.replies;
-    total.answered += outcome.counts.answered;
-    total.shortened += outcome.counts.shortened;
-    total.could_be_answered += outcome.counts.could_be_answered;
-    total.pushes += outcome.counts.pushes;
+        << "seed " << seed << "; replay it with: ./dev simulate " << seed << " 1 " << mode;
+    add(total, outcome.counts);
+    handovers += outcome.handovers;
+    retired += outcome.retired;
   }
   std::printf(
-      "simulate: seed=%llu runs=%llu commands=%llu replies=%llu answered=%llu of=%llu "
-      "shortened=%llu\n",
-      static_cast<unsigned long long>(seeds.first),
-      static_cast<unsigned long long>(seeds.runs),
-      static_cast<unsigned long long>(total.commands),
-      static_cast<unsigned long long>(total.replies),
-      static_cast<unsigned long long>(total.answered),
-      static_cast<unsigned long long>(total.could_be_answered),
-      static_cast<unsigned long long>(total.shortened));
+      "simulate: mode=%s seed=%llu runs=%llu commands=%llu replies=%llu answered=%llu of=%llu "
+      "shortened=%llu handovers=%llu retired=%llu\n",
+      mode,
+      Count{seeds.first},
+      Count{seeds.runs},
+      Count{total.commands},
+      Count{total.replies},
+      Count{total.answered},
+      Count{total.could_be_answered},
+      Count{total.shortened},
+      Count{handovers},
+      Count{retired});
   if (seeds.runs >= kRuns) {  // one run alone may be an unlucky one
     EXPECT_GT(static_cast<double>(total.answered),
               kAnsweredShareMin * static_cast<double>(total.could_be_answered));
-    EXPECT_GT(total.answered, total.commands / 20);
+    EXPECT_GT(total.answered, total.commands / 30);
     EXPECT_GT(total.shortened, 0U);
     EXPECT_GT(total.pushes, 0U);
+    EXPECT_EQ(retired > 0, GetParam() == Mode::shared);
+    EXPECT_EQ(handovers > total.commands / 100, GetParam() == Mode::shared);
   }
 }
 
-TEST(Simulation, one_seed_is_one_run_whatever_ran_before) {
+TEST_P(SimulationOf, one_seed_is_one_run_whatever_ran_before) {
   for (const std::uint64_t seed : {7U, 8U}) {
-    EXPECT_EQ(run(seed).trace_hash, run(seed).trace_hash) << "seed " << seed;
+    EXPECT_EQ(run(seed, GetParam()).trace_hash, run(seed, GetParam()).trace_hash)
+        << "seed " << seed;
   }
-  EXPECT_NE(run(7).trace_hash, run(8).trace_hash);
+  EXPECT_NE(run(7, GetParam()).trace_hash, run(8, GetParam()).trace_hash);
 }
+
+INSTANTIATE_TEST_SUITE_P(Mode,
+                         SimulationOf,
+                         testing::Values(Mode::pinned, Mode::shared),
+                         [](const auto& mode) { return name_of(mode.param); });
 
 }  // namespace
 }  // namespace cuckooguard::simulation

@@ -21,11 +21,12 @@ std::string CommandMix::followed_state() {
     case 1:
       return counted({"CLIENT", "REPLY", "SKIP"}) + (choose(2) == 0 ? read() : of_some_type());
     case 2:
-      return counted({"SUBSCRIBE", "news"}) + some() + counted({"PING"}) +
-             counted({"UNSUBSCRIBE", "news"});
+      return counted({"SUBSCRIBE", channel()}) + some() + counted({"PING"}) +
+             counted({"UNSUBSCRIBE", channel()});
     case 3:
-      return counted({"HELLO", "3"}) + counted({"SUBSCRIBE", "news"}) + some() +
-             counted({"PUBLISH", "news", value()}) + some() + counted({"UNSUBSCRIBE", "news"});
+      return counted({"HELLO", "3"}) + counted({"SUBSCRIBE", channel()}) + some() +
+             counted({"PUBLISH", channel(), value()}) + some() +
+             counted({"UNSUBSCRIBE", channel()});
     case 4:
       return counted({"CLIENT", "TRACKING", "ON"}) + some() +
              counted({"CLIENT", "TRACKING", "OFF"});
