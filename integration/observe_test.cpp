@@ -171,9 +171,11 @@ class ObserveMariaDb : public GuardedMariaDb {
                               "  users:\n"
                               "    keys: \"user:{id:uint64}\"\n"
                               "    source: { from: shop, table: user, where: deleted_at IS NULL }\n"
+                              "    overlay: { pass_at_start: false }\n"
                               "  items:\n"
                               "    keys: \"item:{shop:uint64}:{code}\"\n"
-                              "    source: { from: shop, table: item }\n"));
+                              "    source: { from: shop, table: item }\n"
+                              "    overlay: { pass_at_start: false }\n"));
   }
   bool becomes(const std::string& ns, const std::string& field, const std::string& value) {
     return eventually([&] { return info_field(*guard_, ns, field) == value; });
