@@ -36,6 +36,12 @@ void Database::run(const std::string& sql) {
   }
 }
 
+void Database::run_without_triggers(const std::string& sql) {
+  ::sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  run(sql);
+  ::sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, nullptr);
+}
+
 void Database::insert_user(std::uint64_t id) {
   insert_users(id, id);
 }

@@ -25,6 +25,9 @@ class Database {
   // Committed when it returns. Throws std::runtime_error with SQLite's words.
   void run(const std::string& sql);
 
+  // The same on a connection that runs no triggers: whoever relies on them does not hear of it.
+  void run_without_triggers(const std::string& sql);
+
   void insert_user(std::uint64_t id);
   void insert_users(std::uint64_t first, std::uint64_t last);  // one transaction
   std::uint64_t insert_next_user();                            // returns the id SQLite has given

@@ -24,6 +24,8 @@ std::string upstream_mode() {
 }
 
 std::string Shop::yaml() const {
+  const std::string policy =
+      "    mode: " + settings_.guarding + "\n    verify_sample: " + settings_.verify_sample + "\n";
   const std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
   return "upstream: { address: \"" + address + "\", mode: " + settings_.mode +
          ", acl: " + settings_.acl + ", control: { " + settings_.control + " }" +
@@ -37,10 +39,8 @@ std::string Shop::yaml() const {
          "namespaces:\n"
          "  users:\n"
          "    keys: \"user:{id:uint64}\"\n"
-         "    source: { from: shop, table: user }\n"
-         "    mode: enforce\n"
-         "    absent_reply: \"" +
-         settings_.absent_reply +
+         "    source: { from: shop, table: user }\n" +
+         policy + "    absent_reply: \"" + settings_.absent_reply +
          "\"\n"
          "    overlay: " +
          settings_.overlay +
@@ -49,10 +49,8 @@ std::string Shop::yaml() const {
          settings_.more_namespace +
          "  tags:\n"
          "    keys: \"tag:{name}\"\n"
-         "    source: { from: shop, table: tag }\n"
-         "    mode: enforce\n"
-         "    overlay: " +
-         settings_.overlay +
+         "    source: { from: shop, table: tag }\n" +
+         policy + "    overlay: " + settings_.overlay +
          "\n"
          "    absent_reply: \"" +
          settings_.absent_reply + "\"\n" + settings_.more;

@@ -33,11 +33,13 @@ struct ShopSettings {
   std::string absent_reply = "bytes:__ABSENT__";
   std::string upstream{};  // else Redis's TCP address
   std::string mode = upstream_mode();
-  std::string upstream_settings{};  // what else stands in upstream: "connect_timeout: 1s"
-  std::string acl = "ask";          // upstream.acl
-  std::string control{};            // what stands in upstream.control: "password: word"
-  std::string source{};             // what else stands in the source: "follow: triggers"
-  std::string more_namespace{};     // lines of the namespace `users`, indented by four
+  std::string upstream_settings{};   // what else stands in upstream: "connect_timeout: 1s"
+  std::string guarding = "enforce";  // the namespaces' mode
+  std::string verify_sample = "0%";  // else one in so many absent keys reaches Redis
+  std::string acl = "ask";           // upstream.acl
+  std::string control{};             // what stands in upstream.control: "password: word"
+  std::string source{};              // what else stands in the source: "follow: triggers"
+  std::string more_namespace{};      // lines of the namespace `users`, indented by four
   // Tests do not wait until what was written before the start is surely known.
   std::string overlay = "{ pass_at_start: false }";
   std::string more{};  // lines of the top level

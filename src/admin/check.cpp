@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, guard::kVerdicts> kNames{"unguarded",
                                                                 "may_exist",
                                                                 "overlaid",
                                                                 "observed",
+                                                                "redis_first",
                                                                 "absent"};
 
 }  // namespace

@@ -55,13 +55,25 @@ constexpr std::array<CounterMetric<GuardCounters>, 6> kGuardCounters{{
 }};
 
 // Each with the label `namespace`.
-constexpr std::array<CounterMetric<NamespaceCounters>, 2> kNamespaceCounters{{
+constexpr std::array<CounterMetric<NamespaceCounters>, 6> kNamespaceCounters{{
     {"cuckooguard_learned_keys_total",
      "Keys of writes that went into the overlay.",
      &NamespaceCounters::learned},
     {"cuckooguard_added_keys_total",
      "Keys that GUARD.ADD put into the overlay.",
      &NamespaceCounters::added},
+    {"cuckooguard_sampled_keys_total",
+     "Absent keys of which Redis was asked all the same (verify_sample).",
+     &NamespaceCounters::sampled},
+    {"cuckooguard_verified_keys_total",
+     "Absent keys of which Redis had no other value.",
+     &NamespaceCounters::verified},
+    {"cuckooguard_contradicted_keys_total",
+     "Absent keys of which Redis had a value.",
+     &NamespaceCounters::contradicted},
+    {"cuckooguard_unverified_keys_total",
+     "Absent keys that were forwarded and could not be compared with Redis's reply.",
+     &NamespaceCounters::unverified},
 }};
 
 struct FilterMetric {

@@ -84,7 +84,8 @@ Assembly::Assembly(config::Config config)
     : config_(std::move(config)),
       keyspace_(build_keyspace(config_)),
       worker_count_(worker_count(config_.workers)),
-      epochs_(worker_count_ + 1),  // the last is the admin server's
+      epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
+      contradictions_(config_.namespaces.size()),
       session_settings_{.upstream = config_.upstream,
                         .limits = config_.limits,
                         .output_total = config_.limits.output_total / worker_count_} {
@@ -129,6 +130,8 @@ void Assembly::make_namespaces() {
     }
     namespaces_.push_back(
         {.mode = settings.mode,
+         .order = settings.order,
+         .verify_sample = settings.verify_sample,
          .may_enforce = settings.absent_reply.has_value(),
          .db = settings.db,
          .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
@@ -175,6 +178,7 @@ void Assembly::describe_process() {
   process_.version = CUCKOOGUARD_VERSION;
   process_.started_at = io::now_since_boot();
   process_.sources = &source_list_;
+  process_.contradictions = &contradictions_;
   process_.operators = {
       .users = config_.admin.operators,
       .on_change = [](std::string_view user, std::string_view ns, std::string_view what) {
@@ -308,7 +312,17 @@ void Assembly::run() {
   for (const auto& source : sources_) {
     source->start();
   }
+  verification_.emplace(Verification::Parts{.config = config_,
+                                            .keyspace = keyspace_,
+                                            .filters = parts_,
+                                            .reader = epochs_.reader(worker_count_ + 1),
+                                            .sources = source_list_,
+                                            .contradictions = contradictions_,
+                                            .process = process_});
+  verification_->start();
   io_.run();
+  verification_->stop();
+  verification_->advise();
   for (const auto& source : sources_) {
     source->stop();
   }

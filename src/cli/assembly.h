@@ -1,7 +1,7 @@
 // All parts of a running guard, made and wired in the order in which they need each other, and ended in reverse.
 //
 // Threads: the main thread's. One worker thread each, one thread per source, one for the control connection, one for the
-// admin server.
+// admin server, one that verifies.
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
@@ -17,9 +17,11 @@
 #include "cli/admin_server.h"
 #include "cli/load_report.h"
 #include "cli/source_list.h"
+#include "cli/verification.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "filter/live_parts.h"
+#include "guard/contradictions.h"
 #include "guard/guard.h"
 #include "guard/overlay.h"
 #include "guard/process.h"
@@ -74,7 +76,9 @@ class Assembly {
   std::optional<source::StorageDirectory> storage_;
   std::vector<std::unique_ptr<source::Source>> sources_;
   SourceList source_list_;
+  guard::Contradictions contradictions_;
   guard::Process process_;
+  std::optional<Verification> verification_;
   admin::Vitals vitals_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;

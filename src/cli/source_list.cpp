@@ -1,5 +1,6 @@
 #include "cli/source_list.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -24,9 +25,18 @@ std::string_view state_name(source::SourceState state) {
 
 }  // namespace
 
-void SourceList::add(const config::Source& settings, const source::Source& source) {
+void SourceList::add(const config::Source& settings, source::Source& source) {
   entries_.push_back(
       {.name = settings.name, .type = kTypes.at(settings.kind.index()), .source = &source});
+}
+
+source::RowAnswer SourceList::look_up_row(std::string_view name,
+                                          std::uint32_t ns,
+                                          std::string_view identity,
+                                          const std::stop_token& stop) const {
+  const auto entry = std::ranges::find(entries_, name, &Entry::name);
+  return entry == entries_.end() ? source::RowAnswer{.why = "there is no source of this name"}
+                                 : entry->source->look_up_row(ns, identity, stop);
 }
 
 guard::SourceStatus SourceList::status(std::size_t source) const {

@@ -125,6 +125,12 @@ struct SourceTable {
 
 enum class Mode : std::uint8_t { observe, enforce, bypass };
 
+// Who says first that a key is absent, in enforce.
+enum class Order : std::uint8_t {
+  guard_first,  // the guard: Redis is not asked
+  redis_first,  // Redis: only its nil to a GET is replaced, all other reads are forwarded
+};
+
 struct AbsentReply {
   bool nil = true;
   std::string bytes;                     // unless nil
@@ -165,7 +171,9 @@ struct Namespace {
   std::vector<keyspace::KeyTemplate> keys;
   SourceTable source;
   Mode mode = Mode::observe;
+  Order order = Order::guard_first;
   std::optional<AbsentReply> absent_reply;  // always there in enforce
+  double verify_sample = 0.0001;            // of absent verdicts in enforce: Redis is asked, too
   int db = 0;
   bool strict = false;
   FreshIds fresh_ids;

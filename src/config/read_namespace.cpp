@@ -21,6 +21,8 @@ using keyspace::ValueType;
 constexpr std::array kModes = {Choice<Mode>{"observe", Mode::observe},
                                Choice<Mode>{"enforce", Mode::enforce},
                                Choice<Mode>{"bypass", Mode::bypass}};
+constexpr std::array kOrders = {Choice<Order>{"guard-first", Order::guard_first},
+                                Choice<Order>{"redis-first", Order::redis_first}};
 constexpr std::array kDeletes = {Choice<Deletes>{"auto", Deletes::automatic},
                                  Choice<Deletes>{"trusted", Deletes::trusted},
                                  Choice<Deletes>{"deferred", Deletes::deferred},
@@ -178,6 +180,10 @@ void read_overlay(const Section& overlay, Overlay& out) {
 
 void read_policy(const Reading& reading, const Section& section, Namespace& result) {
   section.read_choice("mode", result.mode, kModes);
+  section.read_choice("order", result.order, kOrders);
+  section.read("verify_sample",
+               result.verify_sample,
+               bounded(parse_fraction, 0.0, 1.0, "must be from 0% to 100%"));
   section.read("absent_reply", result.absent_reply, parse_absent_reply);
   section.read("db", result.db, bounded<int>(parse_count, 0, kDbMax, "is no database number"));
   section.read("strict", result.strict, parse_bool);

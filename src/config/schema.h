@@ -59,8 +59,17 @@ inline constexpr std::array<std::string_view, 15> kAnySourceKeys = {"type",
                                                                     "ca_file",
                                                                     "server_id",
                                                                     "max_lag"};
-inline constexpr std::array<std::string_view, 9> kNamespaceKeys = {
-    "keys", "source", "mode", "absent_reply", "db", "strict", "fresh_ids", "filter", "overlay"};
+inline constexpr std::array<std::string_view, 11> kNamespaceKeys = {"keys",
+                                                                    "source",
+                                                                    "mode",
+                                                                    "order",
+                                                                    "absent_reply",
+                                                                    "verify_sample",
+                                                                    "db",
+                                                                    "strict",
+                                                                    "fresh_ids",
+                                                                    "filter",
+                                                                    "overlay"};
 inline constexpr std::array<std::string_view, 4> kTableKeys = {"from", "table", "columns", "where"};
 inline constexpr std::array<std::string_view, 3> kFilterKeys = {
     "false_positive_rate", "capacity", "deletes"};

@@ -111,6 +111,22 @@ void AbsentReply::stamp(WallTime now) {
   std::ranges::copy(resp2_, resp3_.begin());
 }
 
+bool AbsentReply::is_relayed_as(std::string_view reply) const {
+  const std::size_t header = reply.find('\n') + 1;  // "$5\r\n"
+  return reply.starts_with('$') && header > 0 && reply.size() >= header + kEndOfBulk.size() &&
+         is_written_as(reply.substr(header, reply.size() - header - kEndOfBulk.size()));
+}
+
+std::size_t AbsentReply::relayed_bytes_max() const {
+  constexpr std::size_t kHeaderBytesMax = 16;
+  constexpr std::size_t kTimesBytesMax = 64;  // that a framework writes longer than we do
+  std::size_t longest = value_.size();
+  for (const AbsentForm& form : forms_) {
+    longest = std::max(longest, form.bytes.size() + kTimesBytesMax);
+  }
+  return has_value_ ? kHeaderBytesMax + longest + kEndOfBulk.size() : 0;
+}
+
 bool AbsentReply::is_written_as(std::string_view value) const {
   if (forms_.empty()) {
     return has_value_ && value == value_;

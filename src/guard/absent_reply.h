@@ -37,6 +37,10 @@ class AbsentReply {
   // A write of `value` says no more than this reply does, at any time: the application caches that
   // there is no such row. Of a preset in any form in which the framework may write it.
   bool is_written_as(std::string_view value) const;
+  // Redis has replied so to a string read: the value is there, and is one of these.
+  bool is_relayed_as(std::string_view reply) const;
+  // No such reply is longer.
+  std::size_t relayed_bytes_max() const;
 
  private:
   bool has_value_;

@@ -9,7 +9,7 @@
 
 namespace cuckooguard::guard {
 
-// What the guard finds out about one key, in the order of the checks: only the last two mean that
+// What the guard finds out about one key, in the order of the checks: only the last three mean that
 // the key has no row.
 enum class Verdict : std::uint8_t {
   unguarded,    // no namespace's key
@@ -21,9 +21,10 @@ enum class Verdict : std::uint8_t {
   may_exist,    // the filter cannot rule it out
   overlaid,     // written through the guard a moment ago
   observed,     // absent, but the namespace's mode is observe
+  redis_first,  // absent, but in this namespace Redis is asked first
   absent,       // absent, and to be answered
 };
-inline constexpr std::size_t kVerdicts = 10;
+inline constexpr std::size_t kVerdicts = 11;
 
 class Counter {
  public:
@@ -43,6 +44,12 @@ struct NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
   Counter added;    // keys that GUARD.ADD put there
+
+  Counter sampled;  // of the absent ones: Redis was asked all the same (verify_sample)
+  // What Redis said to those of which it was asked (guard/absent_key.h).
+  Counter verified;      // that it has none either, or the absent reply's own bytes
+  Counter contradicted;  // something else
+  Counter unverified;    // nothing that can be compared: an error; or the read names several keys
 
   Counter& of(Verdict verdict) { return keys[static_cast<std::size_t>(verdict)]; }
   const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "guard/absent_key.h"
 #include "guard/state_change.h"
 
 namespace cuckooguard::guard {
@@ -28,6 +29,8 @@ struct Decision {
   // merge: for each element of the client's MGET the bytes of an absent one, or nullopt: the next
   // element of Redis's.
   std::span<const std::optional<std::string_view>> elements{};
+  // With `forward` and `merge`: keys that the guard takes for absent, one, or of the `elements`.
+  std::span<const AbsentKey> absent_keys{};
   // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
   // ClientState::replied.
   const StateChange* change = nullptr;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "keyspace/identity.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -14,20 +15,11 @@ std::string readable(std::string_view identity, std::span<const std::string> col
   if (columns.size() < 2) {
     return std::string(identity);
   }
-  constexpr std::size_t kLengthBytes = 4;
   std::string text;
+  const auto values = keyspace::values_of_identity(identity, columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::size_t size = identity.size();
-    if (i + 1 < columns.size()) {
-      size = 0;
-      for (std::size_t byte = kLengthBytes; byte-- > 0;) {
-        size = size << 8U | static_cast<unsigned char>(identity[byte]);
-      }
-      identity.remove_prefix(kLengthBytes);
-    }
     text += (text.empty() ? "" : " ") + columns[i] + "=";
-    text += identity.substr(0, size);
-    identity.remove_prefix(size);
+    text += values[i];
   }
   return text;
 }
@@ -75,6 +67,8 @@ std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, 
              "begun";
     case Verdict::observed:
       return "no row has it, but the namespace's mode is observe";
+    case Verdict::redis_first:
+      return "no row has it, but Redis is asked first";
     case Verdict::absent:
       break;
   }

@@ -12,6 +12,10 @@
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
 //   - the session has room for the reply (`may_answer`)
+// A read that is forwarded although its key is absent (mode observe, order redis-first, verify_sample) says so in its
+// Decision, and heard() is told what Redis replied (guard/absent_key.h). The verdict is of the moment at which the
+// command is taken: a row that is committed later may be replaced by an absent reply if Redis is slow, as its read
+// might have come before.
 // Each key of a write enters its namespace's overlay before decide() returns, so that the next
 // command sees it; except where the value written is the absent reply's own bytes.
 //
@@ -37,6 +41,7 @@
 
 #include "config/config.h"
 #include "filter/live_parts.h"
+#include "guard/absent_key.h"
 #include "guard/absent_reply.h"
 #include "guard/client_state.h"
 #include "guard/command_table.h"
@@ -55,6 +60,8 @@ struct Process;
 
 struct GuardedNamespace {
   LiveMode mode = config::Mode::observe;
+  config::Order order = config::Order::guard_first;
+  double verify_sample = 0;
   bool may_enforce = true;  // an absent reply was configured
   int db = 0;
   AbsentReply absent_reply{config::AbsentReply{}};
@@ -108,6 +115,9 @@ class Guard {
                   ClientState& client,
                   TimePoint now);
 
+  // What Redis has said of a Decision's absent key; a contradiction goes to Process::contradictions.
+  void heard(const AbsentKeyReply& reply);
+
   // Redis closes a client of which it has heard nothing for so long; 0: never. As of the last
   // decide().
   std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
@@ -151,6 +161,13 @@ class Guard {
   static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
   Decision answer(std::string_view reply);
+  bool is_sampled(std::uint32_t ns);
+  AbsentKey string_read(const KeyVerdict& found,
+                        std::string_view key,
+                        resp::Version version,
+                        TimePoint now);
+  Decision answer_or_compare(const KeyVerdict& found, std::string_view key, std::string_view reply);
+  void count_unverified(const KeyVerdict& found);
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_getex(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
@@ -178,6 +195,8 @@ class Guard {
   std::string request_;
   std::vector<std::string_view> passing_;  // command name and keys of `request_`
   std::vector<std::optional<std::string_view>> elements_;
+  std::vector<AbsentKey> absent_keys_;
+  std::uint64_t sample_ = 0x9e3779b97f4a7c15;  // xorshift; no secret
 };
 
 }  // namespace cuckooguard::guard

@@ -105,7 +105,10 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (space.overlay->holds(overlay_identity(found, key), now)) {
     return Verdict::overlaid;
   }
-  return space.mode == config::Mode::enforce ? Verdict::absent : Verdict::observed;
+  if (space.mode != config::Mode::enforce) {
+    return Verdict::observed;
+  }
+  return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
 }
 
 Decision Guard::answer(std::string_view reply) {
@@ -119,8 +122,12 @@ Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimeP
     return {};
   }
   const KeyVerdict found = judge(arguments[1], client.db(), now);
-  if (found.verdict != Verdict::absent) {
+  if (found.verdict < Verdict::observed) {
     return {};
+  }
+  if (found.verdict != Verdict::absent || is_sampled(found.ns)) {
+    absent_keys_.assign(1, string_read(found, arguments[1], client.version(), now));
+    return {.absent_keys = absent_keys_};
   }
   return answer(absent_reply(found.ns, client.version(), now));
 }
@@ -149,22 +156,31 @@ std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, Ti
 Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
   passing_.assign(1, arguments.front());
   elements_.clear();
+  absent_keys_.clear();
   for (const std::string_view key : arguments.subspan(1)) {
     const KeyVerdict found = judge(key, client.db(), now);
-    if (found.verdict == Verdict::absent) {
+    if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
       elements_.emplace_back(absent_reply(found.ns, client.version(), now));
-    } else {
-      elements_.emplace_back(std::nullopt);
-      passing_.push_back(key);
+      continue;
     }
+    if (found.verdict >= Verdict::observed) {
+      absent_keys_.push_back(string_read(found, key, client.version(), now));
+      absent_keys_.back().element = static_cast<std::uint32_t>(elements_.size());
+    }
+    elements_.emplace_back(std::nullopt);
+    passing_.push_back(key);
   }
   if (passing_.size() == arguments.size()) {
-    return {};
+    return absent_keys_.empty() ? Decision{}
+                                : Decision{.elements = elements_, .absent_keys = absent_keys_};
   }
   if (passing_.size() > 1) {
     request_.clear();
     resp::append_command(request_, passing_);
-    return {.action = Action::merge, .request = request_, .elements = elements_};
+    return {.action = Action::merge,
+            .request = request_,
+            .elements = elements_,
+            .absent_keys = absent_keys_};
   }
   reply_.clear();
   resp::append_array_header(reply_, elements_.size());
@@ -176,9 +192,14 @@ Decision Guard::decide_mget(Arguments arguments, const ClientState& client, Time
 
 // EXISTS and TOUCH. Redis counts a key as often as it is named: what is taken out adds nothing.
 Decision Guard::decide_exists(Arguments arguments, const ClientState& client, TimePoint now) {
+  if (arguments.size() == 2) {
+    return answer_or_compare(judge(arguments[1], client.db(), now), arguments[1], kNoneExists);
+  }
   passing_.assign(1, arguments.front());
   for (const std::string_view key : arguments.subspan(1)) {
-    if (judge(key, client.db(), now).verdict != Verdict::absent) {
+    const KeyVerdict found = judge(key, client.db(), now);
+    if (found.verdict != Verdict::absent) {
+      count_unverified(found);
       passing_.push_back(key);
     }
   }
@@ -199,21 +220,30 @@ Decision Guard::decide_read(const Command& command,
                             const ClientState& client,
                             TimePoint now) {
   const auto reply = missing_reply(command, arguments);
-  if (!reply || !are_absent(key_indexes(command, arguments), arguments, client.db(), now)) {
+  if (!reply) {
     return {};
   }
-  return answer(bytes_of(*reply, arguments.size(), client.version(), reply_));
+  const KeyIndexes keys = key_indexes(command, arguments);
+  const auto missing = [&] { return bytes_of(*reply, arguments.size(), client.version(), reply_); };
+  if (keys.first < keys.end && keys.first + keys.step >= keys.end) {
+    const KeyVerdict found = judge(arguments[keys.first], client.db(), now);
+    return found.verdict < Verdict::observed
+               ? Decision{}
+               : answer_or_compare(found, arguments[keys.first], missing());
+  }
+  return are_absent(keys, arguments, client.db(), now) ? answer(missing()) : Decision{};
 }
 
 // All of them, and there is one. What comes behind a key that may exist is not judged.
 bool Guard::are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now) {
   bool are_absent = keys.first < keys.end;
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
-    const Verdict verdict = judge(arguments[i], db, now).verdict;
-    if (verdict < Verdict::observed) {
+    const KeyVerdict found = judge(arguments[i], db, now);
+    if (found.verdict < Verdict::observed) {
       return false;
     }
-    are_absent = are_absent && verdict == Verdict::absent;
+    count_unverified(found);
+    are_absent = are_absent && found.verdict == Verdict::absent;
   }
   return are_absent;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "guard/advice.h"
 #include "guard/filter_totals.h"
 #include "guard/process.h"
 
@@ -29,6 +30,7 @@ constexpr std::array<std::string_view, kVerdicts> kVerdictFields{"keys_unguarded
                                                                  "keys_that_may_exist",
                                                                  "keys_overlaid",
                                                                  "keys_observed_absent",
+                                                                 "keys_redis_first_absent",
                                                                  "keys_answered_absent"};
 
 class Lines {
@@ -133,11 +135,34 @@ void add_filter(Lines& lines, const filter::LiveParts& live) {
   lines.add("rebuild_needed", all.rebuild_needed ? 1 : 0);
 }
 
+// What the comparison with Redis came to, by reads, then what the source said, by keys.
+void add_comparison(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
+  const auto add = [&](std::string_view field, const Counter NamespaceCounters::* counter) {
+    lines.add(field, sum(asked.guard, [&](const Guard& guard) -> const Counter& {
+                return guard.counters(ns).*counter;
+              }));
+  };
+  add("keys_sampled", &NamespaceCounters::sampled);
+  add("keys_verified", &NamespaceCounters::verified);
+  add("keys_contradicted", &NamespaceCounters::contradicted);
+  add("keys_unverified", &NamespaceCounters::unverified);
+  const Guard* const own = &asked.guard;
+  const Evidence seen = evidence(guards_of(own), ns, asked.now);
+  const Contradictions::Counts& counts = seen.contradictions;
+  lines.add("hidden_rows", counts.of(Cause::hidden_row));
+  lines.add("hidden_values", counts.of(Cause::hidden_value));
+  lines.add("late_rows", counts.of(Cause::late_row));
+  lines.add("contradictions_unknown", counts.of(Cause::unknown) + counts.dropped);
+  lines.add("contradictions_open", counts.open);
+  lines.add("advice", advice(seen));
+}
+
 void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const Guard::Parts& parts = asked.guard.parts();
   const GuardedNamespace& space = parts.namespaces[ns];
   lines.section("Namespace", parts.keyspace.name(ns));
   lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode.get())));
+  lines.add("order", space.order == config::Order::redis_first ? "redis-first" : "guard-first");
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));
   lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);
@@ -164,6 +189,7 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   add("keys_learned", &NamespaceCounters::learned);
   add("keys_added", &NamespaceCounters::added);
   lines.add("overlay_overflows", space.overlay->overflows());
+  add_comparison(lines, asked, ns);
 }
 
 void add_source(Lines& lines, const SourceView& sources, std::size_t source, TimePoint now) {

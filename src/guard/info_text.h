@@ -6,7 +6,7 @@
 //
 // Fields are stable names; new ones may come. -1: not known. `why` is for people and ends its line.
 // Called by: OwnCommands. Threads: its worker's, between Epochs::Reader enter() and leave(); counters are of
-// all workers, each read once, not all at one moment. Errors: none. Limits: some 900 bytes per namespace and
+// all workers, each read once, not all at one moment. Errors: none. Limits: some 1300 bytes per namespace and
 // 200 per source, of at most keyspace::kNamespacesMax.
 #pragma once
 

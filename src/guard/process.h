@@ -19,6 +19,7 @@
 
 namespace cuckooguard::guard {
 
+class Contradictions;
 class Guard;
 
 struct SourceStatus {
@@ -65,8 +66,9 @@ struct Operators {
 struct Process {
   std::string version{};
   TimePoint started_at{};
-  std::vector<NamespaceOrigin> origins{};  // in the keyspace's order
-  const SourceView* sources = nullptr;     // null: there are none
+  std::vector<NamespaceOrigin> origins{};    // in the keyspace's order
+  const SourceView* sources = nullptr;       // null: there are none
+  Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
   Operators operators{};
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
 };

@@ -54,6 +54,21 @@ std::string_view write_identity(std::span<const std::string_view> values,
   return {room.data(), static_cast<std::size_t>(out - room.data())};
 }
 
+std::vector<std::string_view> values_of_identity(std::string_view identity, std::size_t count) {
+  constexpr unsigned kBitsPerByte = 8;
+  std::vector<std::string_view> values;
+  while (values.size() + 1 < count) {
+    std::size_t size = 0;
+    for (std::size_t byte = kLengthBytes; byte-- > 0;) {
+      size = size << kBitsPerByte | static_cast<unsigned char>(identity.at(byte));
+    }
+    values.push_back(identity.substr(kLengthBytes, size));
+    identity.remove_prefix(kLengthBytes + size);
+  }
+  values.push_back(identity);
+  return values;
+}
+
 bool is_printable_ascii(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "keyspace/key_template.h"
 
@@ -18,6 +19,9 @@ std::size_t identity_bytes_max(std::span<const std::string_view> values) noexcep
 std::string_view write_identity(std::span<const std::string_view> values,
                                 std::span<const ValueType> types,
                                 std::span<char> room) noexcept;
+
+// The values, `count` of them, that write_identity() made an identity of; views into it. |ci values are folded.
+std::vector<std::string_view> values_of_identity(std::string_view identity, std::size_t count);
 
 bool is_printable_ascii(std::string_view text) noexcept;
 

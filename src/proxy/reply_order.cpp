@@ -56,16 +56,20 @@ void ReplyOrder::add_local(std::string_view bytes) {
   }
 }
 
-void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements) {
+void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements,
+                                     std::span<const guard::AbsentKey> absent_keys) {
   const auto from_redis =
       std::ranges::count_if(elements, [](const auto& element) { return !element; });
   const std::size_t merge = entries_.size();
   entries_.push_back({Kind::merge,
                       static_cast<std::uint32_t>(elements.size()),
                       static_cast<std::uint32_t>(from_redis)});
-  for (const auto& element : elements) {
-    if (element) {
-      add_local(*element);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i]) {
+      add_local(*elements[i]);
+    } else if (!absent_keys.empty() && absent_keys.front().element == i) {
+      expect_absent_key_reply(absent_keys.front());
+      absent_keys = absent_keys.subspan(1);
     } else {
       add_relay();
     }
@@ -120,7 +124,11 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
     begin_reply(bytes.front());
   }
   const resp::ReplyFramer::Piece piece = framer_.next(bytes);
-  output_->append(bytes.substr(0, piece.bytes));
+  if (is_compared_) {
+    take_compared(bytes.substr(0, piece.bytes));
+  } else {
+    output_->append(bytes.substr(0, piece.bytes));
+  }
   if (keeps_ends_) {
     ends_.add(bytes.substr(0, piece.bytes));
   }
@@ -140,6 +148,13 @@ void ReplyOrder::begin_reply(char first) {
                  (state_->subscriptions().any() || is_awaiting_confirmations()));
   if (keeps_ends_) {
     ends_.clear();
+  }
+  is_compared_ = first != '>' && leading_replies_ == 0 && !is_drained() &&
+                 entries_[head_].kind == Kind::compare;
+  if (is_compared_) {
+    is_held_back_ = !compared_[compared_head_].replacement.empty();
+    reply_bytes_ = 0;
+    reply_head_.clear();
   }
 }
 
@@ -177,6 +192,8 @@ void ReplyOrder::on_reply_end(char type) {
   Entry& entry = entries_[head_];
   if (entry.kind == Kind::observe) {
     end_observed(type);
+  } else if (entry.kind == Kind::compare) {
+    end_compared(type);
   } else if (--entry.amount == 0) {
     pop();
   }
@@ -268,6 +285,10 @@ void ReplyOrder::drop_merge_parts() {
   for (std::size_t i = head_ + 1; i <= last_part; ++i) {
     if (entries_[i].kind == Kind::local) {
       local_head_ += entries_[i].amount;
+    } else if (entries_[i].kind == Kind::compare) {
+      const Compared& compared = compared_[compared_head_];
+      comparison_->on_absent_key_reply({.ns = compared.ns, .key = compared.key, .is_error = true});
+      drop_compared();
     }
   }
   forget_consumed(local_, local_head_);

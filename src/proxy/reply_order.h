@@ -10,6 +10,9 @@
 //   client:  GET a   GET absent   GET b   MGET c absent d
 //   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
 //
+// A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, but that what may be a nil to be replaced
+// is held back until it differs: one byte of a value, five of a nil. Its beginning is kept for the comparison.
+//
 // Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
 // was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
 // waiting_bytes() grow with answers and observed replies only; the session stops answering at its
@@ -23,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "guard/absent_key.h"
 #include "guard/client_state.h"
 #include "io/output_queue.h"
 #include "proxy/reply_ends.h"
@@ -41,19 +45,35 @@ class ReplyOrder {
     ~Errors() = default;
   };
 
+  // Hears of every reply to an absent key, when it has ended, in order. Not of those that never come.
+  class Comparison {
+   public:
+    virtual void on_absent_key_reply(const guard::AbsentKeyReply& reply) = 0;
+
+   protected:
+    ~Comparison() = default;
+  };
+
   // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
-  ReplyOrder(io::OutputQueue& output, guard::ClientState& state, Errors& errors)
-      : output_(&output), state_(&state), errors_(&errors) {}
+  ReplyOrder(io::OutputQueue& output,
+             guard::ClientState& state,
+             Errors& errors,
+             Comparison& comparison)
+      : output_(&output), state_(&state), errors_(&errors), comparison_(&comparison) {}
 
   // One reply of Redis is to be relayed.
   void expect_reply();
   // The same, and `state` must hear its first byte; or all of a SUBSCRIBE's confirmations.
   void expect_observed_reply(const guard::StateChange& change);
+  // One reply of Redis is to be relayed, or replaced, and `comparison` to hear of it. The key is copied.
+  void expect_absent_key_reply(const guard::AbsentKey& key);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
   // else the bytes are the element. Any other reply (an error) is relayed in its place.
-  void expect_merged_reply(std::span<const std::optional<std::string_view>> elements);
+  // Elements of Redis's that are named in `absent_keys`, in order, are as expect_absent_key_reply() has them.
+  void expect_merged_reply(std::span<const std::optional<std::string_view>> elements,
+                           std::span<const guard::AbsentKey> absent_keys = {});
   // From here on Redis's bytes are relayed unread, for good. Harmless when repeated.
   void expect_anything();
 
@@ -65,17 +85,30 @@ class ReplyOrder {
   // Redis still owes something.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
   std::size_t entries() const { return entries_.size() - head_; }
-  // Of our own answers that wait for replies of Redis before them.
-  std::size_t waiting_bytes() const { return local_.size() - local_head_; }
+  // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come.
+  std::size_t waiting_bytes() const { return local_.size() - local_head_ + compared_bytes_; }
 
  private:
-  enum class Kind : std::uint8_t { relay, observe, local, merge, anything };
+  enum class Kind : std::uint8_t { relay, observe, compare, local, merge, anything };
   struct Entry {
     Kind kind = Kind::relay;
     std::uint32_t amount =
-        0;  // relay, observe: replies; local: bytes; merge: elements of the client's reply
+        0;  // relay, observe, compare (1): replies; local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
+  };
+
+  struct Compared {
+    std::uint32_t ns;
+    bool is_string_read;
+    std::size_t kept_bytes;
+    std::string key;
+    std::string missing;
+    std::string replacement;
+
+    std::size_t bytes() const {
+      return sizeof(Compared) + key.size() + missing.size() + replacement.size();
+    }
   };
 
   bool is_drained() const { return head_ == entries_.size(); }
@@ -89,6 +122,9 @@ class ReplyOrder {
   bool is_awaiting_confirmations() const;
   void on_confirmation(const guard::PubSubFrame& frame);
   void end_observed(char type);
+  void take_compared(std::string_view piece);
+  void end_compared(char type);
+  void drop_compared();
   std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
   bool begin_merge();
   void drop_merge_parts();
@@ -96,6 +132,7 @@ class ReplyOrder {
   io::OutputQueue* output_;
   guard::ClientState* state_;
   Errors* errors_;
+  Comparison* comparison_;
   resp::ReplyFramer framer_;
   ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
   bool keeps_ends_ = false;
@@ -108,7 +145,14 @@ class ReplyOrder {
   std::size_t local_head_ = 0;
   std::vector<guard::StateChange> changes_;  // of all `observe` entries, in order
   std::size_t change_head_ = 0;
-  std::string merge_header_;  // the header line of a merged reply, while it is incomplete
+  std::vector<Compared> compared_;  // of all `compare` entries, in order
+  std::size_t compared_head_ = 0;
+  std::size_t compared_bytes_ = 0;
+  bool is_compared_ = false;       // the reply at hand
+  bool is_held_back_ = false;      // nothing of it has been relayed
+  std::uint64_t reply_bytes_ = 0;  // of it, so far
+  std::string reply_head_;         // up to Compared::kept_bytes
+  std::string merge_header_;       // the header line of a merged reply, while it is incomplete
 };
 
 }  // namespace cuckooguard::proxy

@@ -10,7 +10,7 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
-      order_(output_, state_, *this),
+      order_(output_, state_, *this, *this),
       heard_at_(worker.loop.now()),
       route_(worker.route, state_, *this) {
   client_->bind(*this);
@@ -167,7 +167,7 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
       forward(decision.request);
       return;
     case guard::Action::merge:
-      order_.expect_merged_reply(decision.elements);
+      order_.expect_merged_reply(decision.elements, decision.absent_keys);
       forward(decision.request);
       return;
     case guard::Action::transparent:
@@ -181,7 +181,11 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
     forward(raw);
     return;
   }
-  if (decision.change == nullptr) {
+  if (!decision.elements.empty()) {
+    order_.expect_merged_reply(decision.elements, decision.absent_keys);
+  } else if (!decision.absent_keys.empty()) {
+    order_.expect_absent_key_reply(decision.absent_keys.front());
+  } else if (decision.change == nullptr) {
     order_.expect_reply();
   } else {
     state_.sent(*decision.change);  // also if nobody will see its reply: it is in flight for good

@@ -56,6 +56,7 @@ class Session final : public io::Mortal,
                       io::Flushable,
                       Route::Owner,
                       ReplyOrder::Errors,
+                      ReplyOrder::Comparison,
                       IdleClients::Member,
                       HeldClients::Member {
  public:
@@ -105,6 +106,9 @@ class Session final : public io::Mortal,
   void on_upstream_progress() override;
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
+  void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
+    worker_.guard.heard(reply);
+  }
   void on_idle() override;
   void on_tick() override { go_on(); }
 

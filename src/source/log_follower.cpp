@@ -120,6 +120,9 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
   }
   identity_ = *identity;
   login_ = login;
+  if (settings_.followed) {
+    settings_.followed->is(login, identity_);
+  }
   if (!tables_.has_begun() || is_position_gone_) {
     if (auto begun = begin_anew(*connection); !begun) {
       return begun;

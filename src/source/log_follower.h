@@ -31,6 +31,7 @@
 #include "source/feeds.h"
 #include "source/follower.h"
 #include "source/log_stream.h"
+#include "source/row_lookup.h"
 #include "source/server_probe.h"
 #include "source/source.h"
 #include "source/table_loader.h"
@@ -45,7 +46,8 @@ struct LogFollowerSettings {
   std::chrono::nanoseconds max_lag;
   OpenView open_view = source::open_view;
   Storage storage;
-  Observer* observer = nullptr;  // with storage
+  Observer* observer = nullptr;                        // with storage
+  std::shared_ptr<FollowedServer> followed = nullptr;  // is told; may be null
 };
 
 class LogFollower final : public Follower {

@@ -10,6 +10,7 @@
 #include "source/file_origin.h"
 #include "source/log_follower.h"
 #include "source/rescan.h"
+#include "source/row_lookup.h"
 #include "source/source_thread.h"
 #include "source/sqlite_log_follower.h"
 #include "source/sqlite_origin.h"
@@ -58,7 +59,15 @@ struct Making {
   Storage storage;
 };
 
-using Made = std::expected<std::unique_ptr<Follower>, std::vector<Refusal>>;
+struct Parts {
+  std::unique_ptr<Follower> follower;
+  std::unique_ptr<RowLookup> rows{};
+};
+using Made = std::expected<Parts, std::vector<Refusal>>;
+
+std::vector<Target> targets_of(const Making& making) {
+  return {making.targets.begin(), making.targets.end()};
+}
 
 Feeds feeds_of(const Making& making) {
   return {making.targets, making.observer, making.clock, making.max_lag};
@@ -66,17 +75,18 @@ Feeds feeds_of(const Making& making) {
 
 // Files, and SQLite unless its triggers tell, are read again whenever they have changed.
 template <class Settings>
-Made make_rescan(const Settings& settings, Making&& making) {
+Made make_rescan(const Settings& settings, Making&& making, std::unique_ptr<RowLookup> rows) {
   auto checked = open_origin(
       settings, {.targets = making.targets, .clock = making.clock, .max_lag = making.max_lag});
   if (!checked.refusals.empty()) {
     return std::unexpected(std::move(checked.refusals));
   }
-  return std::make_unique<Rescan>(
-      std::move(checked.origin),
-      feeds_of(making),
-      making.clock,
-      RescanTiming{.max_lag = making.max_lag, .poll_every = checked.poll_every});
+  return Parts{.follower = std::make_unique<Rescan>(
+                   std::move(checked.origin),
+                   feeds_of(making),
+                   making.clock,
+                   RescanTiming{.max_lag = making.max_lag, .poll_every = checked.poll_every}),
+               .rows = std::move(rows)};
 }
 
 std::vector<Refusal> refuse_patterns(const Making& making) {
@@ -95,12 +105,13 @@ std::vector<Refusal> refuse_patterns(const Making& making) {
 }
 
 Made make_follower(const config::FileSource& settings, Making&& making) {
-  return make_rescan(settings, std::move(making));
+  return make_rescan(settings, std::move(making), nullptr);
 }
 
 Made make_follower(const config::SqliteSource& settings, Making&& making) {
+  auto rows = make_sqlite_row_lookup(settings.path, targets_of(making));
   if (settings.follow == config::Follow::rescan) {
-    return make_rescan(settings, std::move(making));
+    return make_rescan(settings, std::move(making), std::move(rows));
   }
   SqliteLogSettings following{.path = settings.path,
                               .install_triggers = settings.install_triggers,
@@ -112,7 +123,9 @@ Made make_follower(const config::SqliteSource& settings, Making&& making) {
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
-  return std::make_unique<SqliteLogFollower>(std::move(following), feeds_of(making), making.clock);
+  return Parts{.follower = std::make_unique<SqliteLogFollower>(
+                   std::move(following), feeds_of(making), making.clock),
+               .rows = std::move(rows)};
 }
 
 Made make_follower(const config::MysqlSource& settings, Making&& making) {
@@ -120,7 +133,8 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
                                 .server_id = settings.server_id,
                                 .max_lag = making.max_lag,
                                 .storage = making.storage,
-                                .observer = &making.observer};
+                                .observer = &making.observer,
+                                .followed = std::make_shared<FollowedServer>()};
   for (const config::Address& address : settings.addresses) {
     following.logins.push_back({.host = address.host,
                                 .port = address.port,
@@ -136,8 +150,10 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
-  return std::make_unique<LogFollower>(
-      std::move(following), feeds_of(making), std::move(making.clock));
+  auto rows = make_mysql_row_lookup(following.followed, targets_of(making));
+  return Parts{.follower = std::make_unique<LogFollower>(
+                   std::move(following), feeds_of(making), std::move(making.clock)),
+               .rows = std::move(rows)};
 }
 
 }  // namespace
@@ -160,7 +176,7 @@ std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
   if (!made) {
     return std::unexpected(std::move(made.error()));
   }
-  return std::make_unique<SourceThread>(*std::move(made));
+  return std::make_unique<SourceThread>(std::move(made->follower), std::move(made->rows));
 }
 
 }  // namespace cuckooguard::source

@@ -25,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,13 @@ enum class Reached : std::uint8_t {
   not_followed,    // the source has no positions: it is read again as a whole
 };
 
+enum class RowPresence : std::uint8_t { present, absent, unknown };
+
+struct RowAnswer {
+  RowPresence presence = RowPresence::unknown;
+  std::string why{};  // if unknown; for people
+};
+
 class Source {
  public:
   Source() = default;
@@ -113,6 +121,14 @@ class Source {
   virtual SourceStatus status() const = 0;
   // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set), has been applied.
   virtual Reached reached(std::string_view position) const = 0;
+
+  // Asks the database itself for the row with this identity (source/row_lookup.h): it blocks. One thread at a time. Of
+  // a file it is unknown: that would be to read all of it.
+  virtual RowAnswer look_up_row(std::uint32_t /*ns*/,
+                                std::string_view /*identity*/,
+                                const std::stop_token& /*stop*/) {
+    return {.presence = RowPresence::unknown, .why = "this type of source is not asked for rows"};
+  }
 };
 
 // Why a source cannot start, and what to do about it, in one sentence or two.

@@ -4,7 +4,8 @@
 
 namespace cuckooguard::source {
 
-SourceThread::SourceThread(std::unique_ptr<Follower> follower) : follower_(std::move(follower)) {}
+SourceThread::SourceThread(std::unique_ptr<Follower> follower, std::unique_ptr<RowLookup> rows)
+    : follower_(std::move(follower)), rows_(std::move(rows)) {}
 
 SourceThread::~SourceThread() {
   stop();

@@ -1,6 +1,6 @@
 // A Source that is one thread taking a Follower's steps until it is told to stop.
 //
-// Threads: the follower's steps run on the thread alone; stop() wakes it from its pause and joins it.
+// Threads: the follower's steps run on the thread alone, look_up_row() on its caller's; stop() wakes it from its pause and joins it.
 #pragma once
 
 #include <condition_variable>
@@ -10,13 +10,15 @@
 #include <thread>
 
 #include "source/follower.h"
+#include "source/row_lookup.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
 class SourceThread final : public Source {
  public:
-  explicit SourceThread(std::unique_ptr<Follower> follower);
+  // `rows` may be null.
+  SourceThread(std::unique_ptr<Follower> follower, std::unique_ptr<RowLookup> rows);
   SourceThread(const SourceThread&) = delete;
   SourceThread& operator=(const SourceThread&) = delete;
   ~SourceThread() override;
@@ -25,11 +27,17 @@ class SourceThread final : public Source {
   void stop() override;
   SourceStatus status() const override { return follower_->status(); }
   Reached reached(std::string_view position) const override { return follower_->reached(position); }
+  RowAnswer look_up_row(std::uint32_t ns,
+                        std::string_view identity,
+                        const std::stop_token& stop) override {
+    return rows_ ? rows_->ask(ns, identity, stop) : Source::look_up_row(ns, identity, stop);
+  }
 
  private:
   void run(const std::stop_token& stop);
 
   std::unique_ptr<Follower> follower_;
+  std::unique_ptr<RowLookup> rows_;
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::jthread thread_;

@@ -97,6 +97,8 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
   const Namespace& users = config.namespaces[0];
   const Namespace defaults;
   EXPECT_EQ(users.mode, defaults.mode);
+  EXPECT_EQ(users.order, defaults.order);
+  EXPECT_DOUBLE_EQ(users.verify_sample, defaults.verify_sample);
   EXPECT_EQ(users.db, defaults.db);
   EXPECT_EQ(users.strict, defaults.strict);
   EXPECT_EQ(users.fresh_ids, defaults.fresh_ids);

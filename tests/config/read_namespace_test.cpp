@@ -33,7 +33,9 @@ TEST(ReadNamespace, what_is_left_out_has_its_default) {
   EXPECT_EQ(users.name, "users");
   EXPECT_EQ(users.keys.at(0).text(), "user:{id:uint64}");
   EXPECT_EQ(users.mode, Mode::observe);
+  EXPECT_EQ(users.order, Order::guard_first);
   EXPECT_EQ(users.absent_reply, std::nullopt);
+  EXPECT_DOUBLE_EQ(users.verify_sample, 0.0001);
   EXPECT_EQ(users.db, 0);
   EXPECT_FALSE(users.strict);
   EXPECT_EQ(users.fresh_ids, FreshIds{});
@@ -44,14 +46,18 @@ TEST(ReadNamespace, what_is_left_out_has_its_default) {
 TEST(ReadNamespace, every_setting_arrives) {
   const Namespace users = namespace_of(
       "    mode: enforce\n"
+      "    order: redis-first\n"
       "    absent_reply: 'bytes:*'\n"
+      "    verify_sample: 5%\n"
       "    db: 3\n"
       "    strict: true\n"
       "    fresh_ids: 500\n"
       "    filter: { false_positive_rate: 1%, capacity: 20M }\n"
       "    overlay: { ttl: 2m, max_keys: 5k }\n");
   EXPECT_EQ(users.mode, Mode::enforce);
+  EXPECT_EQ(users.order, Order::redis_first);
   EXPECT_EQ(users.absent_reply, (AbsentReply{false, "*"}));
+  EXPECT_DOUBLE_EQ(users.verify_sample, 0.05);
   EXPECT_EQ(users.db, 3);
   EXPECT_TRUE(users.strict);
   EXPECT_EQ(users.fresh_ids, (FreshIds{FreshIds::Kind::window, 500}));
@@ -155,6 +161,16 @@ TEST(ReadNamespace, deletes_are_one_of_four) {
   EXPECT_EQ(deletes_of("deletes: trusted"), Deletes::trusted);
   EXPECT_EQ(deletes_of("deletes: deferred"), Deletes::deferred);
   EXPECT_EQ(deletes_of("deletes: exact"), Deletes::exact);
+}
+
+TEST(ReadNamespace, the_order_is_one_of_two_and_a_sample_is_a_share) {
+  EXPECT_EQ(namespace_of("    order: guard-first\n").order, Order::guard_first);
+  EXPECT_THAT(namespace_errors("    order: first\n"),
+              ElementsAre(HasSubstr("guard-first, redis-first")));
+  EXPECT_DOUBLE_EQ(namespace_of("    verify_sample: 0%\n").verify_sample, 0);
+  EXPECT_DOUBLE_EQ(namespace_of("    verify_sample: 100%\n").verify_sample, 1);
+  EXPECT_THAT(namespace_errors("    verify_sample: 100.5%\n"),
+              ElementsAre(HasSubstr("must be from 0% to 100%")));
 }
 
 TEST(ReadNamespace, a_bad_template_is_reported_at_the_byte) {

@@ -35,6 +35,20 @@ TEST(Identity, ci_values_are_folded_and_trimmed) {
   EXPECT_EQ(identity({" X  ", "Y "}, {ValueType::text_ci, ValueType::text}), "\2\0\0\0 xY "s);
 }
 
+TEST(Identity, its_values_are_what_it_was_made_of) {
+  testing::Random random(20261122);
+  const std::string alphabet("\0\1\2a:", 5);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::string> tuple(1 + i % 4U);
+    for (std::string& value : tuple) {
+      value = testing::random_text(random, alphabet, 5);
+    }
+    const std::vector<std::string_view> values(tuple.begin(), tuple.end());
+    const std::string made = identity(values, std::vector(tuple.size(), ValueType::text));
+    ASSERT_EQ(values_of_identity(made, tuple.size()), values);
+  }
+}
+
 TEST(Identity, different_tuples_never_give_the_same_bytes) {
   testing::Random random(20240601);
   const std::string alphabet("\0\1\2a:", 5);

@@ -17,8 +17,14 @@ using testing::Pieces;
 
 inline constexpr const char* kNilReply = "$-1\r\n";
 
-struct Chain final : ReplyOrder::Errors {
+struct Chain final : ReplyOrder::Errors, ReplyOrder::Comparison {
   void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
+  // As "key=reply", "key=reply..." of one that is longer than what is kept, "key!" of an error.
+  void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
+    compared.push_back(
+        std::string(reply.key) +
+        (reply.is_error ? "!" : "=" + std::string(reply.reply) + (reply.is_whole ? "" : "...")));
+  }
 
   std::string relay(Pieces pieces) {
     for (const std::string_view piece : pieces) {
@@ -41,8 +47,9 @@ struct Chain final : ReplyOrder::Errors {
   io::ChunkPool pool;
   io::OutputQueue output{pool};
   guard::ClientState state;
-  ReplyOrder order{output, state, *this};
+  ReplyOrder order{output, state, *this, *this};
   std::vector<std::string> errors;
+  std::vector<std::string> compared;
 };
 
 // What the client gets for Redis's bytes, at every cut of them.

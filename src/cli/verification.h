@@ -1,0 +1,79 @@
+// The thread that looks into contradictions (contradiction_checker.h), and the log of what it finds.
+//
+//   event=hidden_row    each one, at most one per two seconds
+//   event=hidden_value, event=contradiction_unknown, event=late_row
+//                       the first, then at most one per namespace and kLogEvery, with their number so far
+//   event=advice        every kAdviseEvery, if something was seen, and at the end (guard/advice.h)
+//
+// A key is logged as its keyed hash, which tells only whether two lines are about the same one.
+//
+// Called by: Assembly. Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
+// outlives it. Errors: none.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/contradiction_checker.h"
+#include "cli/source_list.h"
+#include "config/config.h"
+#include "filter/epochs.h"
+#include "filter/live_parts.h"
+#include "guard/process.h"
+
+namespace cuckooguard::cli {
+
+class Verification {
+ public:
+  static constexpr std::chrono::milliseconds kStepEvery{200};
+  static constexpr std::chrono::minutes kLogEvery{10};
+  static constexpr std::chrono::hours kAdviseEvery{1};
+
+  struct Parts {
+    const config::Config& config;
+    const keyspace::Keyspace& keyspace;
+    const std::vector<std::unique_ptr<filter::LiveParts>>& filters;  // by namespace
+    filter::Epochs::Reader& reader;                                  // its own
+    const SourceList& sources;
+    guard::Contradictions& contradictions;
+    const guard::Process& process;
+  };
+
+  explicit Verification(const Parts& parts);
+  Verification(const Verification&) = delete;
+  Verification& operator=(const Verification&) = delete;
+  ~Verification() { stop(); }
+
+  void start();         // once the workers' guards are known
+  void stop();          // ends the thread; may be called twice
+  void advise() const;  // every namespace's sentence, to the log
+
+ private:
+  using TimePoint = ContradictionChecker::TimePoint;
+
+  void run(const std::stop_token& stop);
+  filter::Finding look_up(std::uint32_t ns, const keyspace::Lookup& found);
+  source::RowPresence ask(std::uint32_t ns, std::string_view identity);
+  void log(const guard::Contradictions::Key& key, guard::Cause cause);
+
+  Parts parts_;
+  ContradictionChecker checker_;
+  std::stop_token stop_;
+  std::string why_unknown_;  // the source's last words
+  std::map<std::pair<std::uint32_t, guard::Cause>, TimePoint> logged_at_;
+  std::mutex mutex_;  // for the pause alone
+  std::condition_variable_any woken_;
+  std::jthread thread_;
+};
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,42 @@
+// A key that the guard takes for absent, in a read that is forwarded all the same (mode observe, order redis-first,
+// verify_sample): what Redis replies is compared with the guard's word, and a nil may be replaced.
+//
+//   Guard::decide ─ AbsentKey ─▶ ReplyOrder ─ the reply's bytes ─▶ AbsentKeyReply ─▶ Guard::heard
+//
+// Which reads are compared: those of one key, and each element of an MGET. Of a read of several keys whose reply is one
+// (EXISTS a b, SINTER) nobody could say which key it was; they count as unverified.
+//
+// Called by: Guard makes them, the session carries them. Threads: a worker's. Lifetimes: an AbsentKey's views are the
+// guard's, valid until its next call; those of an AbsentKeyReply until the call returns. Errors: none.
+// Limits: of a reply no more is kept than what it is compared with; one that is longer equals nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cuckooguard::guard {
+
+struct AbsentKey {
+  std::uint32_t ns = 0;
+  std::uint32_t element = 0;  // of the client's MGET
+  std::string_view key{};
+  // What Redis replies if it has no such key either, whole.
+  std::string_view missing{};
+  // Goes to the client in place of `missing`; empty: nothing is replaced.
+  std::string_view replacement{};
+  bool is_string_read = false;  // of which the absent reply's own bytes are no contradiction
+  std::size_t kept_bytes = 0;   // so much of the reply is needed at most
+};
+
+struct AbsentKeyReply {
+  std::uint32_t ns = 0;
+  std::string_view key{};
+  std::string_view missing{};
+  bool is_string_read = false;
+  std::string_view reply{};  // its beginning, up to kept_bytes
+  bool is_whole = false;     // all of it
+  bool is_error = false;
+};
+
+}  // namespace cuckooguard::guard

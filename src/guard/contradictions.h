@@ -1,0 +1,73 @@
+// Keys that the guard took for absent and of which Redis had a value, on their way to whoever asks the source
+// (cli/contradiction_checker.h), and what was found out about them.
+//
+//   workers' guards ── add() ──▶ queue ── next() ──▶ checker ── found() ──▶ counts ──▶ GUARD.INFO
+//
+// A key that waits, or about which something was found out since the last forget(), is not asked about again: one hot
+// key would keep all others from their turn. So what is found is counted by keys, not by reads of them.
+//
+// Called by: Guard (add), the checker (next, found, forget), GUARD.INFO and the log (counts). Threads: any; a lock is
+// held for no longer than a key is copied. Errors: none. Limits: kWaitingMax keys wait; one more is counted as dropped.
+// kRememberedMax are remembered, then all are forgotten.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace cuckooguard::guard {
+
+// What a contradiction comes to.
+enum class Cause : std::uint8_t {
+  hidden_row,  // the source has the row, and the filter does not know it: the guard is wrong
+  hidden_value,  // only Redis has it: the template is too wide, or it is a stale cache of a deleted row
+  late_row,      // the row came, or went, at about the time of the verdict: no promise is broken
+  unknown,       // the source could not be asked
+};
+inline constexpr std::size_t kCauses = 4;
+
+class Contradictions {
+ public:
+  static constexpr std::size_t kWaitingMax = 1024;
+  static constexpr std::size_t kRememberedMax = 16 * 1024;
+
+  struct Key {
+    std::uint32_t ns = 0;
+    std::string key{};
+
+    bool operator==(const Key&) const = default;
+  };
+  // Of one namespace.
+  struct Counts {
+    std::array<std::uint64_t, kCauses> found{};
+    std::uint64_t open = 0;     // waiting, or being looked into
+    std::uint64_t dropped = 0;  // nothing will be found out about them
+
+    std::uint64_t of(Cause cause) const { return found[static_cast<std::size_t>(cause)]; }
+  };
+
+  explicit Contradictions(std::size_t namespaces) : counts_(namespaces) {}
+
+  void add(std::uint32_t ns, std::string_view key);
+  Counts counts(std::uint32_t ns) const;
+
+  // --- the checker ---
+  std::optional<Key> next();
+  void found(std::uint32_t ns, Cause cause);  // once for each that next() gave
+  void forget();
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Key> waiting_;
+  std::unordered_set<std::uint64_t> known_;  // hashes of those that need not be asked about
+  std::vector<Counts> counts_;
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,91 @@
+// A Guard's word compared with Redis's: which absent keys Redis is asked for all the same, and what its reply means.
+#include <algorithm>
+
+#include "guard/contradictions.h"
+#include "guard/guard.h"
+#include "guard/process.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+constexpr std::string_view nil_of(resp::Version version) {
+  return version == resp::Version::resp3 ? "_\r\n" : "$-1\r\n";
+}
+
+}  // namespace
+
+// Of a key that would be answered. Not while Redis may be down: then it would cost the client its connection.
+bool Guard::is_sampled(std::uint32_t ns) {
+  const double share = parts_.namespaces[ns].verify_sample;
+  if (share <= 0 || facts_->is_lost) {
+    return false;
+  }
+  sample_ ^= sample_ << 13U;
+  sample_ ^= sample_ >> 7U;
+  sample_ ^= sample_ << 17U;
+  if (static_cast<double>(sample_ >> 11U) * 0x1p-53 >= share) {
+    return false;
+  }
+  namespace_counters_[ns].sampled.add();
+  return true;
+}
+
+// A GET, or an element of an MGET. The order redis-first is for GET alone: of an MGET all is Redis's.
+AbsentKey Guard::string_read(const KeyVerdict& found,
+                             std::string_view key,
+                             resp::Version version,
+                             TimePoint now) {
+  static const std::size_t kGet = command_index(find_command("get"));
+  const std::string_view missing = nil_of(version);
+  const std::string_view absent = absent_reply(found.ns, version, now);
+  const bool replaces = found.verdict == Verdict::absent ||
+                        (found.verdict == Verdict::redis_first && command_ == kGet);
+  return {.ns = found.ns,
+          .key = key,
+          .missing = missing,
+          .replacement = replaces && absent != missing ? absent : std::string_view{},
+          .is_string_read = true,
+          .kept_bytes = std::max(missing.size(),
+                                 parts_.namespaces[found.ns].absent_reply.relayed_bytes_max())};
+}
+
+// Of a read of one key; `reply` is what Redis replies to a missing one.
+Decision Guard::answer_or_compare(const KeyVerdict& found,
+                                  std::string_view key,
+                                  std::string_view reply) {
+  if (found.verdict < Verdict::observed) {
+    return {};
+  }
+  if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
+    return answer(reply);
+  }
+  absent_keys_.assign(1,
+                      {.ns = found.ns, .key = key, .missing = reply, .kept_bytes = reply.size()});
+  return {.absent_keys = absent_keys_};
+}
+
+void Guard::count_unverified(const KeyVerdict& found) {
+  if (found.verdict == Verdict::observed || found.verdict == Verdict::redis_first) {
+    namespace_counters_[found.ns].unverified.add();
+  }
+}
+
+void Guard::heard(const AbsentKeyReply& heard) {
+  NamespaceCounters& counters = namespace_counters_[heard.ns];
+  if (heard.is_error) {
+    counters.unverified.add();
+    return;
+  }
+  const AbsentReply& absent = parts_.namespaces[heard.ns].absent_reply;
+  if (heard.is_whole && (heard.reply == heard.missing ||
+                         (heard.is_string_read && absent.is_relayed_as(heard.reply)))) {
+    counters.verified.add();
+    return;
+  }
+  counters.contradicted.add();
+  if (parts_.process != nullptr && parts_.process->contradictions != nullptr) {
+    parts_.process->contradictions->add(heard.ns, heard.key);
+  }
+}
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,74 @@
+// Whether the database itself has a row, asked by a query: an exact answer, for whoever doubts a filter.
+//
+// Each question is a connection of its own: it is asked seldom, once per second at most, and an idle one would be one
+// more to watch. The database narrows the rows down by equality of the columns, which may find more than the row that
+// is meant (a collation); condition and identity are then compared by the guard, as in a snapshot. All tables are read
+// in one transaction.
+//
+// Called by: cli/contradiction_checker.h through Source::look_up_row. Threads: one at a time; it blocks, for up to
+// kTimeout and until `stop` is requested. Lifetimes: what Targets refer to outlives it. Errors: `unknown`, and why.
+// Limits: kRowsMax rows of a table are compared; if none of so many is the one, the answer is unknown. A namespace of n
+// tables costs n queries, and some more to see how each has to be read.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "source/mysql_connection.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+class RowLookup {
+ public:
+  static constexpr std::size_t kRowsMax = 1000;
+  static constexpr std::chrono::seconds kTimeout{3};
+
+  RowLookup() = default;
+  RowLookup(const RowLookup&) = delete;
+  RowLookup& operator=(const RowLookup&) = delete;
+  virtual ~RowLookup() = default;
+
+  // `identity` as Keyspace::match gives it.
+  virtual RowAnswer ask(std::uint32_t ns,
+                        std::string_view identity,
+                        const std::stop_token& stop) = 0;
+};
+
+std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets);
+
+// The server that a follower follows: another one's rows would prove nothing. Any thread.
+class FollowedServer {
+ public:
+  struct Known {
+    MysqlLogin login{};
+    std::string identity{};
+  };
+
+  void is(const MysqlLogin& login, const std::string& identity) {
+    const std::lock_guard lock(mutex_);
+    known_ = Known{.login = login, .identity = identity};
+  }
+  std::optional<Known> known() const {
+    const std::lock_guard lock(mutex_);
+    return known_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Known> known_;
+};
+
+std::unique_ptr<RowLookup> make_mysql_row_lookup(std::shared_ptr<const FollowedServer> server,
+                                                 std::vector<Target> targets);
+
+}  // namespace cuckooguard::source
