@@ -23,9 +23,9 @@ class PassingAtStart : public GuardedMariaDb {
 
   void start(const std::string& overlay_ttl) {
     guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ \"" +
+        "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ " +
         unix_address(*server_) +
-        "\" ], user: guard, database: shop, max_lag: 1m }\n"
+        " ], user: guard, password: word, database: shop, max_lag: 1m }\n"
         "namespaces:\n"
         "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
         "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "

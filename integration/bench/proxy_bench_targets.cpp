@@ -165,7 +165,7 @@ void Target::start_guard() {
       "upstream: {{ address: \"{}\", mode: {} }}\n"
       "sources:\n  rows: {{ type: file, path: \"{}\" }}\n"
       "namespaces:\n  users: {{ keys: \"user:{{id:uint64}}\", source: {{ from: rows }}, "
-      "mode: enforce, overlay: { pass_at_start: false }, absent_reply: nil, fresh_ids: 0 }}\n"
+      "mode: enforce, overlay: {{ pass_at_start: false }}, absent_reply: nil, fresh_ids: 0 }}\n"
       "limits: {{ max_clients: {} }}\n",
       upstream,
       plan_.mode,

@@ -127,7 +127,7 @@ View open_view_before_its_position(MysqlConnection& connection) {
 }
 
 ShopFollower::ShopFollower(const SqlServer& server, Guarded& guarded, source::OpenView open_view)
-    : guarded_(guarded), thread_(make_follower(server, guarded, *this, open_view)) {
+    : guarded_(guarded), thread_(make_follower(server, guarded, *this, open_view), nullptr) {
   thread_.start();
 }
 

@@ -41,8 +41,8 @@ struct ShopSettings {
   std::string source{};              // what else stands in the source: "follow: triggers"
   std::string more_namespace{};      // lines of the namespace `users`, indented by four
   // Tests do not wait until what was written before the start is surely known.
-  std::string overlay = "{ pass_at_start: false }";
-  std::string more{};  // lines of the top level
+  std::string_view overlay = "{ pass_at_start: false }";  // a literal
+  std::string more{};                                     // lines of the top level
   Journal journal = Journal::wal;
   std::vector<std::string> redis_arguments{};
   std::string password{};  // of Redis's default user

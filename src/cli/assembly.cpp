@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
 #include "cli/learned_facts.h"
+#include "cli/machine.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -25,36 +23,7 @@ keyspace::Keyspace build_keyspace(const config::Config& config) {
   return std::move(*built);
 }
 
-// cgroup v2: "<quota> <period>" or "max <period>", microseconds. In a container this is what there is of the cores.
-std::optional<double> cores_of_cgroup() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  double quota = 0;
-  double period = 0;
-  if (file >> quota >> period && period > 0) {
-    return quota / period;
-  }
-  return std::nullopt;
-}
-
-// Two descriptors per client; the soft limit of a shell is often 1024.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
 }  // namespace
-
-unsigned worker_count(unsigned configured) {
-  if (configured > 0) {
-    return configured;
-  }
-  const auto cores = static_cast<double>(std::thread::hardware_concurrency());
-  const double usable = std::min(cores, cores_of_cgroup().value_or(cores));
-  return std::max(1U, static_cast<unsigned>(usable / 2));
-}
 
 // What belongs to one worker; the thread ends before what it works with.
 struct Assembly::WorkerParts {

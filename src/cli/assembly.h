@@ -89,7 +89,4 @@ class Assembly {
   std::optional<AdminServer> admin_;  // reads what all of the above count
 };
 
-// `configured`, or half of the cores this process may use, at least one.
-unsigned worker_count(unsigned configured);
-
 }  // namespace cuckooguard::cli

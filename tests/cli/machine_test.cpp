@@ -1,4 +1,4 @@
-#include "cli/assembly.h"
+#include "cli/machine.h"
 
 #include <thread>
 
