@@ -21,11 +21,12 @@ class PassingAtStart : public GuardedMariaDb {
     run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
   }
 
-  void start(const std::string& overlay_ttl) {
+  void start(const std::string& overlay_ttl, const std::string& max_lag) {
     guard_.emplace(GuardProcess::on_port(
         "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ " +
         unix_address(*server_) +
-        " ], user: guard, password: word, database: shop, max_lag: 1m }\n"
+        " ], user: guard, password: word, database: shop, max_lag: " + max_lag +
+        " }\n"
         "namespaces:\n"
         "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
         "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
@@ -43,7 +44,7 @@ class PassingAtStart : public GuardedMariaDb {
 };
 
 TEST_F(PassingAtStart, lasts_for_one_ttl) {
-  start("5s");
+  start("8s", "500ms");
   EXPECT_FALSE(is_absent("user:5000"));
   EXPECT_THAT(guard_->call({"GUARD.EXPLAIN", "user:5000"}), testing::HasSubstr("has just begun"));
   EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
@@ -51,16 +52,16 @@ TEST_F(PassingAtStart, lasts_for_one_ttl) {
 }
 
 TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {
-  start("1h");
+  start("1h", "10s");
   EXPECT_FALSE(is_absent("user:5000")) << "there is no checkpoint yet";
   end_when_kept();
-  start("1h");
+  start("1h", "10s");
   EXPECT_TRUE(is_absent("user:5000")) << guard_->log();
   EXPECT_FALSE(is_absent("user:1"));
   end_when_kept();
   std::filesystem::last_write_time(
       file(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(5));
-  start("1h");
+  start("1h", "10s");
   EXPECT_FALSE(is_absent("user:5000")) << "the checkpoint is too old";
 }
 
