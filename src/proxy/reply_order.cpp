@@ -1,16 +1,11 @@
 #include "proxy/reply_order.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "io/consumed_front.h"
-#include "resp/reply_writer.h"
 
 namespace cuckooguard::proxy {
 namespace {
-
-// "*<count>\r\n": a count of arguments that fitted 64 KiB has at most five digits.
-constexpr std::size_t kMergeHeaderBytesMax = 16;
 
 using io::forget_consumed;
 
@@ -38,6 +33,14 @@ void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
   entries_.push_back({Kind::observe, subscribes ? change.confirmations : 1});
 }
 
+void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
+  if (!compared_) {
+    compared_ = std::make_unique<ComparedReplies>(*output_, *comparison_);
+  }
+  compared_->expect(key);
+  entries_.push_back({Kind::compare, 1});
+}
+
 void ReplyOrder::answer(std::string_view bytes) {
   if (leading_replies_ == 0 && is_drained() && !within_reply_) {
     output_->append(bytes);
@@ -54,30 +57,6 @@ void ReplyOrder::add_local(std::string_view bytes) {
   } else {
     entries_.push_back({Kind::local, size});
   }
-}
-
-void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_view>> elements,
-                                     std::span<const guard::AbsentKey> absent_keys) {
-  const auto from_redis =
-      std::ranges::count_if(elements, [](const auto& element) { return !element; });
-  const std::size_t merge = entries_.size();
-  entries_.push_back({Kind::merge,
-                      static_cast<std::uint32_t>(elements.size()),
-                      static_cast<std::uint32_t>(from_redis)});
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (elements[i]) {
-      add_local(*elements[i]);
-    } else if (!absent_keys.empty() && absent_keys.front().element == i) {
-      expect_absent_key_reply(absent_keys.front());
-      absent_keys = absent_keys.subspan(1);
-    } else {
-      add_relay();
-    }
-  }
-  entries_[merge].parts = static_cast<std::uint32_t>(entries_.size() - merge - 1);
-  // What comes later must not join the last part: an error in place of the array drops the parts
-  // alone.
-  entries_.push_back({Kind::relay, 0});
 }
 
 void ReplyOrder::expect_anything() {
@@ -125,7 +104,7 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   }
   const resp::ReplyFramer::Piece piece = framer_.next(bytes);
   if (is_compared_) {
-    take_compared(bytes.substr(0, piece.bytes));
+    compared_->take(bytes.substr(0, piece.bytes));
   } else {
     output_->append(bytes.substr(0, piece.bytes));
   }
@@ -152,9 +131,7 @@ void ReplyOrder::begin_reply(char first) {
   is_compared_ = first != '>' && leading_replies_ == 0 && !is_drained() &&
                  entries_[head_].kind == Kind::compare;
   if (is_compared_) {
-    is_held_back_ = !compared_[compared_head_].replacement.empty();
-    reply_bytes_ = 0;
-    reply_head_.clear();
+    compared_->begin();
   }
 }
 
@@ -193,7 +170,9 @@ void ReplyOrder::on_reply_end(char type) {
   if (entry.kind == Kind::observe) {
     end_observed(type);
   } else if (entry.kind == Kind::compare) {
-    end_compared(type);
+    compared_->end(type);
+    is_compared_ = false;
+    pop();
   } else if (--entry.amount == 0) {
     pop();
   }
@@ -240,60 +219,6 @@ void ReplyOrder::emit_ready() {
 void ReplyOrder::pop() {
   ++head_;
   forget_consumed(entries_, head_);
-}
-
-std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_formed) {
-  if (merge_header_.empty() && bytes.front() != '*') {
-    if (bytes.front() == '>') {  // a push comes between replies, so before this one
-      return relay_piece(bytes, well_formed);
-    }
-    drop_merge_parts();
-    return 0;
-  }
-  const std::size_t line_end = bytes.find('\n');
-  const std::size_t taken = line_end == std::string_view::npos ? bytes.size() : line_end + 1;
-  well_formed = merge_header_.size() + taken <= kMergeHeaderBytesMax;
-  if (well_formed) {
-    merge_header_.append(bytes.substr(0, taken));
-    if (line_end != std::string_view::npos) {
-      well_formed = begin_merge();
-      merge_header_.clear();
-    }
-  }
-  return taken;
-}
-
-bool ReplyOrder::begin_merge() {
-  const Entry& entry = entries_[head_];
-  std::uint32_t count = 0;
-  const char* const digits = merge_header_.data() + 1;
-  const char* const end = merge_header_.data() + merge_header_.size();
-  const auto [stop, error] = std::from_chars(digits, end, count);
-  if (error != std::errc{} || std::string_view(stop, end) != "\r\n" || count != entry.from_redis) {
-    return false;
-  }
-  std::string header;
-  resp::append_array_header(header, entry.amount);
-  output_->append(header);
-  pop();
-  return true;
-}
-
-// An error came instead of the array: it alone is the reply.
-void ReplyOrder::drop_merge_parts() {
-  const std::size_t last_part = head_ + entries_[head_].parts;
-  for (std::size_t i = head_ + 1; i <= last_part; ++i) {
-    if (entries_[i].kind == Kind::local) {
-      local_head_ += entries_[i].amount;
-    } else if (entries_[i].kind == Kind::compare) {
-      const Compared& compared = compared_[compared_head_];
-      comparison_->on_absent_key_reply({.ns = compared.ns, .key = compared.key, .is_error = true});
-      drop_compared();
-    }
-  }
-  forget_consumed(local_, local_head_);
-  entries_[last_part] = {Kind::relay, 1};
-  head_ = last_part;
 }
 
 }  // namespace cuckooguard::proxy

@@ -10,8 +10,7 @@
 //   client:  GET a   GET absent   GET b   MGET c absent d
 //   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
 //
-// A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, but that what may be a nil to be replaced
-// is held back until it differs: one byte of a value, five of a nil. Its beginning is kept for the comparison.
+// A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, or replaced: proxy/compared_replies.h.
 //
 // Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
 // was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
@@ -20,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +29,7 @@
 #include "guard/absent_key.h"
 #include "guard/client_state.h"
 #include "io/output_queue.h"
+#include "proxy/compared_replies.h"
 #include "proxy/reply_ends.h"
 #include "resp/reply_framer.h"
 
@@ -45,14 +46,7 @@ class ReplyOrder {
     ~Errors() = default;
   };
 
-  // Hears of every reply to an absent key, when it has ended, in order. Not of those that never come.
-  class Comparison {
-   public:
-    virtual void on_absent_key_reply(const guard::AbsentKeyReply& reply) = 0;
-
-   protected:
-    ~Comparison() = default;
-  };
+  using Comparison = ComparedReplies::Comparison;
 
   // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
   ReplyOrder(io::OutputQueue& output,
@@ -86,7 +80,9 @@ class ReplyOrder {
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
   std::size_t entries() const { return entries_.size() - head_; }
   // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come.
-  std::size_t waiting_bytes() const { return local_.size() - local_head_ + compared_bytes_; }
+  std::size_t waiting_bytes() const {
+    return local_.size() - local_head_ + (compared_ ? compared_->bytes() : 0);
+  }
 
  private:
   enum class Kind : std::uint8_t { relay, observe, compare, local, merge, anything };
@@ -96,19 +92,6 @@ class ReplyOrder {
         0;  // relay, observe, compare (1): replies; local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
-  };
-
-  struct Compared {
-    std::uint32_t ns;
-    bool is_string_read;
-    std::size_t kept_bytes;
-    std::string key;
-    std::string missing;
-    std::string replacement;
-
-    std::size_t bytes() const {
-      return sizeof(Compared) + key.size() + missing.size() + replacement.size();
-    }
   };
 
   bool is_drained() const { return head_ == entries_.size(); }
@@ -122,9 +105,6 @@ class ReplyOrder {
   bool is_awaiting_confirmations() const;
   void on_confirmation(const guard::PubSubFrame& frame);
   void end_observed(char type);
-  void take_compared(std::string_view piece);
-  void end_compared(char type);
-  void drop_compared();
   std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
   bool begin_merge();
   void drop_merge_parts();
@@ -137,6 +117,7 @@ class ReplyOrder {
   ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
   bool keeps_ends_ = false;
   bool within_reply_ = false;
+  bool is_compared_ = false;  // the reply at hand
   std::uint64_t leading_replies_ =
       0;  // to be relayed before entries_; the common case needs no entry at all
   std::vector<Entry> entries_;
@@ -145,14 +126,8 @@ class ReplyOrder {
   std::size_t local_head_ = 0;
   std::vector<guard::StateChange> changes_;  // of all `observe` entries, in order
   std::size_t change_head_ = 0;
-  std::vector<Compared> compared_;  // of all `compare` entries, in order
-  std::size_t compared_head_ = 0;
-  std::size_t compared_bytes_ = 0;
-  bool is_compared_ = false;       // the reply at hand
-  bool is_held_back_ = false;      // nothing of it has been relayed
-  std::uint64_t reply_bytes_ = 0;  // of it, so far
-  std::string reply_head_;         // up to Compared::kept_bytes
-  std::string merge_header_;       // the header line of a merged reply, while it is incomplete
+  std::unique_ptr<ComparedReplies> compared_;  // of all `compare` entries; null before the first
+  std::string merge_header_;  // the header line of a merged reply, while it is incomplete
 };
 
 }  // namespace cuckooguard::proxy
