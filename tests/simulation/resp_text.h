@@ -47,4 +47,17 @@ inline std::string command(std::initializer_list<std::string> words) {
   return command(std::span(words.begin(), words.size()));
 }
 
+// Its beginning, for people.
+inline std::string printable(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes.substr(0, 120)) {
+    if (byte == '\r' || byte == '\n') {
+      text += byte == '\r' ? "\\r" : "\\n";
+    } else {
+      text += byte >= ' ' && byte <= '~' ? byte : '?';
+    }
+  }
+  return text;
+}
+
 }  // namespace cuckooguard::simulation
