@@ -26,8 +26,8 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
                       static_cast<std::uint32_t>(elements.size()),
                       static_cast<std::uint32_t>(from_redis)});
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    if (elements[i]) {
-      add_local(*elements[i]);
+    if (const auto& element = elements[i]) {
+      add_local(*element);
     } else if (!absent_keys.empty() && absent_keys.front().element == i) {
       expect_absent_key_reply(absent_keys.front());
       absent_keys = absent_keys.subspan(1);

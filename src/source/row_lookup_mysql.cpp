@@ -42,6 +42,7 @@ std::string literal(const MysqlConnection& connection,
 std::vector<std::size_t> condition_places(const MysqlTable& plan) {
   const std::vector<std::size_t> read = plan.needed();
   std::vector<std::size_t> places;
+  places.reserve(plan.condition_columns.size());
   for (const std::size_t column : plan.condition_columns) {
     places.push_back(static_cast<std::size_t>(std::ranges::find(read, column) - read.begin()));
   }
@@ -135,7 +136,11 @@ class MysqlRowLookup final : public RowLookup {
 
   bool is_it(const Target& target, MysqlRow values, std::string_view identity) {
     const auto of_row = target.keyspace.identity_of_row(target.ns, values, scratch_);
-    return of_row && *of_row && (*of_row)->identity == identity;
+    if (!of_row) {
+      return false;
+    }
+    const auto& found = *of_row;
+    return found && found->identity == identity;
   }
 
   std::shared_ptr<const FollowedServer> server_;

@@ -19,8 +19,9 @@ std::string where_sql(const TablePlan& plan) {
   std::string sql;
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {
     const std::string value = "?" + std::to_string(i + 1);
-    sql += (i == 0 ? " WHERE " : " AND ") + quoted_identifier(plan.columns[i].name) + " IN (" +
-           value + ", CAST(" + value + " AS BLOB), CAST(" + value + " AS INTEGER))";
+    sql.append(i == 0 ? " WHERE " : " AND ").append(quoted_identifier(plan.columns[i].name));
+    sql.append(" IN (").append(value).append(", CAST(").append(value);
+    sql.append(" AS BLOB), CAST(").append(value).append(" AS INTEGER))");
   }
   return sql + " LIMIT " + std::to_string(RowLookup::kRowsMax);
 }
@@ -101,7 +102,11 @@ class SqliteRowLookup final : public RowLookup {
 
   bool is_it(const Target& target, SqliteRow::Values values, std::string_view identity) {
     const auto of_row = target.keyspace.identity_of_row(target.ns, values, scratch_);
-    return of_row && *of_row && (*of_row)->identity == identity;
+    if (!of_row) {
+      return false;
+    }
+    const auto& found = *of_row;
+    return found && found->identity == identity;
   }
 
   std::string path_;

@@ -22,6 +22,7 @@
 #include "simulation/proxy_memory.h"
 #include "simulation/sim_redis.h"
 #include "simulation/sim_shop.h"
+#include "simulation/wire.h"
 
 namespace cuckooguard::proxy {
 namespace {
@@ -77,7 +78,7 @@ class Run final : RedisWitness {
   void on_executed(int client,
                    const RedisConnection::Executed& executed,
                    std::uint64_t stream_bytes) override {
-    clients_[index(client)]->ledger().on_executed(executed, stream_bytes);
+    clients_[index(client)]->ledger().on_executed(executed, wires_[index(client)], stream_bytes);
   }
   void on_push(int client, std::string_view bytes) override {
     clients_[index(client)]->ledger().on_push(bytes);
@@ -112,10 +113,8 @@ class Run final : RedisWitness {
     proxy_ = std::make_unique<Clients>(Clients::Worker{
         .loop = loop_, .guard = shop_.guard(), .settings = settings_, .total = total_});
     loop_.on_connect([this](SimTransport& upstream) {
-      FuzzedClient& client = *clients_[index(admitted_)];
-      upstream.observe({.on_read = [&client](std::string_view bytes) {
-        client.ledger().on_redis_bytes_read_by_proxy(bytes.size());
-      }});
+      const std::shared_ptr<Wire>& wire = wires_[index(admitted_)] = std::make_shared<Wire>();
+      upstream.observe({.on_read = [wire](std::string_view bytes) { wire->read += bytes.size(); }});
       redis_.connect(upstream, admitted_);
     });
     shop_.start();
@@ -221,7 +220,7 @@ class Run final : RedisWitness {
         redis_.stall(milliseconds(1 + choose(600)));
         break;
       default:
-        redis_.push_to_all();
+        redis_.push_to_all(false);
     }
   }
 
@@ -311,6 +310,7 @@ class Run final : RedisWitness {
   ClientCount total_;
   std::unique_ptr<Clients> proxy_;
   LedgerCounts counts_;
+  std::array<std::shared_ptr<Wire>, kClients> wires_;  // by client
   std::vector<std::unique_ptr<FuzzedClient>> clients_;
   int admitted_ = 0;  // whose session is being made
   int admitted_before_ = 0;

@@ -60,15 +60,7 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
     world_.counts.could_be_answered += may_be_answered(entry) ? 1 : 0;
   } else {
     entry.why_not = "it is no read";
-    if (world_.shares) {
-      for (const std::string& key : keys_of_write(entry)) {
-        if (SimShop::is_learned(key, value_of_write(entry))) {
-          unexecuted_writes_.emplace(key, command);
-        }
-      }
-    } else {
-      note_write(entry);
-    }
+    note_write_read(entry, command);
   }
   note_what_binds(words);
   if (is_change(words)) {
@@ -81,6 +73,19 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
   }
   is_unread_ = is_unread_ || may_end_reading(words);
   pass_silence(words);
+}
+
+// While others may go before it, it counts once Redis runs it.
+void Ledger::note_write_read(const Entry& entry, std::uint64_t command) {
+  if (!world_.shares) {
+    note_write(entry);
+    return;
+  }
+  for (const std::string& key : keys_of_write(entry)) {
+    if (SimShop::is_learned(key, value_of_write(entry))) {
+      unexecuted_writes_.emplace(key, command);
+    }
+  }
 }
 
 // CLIENT REPLY holds for what stands behind it, SKIP for one command. Where Redis does not take it (inside MULTI,

@@ -128,6 +128,7 @@ class Ledger {
   void judge_read(Entry& entry, std::uint64_t command) const;
   const char* why_not_absent(const std::string& key, std::uint64_t command) const;
   void note_write(const Entry& entry) const;
+  void note_write_read(const Entry& entry, std::uint64_t command);
   void note_what_binds(const std::vector<std::string>& words);
   void note_executed(Entry& entry, const RedisConnection::Executed& executed);
   void check_connection(const Entry& entry,

@@ -4,11 +4,8 @@
 #include "simulation/simulation.h"
 
 namespace cuckooguard::simulation {
-namespace {
 
 using std::chrono::milliseconds;
-
-}  // namespace
 
 void Simulation::connect(SimTransport& upstream) {
   const int number = shares() ? static_cast<int>(wires_.size()) : admitted_;
@@ -40,10 +37,10 @@ void Simulation::on_executed(int number,
     loop_.fail("Redis was sent what no client has signed");
   } else {
     handovers_ += wire->client && *wire->client != *signer ? 1 : 0;
-    wire->client = *signer;
+    wire->client = signer;
     if (executed.reply.starts_with("-READONLY") && !wire->refusal_bytes) {
       wire->refusal_bytes = stream_bytes;
-      wire->refused_client = *signer;
+      wire->refused_client = signer;
     }
     client(*signer).ledger().on_executed(executed, wire, stream_bytes);
   }
