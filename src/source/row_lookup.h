@@ -14,15 +14,18 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "keyspace/keyspace.h"
 #include "source/mysql_connection.h"
 #include "source/source.h"
 
@@ -33,15 +36,29 @@ class RowLookup {
   static constexpr std::size_t kRowsMax = 1000;
   static constexpr std::chrono::seconds kTimeout{3};
 
-  RowLookup() = default;
+  explicit RowLookup(std::vector<Target> targets) : targets_(std::move(targets)) {}
   RowLookup(const RowLookup&) = delete;
   RowLookup& operator=(const RowLookup&) = delete;
   virtual ~RowLookup() = default;
 
   // `identity` as Keyspace::match gives it.
-  virtual RowAnswer ask(std::uint32_t ns,
-                        std::string_view identity,
-                        const std::stop_token& stop) = 0;
+  RowAnswer ask(std::uint32_t ns, std::string_view identity, const std::stop_token& stop);
+
+ protected:
+  using Has = std::expected<bool, std::string>;  // or why nobody knows
+
+  // Whether one of the namespace's tables has the row.
+  virtual Has look(const Target& target,
+                   std::string_view identity,
+                   const std::stop_token& stop) = 0;
+  // Whether these values of a row are that identity.
+  bool is_it(const Target& target,
+             std::span<const std::optional<std::string_view>> values,
+             std::string_view identity);
+
+ private:
+  std::vector<Target> targets_;
+  keyspace::IdentityBuffer scratch_;
 };
 
 std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets);

@@ -13,8 +13,6 @@
 namespace cuckooguard::source {
 namespace {
 
-using Has = std::expected<bool, std::string>;
-
 std::string words_of(const MysqlTrouble& trouble) {
   const auto* const why = std::get_if<std::string>(&trouble);
   return why != nullptr ? *why : std::get<MysqlError>(trouble).what;
@@ -52,22 +50,10 @@ std::vector<std::size_t> condition_places(const MysqlTable& plan) {
 class MysqlRowLookup final : public RowLookup {
  public:
   MysqlRowLookup(std::shared_ptr<const FollowedServer> server, std::vector<Target> targets)
-      : server_(std::move(server)), targets_(std::move(targets)) {}
-
-  RowAnswer ask(std::uint32_t ns, std::string_view identity, const std::stop_token& stop) override {
-    const auto target = std::ranges::find(targets_, ns, &Target::ns);
-    if (target == targets_.end()) {
-      return {.why = "not a namespace of this source"};
-    }
-    const Has has = look(*target, identity, stop);
-    if (!has) {
-      return {.presence = RowPresence::unknown, .why = has.error()};
-    }
-    return {.presence = *has ? RowPresence::present : RowPresence::absent};
-  }
+      : RowLookup(std::move(targets)), server_(std::move(server)) {}
 
  private:
-  Has look(const Target& target, std::string_view identity, const std::stop_token& stop) {
+  Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
     auto server = server_->known();
     if (!server) {
       return std::unexpected("no server is followed yet");
@@ -134,18 +120,7 @@ class MysqlRowLookup final : public RowLookup {
     return std::unexpected("too many rows are equal to it");
   }
 
-  bool is_it(const Target& target, MysqlRow values, std::string_view identity) {
-    const auto of_row = target.keyspace.identity_of_row(target.ns, values, scratch_);
-    if (!of_row) {
-      return false;
-    }
-    const auto& found = *of_row;
-    return found && found->identity == identity;
-  }
-
   std::shared_ptr<const FollowedServer> server_;
-  std::vector<Target> targets_;
-  keyspace::IdentityBuffer scratch_;
 };
 
 }  // namespace

@@ -12,8 +12,6 @@
 namespace cuckooguard::source {
 namespace {
 
-using Has = std::expected<bool, std::string>;
-
 // A column without a type keeps each value as it was given, and finds it as that alone: so it is asked for all three.
 std::string where_sql(const TablePlan& plan) {
   std::string sql;
@@ -29,22 +27,10 @@ std::string where_sql(const TablePlan& plan) {
 class SqliteRowLookup final : public RowLookup {
  public:
   SqliteRowLookup(std::string path, std::vector<Target> targets)
-      : path_(std::move(path)), targets_(std::move(targets)) {}
-
-  RowAnswer ask(std::uint32_t ns, std::string_view identity, const std::stop_token& stop) override {
-    const auto target = std::ranges::find(targets_, ns, &Target::ns);
-    if (target == targets_.end()) {
-      return {.why = "not a namespace of this source"};
-    }
-    const Has has = look(*target, identity, stop);
-    if (!has) {
-      return {.presence = RowPresence::unknown, .why = has.error()};
-    }
-    return {.presence = *has ? RowPresence::present : RowPresence::absent};
-  }
+      : RowLookup(std::move(targets)), path_(std::move(path)) {}
 
  private:
-  Has look(const Target& target, std::string_view identity, const std::stop_token& stop) {
+  Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
     const auto database = SqliteDatabase::open_read_only(path_);
     if (!database) {
       return std::unexpected(database.error().what);
@@ -100,18 +86,7 @@ class SqliteRowLookup final : public RowLookup {
     return std::unexpected("too many rows are equal to it");
   }
 
-  bool is_it(const Target& target, SqliteRow::Values values, std::string_view identity) {
-    const auto of_row = target.keyspace.identity_of_row(target.ns, values, scratch_);
-    if (!of_row) {
-      return false;
-    }
-    const auto& found = *of_row;
-    return found && found->identity == identity;
-  }
-
   std::string path_;
-  std::vector<Target> targets_;
-  keyspace::IdentityBuffer scratch_;
 };
 
 }  // namespace
