@@ -13,6 +13,7 @@
 
 #include "admin/process_use.h"
 #include "guard/filter_totals.h"
+#include "guard/mode_names.h"
 
 namespace cuckooguard::admin {
 namespace {
@@ -109,7 +110,6 @@ constexpr std::array<FilterMetric, 8> kFilters{{
      [](const FilterTotals& all) { return all.full ? 1.0 : 0.0; }},
 }};
 
-constexpr std::array<const char*, 3> kModes{"observe", "enforce", "bypass"};  // of config::Mode
 constexpr std::array<const char*, 3> kSourceStates{"loading", "following", "down"};
 
 double seconds_of(std::chrono::nanoseconds time) {
@@ -232,11 +232,12 @@ void put_namespaces(Families& families, const Sight& sight) {
         return age ? std::optional(seconds_of(*age)) : std::nullopt;
       });
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-    for (std::size_t mode = 0; mode < kModes.size(); ++mode) {
+    for (std::size_t mode = 0; mode < guard::kModeNames.size(); ++mode) {
       const config::Mode now = sight.guarded.namespaces[ns].mode;
       families.put({"cuckooguard_namespace_mode", "1 for the mode that it is in.", Type::Gauge},
                    static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
-                   {{"namespace", sight.guarded.keyspace.name(ns)}, {"mode", kModes.at(mode)}});
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"mode", std::string(guard::kModeNames.at(mode))}});
     }
   }
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {

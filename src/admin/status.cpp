@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "guard/filter_totals.h"
+#include "guard/mode_names.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::admin {
@@ -14,7 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 3> kModes{"observe", "enforce", "bypass"};
 constexpr std::array<std::string_view, 4> kAvailabilities{
     "available", "loading", "master_link_down", "busy"};
 constexpr std::size_t kTextBytesMax = 1024;
@@ -66,7 +66,7 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
   };
   const bool has_origin = ns < sight.process.origins.size();
   return json::object{
-      {"mode", kModes.at(static_cast<std::size_t>(space.mode.get()))},
+      {"mode", guard::mode_name(space.mode)},
       {"db", space.db},
       {"state", filter::state_name(space.filter->state())},
       {"fresh", space.filter->is_fresh(sight.now)},

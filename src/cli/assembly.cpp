@@ -11,6 +11,7 @@
 
 #include "cli/learned_facts.h"
 #include "cli/machine.h"
+#include "guard/mode_names.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -249,10 +250,9 @@ void Assembly::make_admin() {
 
 void Assembly::report_start() const {
   for (const config::Namespace& settings : config_.namespaces) {
-    static constexpr std::array kModes{"observe", "enforce", "bypass"};
     spdlog::info("event=namespace name={} mode={} source={}",
                  settings.name,
-                 kModes.at(static_cast<std::size_t>(settings.mode)),
+                 guard::mode_name(settings.mode),
                  settings.source.from);
   }
   spdlog::info("event=listening address={} upstream={} workers={}",

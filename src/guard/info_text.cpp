@@ -9,6 +9,7 @@
 
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
+#include "guard/mode_names.h"
 #include "guard/process.h"
 
 namespace cuckooguard::guard {
@@ -16,7 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::array<std::string_view, 3> kModes{"observe", "enforce", "bypass"};
 constexpr std::array<std::string_view, 4> kAvailabilities{
     "available", "loading", "master_link_down", "busy"};
 
@@ -161,7 +161,7 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const Guard::Parts& parts = asked.guard.parts();
   const GuardedNamespace& space = parts.namespaces[ns];
   lines.section("Namespace", parts.keyspace.name(ns));
-  lines.add("mode", kModes.at(static_cast<std::size_t>(space.mode.get())));
+  lines.add("mode", mode_name(space.mode));
   lines.add("order", space.order == config::Order::redis_first ? "redis-first" : "guard-first");
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));

@@ -1,7 +1,7 @@
 // GUARD.MODE and GUARD.REBUILD: what only operators may do.
 #include <algorithm>
-#include <array>
 
+#include "guard/mode_names.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
 #include "guard/word.h"
@@ -17,7 +17,6 @@ std::string for_operators(std::string_view command) {
 }  // namespace
 
 OwnDecision OwnCommands::mode(const Call& call) {
-  static constexpr std::array<std::string_view, 3> kModes{"observe", "enforce", "bypass"};
   if (!is_operator(call.client)) {
     return error(for_operators("guard.mode"));
   }
@@ -26,12 +25,12 @@ OwnDecision OwnCommands::mode(const Call& call) {
     return error(no_namespace(call.arguments[1]));
   }
   const auto* const wanted = std::ranges::find_if(
-      kModes, [&](std::string_view name) { return is_word(call.arguments[2], name); });
-  if (wanted == kModes.end()) {
+      kModeNames, [&](std::string_view name) { return is_word(call.arguments[2], name); });
+  if (wanted == kModeNames.end()) {
     return error("ERR no mode " + quoted(call.arguments[2]) + ": observe, enforce or bypass");
   }
   const GuardedNamespace& space = guard_.parts().namespaces[*ns];
-  const auto mode = static_cast<config::Mode>(wanted - kModes.begin());
+  const auto mode = static_cast<config::Mode>(wanted - kModeNames.begin());
   if (mode == config::Mode::enforce && !space.may_enforce) {
     return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                  quoted(call.arguments[1]));
