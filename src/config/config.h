@@ -34,6 +34,26 @@ struct Address {  // host:port or unix:/path
   bool operator==(const Address&) const = default;
 };
 
+// Clients connect over TLS. Files are PEM.
+struct ListenTls {
+  std::string cert;  // the server's, and behind it those that lead to its authority
+  std::string key;
+  std::string client_ca;  // empty: clients need no certificate
+
+  bool operator==(const ListenTls&) const = default;
+};
+
+// Redis is reached over TLS. Files are PEM.
+struct UpstreamTls {
+  std::string ca;    // empty: the system's
+  std::string cert;  // the guard's own; empty: none
+  std::string key;
+  std::string server_name;  // empty: the address's host
+  bool verify = true;
+
+  bool operator==(const UpstreamTls&) const = default;
+};
+
 enum class UpstreamMode : std::uint8_t { pinned, shared };
 
 // Whom the guard answers: ask Redis what each user may do, or trust whoever Redis has accepted.
@@ -53,6 +73,7 @@ struct Upstream {
   milliseconds connect_timeout{5000};
   Acl acl = Acl::ask;
   Control control;
+  std::optional<UpstreamTls> tls;  // nullopt: plain text
 
   bool operator==(const Upstream&) const = default;
 };
@@ -217,6 +238,7 @@ struct Log {
 
 struct Config {
   Address listen{.host = "127.0.0.1", .port = 6380};
+  std::optional<ListenTls> listen_tls;  // nullopt: plain text
   Upstream upstream;
   std::vector<Source> sources;
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number

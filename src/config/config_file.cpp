@@ -13,6 +13,7 @@
 #include "config/places.h"
 #include "config/read_namespace.h"
 #include "config/read_source.h"
+#include "config/read_tls.h"
 #include "config/section.h"
 #include "config/yaml_tree.h"
 
@@ -78,6 +79,21 @@ void read_upstream(const Reading& reading, const Section& top, Upstream& upstrea
   if (const Entry* const control = section.find("control")) {
     read_control(reading, *control, upstream.control);
   }
+  read_upstream_tls(reading, section, upstream);
+}
+
+// `listen: host:port`, or a mapping with TLS as well.
+void read_listen(const Reading& reading, const Section& top, Places& places, Config& config) {
+  places.listen = top.place_of("listen");
+  const Entry* const entry = top.find("listen");
+  if (entry == nullptr || entry->value.kind == TreeNode::Kind::scalar) {
+    top.read("listen", config.listen, parse_address);
+    return;
+  }
+  const Section section(reading, *entry, schema::kListen);
+  places.listen = section.place_of("address");
+  section.read("address", config.listen, parse_address);
+  config.listen_tls = read_listen_tls(reading, section);
 }
 
 void read_storage(const Section& storage, Storage& out) {
@@ -157,8 +173,7 @@ Config read_config(const Reading& reading, const TreeNode& root) {
   const Section top(reading, whole_file, schema::kTop);
   Config config;
   Places places;
-  places.listen = top.place_of("listen");
-  top.read("listen", config.listen, parse_address);
+  read_listen(reading, top, places, config);
   read_upstream(reading, top, config.upstream);
   for (const Entry& entry : named_entries(reading, top, "sources")) {
     places.sources.push_back(entry.key);

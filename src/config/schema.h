@@ -27,8 +27,12 @@ inline constexpr std::array<std::string_view, 10> kTopKeys = {"listen",
                                                               "log",
                                                               "workers",
                                                               "drain_timeout"};
-inline constexpr std::array<std::string_view, 5> kUpstreamKeys = {
-    "address", "mode", "connect_timeout", "acl", "control"};
+inline constexpr std::array<std::string_view, 2> kListenKeys = {"address", "tls"};
+inline constexpr std::array<std::string_view, 3> kListenTlsKeys = {"cert", "key", "client_ca"};
+inline constexpr std::array<std::string_view, 6> kUpstreamKeys = {
+    "address", "mode", "connect_timeout", "acl", "control", "tls"};
+inline constexpr std::array<std::string_view, 5> kUpstreamTlsKeys = {
+    "ca", "cert", "key", "server_name", "verify"};
 inline constexpr std::array<std::string_view, 3> kControlKeys = {
     "username", "password", "password_file"};
 inline constexpr std::array<std::string_view, 6> kSqliteKeys = {
@@ -87,7 +91,10 @@ inline constexpr std::array<std::string_view, 3> kAdminKeys = {
 inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
 
 inline constexpr KeyList kTop{"", kTopKeys};
+inline constexpr KeyList kListen{"listen", kListenKeys};
+inline constexpr KeyList kListenTls{"listen.tls", kListenTlsKeys};
 inline constexpr KeyList kUpstream{"upstream", kUpstreamKeys};
+inline constexpr KeyList kUpstreamTls{"upstream.tls", kUpstreamTlsKeys};
 inline constexpr KeyList kControl{"upstream.control", kControlKeys, true};
 inline constexpr KeyList kSqlite{"sources.* of type sqlite", kSqliteKeys};
 inline constexpr KeyList kMysql{"sources.* of type mysql", kMysqlKeys, true};
@@ -103,7 +110,10 @@ inline constexpr KeyList kAdmin{"admin", kAdminKeys};
 inline constexpr KeyList kLog{"log", kLogKeys};
 
 inline constexpr std::array kAll = {kTop,
+                                    kListen,
+                                    kListenTls,
                                     kUpstream,
+                                    kUpstreamTls,
                                     kControl,
                                     kSqlite,
                                     kMysql,
