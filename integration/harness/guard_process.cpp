@@ -14,10 +14,21 @@ GuardProcess::GuardProcess(std::uint16_t port)
     : directory_(std::make_unique<TemporaryDirectory>()), port_(port) {}
 
 GuardProcess GuardProcess::on_port(const std::string& yaml) {
+  return on_any_port(yaml, {});
+}
+
+GuardProcess GuardProcess::on_tls_port(const std::string& yaml, const Tls& tls) {
+  GuardProcess guard = on_any_port(yaml, ", tls: " + tls.settings);
+  guard.tunnel_ = std::make_unique<TlsTunnel>(guard.port_, tls.authority);
+  return guard;
+}
+
+GuardProcess GuardProcess::on_any_port(const std::string& yaml, const std::string& more_listen) {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
     GuardProcess guard(free_port());
-    if (guard.start("listen: 127.0.0.1:" + std::to_string(guard.port_) + "\n" + yaml)) {
+    if (guard.start("listen: { address: \"127.0.0.1:" + std::to_string(guard.port_) + "\"" +
+                    more_listen + " }\n" + yaml)) {
       return guard;
     }
     if (!guard.log().contains("in use")) {
@@ -60,7 +71,7 @@ GuardProcess::~GuardProcess() {
 }
 
 RawClient GuardProcess::client() const {
-  return port_ == 0 ? RawClient::to_unix(unix_path()) : RawClient::to_port(port_);
+  return port_ == 0 ? RawClient::to_unix(unix_path()) : RawClient::to_port(port());
 }
 
 std::string GuardProcess::call(std::initializer_list<std::string_view> arguments) const {

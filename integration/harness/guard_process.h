@@ -16,6 +16,7 @@
 #include "harness/child_process.h"
 #include "harness/raw_client.h"
 #include "harness/temporary_directory.h"
+#include "harness/tls_tunnel.h"
 
 namespace cuckooguard::harness {
 
@@ -30,6 +31,13 @@ class GuardProcess {
  public:
   // `yaml` without `listen`: it listens on a free port of 127.0.0.1. Returns when it does.
   static GuardProcess on_port(const std::string& yaml);
+  // Clients must speak TLS; `settings` is what stands in listen.tls. Those of client() do so through a tunnel, which trusts
+  // this authority.
+  struct Tls {
+    std::string settings;
+    std::filesystem::path authority;
+  };
+  static GuardProcess on_tls_port(const std::string& yaml, const Tls& tls);
   static GuardProcess on_unix_socket(const std::string& yaml);
   ~GuardProcess();
   GuardProcess(GuardProcess&&) = default;
@@ -37,7 +45,8 @@ class GuardProcess {
   GuardProcess(const GuardProcess&) = delete;
   GuardProcess& operator=(const GuardProcess&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return tunnel_ ? tunnel_->port() : port_; }
+  std::uint16_t tls_port() const { return port_; }
   std::filesystem::path unix_path() const { return *directory_ / "guard.sock"; }
   RawClient client() const;
   std::string call(
@@ -54,12 +63,14 @@ class GuardProcess {
 
  private:
   explicit GuardProcess(std::uint16_t port);
+  static GuardProcess on_any_port(const std::string& yaml, const std::string& more_listen);
 
   bool start(const std::string& yaml);  // false if it does not listen
 
   std::unique_ptr<TemporaryDirectory> directory_;
   std::uint16_t port_;  // 0: Unix socket
   std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<TlsTunnel> tunnel_;
 };
 
 std::string guard_binary();

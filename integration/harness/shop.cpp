@@ -4,17 +4,59 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/certificates.h"
+#include "harness/ports.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 
 Shop::Shop(ShopSettings settings)
-    : settings_(std::move(settings)), redis_(settings_.redis_arguments, settings_.password) {
+    : settings_(std::move(settings)),
+      redis_tls_port_(settings_.over_tls ? free_port() : std::uint16_t{0}),
+      redis_(redis_arguments(), settings_.password) {
   open_database();
   database_->insert_users(1, kUsers);
   database_->insert_tag("red");
-  guard_.emplace(settings_.on_unix_socket ? GuardProcess::on_unix_socket(yaml())
-                                          : GuardProcess::on_port(yaml()));
+  guard_.emplace(start_guard());
+}
+
+std::vector<std::string> Shop::redis_arguments() const {
+  std::vector<std::string> arguments = settings_.redis_arguments;
+  if (settings_.over_tls) {
+    write_certificates(directory_.path());
+    arguments.insert(arguments.begin(),
+                     {"--tls-port",
+                      std::to_string(redis_tls_port_),
+                      "--tls-cert-file",
+                      certificate_file("server.crt"),
+                      "--tls-key-file",
+                      certificate_file("server.key"),
+                      "--tls-ca-cert-file",
+                      certificate_file("ca.crt"),
+                      "--tls-auth-clients",
+                      "optional"});
+  }
+  return arguments;
+}
+
+GuardProcess Shop::start_guard() const {
+  if (settings_.on_unix_socket) {
+    return GuardProcess::on_unix_socket(yaml());
+  }
+  if (!settings_.over_tls) {
+    return GuardProcess::on_port(yaml());
+  }
+  const std::string more = settings_.more_listen_tls;
+  return GuardProcess::on_tls_port(
+      yaml(),
+      {.settings = "{ cert: \"" + certificate_file("server.crt") + "\", key: \"" +
+                   certificate_file("server.key") + "\"" + (more.empty() ? "" : ", ") + more + " }",
+       .authority = certificate_file("ca.crt")});
+}
+
+bool is_over_tls() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it
+  return std::getenv("CUCKOOGUARD_TLS") != nullptr;
 }
 
 std::string upstream_mode() {
@@ -26,8 +68,15 @@ std::string upstream_mode() {
 std::string Shop::yaml() const {
   const std::string policy =
       "    mode: " + settings_.guarding + "\n    verify_sample: " + settings_.verify_sample + "\n";
-  const std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
-  return "upstream: { address: \"" + address + "\", mode: " + settings_.mode +
+  std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
+  std::string tls;
+  if (settings_.over_tls && settings_.upstream.empty()) {
+    const std::string more = settings_.more_upstream_tls;
+    address = "127.0.0.1:" + std::to_string(redis_tls_port_);
+    tls = ", tls: { ca: \"" + certificate_file("ca.crt") + "\"" + (more.empty() ? "" : ", ") +
+          more + " }";
+  }
+  return "upstream: { address: \"" + address + "\", mode: " + settings_.mode + tls +
          ", acl: " + settings_.acl + ", control: { " + settings_.control + " }" +
          (settings_.upstream_settings.empty() ? "" : ", " + settings_.upstream_settings) + " }\n" +
          "workers: 2\n"

@@ -28,6 +28,9 @@ inline constexpr std::string_view kAbsentText = "__ABSENT__";
 // Of the environment (CUCKOOGUARD_UPSTREAM_MODE), or "pinned": every test of a Shop is one of both.
 std::string upstream_mode();
 
+// Of the environment (CUCKOOGUARD_TLS): clients and Redis are spoken to over TLS.
+bool is_over_tls();
+
 struct ShopSettings {
   std::string max_lag = "10m";
   std::string absent_reply = "bytes:__ABSENT__";
@@ -47,6 +50,10 @@ struct ShopSettings {
   std::vector<std::string> redis_arguments{};
   std::string password{};  // of Redis's default user
   bool on_unix_socket = false;
+  bool over_tls =
+      is_over_tls();  // both sides, but those that are Unix sockets or an upstream of one's own
+  std::string more_listen_tls{};    // what else stands in listen.tls: "client_ca: file"
+  std::string more_upstream_tls{};  // and in upstream.tls
 };
 
 class Shop {
@@ -65,6 +72,10 @@ class Shop {
 
   std::string yaml() const;
 
+  // ca.crt, server.crt, client.crt, and their keys (certificates.h), if it is over_tls.
+  std::string certificate_file(std::string_view name) const { return directory_ / name; }
+  std::uint16_t redis_tls_port() const { return redis_tls_port_; }
+
   // A GET of an absent user, on this client, does not reach Redis. Until then: see eventually().
   bool answers_absent(RawClient& client) const;
   bool answers_absent() const;
@@ -75,8 +86,12 @@ class Shop {
   void wait_until_it_answers() const;
 
  private:
+  std::vector<std::string> redis_arguments() const;
+  GuardProcess start_guard() const;
+
   ShopSettings settings_;
   TemporaryDirectory directory_;
+  std::uint16_t redis_tls_port_ = 0;
   RedisServer redis_;
   std::optional<Database> database_;
   std::optional<GuardProcess> guard_;

@@ -39,7 +39,9 @@ struct Assembly::WorkerParts {
         clients({.loop = worker.loop(),
                  .guard = guard,
                  .settings = all.session_settings_,
-                 .total = all.client_count_}) {}
+                 .total = all.client_count_}) {
+    all.tls_.encrypt_connects(worker.loop());
+  }
   ~WorkerParts() { worker.stop_and_join(); }
   WorkerParts(const WorkerParts&) = delete;
   WorkerParts& operator=(const WorkerParts&) = delete;
@@ -59,6 +61,7 @@ Assembly::Assembly(config::Config config)
       session_settings_{.upstream = config_.upstream,
                         .limits = config_.limits,
                         .output_total = config_.limits.output_total / worker_count_} {
+  refusals_ = tls_.load(config_);
   open_storage();
   make_namespaces();
   make_sources();
@@ -187,7 +190,8 @@ void Assembly::make_control() {
               },
           .on_refused =
               [](const std::string& why) { spdlog::error("event=upstream_refused why={}", why); },
-      });
+      },
+      &tls_.upstream());
   facts_.set_on_doubt([this] { control_->refresh(); });
 }
 
@@ -215,9 +219,9 @@ void Assembly::listen() {
 void Assembly::hand_over(int socket) {
   WorkerParts& least = **std::ranges::min_element(
       workers_, {}, [](const auto& parts) { return parts->clients.count(); });
-  least.worker.loop().post([&least, socket] {
+  least.worker.loop().post([this, &least, socket] {
     if (auto transport = least.worker.loop().adopt(socket)) {
-      least.clients.admit(std::move(transport));
+      least.clients.admit(tls_.accepted(least.worker.loop(), std::move(transport)));
     }
   });
 }

@@ -17,6 +17,7 @@
 #include "cli/admin_server.h"
 #include "cli/load_report.h"
 #include "cli/source_list.h"
+#include "cli/tls_sides.h"
 #include "cli/verification.h"
 #include "config/config.h"
 #include "filter/epochs.h"
@@ -80,6 +81,7 @@ class Assembly {
   guard::Process process_;
   std::optional<Verification> verification_;
   admin::Vitals vitals_;
+  TlsSides tls_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;
   proxy::ClientCount client_count_;

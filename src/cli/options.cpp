@@ -75,6 +75,25 @@ CLI::Option* add_value(CLI::App& command,
       what);
 }
 
+// By the names that redis-cli has for them.
+void add_tls(CLI::App& command, Ping& ping) {
+  CLI::Option* const tls = command.add_flag("--tls", ping.is_tls, "By TLS");
+  const auto add_file = [&](const char* name, std::string& file, const char* what) {
+    return command.add_option(name, file, what)->type_name("FILE")->needs(tls);
+  };
+  add_file("--cacert", ping.tls.ca, "Whose certificates are trusted; else those of the system's");
+  CLI::Option* const cert = add_file("--cert", ping.tls.cert, "A certificate to show");
+  CLI::Option* const key = add_file("--key", ping.tls.key, "Its key");
+  cert->needs(key);
+  key->needs(cert);
+  command
+      .add_option("--sni", ping.tls.server_name, "Whom the certificate must be for; else the host")
+      ->type_name("NAME")
+      ->needs(tls);
+  command.add_flag("!--insecure", ping.tls.verify, "Whoever answers is taken for the right one")
+      ->needs(tls);
+}
+
 CLI::App& add_ping(CLI::App& app, Ping& ping) {
   CLI::App& command = *app.add_subcommand(
       "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
@@ -84,6 +103,7 @@ CLI::App& add_ping(CLI::App& app, Ping& ping) {
   add_value(command, "--timeout", ping.timeout, parse_timeout, "To connect, and to reply")
       ->type_name("DURATION")
       ->default_str("2s");
+  add_tls(command, ping);
   return command;
 }
 

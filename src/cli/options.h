@@ -49,6 +49,8 @@ struct ListPresets {};
 struct Ping {
   config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
   std::chrono::milliseconds timeout{2000};
+  bool is_tls = false;
+  config::UpstreamTls tls;
 };
 
 using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers, ListPresets, Ping>;

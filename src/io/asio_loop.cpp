@@ -83,7 +83,24 @@ AsioLoop::AsioLoop(BatchHooks hooks)
 
 AsioLoop::~AsioLoop() = default;
 
+void AsioLoop::encrypt_connects(const TlsSlot& credentials, TlsTransport::OnFailure on_failure) {
+  credentials_ = &credentials;
+  on_tls_failure_ = std::move(on_failure);
+}
+
 std::unique_ptr<Transport> AsioLoop::connect(const config::Address& address, Watcher& watcher) {
+  const auto credentials = credentials_ == nullptr ? nullptr : credentials_->get();
+  if (!credentials) {
+    return connect_plainly(address, watcher);
+  }
+  auto transport = std::make_unique<TlsTransport>(*this, *credentials, on_tls_failure_);
+  transport->bind(watcher);
+  transport->connect(connect_plainly(address, transport->inner_watcher()));
+  return transport;
+}
+
+std::unique_ptr<Transport> AsioLoop::connect_plainly(const config::Address& address,
+                                                     Watcher& watcher) {
   auto transport = std::make_unique<SocketTransport>(epoll_.native_handle(), -1);
   transport->bind(watcher);
   std::weak_ptr<SocketTransport*> waiting = transport->weak_self();

@@ -20,6 +20,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "io/loop.h"
+#include "io/tls_transport.h"
 
 namespace cuckooguard::io {
 
@@ -49,6 +50,9 @@ class AsioLoop final : public Loop {
   // A socket that is already connected; taken over, also on failure (then null).
   std::unique_ptr<Transport> adopt(int socket);
 
+  // connect() speaks TLS whenever `credentials` has some; it outlives the loop. Before run(), or from the loop's thread.
+  void encrypt_connects(const TlsSlot& credentials, TlsTransport::OnFailure on_failure);
+
   // `call` runs as a batch of its own on the loop's thread.
   void post(std::function<void()> call);
 
@@ -56,6 +60,7 @@ class AsioLoop final : public Loop {
   void stop();
 
  private:
+  std::unique_ptr<Transport> connect_plainly(const config::Address& address, Watcher& watcher);
   void await_batch();
   void run_batch();
   void as_batch(const std::function<void()>& work);
@@ -69,6 +74,8 @@ class AsioLoop final : public Loop {
   class AsioTimer;
 
   BatchHooks hooks_;
+  const TlsSlot* credentials_ = nullptr;  // of connects
+  TlsTransport::OnFailure on_tls_failure_;
   ChunkPool chunks_;
   std::unique_ptr<char[]> read_buffer_;
   boost::asio::io_context io_;

@@ -54,7 +54,7 @@ class Transport {
   virtual void watch(Interest interest) = 0;
 
   virtual Transfer read(std::span<char> into) = 0;
-  // At most kPiecesMax pieces are looked at.
+  // At most kPiecesMax pieces are looked at. After `would_block` the next one begins with the same bytes.
   virtual Transfer write(std::span<const std::string_view> pieces) = 0;
   static constexpr std::size_t kPiecesMax = 64;
 

@@ -49,10 +49,14 @@ void Control::Close::operator()(redisContext* context) const {
   redisFree(context);
 }
 
-Control::Control(const config::Upstream& settings, Questions questions, Calls calls)
+Control::Control(const config::Upstream& settings,
+                 Questions questions,
+                 Calls calls,
+                 const io::TlsSlot* tls)
     : settings_(settings),
       questions_(std::move(questions)),
       calls_(std::move(calls)),
+      tls_(tls),
       wake_(make_eventfd()) {}
 
 Control::~Control() {
@@ -133,14 +137,31 @@ void Control::tell(std::uint64_t epoch, Facts facts) {
   calls_.on_facts(epoch, std::move(facts));
 }
 
-Control::Redis Control::open(std::string& why) const {
+Control::Redis Control::open_plainly() const {
   const timeval timeout = to_timeval(settings_.connect_timeout);
   const config::Address& address = settings_.address;
-  Redis redis(address.is_unix()
-                  ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
-                  : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));
+  return Redis(address.is_unix()
+                   ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
+                   : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));
+}
+
+Control::Redis Control::open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
+                                      std::string& why) const {
+  TlsRelay::Opened relay = TlsRelay::open(settings_, std::move(credentials));
+  if (!relay) {
+    why = std::move(relay.error());
+    return nullptr;
+  }
+  redisContext* const context = redisConnectFd((*relay)->take_socket());
+  return {context, Close{std::move(*relay)}};
+}
+
+Control::Redis Control::open(std::string& why) const {
+  why = "out of memory";
+  auto credentials = tls_ == nullptr ? nullptr : tls_->get();
+  Redis redis = credentials ? open_over_tls(std::move(credentials), why) : open_plainly();
   if (!redis || redis->err != 0) {
-    why = redis ? redis->errstr : "out of memory";
+    why = redis ? redis->errstr : why;
     return nullptr;
   }
   redisSetTimeout(redis.get(), to_timeval(kCallTimeout));

@@ -9,6 +9,8 @@
 // `acl: trust`: no user is asked for; whether a client must authenticate at all is tried on a
 // connection of its own.
 //
+// Over TLS the bytes of hiredis go through a TlsRelay.
+//
 // Threads: construct, start and destroy from the owner's thread; the calls run on the control
 // thread. Errors: a Redis that cannot be reached is told once (on_reachable), and so is one in
 // cluster mode (on_refused): its facts have no users, and the guard answers nothing. That is no
@@ -26,7 +28,9 @@
 #include <vector>
 
 #include "config/config.h"
+#include "io/tls_credentials.h"
 #include "upstream/facts.h"
+#include "upstream/tls_relay.h"
 
 struct redisContext;
 
@@ -47,7 +51,11 @@ class Control {
     std::function<void(const std::string& why)> on_refused;                    // once in a row
   };
 
-  Control(const config::Upstream& settings, Questions questions, Calls calls);
+  // `tls` outlives it: if it has credentials, connects speak TLS.
+  Control(const config::Upstream& settings,
+          Questions questions,
+          Calls calls,
+          const io::TlsSlot* tls = nullptr);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -60,6 +68,7 @@ class Control {
  private:
   struct Close {
     void operator()(redisContext* context) const;
+    std::shared_ptr<TlsRelay> relay;  // of its socket, over TLS
   };
   using Redis = std::unique_ptr<redisContext, Close>;
 
@@ -67,6 +76,9 @@ class Control {
   // As long as the connection stands; why it does not any more.
   std::string keep_asking(redisContext& redis, const std::stop_token& stop);
   Redis open(std::string& why) const;
+  Redis open_plainly() const;
+  Redis open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
+                      std::string& why) const;
   Redis connect(std::string& why) const;  // and logged in
   bool log_in(redisContext& redis, std::string& why) const;
   std::optional<bool> needs_password() const;
@@ -79,6 +91,7 @@ class Control {
   config::Upstream settings_;
   Questions questions_;
   Calls calls_;
+  const io::TlsSlot* tls_;
   int wake_;  // eventfd
   bool told_ = false;
   bool reachable_ = false;

@@ -67,6 +67,29 @@ TEST(Options, a_ping_goes_to_the_default_listener_unless_told_otherwise) {
   EXPECT_EQ(std::get<Ping>(*given).timeout, std::chrono::milliseconds(500));
 }
 
+TEST(Options, a_ping_may_go_by_tls_with_the_names_of_redis_cli) {
+  int exit_code = -1;
+  const auto usual = parse({"ping", "--tls"}, exit_code);
+  ASSERT_TRUE(usual);
+  EXPECT_TRUE(std::get<Ping>(*usual).is_tls);
+  EXPECT_EQ(std::get<Ping>(*usual).tls, config::UpstreamTls{});
+  const auto given = parse({"ping",
+                            "--tls",
+                            "--cacert",
+                            "ca",
+                            "--cert",
+                            "c",
+                            "--key",
+                            "k",
+                            "--sni",
+                            "redis.example",
+                            "--insecure"},
+                           exit_code);
+  ASSERT_TRUE(given);
+  EXPECT_EQ(std::get<Ping>(*given).tls,
+            (config::UpstreamTls{"ca", "c", "k", "redis.example", false}));
+}
+
 TEST(Options, presets_can_be_listed_without_a_configuration) {
   int exit_code = -1;
   const auto presets = parse({"presets"}, exit_code);
@@ -94,6 +117,8 @@ TEST(Options, a_usage_error_is_64) {
                                              {"ping", "6380"},
                                              {"ping", "--timeout", "5"},
                                              {"ping", "--timeout", "0s"},
+                                             {"ping", "--cacert", "ca"},
+                                             {"ping", "--tls", "--cert", "c"},
                                              {"filter", "query", "f", "--secret", "s", "user:1"}}) {
     int exit_code = -1;
     EXPECT_FALSE(parse(words, exit_code));

@@ -1,0 +1,75 @@
+// Whose certificate is shown, and whose is believed, on the connections of one side (OpenSSL's SSL_CTX).
+//
+// Both sides: TLS 1.2 and 1.3, no renegotiation, no compression. Clients may take up a session by its ticket; the keys of
+// tickets are of one TlsCredentials, so that none outlives a reload.
+//
+// Called by: cli, which loads it at the start and at a reload; TlsTransport, which takes a connection each.
+// Threads: immutable once loaded; any. Lifetimes: a connection keeps what it needs of it, so that others may take its
+// place meanwhile. Errors: load() says in a sentence which file it is, and what is wrong with it.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+
+struct ssl_st;
+struct ssl_ctx_st;
+
+namespace cuckooguard::io {
+
+struct FreeSsl {
+  void operator()(ssl_st* connection) const;
+  void operator()(ssl_ctx_st* context) const;
+};
+using TlsConnection = std::unique_ptr<ssl_st, FreeSsl>;
+
+class TlsCredentials {
+ public:
+  using Loaded = std::expected<std::shared_ptr<const TlsCredentials>, std::string>;
+
+  static Loaded load(const config::ListenTls& settings);
+  static Loaded load(const config::UpstreamTls& settings, const config::Address& address);
+
+  // Ready for its handshake but for what carries its bytes. Throws std::bad_alloc.
+  TlsConnection new_connection() const;
+
+  // What works and is wrong all the same: a certificate that has expired, or is not good yet. One sentence each.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  using Ssl = std::unique_ptr<ssl_ctx_st, FreeSsl>;
+  explicit TlsCredentials(Ssl ssl) : ssl_(std::move(ssl)) {}
+
+  // An error, or nothing.
+  std::string use_certificate(const std::string& cert, const std::string& key);
+
+  Ssl ssl_;
+  bool verifies_name_ = false;  // of whom we connect to
+  std::string name_;            // a host name, or an IP address
+  bool name_is_ip_ = false;
+  std::vector<std::string> warnings_;
+};
+
+// What new connections take, from now on; nothing: they are plain text. Any thread.
+class TlsSlot {
+ public:
+  std::shared_ptr<const TlsCredentials> get() const {
+    const std::scoped_lock lock(mutex_);
+    return credentials_;
+  }
+  void set(std::shared_ptr<const TlsCredentials> credentials) {
+    const std::scoped_lock lock(mutex_);
+    credentials_ = std::move(credentials);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const TlsCredentials> credentials_;
+};
+
+}  // namespace cuckooguard::io

@@ -1,0 +1,98 @@
+// A Transport that speaks TLS over another one.
+//
+//   owner ──plain text── TlsTransport ──SSL, transport_bio── inner Transport: a socket, or the simulation's
+//
+// Its owner sees a Transport as any other: what TLS needs in between it does by itself.
+//   - A connecting one is up (`writable`) once the handshake is done. An accepted one looks like a client that says nothing
+//     until then.
+//   - What OpenSSL has decrypted, or could, is no readiness of the socket's: the owner is told of it all the same, in the
+//     next batch, level-triggered as with a socket.
+//   - Many small pieces become one record.
+//   - The peer's farewell (close_notify), and its end without one, are Status::closed; close() and finish_writing() say
+//     farewell themselves, close() as far as that goes without waiting.
+//
+// States: connecting -> shaking hands -> up -> closed; failed from any of them.
+// Called by: owners of transports; AsioLoop::connect and cli make it. Threads: its loop's.
+// Lifetimes: as Transport; `on_failure` outlives it, the credentials need not.
+// Errors: a handshake that fails hangs up, and tells on_failure why, unless the peer has just left; so does a peer that
+// refuses us before its first byte (TLS 1.3 has it that a server looks at a client's certificate behind the handshake).
+// Limits: an accepted connection that has not shaken hands within kHandshakeMost is hung up. One read() takes no more than
+// the buffer it is given, one write() at most kRecordBytes.
+// Source: SSL_read(3ssl), SSL_write(3ssl), SSL_shutdown(3ssl), RFC 8446.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "io/loop.h"
+#include "io/tls_credentials.h"
+#include "io/transport.h"
+#include "io/transport_bio.h"
+
+namespace cuckooguard::io {
+
+class TlsTransport final : public Transport, Watcher {
+ public:
+  using OnFailure = std::function<void(const std::string& why)>;
+  static constexpr std::chrono::seconds kHandshakeMost{10};
+  static constexpr std::size_t kRecordBytes = std::size_t{16} * 1024;  // TLS's own limit
+
+  // Of somebody who has connected to us; `inner` is up and not bound.
+  static std::unique_ptr<TlsTransport> accepted(Loop& loop,
+                                                std::unique_ptr<Transport> inner,
+                                                const TlsCredentials& credentials,
+                                                const OnFailure& on_failure);
+  // To a server: `inner` is made by connect(), bound to inner_watcher().
+  TlsTransport(Loop& loop, const TlsCredentials& credentials, const OnFailure& on_failure);
+  Watcher& inner_watcher() { return *this; }
+  void connect(std::unique_ptr<Transport> inner);
+
+  void bind(Watcher& watcher) override;
+  void watch(Interest interest) override;
+  Transfer read(std::span<char> into) override;
+  Transfer write(std::span<const std::string_view> pieces) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_open() const override { return state_ != State::closed; }
+
+ private:
+  enum class State : std::uint8_t { connecting, shaking_hands, up, failed, closed };
+
+  void on_ready(Readiness inner) override;
+  void carry(std::unique_ptr<Transport> inner);
+  void shake_hands(bool hung_up);
+  void come_up();
+  void deliver(Readiness inner);
+  void fail();
+  void tell_failure(const std::string& why) const;
+  Status after_failed_read(int result);
+  Status after_failed_write(int result, std::size_t bytes);
+  void say_farewell();
+  void update_watch();
+  void update_again();
+  bool wants(Interest part) const;
+
+  Loop& loop_;
+  const OnFailure& on_failure_;
+  Watcher* watcher_ = nullptr;
+  std::unique_ptr<Transport> inner_;
+  Wire wire_;
+  TlsConnection ssl_;                 // until close()
+  std::unique_ptr<Timer> handshake_;  // its deadline
+  std::unique_ptr<Timer> again_;      // readable although the socket is not
+  std::size_t blocked_bytes_ = 0;     // in the record that OpenSSL could not write yet
+  State state_;
+  Interest interest_ = Interest::none;
+  Interest handshake_wants_ = Interest::read;
+  bool may_have_more_ = false;  // inside OpenSSL
+  bool read_wants_write_ = false;
+  bool write_wants_read_ = false;
+  bool read_failed_ = false;
+  bool write_failed_ = false;
+  bool farewell_is_due_ = false;
+  bool was_heard_ = false;  // a byte has come
+};
+
+}  // namespace cuckooguard::io

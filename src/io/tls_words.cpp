@@ -1,0 +1,50 @@
+#include "io/tls_words.h"
+
+#include <cstring>
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/sslerr.h>
+#include <openssl/x509_vfy.h>
+
+namespace cuckooguard::io {
+
+// The first error is the cause, those behind it say who has passed it on.
+std::string openssl_words() {
+  const unsigned long error = ERR_peek_error();
+  if (error == 0) {
+    return {};
+  }
+  std::string words;
+  if (ERR_SYSTEM_ERROR(error)) {
+    words = std::strerror(ERR_GET_REASON(error));
+  } else if (const char* const reason = ERR_reason_error_string(error)) {
+    words = reason;
+  } else {
+    words = "OpenSSL error " + std::to_string(error);
+  }
+  const bool is_no_pem =
+      (ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE) ||
+      ERR_GET_LIB(error) == ERR_LIB_OSSL_DECODER;
+  ERR_clear_error();
+  return is_no_pem ? "this is not PEM, or not of the kind it should be (" + words + ")" : words;
+}
+
+std::string handshake_words(const ssl_st* connection) {
+  const unsigned long error = ERR_peek_error();
+  const bool is_ours = ERR_GET_LIB(error) == ERR_LIB_SSL;
+  std::string words = openssl_words();
+  const long verified = SSL_get_verify_result(connection);
+  if (is_ours && ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED &&
+      verified != X509_V_OK) {
+    return words + ": " + X509_verify_cert_error_string(verified);
+  }
+  if (is_ours && (ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER ||
+                  ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST)) {
+    return "the other side does not speak TLS (" + words + ")";
+  }
+  return words;
+}
+
+}  // namespace cuckooguard::io

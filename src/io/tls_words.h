@@ -1,0 +1,18 @@
+// What OpenSSL has against it, in words for operators.
+//
+// Called by: TlsCredentials, TlsTransport. Threads: OpenSSL keeps the errors per thread; they are taken away. Errors: none.
+#pragma once
+
+#include <string>
+
+struct ssl_st;
+
+namespace cuckooguard::io {
+
+// Of the call before; it must have begun with an empty list (ERR_clear_error). Empty: it says nothing.
+std::string openssl_words();
+
+// Why the handshake has failed. Empty: the other side has closed the connection without a word.
+std::string handshake_words(const ssl_st* connection);
+
+}  // namespace cuckooguard::io
