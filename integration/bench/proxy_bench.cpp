@@ -1,4 +1,5 @@
 // proxy_bench [--quick] [--json FILE] [--picture FILE]
+// proxy_bench --tls
 //
 // The guard as a proxy, beside Redis without one, twemproxy and HAProxy (one way for bytes, no more), in one run on one
 // machine. redis-benchmark is the load. The targets take turns within each round, each time in another order, and are
@@ -10,6 +11,7 @@
 //   redis_cpu_hit_p1_over_direct   CPU of Redis per hit behind the guard, over that without
 //   idle_client_bytes              the guard's memory per connection that never spoke
 // The guard is `shared` if it has that mode, else `pinned`.
+// --tls measures what TLS costs instead (proxy_bench_tls.h).
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +20,7 @@
 #include <exception>
 #include <filesystem>
 #include <list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +31,14 @@
 #include "bench/proxy_bench_picture.h"
 #include "bench/proxy_bench_report.h"
 #include "bench/proxy_bench_targets.h"
+#include "bench/proxy_bench_tls.h"
 
 namespace cuckooguard::bench {
 namespace {
 
 struct Options {
   bool is_quick = false;
+  bool is_tls = false;
   std::string json_file = {};     // empty: none
   std::string picture_file = {};  // empty: none
 };
@@ -50,14 +55,16 @@ constexpr Effort kQuickAside{.rounds = 1, .seconds = 0.15};   // other numbers o
 // So that all is done within four minutes, on a machine that is busy with other work, too.
 constexpr harness::milliseconds kQuickPatience{210'000};
 constexpr harness::milliseconds kFullPatience{std::chrono::hours{6}};
+constexpr Effort kTlsEffort{.rounds = 7, .seconds = 0.5};
+constexpr std::size_t kTlsConnections = 300;
 constexpr std::size_t kConnections = 1000;
 constexpr std::size_t kManyConnections = 10'000;
 
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument == "--quick") {
-      options.is_quick = true;
+    if (argument == "--quick" || argument == "--tls") {
+      (argument == "--tls" ? options.is_tls : options.is_quick) = true;
       continue;
     }
     std::string* const file = argument == "--json"      ? &options.json_file
@@ -92,9 +99,9 @@ std::vector<const Target*> order(const std::list<Target>& targets, unsigned roun
   return turns;
 }
 
-std::list<Target> start_targets(const BenchRedis& redis) {
+std::list<Target> start_targets(const BenchRedis& redis, std::span<const TargetPlan> plans) {
   std::list<Target> targets;
-  for (const TargetPlan& plan : kTargetPlans) {
+  for (const TargetPlan& plan : plans) {
     try {
       targets.emplace_back(plan, redis);
     } catch (const std::exception& trouble) {
@@ -109,8 +116,8 @@ std::list<Target> start_targets(const BenchRedis& redis) {
 
 class Rounds {
  public:
-  Rounds(const BenchRedis& redis, Results& results)
-      : targets_(start_targets(redis)), results_(results) {
+  Rounds(const BenchRedis& redis, std::span<const TargetPlan> plans, Results& results)
+      : targets_(start_targets(redis, plans)), results_(results) {
     for (const Target& target : targets_) {
       results.targets.push_back(target.name());
     }
@@ -192,7 +199,7 @@ Results measure_all(bool is_quick) {
   const auto aside = [](const Cell& cell) { return cell.clients != kPromisedClients; };
   Results results;
   const BenchRedis redis;
-  Rounds rounds(redis, results);
+  Rounds rounds(redis, kTargetPlans, results);
   if (is_quick) {
     rounds.measure(is_promised, kQuickPromised, harness::Deadline(kFullPatience));
     measure_memories(is_quick, results);
@@ -206,9 +213,32 @@ Results measure_all(bool is_quick) {
   return results;
 }
 
+// Of idle connections those of one guard only: that is a thread each here (harness/tls_tunnel.h).
+int run_tls() {
+  Results results;
+  {
+    const BenchRedis redis;
+    Rounds rounds(redis, kTlsTargetPlans, results);
+    rounds.measure(is_measured_with_tls, kTlsEffort, harness::Deadline(kFullPatience));
+  }
+  drop_cells_without_a_round(results);
+  for (const TargetPlan& plan : kTlsTargetPlans) {
+    if (plan.name == kShared || plan.name == kSharedTls) {
+      const BenchRedis redis;
+      const Target target(plan, redis);
+      results.memory.push_back(measure_memory(target, kTlsConnections, false));
+    }
+  }
+  std::printf("%s\n%s\n", tls_table(results).c_str(), tls_machine_line(results).c_str());
+  return 0;
+}
+
 int run(const Options& options) {
   raise_descriptor_limit();
   say("starting");
+  if (options.is_tls) {
+    return run_tls();
+  }
   const Results results = measure_all(options.is_quick);
   if (!options.json_file.empty()) {
     harness::write_whole_file(options.json_file, json(results));
@@ -227,7 +257,7 @@ int main(int argc, char** argv) {
   try {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
-      std::fputs("usage: proxy_bench [--quick] [--json FILE] [--picture FILE]\n", stderr);
+      std::fputs("usage: proxy_bench [--quick | --tls] [--json FILE] [--picture FILE]\n", stderr);
       return 64;
     }
     std::signal(SIGPIPE, SIG_IGN);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -67,7 +69,10 @@ Sample LoadGenerator::run_requests(const Target& target,
   const std::optional<pid_t> proxy = target.proxy_pid();
   const double proxy_before = proxy ? cpu_microseconds(*proxy) : 0;
   const double redis_before = cpu_microseconds(target.redis_pid());
-  harness::ChildProcess benchmark(load_command(cell, target.port(), requests),
+  std::vector<std::string> command = load_command(cell, target.port(), requests);
+  const std::vector<std::string> options = target.benchmark_options();
+  command.insert(command.begin() + 1, options.begin(), options.end());
+  harness::ChildProcess benchmark(std::move(command),
                                   {directory_ / "output", directory_ / "errors"});
   const std::optional<int> code = benchmark.exit_code(kRunPatience);
   const double redis = cpu_microseconds(target.redis_pid()) - redis_before;

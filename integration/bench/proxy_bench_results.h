@@ -20,6 +20,11 @@ inline constexpr std::string_view kDirect = "direct";
 inline constexpr std::string_view kPinned = "pinned";
 inline constexpr std::string_view kPinnedUnix = "pinned-unix";
 inline constexpr std::string_view kShared = "shared";
+inline constexpr std::string_view kDirectTls = "direct-tls";
+inline constexpr std::string_view kSharedTls = "shared-tls";  // clients speak TLS
+inline constexpr std::string_view kSharedTlsBoth =
+    "shared-tls-both";  // and so does the guard with Redis
+inline constexpr std::string_view kPinnedTlsBoth = "pinned-tls-both";
 inline constexpr std::string_view kTwemproxy = "twemproxy";
 inline constexpr std::string_view kHaproxy = "haproxy";
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "harness/certificates.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
 
@@ -80,14 +81,31 @@ void expect(std::string_view what, const std::string& reply, std::string_view go
 }  // namespace
 
 // A connect to a Unix socket does not wait for room in the backlog, as one to a port does.
-BenchRedis::BenchRedis()
-    : server_({"--maxclients", std::to_string(kClientsMax), "--tcp-backlog", "4096"}) {
+BenchRedis::BenchRedis() : tls_port_(harness::free_port()), server_(arguments()) {
   fill(server_);
   std::string rows;
   for (std::uint64_t row = 0; row < kRows; ++row) {
     rows += std::to_string(kFirstRow + row) + "\n";
   }
   harness::write_whole_file(rows_file(), rows);
+}
+
+std::vector<std::string> BenchRedis::arguments() const {
+  harness::write_certificates(folder_.path());
+  return {"--maxclients",
+          std::to_string(kClientsMax),
+          "--tcp-backlog",
+          "4096",
+          "--tls-port",
+          std::to_string(tls_port_),
+          "--tls-cert-file",
+          certificate_file("server.crt"),
+          "--tls-key-file",
+          certificate_file("server.key"),
+          "--tls-ca-cert-file",
+          certificate_file("ca.crt"),
+          "--tls-auth-clients",
+          "no"};
 }
 
 OtherProxy::OtherProxy(Kind kind, const harness::RedisServer& redis)
@@ -145,9 +163,25 @@ Target::Target(const TargetPlan& plan, const BenchRedis& redis) : plan_(plan), r
 
 std::uint16_t Target::port() const {
   if (guard_) {
-    return guard_->port();
+    return guard_->tls_port();
   }
-  return other_ ? other_->port() : redis_.server().port();
+  if (other_) {
+    return other_->port();
+  }
+  return plan_.is_tls ? redis_.tls_port() : redis_.server().port();
+}
+
+std::vector<std::string> Target::benchmark_options() const {
+  return plan_.is_tls
+             ? std::vector<std::string>{"--tls", "--cacert", redis_.certificate_file("ca.crt")}
+             : std::vector<std::string>{};
+}
+
+harness::RawClient Target::client() const {
+  if (guard_) {
+    return guard_->client();
+  }
+  return other_ ? RawClient::to_port(other_->port()) : redis_.server().client();
 }
 
 std::optional<pid_t> Target::proxy_pid() const {
@@ -158,19 +192,32 @@ std::optional<pid_t> Target::proxy_pid() const {
 }
 
 void Target::start_guard() {
-  const std::string upstream = plan_.is_upstream_unix
-                                   ? "unix:" + redis_.server().unix_path().string()
-                                   : redis_.server().address();
-  guard_.emplace(harness::GuardProcess::on_port(fmt::format(
-      "upstream: {{ address: \"{}\", mode: {} }}\n"
+  std::string upstream = plan_.is_upstream_unix ? "unix:" + redis_.server().unix_path().string()
+                                                : redis_.server().address();
+  if (plan_.is_upstream_tls) {
+    upstream = fmt::format("127.0.0.1:{}", redis_.tls_port());
+  }
+  const std::string upstream_tls =
+      plan_.is_upstream_tls
+          ? fmt::format(", tls: {{ ca: \"{}\" }}", redis_.certificate_file("ca.crt"))
+          : "";
+  const std::string yaml = fmt::format(
+      "upstream: {{ address: \"{}\", mode: {}{} }}\n"
       "sources:\n  rows: {{ type: file, path: \"{}\" }}\n"
       "namespaces:\n  users: {{ keys: \"user:{{id:uint64}}\", source: {{ from: rows }}, "
       "mode: enforce, overlay: {{ pass_at_start: false }}, absent_reply: nil, fresh_ids: 0 }}\n"
       "limits: {{ max_clients: {} }}\n",
       upstream,
       plan_.mode,
+      upstream_tls,
       redis_.rows_file().string(),
-      kClientsMax)));
+      kClientsMax);
+  const std::string certificate = fmt::format("{{ cert: \"{}\", key: \"{}\" }}",
+                                              redis_.certificate_file("server.crt"),
+                                              redis_.certificate_file("server.key"));
+  guard_.emplace(plan_.is_tls ? harness::GuardProcess::on_tls_port(
+                                    yaml, {certificate, redis_.certificate_file("ca.crt")})
+                              : harness::GuardProcess::on_port(yaml));
   check_absent_keys_are_stopped();
 }
 

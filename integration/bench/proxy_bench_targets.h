@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -29,6 +30,8 @@ struct TargetPlan {
   std::string_view mode = {};       // of a guard: upstream.mode
   bool is_upstream_unix = false;    // of a guard: how it reaches Redis
   unsigned sockets_per_client = 1;  // at most, in its process
+  bool is_tls = false;              // the load speaks TLS
+  bool is_upstream_tls = false;     // and so does a guard with Redis
 };
 
 // Those that cannot be started are left out, with a line that says why.
@@ -45,16 +48,40 @@ inline constexpr std::array kTargetPlans{
     TargetPlan{.name = kHaproxy, .kind = Kind::haproxy, .sockets_per_client = 2},
 };
 
-// Redis with every row's key, and the rows for the guard in a file.
+// `--tls`: what TLS costs, the guard's beside Redis's own.
+inline constexpr std::array kTlsTargetPlans{
+    TargetPlan{.name = kDirect, .kind = Kind::direct},
+    TargetPlan{.name = kDirectTls, .kind = Kind::direct, .is_tls = true},
+    TargetPlan{.name = kShared, .kind = Kind::guard, .mode = "shared"},
+    TargetPlan{.name = kSharedTls, .kind = Kind::guard, .mode = "shared", .is_tls = true},
+    TargetPlan{.name = kSharedTlsBoth,
+               .kind = Kind::guard,
+               .mode = "shared",
+               .is_tls = true,
+               .is_upstream_tls = true},
+    TargetPlan{.name = kPinnedTlsBoth,
+               .kind = Kind::guard,
+               .mode = "pinned",
+               .sockets_per_client = 2,
+               .is_tls = true,
+               .is_upstream_tls = true},
+};
+
+// Redis with every row's key, and the rows for the guard in a file; on a second port it speaks TLS.
 class BenchRedis {
  public:
   BenchRedis();
 
   const harness::RedisServer& server() const { return server_; }
   std::filesystem::path rows_file() const { return folder_ / "rows"; }
+  std::uint16_t tls_port() const { return tls_port_; }
+  std::string certificate_file(std::string_view name) const { return folder_ / name; }
 
  private:
+  std::vector<std::string> arguments() const;
+
   harness::TemporaryDirectory folder_;
+  std::uint16_t tls_port_;
   harness::RedisServer server_;
 };
 
@@ -83,9 +110,12 @@ class Target {
   const TargetPlan& plan() const { return plan_; }
   std::string name() const { return std::string(plan_.name); }
   std::uint16_t port() const;
+  // What redis-benchmark is to be told besides the port.
+  std::vector<std::string> benchmark_options() const;
   std::optional<pid_t> proxy_pid() const;  // nothing of direct
   pid_t redis_pid() const { return redis_.server().pid(); }
-  harness::RawClient client() const { return harness::RawClient::to_port(port()); }
+  // In plain bytes: to a guard with TLS through a tunnel, to Redis itself without any.
+  harness::RawClient client() const;
 
  private:
   void start_guard();
