@@ -95,7 +95,7 @@ std::unique_ptr<Transport> AsioLoop::connect(const config::Address& address, Wat
   }
   auto transport = std::make_unique<TlsTransport>(*this, *credentials, on_tls_failure_);
   transport->bind(watcher);
-  transport->connect(connect_plainly(address, transport->inner_watcher()));
+  transport->carry_by(connect_plainly(address, transport->inner_watcher()));
   return transport;
 }
 

@@ -25,7 +25,7 @@ std::unique_ptr<TlsTransport> TlsTransport::accepted(Loop& loop,
                                                      const TlsCredentials& credentials,
                                                      const OnFailure& on_failure) {
   auto transport = std::make_unique<TlsTransport>(loop, credentials, on_failure);
-  transport->carry(std::move(inner));
+  transport->carry_by(std::move(inner));
   transport->inner_->bind(*transport);
   transport->state_ = State::shaking_hands;
   return transport;
@@ -39,11 +39,7 @@ TlsTransport::TlsTransport(Loop& loop,
       ssl_(credentials.new_connection()),
       state_(State::connecting) {}
 
-void TlsTransport::connect(std::unique_ptr<Transport> inner) {
-  carry(std::move(inner));
-}
-
-void TlsTransport::carry(std::unique_ptr<Transport> inner) {
+void TlsTransport::carry_by(std::unique_ptr<Transport> inner) {
   inner_ = std::move(inner);
   wire_.transport = inner_.get();
   BIO* const bio = new_transport_bio(wire_);
@@ -133,13 +129,7 @@ void TlsTransport::shake_hands(bool hung_up) {
     update_watch();
     return;
   }
-  std::string why = handshake_words(ssl_.get());
-  if (why.empty() && SSL_is_server(ssl_.get()) == 0) {
-    why = "the connection was closed within the handshake";
-  }
-  if (!why.empty()) {
-    tell_failure(why);
-  }
+  tell_failure(handshake_words(ssl_.get()));
   fail();
 }
 
@@ -183,7 +173,7 @@ void TlsTransport::fail() {
 }
 
 void TlsTransport::tell_failure(const std::string& why) const {
-  if (on_failure_) {
+  if (on_failure_ && !why.empty()) {
     on_failure_(why);
   }
 }
@@ -233,9 +223,8 @@ Status TlsTransport::after_failed_read(int result) {
     default:
       break;
   }
-  const std::string why = handshake_words(ssl_.get());
-  if (!was_heard_ && !why.empty()) {
-    tell_failure(why);
+  if (!was_heard_) {
+    tell_failure(handshake_words(ssl_.get()));
   }
   read_failed_ = true;
   write_failed_ = true;

@@ -44,10 +44,10 @@ class TlsTransport final : public Transport, Watcher {
                                                 std::unique_ptr<Transport> inner,
                                                 const TlsCredentials& credentials,
                                                 const OnFailure& on_failure);
-  // To a server: `inner` is made by connect(), bound to inner_watcher().
+  // To a server: bind() is next, then carry_by() what connects, bound to inner_watcher().
   TlsTransport(Loop& loop, const TlsCredentials& credentials, const OnFailure& on_failure);
   Watcher& inner_watcher() { return *this; }
-  void connect(std::unique_ptr<Transport> inner);
+  void carry_by(std::unique_ptr<Transport> inner);
 
   void bind(Watcher& watcher) override;
   void watch(Interest interest) override;
@@ -61,7 +61,6 @@ class TlsTransport final : public Transport, Watcher {
   enum class State : std::uint8_t { connecting, shaking_hands, up, failed, closed };
 
   void on_ready(Readiness inner) override;
-  void carry(std::unique_ptr<Transport> inner);
   void shake_hands(bool hung_up);
   void come_up();
   void deliver(Readiness inner);

@@ -44,6 +44,9 @@ std::string handshake_words(const ssl_st* connection) {
                   ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST)) {
     return "the other side does not speak TLS (" + words + ")";
   }
+  if (words.empty() && SSL_is_server(connection) == 0 && SSL_in_init(connection) == 1) {
+    return "the connection was closed within the handshake";
+  }
   return words;
 }
 

@@ -12,7 +12,7 @@ namespace cuckooguard::io {
 // Of the call before; it must have begun with an empty list (ERR_clear_error). Empty: it says nothing.
 std::string openssl_words();
 
-// Why the handshake has failed. Empty: the other side has closed the connection without a word.
+// Why the handshake has failed, or what came in place of the peer's first byte. Empty: a client has just left.
 std::string handshake_words(const ssl_st* connection);
 
 }  // namespace cuckooguard::io

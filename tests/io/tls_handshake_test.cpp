@@ -39,7 +39,7 @@ class TlsHandshake : public ::testing::Test {
     owner_.own(*transport_);
     loop_.as_batch([this] {
       transport_->bind(owner_);
-      transport_->connect(loop_.connect({}, transport_->inner_watcher()));
+      transport_->carry_by(loop_.connect({}, transport_->inner_watcher()));
       owner_.set_reading(true);
     });
   }
@@ -104,7 +104,7 @@ TEST_F(TlsHandshake, a_connect_that_fails_hangs_up_and_is_no_failure_of_tls) {
   owner_.own(*transport_);
   loop_.as_batch([this] {
     transport_->bind(owner_);
-    transport_->connect(loop_.connect({}, transport_->inner_watcher()));
+    transport_->carry_by(loop_.connect({}, transport_->inner_watcher()));
   });
   loop_.run();
   EXPECT_EQ(owner_.hang_ups(), 1);

@@ -61,7 +61,7 @@ class World {
         transport_ = std::make_unique<TlsTransport>(loop_, *ours_, on_failure_);
         loop_.on_connect([this](SimTransport& wire) { wire.establish(peer_.wire()); });
         transport_->bind(owner_);
-        transport_->connect(loop_.connect({}, transport_->inner_watcher()));
+        transport_->carry_by(loop_.connect({}, transport_->inner_watcher()));
       }
       owner_.own(*transport_);
       if (is_server_) {
