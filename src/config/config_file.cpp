@@ -28,6 +28,10 @@ constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
                                    Choice<LogLevel>{"info", LogLevel::info},
                                    Choice<LogLevel>{"warning", LogLevel::warning},
                                    Choice<LogLevel>{"error", LogLevel::error}};
+constexpr std::array kLogFormats = {Choice<LogFormat>{"text", LogFormat::text},
+                                    Choice<LogFormat>{"json", LogFormat::json}};
+constexpr std::array kLogKeyForms = {Choice<LogKeys>{"hashed", LogKeys::hashed},
+                                     Choice<LogKeys>{"plain", LogKeys::plain}};
 constexpr unsigned kWorkersMax = 1024;
 constexpr std::uint32_t kClientsMax = 1'000'000;
 constexpr std::uint32_t kInflightMax = 1'000'000;
@@ -123,6 +127,12 @@ void read_admin(const Section& section, Places& places, Admin& admin) {
   }
 }
 
+void read_log(const Section& section, Log& log) {
+  section.read_choice("level", log.level, kLogLevels);
+  section.read_choice("format", log.format, kLogFormats);
+  section.read_choice("keys", log.keys, kLogKeyForms);
+}
+
 Parsed<unsigned> parse_workers(std::string_view text) {
   if (text == "auto") {
     return 0U;
@@ -179,7 +189,7 @@ Config read_config(const Reading& reading, const TreeNode& root) {
     read_admin(Section(reading, *admin, schema::kAdmin), places, config.admin);
   }
   if (const Entry* const log = top.find("log")) {
-    Section(reading, *log, schema::kLog).read_choice("level", config.log.level, kLogLevels);
+    read_log(Section(reading, *log, schema::kLog), config.log);
   }
   top.read("workers", config.workers, parse_workers);
   top.read("drain_timeout",

@@ -84,7 +84,7 @@ inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "idle_timeout"};
 inline constexpr std::array<std::string_view, 3> kAdminKeys = {
     "address", "token_file", "operators"};
-inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
+inline constexpr std::array<std::string_view, 3> kLogKeys = {"level", "format", "keys"};
 
 inline constexpr KeyList kTop{"", kTopKeys};
 inline constexpr KeyList kUpstream{"upstream", kUpstreamKeys};
