@@ -7,11 +7,10 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <spdlog/spdlog.h>
 
 #include "cli/learned_facts.h"
 #include "cli/machine.h"
-#include "guard/mode_names.h"
+#include "cli/start_report.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -50,11 +49,13 @@ struct Assembly::WorkerParts {
   proxy::Clients clients;
 };
 
-Assembly::Assembly(config::Config config)
-    : config_(std::move(config)),
+Assembly::Assembly(config::Config config, EventLog& log)
+    : log_(log),
+      config_(std::move(config)),
       keyspace_(build_keyspace(config_)),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
+      report_(log),
       contradictions_(config_.namespaces.size()),
       session_settings_{.upstream = config_.upstream,
                         .limits = config_.limits,
@@ -123,7 +124,7 @@ void Assembly::make_sources() {
       }
     }
     if (targets.empty()) {
-      spdlog::warn("event=unused_source source={}", settings.name);
+      log_.warning("unused_source", {{"source", settings.name}});
       continue;
     }
     auto made = source::make_source(settings,
@@ -151,8 +152,8 @@ void Assembly::describe_process() {
   process_.contradictions = &contradictions_;
   process_.operators = {
       .users = config_.admin.operators,
-      .on_change = [](std::string_view user, std::string_view ns, std::string_view what) {
-        spdlog::info("event=operator user={} namespace={} what={}", user, ns, what);
+      .on_change = [this](std::string_view user, std::string_view ns, std::string_view what) {
+        log_.info("operator", {{"user", user}, {"namespace", ns}, {"what", what}});
       }};
   for (const config::Namespace& space : config_.namespaces) {
     const auto source =
@@ -179,14 +180,14 @@ void Assembly::make_control() {
               [this](bool reachable, const std::string& why) {
                 vitals_.redis = reachable ? admin::RedisSeen::up : admin::RedisSeen::down;
                 if (reachable) {
-                  spdlog::info("event=upstream_up");
+                  log_.info("upstream_up");
                 } else {
                   facts_.lost();
-                  spdlog::warn("event=upstream_down why={}", why);
+                  log_.warning("upstream_down", {{"why", why}});
                 }
               },
           .on_refused =
-              [](const std::string& why) { spdlog::error("event=upstream_refused why={}", why); },
+              [this](const std::string& why) { log_.error("upstream_refused", {{"why", why}}); },
       });
   facts_.set_on_doubt([this] { control_->refresh(); });
 }
@@ -205,8 +206,8 @@ void Assembly::listen() {
                     io::Listener::Calls{
                         .on_accept = [this](int socket) { hand_over(socket); },
                         .on_failure =
-                            [](std::error_code error) {
-                              spdlog::error("event=accept_failed why={}", error.message());
+                            [this](std::error_code error) {
+                              log_.error("accept_failed", {{"why", error.message()}});
                             },
                     });
 }
@@ -244,28 +245,16 @@ void Assembly::make_admin() {
                                                 .process = &process_,
                                                 .wall_time = io::wall_time},
                                     .reader = epochs_.reader(worker_count_),
-                                    .vitals = vitals_});
+                                    .vitals = vitals_,
+                                    .log = log_});
   admin_->start();
-}
-
-void Assembly::report_start() const {
-  for (const config::Namespace& settings : config_.namespaces) {
-    spdlog::info("event=namespace name={} mode={} source={}",
-                 settings.name,
-                 guard::mode_name(settings.mode),
-                 settings.source.from);
-  }
-  spdlog::info("event=listening address={} upstream={} workers={}",
-               config_.listen.text(),
-               config_.upstream.address.text(),
-               worker_count_);
 }
 
 void Assembly::run() {
   raise_descriptor_limit();
   boost::asio::signal_set signals(io_, SIGINT, SIGTERM);
   signals.async_wait([this](const boost::system::error_code&, int signal) {
-    spdlog::info("event=stopping signal={}", signal);
+    log_.info("stopping", {{"signal", signal}});
     vitals_.is_draining = true;
     listener_->close();
     io_.stop();
@@ -274,14 +263,15 @@ void Assembly::run() {
   listen();
   vitals_.is_listening = true;
   make_admin();
-  report_start();
+  report_start(log_, config_, worker_count_);
   if (control_) {
     control_->start();
   }
   for (const auto& source : sources_) {
     source->start();
   }
-  verification_.emplace(Verification::Parts{.config = config_,
+  verification_.emplace(Verification::Parts{.log = log_,
+                                            .config = config_,
                                             .keyspace = keyspace_,
                                             .filters = parts_,
                                             .reader = epochs_.reader(worker_count_ + 1),

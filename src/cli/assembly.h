@@ -15,6 +15,7 @@
 
 #include "admin/vitals.h"
 #include "cli/admin_server.h"
+#include "cli/event_log.h"
 #include "cli/load_report.h"
 #include "cli/source_list.h"
 #include "cli/verification.h"
@@ -38,7 +39,7 @@ namespace cuckooguard::cli {
 
 class Assembly {
  public:
-  explicit Assembly(config::Config config);
+  Assembly(config::Config config, EventLog& log);  // which outlives it
   ~Assembly();
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -61,8 +62,8 @@ class Assembly {
   void hand_over(int socket);
   void make_control();
   void make_admin();
-  void report_start() const;
 
+  EventLog& log_;
   config::Config config_;
   keyspace::Keyspace keyspace_;
   unsigned worker_count_;

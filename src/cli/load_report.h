@@ -1,5 +1,6 @@
 // Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
 //
+// Called by: sources. Lifetimes: the log outlives it.
 // Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
 // it ends; the terminal's line at most as often as sources report (10 per second each).
 #pragma once
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/event_log.h"
 #include "source/source.h"
 
 namespace cuckooguard::cli {
@@ -21,7 +23,7 @@ class LoadReport final : public source::Observer {
  public:
   static constexpr std::chrono::seconds kLogEvery{5};
 
-  LoadReport();
+  explicit LoadReport(EventLog& log);
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
@@ -34,6 +36,7 @@ class LoadReport final : public source::Observer {
   }
 
  private:
+  EventLog& log_;
   bool is_terminal_;
   std::function<void(std::string_view)> when_resumed_;
   std::mutex mutex_;

@@ -5,7 +5,7 @@
 //                       the first, then at most one per namespace and kLogEvery, with their number so far
 //   event=advice        every kAdviseEvery, if something was seen, and at the end (guard/advice.h)
 //
-// A key is logged as its keyed hash, which tells only whether two lines are about the same one.
+// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if the log may show keys.
 //
 // Called by: Assembly. Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
 // outlives it. Errors: none.
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "cli/contradiction_checker.h"
+#include "cli/event_log.h"
 #include "cli/source_list.h"
 #include "config/config.h"
 #include "filter/epochs.h"
@@ -40,6 +41,7 @@ class Verification {
   static constexpr std::chrono::hours kAdviseEvery{1};
 
   struct Parts {
+    EventLog& log;
     const config::Config& config;
     const keyspace::Keyspace& keyspace;
     const std::vector<std::unique_ptr<filter::LiveParts>>& filters;  // by namespace

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/key_hash.h"
 #include "guard/overlay.h"
 
 namespace cuckooguard::guard {
@@ -71,6 +72,11 @@ struct Process {
   Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
   Operators operators{};
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
+  // For key_hash() alone: what is shown to people must say nothing of how filters hash.
+  filter::KeyHash shown_hash{filter::random_secret()};
+
+  // How a Redis key stands in the log and in GUARD.EXPLAIN: 16 hexadecimal digits, the same for as long as this process lives.
+  std::string key_hash(std::string_view key) const;
 };
 
 }  // namespace cuckooguard::guard
