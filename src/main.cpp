@@ -9,6 +9,7 @@
 
 #include "cli/assembly.h"
 #include "cli/filter_file_commands.h"
+#include "cli/log_level.h"
 #include "cli/options.h"
 #include "cli/ping.h"
 #include "cli/presets.h"
@@ -20,11 +21,9 @@ namespace {
 using namespace cuckooguard;
 
 void set_up_log(const config::Log& log) {
-  static constexpr std::array kLevels{
-      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
   spdlog::set_default_logger(spdlog::stderr_color_mt("cuckooguard"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
-  spdlog::set_level(kLevels.at(static_cast<std::size_t>(log.level)));
+  cli::set_log_level(log.level);
 }
 
 int report(const std::vector<config::Diagnostic>& errors) {
@@ -32,6 +31,18 @@ int report(const std::vector<config::Diagnostic>& errors) {
     fmt::print(stderr, "{}\n", diagnostic.text());
   }
   return cli::kExitConfiguration;
+}
+
+std::expected<config::Config, std::vector<std::string>> read_again(const std::string& path) {
+  auto config = config::load_config(path);
+  if (config) {
+    return *std::move(config);
+  }
+  std::vector<std::string> lines;
+  for (const config::Diagnostic& diagnostic : config.error()) {
+    lines.push_back(diagnostic.text());
+  }
+  return std::unexpected(std::move(lines));
 }
 
 int run(const cli::Serve& options) {
@@ -45,7 +56,7 @@ int run(const cli::Serve& options) {
   }
   set_up_log(config->log);
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
-  cli::Assembly assembly(*config);
+  cli::Assembly assembly(*config, [&options] { return read_again(options.config_path); });
   for (const std::string& refusal : assembly.refusals()) {
     fmt::print(stderr, "{}: {}\n", options.config_path, refusal);
   }

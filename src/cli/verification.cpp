@@ -13,12 +13,13 @@ Verification::Verification(const Parts& parts)
     : parts_(parts),
       checker_(
           {.contradictions = parts.contradictions,
-           .keyspace = parts.keyspace,
+           .keyspace = parts.guarded.keyspace,
            .clock = io::now_since_boot,
            .look_up = [this](std::uint32_t ns,
                              const keyspace::Lookup& found) { return look_up(ns, found); },
            .ask = [this](std::uint32_t ns, std::string_view identity) { return ask(ns, identity); },
-           .max_lag = [this](std::uint32_t ns) { return parts_.process.origins[ns].max_lag; },
+           .max_lag =
+               [this](std::uint32_t ns) { return parts_.guarded.process->origins[ns].max_lag; },
            .told = [this](const guard::Contradictions::Key& key,
                           Cause cause) { log(key, cause); }}) {}
 
@@ -49,12 +50,12 @@ void Verification::run(const std::stop_token& stop) {
 
 filter::Finding Verification::look_up(std::uint32_t ns, const keyspace::Lookup& found) {
   const filter::EpochScope scope(parts_.reader);
-  return parts_.filters[ns]->find(found.identity, found.number, io::now_since_boot());
+  return parts_.guarded.namespaces[ns].filter->find(
+      found.identity, found.number, io::now_since_boot());
 }
 
 source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identity) {
-  source::RowAnswer answer =
-      parts_.sources.look_up_row(parts_.process.origins[ns].source, ns, identity, stop_);
+  source::RowAnswer answer = parts_.sources.look_up_row(ns, identity, stop_);
   if (answer.presence == source::RowPresence::unknown) {
     why_unknown_ = std::move(answer.why);
   }
@@ -73,8 +74,8 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
   logged_at_[{key.ns, cause}] = now;
   const std::string line = fmt::format("event={} ns={} key_hash={:016x} keys_so_far={}",
                                        kEvents.at(static_cast<std::size_t>(cause)),
-                                       parts_.keyspace.name(key.ns),
-                                       parts_.filters[key.ns]->hash(key.key),
+                                       parts_.guarded.keyspace.name(key.ns),
+                                       parts_.guarded.namespaces[key.ns].filter->hash(key.key),
                                        parts_.contradictions.counts(key.ns).of(cause));
   switch (cause) {
     case Cause::hidden_row:
@@ -93,14 +94,11 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
 }
 
 void Verification::advise() const {
-  if (parts_.process.guards.empty()) {
-    return;
-  }
-  for (std::uint32_t ns = 0; ns < parts_.config.namespaces.size(); ++ns) {
-    const guard::Evidence seen = guard::evidence(parts_.process.guards, ns, io::now_since_boot());
+  for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
+    const guard::Evidence seen = guard::evidence(parts_.guarded, ns, io::now_since_boot());
     const std::string sentence = guard::advice(seen);
     if (!sentence.empty() && seen.keys > 0) {
-      spdlog::info("event=advice ns={} text=\"{}\"", parts_.keyspace.name(ns), sentence);
+      spdlog::info("event=advice ns={} text=\"{}\"", parts_.guarded.keyspace.name(ns), sentence);
     }
   }
 }
