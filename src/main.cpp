@@ -38,6 +38,19 @@ int print_plan(const config::Config& config) {
   return plan.failures.empty() ? 0 : cli::kExitFailure;
 }
 
+std::expected<config::Config, std::vector<std::string>> read_again(const cli::Serve& options) {
+  auto config =
+      config::load_config(options.config_path, config::process_environment(), options.overrides);
+  if (config) {
+    return *std::move(config);
+  }
+  std::vector<std::string> lines;
+  for (const config::Diagnostic& diagnostic : config.error()) {
+    lines.push_back(diagnostic.text());
+  }
+  return std::unexpected(std::move(lines));
+}
+
 int run(const cli::Serve& options) {
   const auto effective =
       config::load_effective(options.config_path, config::process_environment(), options.overrides);
@@ -58,7 +71,7 @@ int run(const cli::Serve& options) {
   }
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
   cli::EventLog log(config->log);
-  cli::Assembly assembly(*config, log);
+  cli::Assembly assembly(*config, [&options] { return read_again(options); }, log);
   for (const std::string& refusal : assembly.refusals()) {
     fmt::print(stderr, "{}: {}\n", options.config_path, refusal);
   }

@@ -41,6 +41,16 @@ AdminServer::AdminServer(const World& world)
                      log_.error("admin_accept_failed", {{"why", error.message()}});
                    }}) {}
 
+void AdminServer::adopt(const guard::Guard::Parts& guarded,
+                        std::string token_file,
+                        std::function<void()> done) {
+  server_.post([this, guarded, token = std::move(token_file), told = std::move(done)]() mutable {
+    guard_.adopt(guarded);
+    pages_.set_token(admin::BearerToken(std::move(token)));
+    told();
+  });
+}
+
 void AdminServer::start() {
   config::Address bound = address_;
   if (!bound.is_unix()) {

@@ -10,20 +10,38 @@
 
 namespace cuckooguard::cli {
 
+// clang-format off: one a line, so that additions merge
 inline constexpr auto kEventNames = std::to_array<std::string_view>({
-    "accept_failed",   "admin_accept_failed",
-    "admin_listening", "admin_without_token",
-    "advice",          "contradiction_unknown",
-    "hidden_row",      "hidden_value",
-    "late_row",        "listening",
-    "loaded",          "loading",
-    "namespace",       "operator",
-    "source_trouble",  "starting",
-    "state",           "stopping",
-    "suppressed",      "unused_source",
-    "upstream_down",   "upstream_refused",
+    "accept_failed",
+    "admin_accept_failed",
+    "admin_listening",
+    "admin_without_token",
+    "advice",
+    "contradiction_unknown",
+    "hidden_row",
+    "hidden_value",
+    "late_row",
+    "listening",
+    "loaded",
+    "loading",
+    "mode_reset",
+    "namespace",
+    "needs_restart",
+    "operator",
+    "reload_asked",
+    "reload_refused",
+    "reloaded",
+    "source_trouble",
+    "starting",
+    "state",
+    "stopping",
+    "suppressed",
+    "unused_source",
+    "upstream_down",
+    "upstream_refused",
     "upstream_up",
 });
+// clang-format on
 
 // One of them.
 class EventName {

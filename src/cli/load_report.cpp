@@ -95,10 +95,14 @@ void LoadReport::on_trouble(std::string_view source, std::string_view what) {
   log_.warning("source_trouble", {{"source", source}, {"what", what}});
 }
 
-void LoadReport::on_resumed(std::string_view ns) {
-  if (when_resumed_) {
-    when_resumed_(ns);
-  }
+// Of a namespace of several tables each load has a name of its own, "users/user_3".
+void LoadReport::forget(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(loaded_, [ns](const auto& loaded) {
+    const std::string& name = loaded.first;
+    return name.starts_with(ns) && (name.size() == ns.size() || name[ns.size()] == '/');
+  });
+  troubled_.erase(std::string(ns));
 }
 
 }  // namespace cuckooguard::cli

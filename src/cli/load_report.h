@@ -6,7 +6,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -28,17 +27,13 @@ class LoadReport final : public source::Observer {
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
   void on_trouble(std::string_view source, std::string_view what) override;
-  void on_resumed(std::string_view ns) override;
 
-  // Before the sources start; on their threads.
-  void when_resumed(std::function<void(std::string_view ns)> call) {
-    when_resumed_ = std::move(call);
-  }
+  // What comes of it next is its first load again: its definition has changed.
+  void forget(std::string_view ns);
 
  private:
   EventLog& log_;
   bool is_terminal_;
-  std::function<void(std::string_view)> when_resumed_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::nanoseconds, std::less<>>
       logged_;                                       // by namespace: elapsed at its last line

@@ -1,5 +1,7 @@
 #include "cli/verification.h"
 
+#include <vector>
+
 #include "guard/advice.h"
 #include "io/clock.h"
 
@@ -11,12 +13,13 @@ Verification::Verification(const Parts& parts)
     : parts_(parts),
       checker_(
           {.contradictions = parts.contradictions,
-           .keyspace = parts.keyspace,
+           .keyspace = parts.guarded.keyspace,
            .clock = io::now_since_boot,
            .look_up = [this](std::uint32_t ns,
                              const keyspace::Lookup& found) { return look_up(ns, found); },
            .ask = [this](std::uint32_t ns, std::string_view identity) { return ask(ns, identity); },
-           .max_lag = [this](std::uint32_t ns) { return parts_.process.origins[ns].max_lag; },
+           .max_lag =
+               [this](std::uint32_t ns) { return parts_.guarded.process->origins[ns].max_lag; },
            .told = [this](const guard::Contradictions::Key& key,
                           Cause cause) { log(key, cause); }}) {}
 
@@ -47,12 +50,12 @@ void Verification::run(const std::stop_token& stop) {
 
 filter::Finding Verification::look_up(std::uint32_t ns, const keyspace::Lookup& found) {
   const filter::EpochScope scope(parts_.reader);
-  return parts_.filters[ns]->find(found.identity, found.number, io::now_since_boot());
+  return parts_.guarded.namespaces[ns].filter->find(
+      found.identity, found.number, io::now_since_boot());
 }
 
 source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identity) {
-  source::RowAnswer answer =
-      parts_.sources.look_up_row(parts_.process.origins[ns].source, ns, identity, stop_);
+  source::RowAnswer answer = parts_.sources.look_up_row(ns, identity, stop_);
   if (answer.presence == source::RowPresence::unknown) {
     why_unknown_ = std::move(answer.why);
   }
@@ -78,8 +81,8 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
     return;
   }
   logged_at_[{key.ns, cause}] = now;
-  const std::string hash = parts_.process.key_hash(key.key);
-  std::vector<Field> fields{{"namespace", parts_.keyspace.name(key.ns)},
+  const std::string hash = parts_.guarded.process->key_hash(key.key);
+  std::vector<Field> fields{{"namespace", parts_.guarded.keyspace.name(key.ns)},
                             {"key_hash", hash},
                             {"keys_so_far", parts_.contradictions.counts(key.ns).of(cause)}};
   if (parts_.log.shows_keys()) {
@@ -93,14 +96,12 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
 }
 
 void Verification::advise() const {
-  if (parts_.process.guards.empty()) {
-    return;
-  }
-  for (std::uint32_t ns = 0; ns < parts_.config.namespaces.size(); ++ns) {
-    const guard::Evidence seen = guard::evidence(parts_.process.guards, ns, io::now_since_boot());
+  for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
+    const guard::Evidence seen = guard::evidence(parts_.guarded, ns, io::now_since_boot());
     const std::string sentence = guard::advice(seen);
     if (!sentence.empty() && seen.keys > 0) {
-      parts_.log.info("advice", {{"namespace", parts_.keyspace.name(ns)}, {"text", sentence}});
+      parts_.log.info("advice",
+                      {{"namespace", parts_.guarded.keyspace.name(ns)}, {"text", sentence}});
     }
   }
 }

@@ -7,6 +7,8 @@
 //
 // A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if the log may show keys.
 //
+// One for each configuration that is loaded: a reload ends it, and begins another one.
+//
 // Called by: Assembly. Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
 // outlives it. Errors: none.
 #pragma once
@@ -16,20 +18,17 @@
 #include <condition_variable>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "cli/contradiction_checker.h"
 #include "cli/event_log.h"
 #include "cli/source_list.h"
-#include "config/config.h"
 #include "filter/epochs.h"
-#include "filter/live_parts.h"
+#include "guard/guard.h"
 #include "guard/process.h"
 
 namespace cuckooguard::cli {
@@ -42,13 +41,10 @@ class Verification {
 
   struct Parts {
     EventLog& log;
-    const config::Config& config;
-    const keyspace::Keyspace& keyspace;
-    const std::vector<std::unique_ptr<filter::LiveParts>>& filters;  // by namespace
-    filter::Epochs::Reader& reader;                                  // its own
+    guard::Guard::Parts guarded;     // with its process
+    filter::Epochs::Reader& reader;  // its own
     const SourceList& sources;
     guard::Contradictions& contradictions;
-    const guard::Process& process;
   };
 
   explicit Verification(const Parts& parts);
