@@ -27,8 +27,11 @@ TEST(ExplainCommand, reads_templates_without_a_guard) {
 }
 
 TEST(ExplainCommand, asks_a_guard_that_runs) {
-  Shop shop({.password = "hunter2"});
-  shop.wait_until_it_answers();
+  Shop shop(
+      {.acl = "trust", .redis_arguments = {"--requirepass", "hunter2"}, .password = "hunter2"});
+  RawClient client = shop.client();
+  ASSERT_EQ(client.call({"AUTH", "hunter2"}), "+OK\r\n");
+  ASSERT_TRUE(eventually([&] { return shop.answers_absent(client); })) << shop.guard().log();
   const std::string address = "127.0.0.1:" + std::to_string(shop.guard().port());
   const Ended refused = run_guard({"explain", absent_user(), "--address", address});
   EXPECT_EQ(refused.exit_code, 1);

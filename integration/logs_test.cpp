@@ -90,7 +90,7 @@ TEST_F(Logs, json_is_one_object_per_line) {
 }
 
 // Of a namespace of text: a client chooses the bytes.
-constexpr std::string_view kForged = "tag:x\n2026-11-22T06:05:08.123Z info event=forged y=\"1";
+constexpr std::string_view kForged = "tag:x\n2026-11-22T06.05 info event=forged y=\"1";
 
 std::string log_of_a_hidden_value(const std::string& keys, const std::string& format) {
   Shop shop(
@@ -110,8 +110,7 @@ TEST_F(Logs, keys_are_hashes) {
 
 TEST_F(Logs, keys_that_are_wanted_forge_no_line) {
   const std::string log = log_of_a_hidden_value("plain", "text");
-  EXPECT_THAT(log,
-              HasSubstr(" key=\"tag:x\\n2026-11-22T06:05:08.123Z info event=forged y=\\\"1\"\n"));
+  EXPECT_THAT(log, HasSubstr(" key=\"tag:x\\n2026-11-22T06.05 info event=forged y=\\\"1\"\n"));
   for (const std::string& line : lines_of(log_of_a_hidden_value("plain", "json"))) {
     EXPECT_NO_THROW(boost::json::parse(line)) << line;
   }
