@@ -18,17 +18,17 @@ GuardProcess GuardProcess::on_port(const std::string& yaml) {
 }
 
 GuardProcess GuardProcess::on_tls_port(const std::string& yaml, const Tls& tls) {
-  GuardProcess guard = on_any_port(yaml, ", tls: " + tls.settings);
+  GuardProcess guard = on_any_port(yaml, tls.settings);
   guard.tunnel_ = std::make_unique<TlsTunnel>(guard.port_, tls.authority);
   return guard;
 }
 
-GuardProcess GuardProcess::on_any_port(const std::string& yaml, const std::string& more_listen) {
+GuardProcess GuardProcess::on_any_port(const std::string& yaml, const std::string& tls) {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
     GuardProcess guard(free_port());
-    if (guard.start("listen: { address: \"127.0.0.1:" + std::to_string(guard.port_) + "\"" +
-                    more_listen + " }\n" + yaml)) {
+    guard.tls_ = tls;
+    if (guard.start(yaml)) {
       return guard;
     }
     if (!guard.log().contains("in use")) {
@@ -40,20 +40,37 @@ GuardProcess GuardProcess::on_any_port(const std::string& yaml, const std::strin
 
 GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
   GuardProcess guard(0);
-  if (!guard.start("listen: unix:" + guard.unix_path().string() + "\n" + yaml)) {
+  if (!guard.start(yaml)) {
     throw std::runtime_error("the guard does not start: " + guard.log());
   }
   return guard;
 }
 
+bool GuardProcess::tells_that_it_listens() const {
+  const std::string lines = log();
+  return lines.contains("event=listening") || lines.contains("\"event\":\"listening\"");
+}
+
+std::string GuardProcess::listening() const {
+  const std::string address =
+      port_ == 0 ? "unix:" + unix_path().string() : "127.0.0.1:" + std::to_string(port_);
+  return tls_.empty() ? "listen: " + address + "\n"
+                      : "listen: { address: \"" + address + "\", tls: " + tls_ + " }\n";
+}
+
+void GuardProcess::set_configuration(const std::string& yaml) const {
+  write_whole_file(*directory_ / "guard.yaml",
+                   (yaml.starts_with("listen:") ? "" : listening()) + yaml);
+}
+
 bool GuardProcess::start(const std::string& yaml) {
   const std::filesystem::path config = *directory_ / "guard.yaml";
-  write_whole_file(config, yaml);
+  set_configuration(yaml);
   process_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{guard_binary(), "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
   const bool told =
-      eventually([this] { return log().contains("event=listening") || !process_->is_running(); });
+      eventually([this] { return tells_that_it_listens() || !process_->is_running(); });
   return told && process_->is_running();
 }
 

@@ -1,22 +1,16 @@
 #include "cli/tls_sides.h"
 
+#include <string_view>
 #include <utility>
-
-#include <spdlog/spdlog.h>
 
 namespace cuckooguard::cli {
 
-TlsSides::Side::Side(std::string_view name)
-    : on_failure([this, name](const std::string& why) {
-        const std::uint64_t failures = ++untold;
-        const io::TimePoint now = io::now_since_boot();
-        io::TimePoint last = told;
-        const bool is_due = last == io::TimePoint{} || now - last >= kTellEvery;
-        if (is_due && told.compare_exchange_strong(last, now)) {
-          untold -= failures;
-          spdlog::warn("event=tls_failed with={} times={} why={}", name, failures, why);
-        }
-      }) {}
+TlsSides::TlsSides(EventLog& log)
+    : log_(log),
+      on_client_failure_(
+          [&log](const std::string& why) { log.warning("client_tls_failed", {{"why", why}}); }),
+      on_upstream_failure_(
+          [&log](const std::string& why) { log.warning("upstream_tls_failed", {{"why", why}}); }) {}
 
 std::vector<std::string> TlsSides::load(const config::Config& config) {
   std::vector<std::string> errors;
@@ -41,31 +35,26 @@ std::vector<std::string> TlsSides::load(const config::Config& config) {
                        io::TlsCredentials::load(*config.upstream.tls, config.upstream.address));
   }
   if (errors.empty()) {
-    if (of_clients || of_upstream) {
-      spdlog::info("event=tls clients={} upstream={}",
-                   of_clients ? "on" : "off",
-                   of_upstream ? "on" : "off");
-    }
-    clients_.credentials.set(std::move(of_clients));
-    upstream_.credentials.set(std::move(of_upstream));
+    clients_.set(std::move(of_clients));
+    upstream_.set(std::move(of_upstream));
     for (const std::string& warning : warnings) {
-      spdlog::warn("event=tls_warning why={}", warning);
+      log_.warning("tls_warning", {{"why", warning}});
     }
   }
   return errors;
 }
 
-void TlsSides::encrypt_connects(io::AsioLoop& loop) {
-  loop.encrypt_connects(upstream_.credentials, upstream_.on_failure);
+void TlsSides::encrypt_connects(io::AsioLoop& loop) const {
+  loop.encrypt_connects(upstream_, on_upstream_failure_);
 }
 
 std::unique_ptr<io::Transport> TlsSides::accepted(io::Loop& loop,
                                                   std::unique_ptr<io::Transport> client) const {
-  const auto credentials = clients_.credentials.get();
+  const auto credentials = clients_.get();
   if (!credentials) {
     return client;
   }
-  return io::TlsTransport::accepted(loop, std::move(client), *credentials, clients_.on_failure);
+  return io::TlsTransport::accepted(loop, std::move(client), *credentials, on_client_failure_);
 }
 
 }  // namespace cuckooguard::cli

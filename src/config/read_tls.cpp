@@ -1,5 +1,7 @@
 #include "config/read_tls.h"
 
+#include <utility>
+
 namespace cuckooguard::config {
 namespace {
 
@@ -10,43 +12,50 @@ void check_key(const Reading& reading, const Section& section, const UpstreamTls
   }
 }
 
+// `tls:` with settings of its own; else it is on or off, and off by default.
+bool is_section(const Section& section) {
+  const Entry* const entry = section.find("tls");
+  return entry != nullptr && entry->value.kind != TreeNode::Kind::scalar;
+}
+
+bool read_switch(const Section& section) {
+  bool is_on = false;
+  section.read("tls", is_on, parse_bool);
+  return is_on;
+}
+
 }  // namespace
 
 std::optional<ListenTls> read_listen_tls(const Reading& reading, const Section& listen) {
-  const Entry* const entry = listen.find("tls");
-  if (entry == nullptr) {
-    return std::nullopt;
+  if (is_section(listen)) {
+    const Section section = listen.inside("tls", schema::kListenTls);
+    ListenTls tls;
+    section.require("cert");
+    section.read("cert", tls.cert, parse_text);
+    section.require("key");
+    section.read("key", tls.key, parse_text);
+    section.read_text("client_ca", tls.client_ca);
+    return tls;
   }
-  const Section section(reading, *entry, schema::kListenTls);
-  ListenTls tls;
-  section.require("cert");
-  section.read("cert", tls.cert, parse_text);
-  section.require("key");
-  section.read("key", tls.key, parse_text);
-  section.read_text("client_ca", tls.client_ca);
-  return tls;
+  if (read_switch(listen)) {
+    reading.report.add(listen.place_of("tls"),
+                       "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
+  }
+  return std::nullopt;
 }
 
 void read_upstream_tls(const Reading& reading, const Section& upstream, Upstream& out) {
-  const Entry* const entry = upstream.find("tls");
-  if (entry == nullptr) {
-    return;
-  }
   UpstreamTls tls;
-  if (entry->value.kind == TreeNode::Kind::scalar) {
-    bool is_on = false;
-    upstream.read("tls", is_on, parse_bool);
-    if (!is_on) {
-      return;
-    }
-  } else {
-    const Section section(reading, *entry, schema::kUpstreamTls);
+  if (is_section(upstream)) {
+    const Section section = upstream.inside("tls", schema::kUpstreamTls);
     section.read_text("ca", tls.ca);
     section.read_text("cert", tls.cert);
     section.read_text("key", tls.key);
     section.read_text("server_name", tls.server_name);
     section.read("verify", tls.verify, parse_bool);
     check_key(reading, section, tls);
+  } else if (!read_switch(upstream)) {
+    return;
   }
   if (tls.verify && tls.server_name.empty() && out.address.is_unix()) {
     reading.report.add(upstream.place_of("tls"),

@@ -39,6 +39,12 @@ TEST(ReadTls, a_server_needs_a_certificate_and_its_key) {
               ElementsAre(HasSubstr("cert: \"\"")));
 }
 
+TEST(ReadTls, a_server_that_is_only_switched_on_is_told_what_it_needs) {
+  EXPECT_THAT(errors_of("listen: { tls: true }\n"),
+              ElementsAre(HasSubstr("a server needs a certificate")));
+  EXPECT_FALSE(config_of("listen: { tls: false }\n").listen_tls);
+}
+
 TEST(ReadTls, every_setting_of_upstream_arrives) {
   const Config config = config_of(
       "upstream:\n"
