@@ -221,7 +221,7 @@ int run_tls() {
     Rounds rounds(redis, kTlsTargetPlans, results);
     rounds.measure(is_measured_with_tls, kTlsEffort, harness::Deadline(kFullPatience));
   }
-  drop_cells_without_a_round(results);
+  std::erase_if(results.cells, [](const CellRounds& cell) { return cell.rounds.empty(); });
   for (const TargetPlan& plan : kTlsTargetPlans) {
     if (plan.name == kShared || plan.name == kSharedTls) {
       const BenchRedis redis;
