@@ -92,7 +92,7 @@ TEST_F(Reload, is_for_operators_alone) {
             "permissions to run the 'guard.reload' command: it is not one of admin.operators\r\n")
       << "who is none any more when it has ended";
   EXPECT_THAT(reload(yaml_), StartsWith("-NOPERM "));
-  EXPECT_EQ(count(log(), "event=reloaded"), 1U);
+  EXPECT_TRUE(eventually([&] { return count(log(), "event=reloaded") == 1; })) << log();
   EXPECT_EQ(post(yaml_).status, 200);
   EXPECT_EQ(reload(yaml_), kOk);
 }

@@ -80,24 +80,24 @@ void ReloadThread::run(const std::stop_token& stop) {
   }
 }
 
+// Who hears of it finds it in the log.
 void ReloadThread::end(Loaded loaded) {
-  std::unique_lock lock(mutex_);
+  if (loaded) {
+    spdlog::info("event=reloaded");
+    for (const std::string& setting : *loaded) {
+      spdlog::warn("event=needs_restart setting={}", setting);
+    }
+  } else {
+    for (const std::string& error : loaded.error()) {
+      spdlog::error("event=reload_refused why={}", error);
+    }
+  }
+  const std::lock_guard lock(mutex_);
   last_began_ = std::exchange(running_since_, std::nullopt);
   if (loaded) {
     last_ = {.needs_restart = std::move(*loaded), .loaded_at = wall_seconds()};
   } else {
     last_.errors = std::move(loaded.error());
-  }
-  const guard::ReloadOutcome told = last_;
-  lock.unlock();
-  for (const std::string& error : told.errors) {
-    spdlog::error("event=reload_refused why={}", error);
-  }
-  if (told.errors.empty()) {
-    spdlog::info("event=reloaded");
-    for (const std::string& setting : told.needs_restart) {
-      spdlog::warn("event=needs_restart setting={}", setting);
-    }
   }
 }
 

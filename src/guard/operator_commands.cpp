@@ -50,7 +50,7 @@ std::string OwnCommands::seen_in_observe(std::uint32_t ns, config::Mode next, Ti
       parts.process->guards.empty()) {
     return "";
   }
-  return "; observe ends: " + advice(evidence(parts.process->guards, ns, now));
+  return "; observe ends: " + advice(evidence(parts, ns, now));
 }
 
 OwnDecision OwnCommands::rebuild(const Call& call) {
