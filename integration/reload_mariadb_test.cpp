@@ -48,7 +48,9 @@ class ReloadWithMariaDb : public GuardedMariaDb {
   std::size_t loads_of_users() const {
     const std::string log = guard_->log();
     std::size_t found = 0;
-    for (std::size_t at = 0; (at = log.find("event=loaded users", at)) != std::string::npos; ++at) {
+    for (std::size_t at = 0;
+         (at = log.find("event=loaded namespace=users", at)) != std::string::npos;
+         ++at) {
       ++found;
     }
     return found;

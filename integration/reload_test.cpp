@@ -20,8 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::string_view kLoadedUsers = "event=loaded users:";
-constexpr std::string_view kLoadedTags = "event=loaded tags:";
+constexpr std::string_view kLoadedUsers = "event=loaded namespace=users ";
+constexpr std::string_view kLoadedTags = "event=loaded namespace=tags ";
 
 std::string with(std::string text, std::string_view part, std::string_view instead) {
   const std::size_t at = text.find(part);
@@ -121,7 +121,7 @@ TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no
            "}\n  tags:\n");
   ASSERT_EQ(reload(more), kOk);
   EXPECT_TRUE(answers_at_once());
-  EXPECT_TRUE(eventually([&] { return log().contains("event=loaded names:"); })) << log();
+  EXPECT_TRUE(eventually([&] { return log().contains("event=loaded namespace=names "); })) << log();
   ASSERT_EQ(reload(yaml_), kOk);
   EXPECT_TRUE(answers_at_once());
   EXPECT_EQ(client.call({"GUARD.CHECK", "name:blue"}), "*1\r\n:-1\r\n");

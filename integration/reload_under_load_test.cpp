@@ -180,7 +180,9 @@ TEST_F(ReloadUnderLoad, loses_no_command_and_hides_no_key) {
   EXPECT_TRUE(eventually([&] { return shop_.answers_absent(operators); })) << shop_.guard().log();
   const std::string log = shop_.guard().log();
   std::size_t loads = 0;
-  for (std::size_t at = 0; (at = log.find("event=loaded users:", at)) != std::string::npos; ++at) {
+  for (std::size_t at = 0;
+       (at = log.find("event=loaded namespace=users ", at)) != std::string::npos;
+       ++at) {
     ++loads;
   }
   EXPECT_EQ(loads, 1U) << "its definition has never changed";

@@ -35,6 +35,11 @@ GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
   return guard;
 }
 
+bool GuardProcess::tells_that_it_listens() const {
+  const std::string lines = log();
+  return lines.contains("event=listening") || lines.contains("\"event\":\"listening\"");
+}
+
 std::string GuardProcess::listening() const {
   return "listen: " +
          (port_ == 0 ? "unix:" + unix_path().string() : "127.0.0.1:" + std::to_string(port_)) +
@@ -53,7 +58,7 @@ bool GuardProcess::start(const std::string& yaml) {
       std::vector<std::string>{guard_binary(), "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
   const bool told =
-      eventually([this] { return log().contains("event=listening") || !process_->is_running(); });
+      eventually([this] { return tells_that_it_listens() || !process_->is_running(); });
   return told && process_->is_running();
 }
 

@@ -61,6 +61,7 @@ class GuardProcess {
 
   std::string listening() const;
   bool start(const std::string& yaml);  // false if it does not listen
+  bool tells_that_it_listens() const;   // log.format is text or json
 
   std::unique_ptr<TemporaryDirectory> directory_;
   std::uint16_t port_;  // 0: Unix socket

@@ -13,6 +13,7 @@
 #include "admin/http_server.h"
 #include "admin/pages.h"
 #include "admin/vitals.h"
+#include "cli/event_log.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
@@ -30,6 +31,7 @@ class AdminServer {
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
     admin::Vitals& vitals;
+    EventLog& log;
   };
 
   explicit AdminServer(const World& world);
@@ -41,6 +43,7 @@ class AdminServer {
              std::function<void()> done);
 
  private:
+  EventLog& log_;
   config::Address address_;
   bool asks_for_token_;
   guard::Guard guard_;

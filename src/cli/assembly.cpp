@@ -7,25 +7,28 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <spdlog/spdlog.h>
 
 #include "cli/assembly_parts.h"
 #include "cli/machine.h"
-#include "guard/mode_names.h"
+#include "cli/start_report.h"
 
 namespace cuckooguard::cli {
-Assembly::Assembly(config::Config config, Read read)
-    : config_(std::move(config)),
+
+Assembly::Assembly(config::Config config, Read read, EventLog& log)
+    : log_(log),
+      config_(std::move(config)),
       read_(std::move(read)),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
-      reloads_([this](const std::stop_token& stop) { return reload(stop); }),
-      world_{.epochs = epochs_,
+      report_(log),
+      reloads_([this](const std::stop_token& stop) { return reload(stop); }, log),
+      world_{.log = log,
+             .epochs = epochs_,
              .facts = facts_,
              .report = report_,
              .storage = nullptr,
              .workers = worker_count_},
-      control_(facts_, vitals_) {
+      control_(facts_, vitals_, log) {
   open_storage();
   describe_process();
   make_generation();
@@ -60,8 +63,8 @@ void Assembly::describe_process() {
   process.started_at = io::now_since_boot();
   process.reloads = &reloads_;
   process.operators.on_change =
-      [](std::string_view user, std::string_view ns, std::string_view what) {
-        spdlog::info("event=operator user={} namespace={} what={}", user, ns, what);
+      [this](std::string_view user, std::string_view ns, std::string_view what) {
+        log_.info("operator", {{"user", user}, {"namespace", ns}, {"what", what}});
       };
 }
 
@@ -98,8 +101,8 @@ void Assembly::listen() {
                     io::Listener::Calls{
                         .on_accept = [this](int socket) { hand_over(socket); },
                         .on_failure =
-                            [](std::error_code error) {
-                              spdlog::error("event=accept_failed why={}", error.message());
+                            [this](std::error_code error) {
+                              log_.error("accept_failed", {{"why", error.message()}});
                             },
                     });
 }
@@ -133,33 +136,16 @@ void Assembly::make_admin() {
                                     .token_file = config_.admin.token_file,
                                     .guarded = generation_->guarded(0),
                                     .reader = epochs_.reader(worker_count_),
-                                    .vitals = vitals_});
+                                    .vitals = vitals_,
+                                    .log = log_});
   admin_->start();
-}
-
-void Assembly::report_namespaces() const {
-  for (const config::Namespace& settings : generation_->config().namespaces) {
-    spdlog::info("event=namespace name={} mode={} source={} filter={}",
-                 settings.name,
-                 guard::mode_name(settings.mode),
-                 settings.source.from,
-                 generation_->has_kept_filter_of(settings.name) ? "kept" : "new");
-  }
-}
-
-void Assembly::report_start() const {
-  report_namespaces();
-  spdlog::info("event=listening address={} upstream={} workers={}",
-               config_.listen.text(),
-               config_.upstream.address.text(),
-               worker_count_);
 }
 
 void Assembly::run() {
   raise_descriptor_limit();
   boost::asio::signal_set signals(io_, SIGINT, SIGTERM);
   signals.async_wait([this](const boost::system::error_code&, int signal) {
-    spdlog::info("event=stopping signal={}", signal);
+    log_.info("stopping", {{"signal", signal}});
     vitals_.is_draining = true;
     listener_->close();
     io_.stop();
@@ -178,7 +164,7 @@ void Assembly::run() {
   listen();
   vitals_.is_listening = true;
   make_admin();
-  report_start();
+  report_start(log_, *generation_, worker_count_);
   control_.open(config_, generation_->numbering());
   generation_->start_sources();
   verify();
@@ -191,7 +177,8 @@ void Assembly::run() {
 
 // Begins, with the generation that is.
 void Assembly::verify() {
-  verification_.emplace(Verification::Parts{.guarded = generation_->guarded(0),
+  verification_.emplace(Verification::Parts{.log = log_,
+                                            .guarded = generation_->guarded(0),
                                             .reader = epochs_.reader(worker_count_ + 1),
                                             .sources = generation_->sources(),
                                             .contradictions = generation_->contradictions()});

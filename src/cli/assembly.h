@@ -28,6 +28,7 @@
 #include "admin/vitals.h"
 #include "cli/admin_server.h"
 #include "cli/control_connection.h"
+#include "cli/event_log.h"
 #include "cli/generation.h"
 #include "cli/load_report.h"
 #include "cli/reload_thread.h"
@@ -48,8 +49,8 @@ class Assembly {
   // The configuration's file, read and checked; or what is wrong with it, a line each.
   using Read = std::function<std::expected<config::Config, std::vector<std::string>>()>;
 
-  // `read`: for reloads.
-  Assembly(config::Config config, Read read);
+  // `read`: for reloads. The log outlives it.
+  Assembly(config::Config config, Read read, EventLog& log);
   ~Assembly();
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -71,13 +72,12 @@ class Assembly {
   void listen();
   void hand_over(int socket);
   void make_admin();
-  void report_namespaces() const;
-  void report_start() const;
   void verify();
 
   ReloadThread::Loaded reload(const std::stop_token& stop);
   bool move_to(Generation& next, const std::stop_token& stop);
 
+  EventLog& log_;
   const config::Config config_;  // of the start: what needs a restart is as it says
   Read read_;
   unsigned worker_count_;

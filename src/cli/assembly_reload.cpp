@@ -6,11 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "cli/assembly_parts.h"
-#include "cli/log_level.h"
 #include "cli/needs_restart.h"
+#include "cli/start_report.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -59,7 +57,7 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
     return std::unexpected(std::move(refusals));
   }
   // From here on nothing is refused.
-  set_log_level((*next)->config().log.level);
+  log_.set((*next)->config().log);
   retiring_ = std::exchange(generation_, std::move(*next));
   generation_->let_pass(retiring_.get());
   if (!move_to(*generation_, stop)) {
@@ -71,7 +69,7 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
   verify();
   retiring_.reset();  // its sources end before others begin in their place
   generation_->start_sources();
-  report_namespaces();
+  report_namespaces(log_, *generation_);
   return needs_restart;
 }
 

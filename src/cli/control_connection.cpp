@@ -2,14 +2,12 @@
 
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "cli/learned_facts.h"
 
 namespace cuckooguard::cli {
 
-ControlConnection::ControlConnection(guard::RedisFacts& facts, admin::Vitals& vitals)
-    : facts_(facts), vitals_(vitals) {
+ControlConnection::ControlConnection(guard::RedisFacts& facts, admin::Vitals& vitals, EventLog& log)
+    : facts_(facts), vitals_(vitals), log_(log) {
   facts_.set_on_doubt([this] {
     const std::lock_guard lock(mutex_);
     if (control_) {
@@ -59,17 +57,17 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
                 }
               },
           .on_refused =
-              [](const std::string& why) { spdlog::error("event=upstream_refused why={}", why); },
+              [this](const std::string& why) { log_.error("upstream_refused", {{"why", why}}); },
       });
 }
 
 void ControlConnection::on_reachable(bool reachable, const std::string& why) {
   vitals_.redis = reachable ? admin::RedisSeen::up : admin::RedisSeen::down;
   if (reachable) {
-    spdlog::info("event=upstream_up");
+    log_.info("upstream_up");
   } else {
     facts_.lost();
-    spdlog::warn("event=upstream_down why={}", why);
+    log_.warning("upstream_down", {{"why", why}});
   }
 }
 

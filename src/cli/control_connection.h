@@ -4,7 +4,7 @@
 // of those it is known by namespace, so they pass until the new one has asked (Guard::access_of).
 //
 // Called by: Assembly. Threads: open() from one at a time; what it tells RedisFacts from the connection's own.
-// Lifetimes: facts and vitals outlive it. Errors: as upstream::Control.
+// Lifetimes: facts, vitals and the log outlive it. Errors: as upstream::Control.
 // Limits: open() waits for a question that the old connection has just asked, upstream::Control::kCallTimeout at most, or
 // for its connecting.
 #pragma once
@@ -17,6 +17,7 @@
 #include <string>
 
 #include "admin/vitals.h"
+#include "cli/event_log.h"
 #include "config/config.h"
 #include "guard/redis_facts.h"
 #include "upstream/control.h"
@@ -25,7 +26,7 @@ namespace cuckooguard::cli {
 
 class ControlConnection {
  public:
-  ControlConnection(guard::RedisFacts& facts, admin::Vitals& vitals);
+  ControlConnection(guard::RedisFacts& facts, admin::Vitals& vitals, EventLog& log);
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;
   ~ControlConnection() = default;
@@ -39,6 +40,7 @@ class ControlConnection {
 
   guard::RedisFacts& facts_;
   admin::Vitals& vitals_;
+  EventLog& log_;
   std::optional<config::Upstream> settings_;  // of `control_`
   std::uint64_t numbering_ = 0;
   std::atomic<std::uint64_t> opened_{0};  // how many: one of before is not believed

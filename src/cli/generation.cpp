@@ -6,8 +6,6 @@
 #include <utility>
 #include <variant>
 
-#include <spdlog/spdlog.h>
-
 #include "guard/mode_names.h"
 #include "io/clock.h"
 
@@ -51,7 +49,8 @@ Generation::Generation(const World& world, config::Config config, const Generati
     : ground_(ground_of(std::move(config))),
       process_(world.process),
       facts_(world.facts),
-      report_(world.report) {
+      report_(world.report),
+      log_(world.log) {
   make_spaces(world, before);
   if (before != nullptr) {
     numbering_ = before->numbering_ + (are_numbered_as(*before) ? 0 : 1);
@@ -160,7 +159,7 @@ void Generation::make_source(const World& world,
     }
   }
   if (!is_used) {
-    spdlog::warn("event=unused_source source={}", settings.name);
+    world.log.warning("unused_source", {{"source", settings.name}});
   }
   if (fed.empty()) {
     return;
@@ -265,9 +264,10 @@ void Generation::take_over(Generation& before) {
     }
     const Mode mode = before.namespaces_[ns].mode;
     if (mode != before.config().namespaces[ns].mode) {
-      spdlog::warn("event=mode_reset namespace={} was={} why=the configuration was loaded anew",
-                   there.definition.name,
-                   guard::mode_name(mode));
+      log_.warning("mode_reset",
+                   {{"namespace", there.definition.name},
+                    {"was", guard::mode_name(mode)},
+                    {"why", "the configuration was loaded anew"}});
     }
   }
   contradictions_->take_over(*before.contradictions_, number_of);

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "cli/definition.h"
+#include "cli/event_log.h"
 #include "cli/load_report.h"
 #include "cli/running_source.h"
 #include "cli/source_list.h"
@@ -52,6 +53,7 @@ namespace cuckooguard::cli {
 class Generation {
  public:
   struct World {
+    EventLog& log;
     filter::Epochs& epochs;
     guard::RedisFacts& facts;
     LoadReport& report;
@@ -121,6 +123,7 @@ class Generation {
   guard::Process process_;
   guard::RedisFacts& facts_;
   LoadReport& report_;
+  EventLog& log_;
 };
 
 }  // namespace cuckooguard::cli

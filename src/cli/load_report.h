@@ -1,5 +1,6 @@
 // Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
 //
+// Called by: sources. Lifetimes: the log outlives it.
 // Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
 // it ends; the terminal's line at most as often as sources report (10 per second each).
 #pragma once
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/event_log.h"
 #include "source/source.h"
 
 namespace cuckooguard::cli {
@@ -20,7 +22,7 @@ class LoadReport final : public source::Observer {
  public:
   static constexpr std::chrono::seconds kLogEvery{5};
 
-  LoadReport();
+  explicit LoadReport(EventLog& log);
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
@@ -30,6 +32,7 @@ class LoadReport final : public source::Observer {
   void forget(std::string_view ns);
 
  private:
+  EventLog& log_;
   bool is_terminal_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::nanoseconds, std::less<>>

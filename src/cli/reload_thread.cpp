@@ -3,8 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 namespace cuckooguard::cli {
 namespace {
 
@@ -14,8 +12,8 @@ std::chrono::sys_seconds wall_seconds() {
 
 }  // namespace
 
-ReloadThread::ReloadThread(Load load)
-    : load_(std::move(load)), last_{.loaded_at = wall_seconds()} {}
+ReloadThread::ReloadThread(Load load, EventLog& log)
+    : load_(std::move(load)), log_(log), last_{.loaded_at = wall_seconds()} {}
 
 void ReloadThread::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -35,7 +33,7 @@ void ReloadThread::ask(std::string_view who) {
 
 void ReloadThread::want(std::string_view who) {
   if (!std::exchange(is_wanted_, true)) {
-    spdlog::info("event=reload_asked by=\"{}\"", who);
+    log_.info("reload_asked", {{"by", who}});
     wanted_changed_.notify_all();
   }
 }
@@ -83,13 +81,13 @@ void ReloadThread::run(const std::stop_token& stop) {
 // Who hears of it finds it in the log.
 void ReloadThread::end(Loaded loaded) {
   if (loaded) {
-    spdlog::info("event=reloaded");
+    log_.info("reloaded");
     for (const std::string& setting : *loaded) {
-      spdlog::warn("event=needs_restart setting={}", setting);
+      log_.warning("needs_restart", {{"setting", setting}});
     }
   } else {
     for (const std::string& error : loaded.error()) {
-      spdlog::error("event=reload_refused why={}", error);
+      log_.error("reload_refused", {{"why", error}});
     }
   }
   const std::lock_guard lock(mutex_);

@@ -6,7 +6,7 @@
 // is surely read. All who ask meanwhile share it.
 //
 // Called by: Assembly (owns it), the guards' own commands and the admin pages (guard/reloads.h). Threads: any; load() on its
-// own. Lifetimes: what load() refers to outlives it. Errors: an exception of load() is an outcome.
+// own. Lifetimes: what load() refers to, and the log, outlive it. Errors: an exception of load() is an outcome.
 #pragma once
 
 #include <chrono>
@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/event_log.h"
 #include "guard/reloads.h"
 #include "io/clock.h"
 
@@ -33,7 +34,7 @@ class ReloadThread final : public guard::Reloads {
   using Loaded = std::expected<Lines, Lines>;
   using Load = std::function<Loaded(const std::stop_token& stop)>;
 
-  explicit ReloadThread(Load load);
+  ReloadThread(Load load, EventLog& log);
   ReloadThread(const ReloadThread&) = delete;
   ReloadThread& operator=(const ReloadThread&) = delete;
   ~ReloadThread() { stop(); }
@@ -52,6 +53,7 @@ class ReloadThread final : public guard::Reloads {
   void end(Loaded loaded);
 
   Load load_;
+  EventLog& log_;
   mutable std::mutex mutex_;
   std::condition_variable_any wanted_changed_;
   bool is_wanted_ = false;

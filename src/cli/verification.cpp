@@ -1,6 +1,6 @@
 #include "cli/verification.h"
 
-#include <spdlog/spdlog.h>
+#include <vector>
 
 #include "guard/advice.h"
 #include "io/clock.h"
@@ -63,8 +63,17 @@ source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identit
 }
 
 void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
-  static constexpr std::array<std::string_view, guard::kCauses> kEvents{
-      "hidden_row", "hidden_value", "late_row", "contradiction_unknown"};
+  using config::LogLevel;
+  struct Kind {
+    EventName name;
+    LogLevel level;
+  };
+  static constexpr std::array<Kind, guard::kCauses> kKinds{{
+      {"hidden_row", LogLevel::error},
+      {"hidden_value", LogLevel::warning},
+      {"late_row", LogLevel::info},
+      {"contradiction_unknown", LogLevel::warning},
+  }};
   const TimePoint now = io::now_since_boot();
   const auto logged = logged_at_.find({key.ns, cause});
   if (cause != Cause::hidden_row && logged != logged_at_.end() &&
@@ -72,25 +81,18 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
     return;
   }
   logged_at_[{key.ns, cause}] = now;
-  const std::string line = fmt::format("event={} ns={} key_hash={:016x} keys_so_far={}",
-                                       kEvents.at(static_cast<std::size_t>(cause)),
-                                       parts_.guarded.keyspace.name(key.ns),
-                                       parts_.guarded.namespaces[key.ns].filter->hash(key.key),
-                                       parts_.contradictions.counts(key.ns).of(cause));
-  switch (cause) {
-    case Cause::hidden_row:
-      spdlog::error("{}", line);
-      return;
-    case Cause::late_row:
-      spdlog::info("{}", line);
-      return;
-    case Cause::hidden_value:
-      spdlog::warn("{}", line);
-      return;
-    case Cause::unknown:
-      spdlog::warn("{} why={}", line, why_unknown_);
-      return;
+  const std::string hash = parts_.guarded.process->key_hash(key.key);
+  std::vector<Field> fields{{"namespace", parts_.guarded.keyspace.name(key.ns)},
+                            {"key_hash", hash},
+                            {"keys_so_far", parts_.contradictions.counts(key.ns).of(cause)}};
+  if (parts_.log.shows_keys()) {
+    fields.emplace_back("key", key.key);
   }
+  if (cause == Cause::unknown) {
+    fields.emplace_back("why", why_unknown_);
+  }
+  const Kind& kind = kKinds.at(static_cast<std::size_t>(cause));
+  parts_.log.write(kind.level, kind.name, fields);
 }
 
 void Verification::advise() const {
@@ -98,7 +100,8 @@ void Verification::advise() const {
     const guard::Evidence seen = guard::evidence(parts_.guarded, ns, io::now_since_boot());
     const std::string sentence = guard::advice(seen);
     if (!sentence.empty() && seen.keys > 0) {
-      spdlog::info("event=advice ns={} text=\"{}\"", parts_.guarded.keyspace.name(ns), sentence);
+      parts_.log.info("advice",
+                      {{"namespace", parts_.guarded.keyspace.name(ns)}, {"text", sentence}});
     }
   }
 }

@@ -5,7 +5,7 @@
 //                       the first, then at most one per namespace and kLogEvery, with their number so far
 //   event=advice        every kAdviseEvery, if something was seen, and at the end (guard/advice.h)
 //
-// A key is logged as its keyed hash, which tells only whether two lines are about the same one.
+// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if the log may show keys.
 //
 // One for each configuration that is loaded: a reload ends it, and begins another one.
 //
@@ -25,6 +25,7 @@
 #include <utility>
 
 #include "cli/contradiction_checker.h"
+#include "cli/event_log.h"
 #include "cli/source_list.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
@@ -39,6 +40,7 @@ class Verification {
   static constexpr std::chrono::hours kAdviseEvery{1};
 
   struct Parts {
+    EventLog& log;
     guard::Guard::Parts guarded;     // with its process
     filter::Epochs::Reader& reader;  // its own
     const SourceList& sources;

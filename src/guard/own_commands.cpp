@@ -192,6 +192,7 @@ OwnDecision OwnCommands::explain(const Call& call) {
   append_explanation(reply_,
                      {.parts = guard_.parts(),
                       .redis = guard_.facts(),
+                      .key = call.arguments[1],
                       .seen = inspect(call.arguments[1], call),
                       .db = call.client.db(),
                       .version = call.client.version()});

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/key_hash.h"
 #include "guard/overlay.h"
 #include "guard/reloads.h"
 
@@ -74,6 +75,11 @@ struct Process {
   Operators operators{};
   Reloads* reloads = nullptr;          // null: the configuration stays as it is
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
+  // For key_hash() alone: what is shown to people must say nothing of how filters hash.
+  filter::KeyHash shown_hash{filter::random_secret()};
+
+  // How a Redis key stands in the log and in GUARD.EXPLAIN: 16 hexadecimal digits, the same for as long as this process lives.
+  std::string key_hash(std::string_view key) const;
 };
 
 }  // namespace cuckooguard::guard

@@ -28,8 +28,9 @@ guard::ReloadOutcome outcome_of(ReloadThread& reloads, io::TimePoint since) {
 }
 
 TEST(ReloadThread, who_asks_is_told_what_came_of_it) {
+  EventLog log{config::Log{}};
   ReloadThread::Loaded next = Lines{"upstream.mode"};
-  ReloadThread reloads([&](const std::stop_token&) { return next; });
+  ReloadThread reloads([&](const std::stop_token&) { return next; }, log);
   reloads.start();
   const auto first = outcome_of(reloads, io::now_since_boot());
   EXPECT_THAT(first.errors, testing::IsEmpty());
@@ -42,13 +43,16 @@ TEST(ReloadThread, who_asks_is_told_what_came_of_it) {
 }
 
 TEST(ReloadThread, who_asks_while_one_runs_is_told_of_the_next_one_and_all_share_it) {
+  EventLog log{config::Log{}};
   std::atomic<int> begun = 0;
   std::counting_semaphore<> may_end(0);
-  ReloadThread reloads([&](const std::stop_token&) -> ReloadThread::Loaded {
-    const int number = ++begun;
-    may_end.acquire();
-    return Lines{std::to_string(number)};
-  });
+  ReloadThread reloads(
+      [&](const std::stop_token&) -> ReloadThread::Loaded {
+        const int number = ++begun;
+        may_end.acquire();
+        return Lines{std::to_string(number)};
+      },
+      log);
   reloads.start();
   reloads.ask("test");
   while (begun == 0) {
@@ -69,22 +73,26 @@ TEST(ReloadThread, who_asks_while_one_runs_is_told_of_the_next_one_and_all_share
 }
 
 TEST(ReloadThread, an_exception_is_an_outcome) {
-  ReloadThread reloads([](const std::stop_token&) -> ReloadThread::Loaded {
-    throw std::runtime_error("no memory");
-  });
+  EventLog log{config::Log{}};
+  ReloadThread reloads(
+      [](const std::stop_token&) -> ReloadThread::Loaded { throw std::runtime_error("no memory"); },
+      log);
   reloads.start();
   EXPECT_THAT(outcome_of(reloads, io::now_since_boot()).errors, testing::ElementsAre("no memory"));
 }
 
 TEST(ReloadThread, the_end_is_told_to_a_reload_that_runs) {
+  EventLog log{config::Log{}};
   std::atomic<bool> has_begun = false;
-  ReloadThread reloads([&](const std::stop_token& stop) -> ReloadThread::Loaded {
-    has_begun = true;
-    while (!stop.stop_requested()) {
-      std::this_thread::yield();
-    }
-    return {};
-  });
+  ReloadThread reloads(
+      [&](const std::stop_token& stop) -> ReloadThread::Loaded {
+        has_begun = true;
+        while (!stop.stop_requested()) {
+          std::this_thread::yield();
+        }
+        return {};
+      },
+      log);
   reloads.start();
   reloads.ask("test");
   while (!has_begun) {
