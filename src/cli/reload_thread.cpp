@@ -82,8 +82,12 @@ void ReloadThread::run(const std::stop_token& stop) {
 void ReloadThread::end(Loaded loaded) {
   if (loaded) {
     log_.info("reloaded");
+    std::string settings;
     for (const std::string& setting : *loaded) {
-      log_.warning("needs_restart", {{"setting", setting}});
+      settings += (settings.empty() ? "" : ", ") + setting;
+    }
+    if (!settings.empty()) {
+      log_.warning("needs_restart", {{"settings", settings}});
     }
   } else {
     for (const std::string& error : loaded.error()) {
