@@ -13,6 +13,7 @@ struct Request {
   std::string_view target{};         // path and query, as they were sent
   std::string_view authorization{};  // empty: no such header
   std::string_view body{};
+  std::string_view if_none_match{};  // empty: no such header
 };
 
 inline constexpr std::string_view kJson = "application/json";
@@ -23,7 +24,11 @@ struct Response {
   std::string_view content_type = kJson;
   std::string_view allow{};      // methods, with 405
   std::string_view challenge{};  // WWW-Authenticate, with 401
+  std::string_view etag{};       // else nobody may keep it
+  std::string_view content_security_policy{};
 };
+
+inline constexpr unsigned kNotModified = 304;  // never with a body
 
 // `error` is a name for programs, `message` a sentence for people; neither has bytes of the request in it.
 Response refusal(unsigned status, std::string_view error, std::string_view message);

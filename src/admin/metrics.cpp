@@ -129,6 +129,13 @@ class Families {
     metric.gauge.value = value;
     all_.back().metric.push_back(std::move(metric));
   }
+  void put_histogram(const char* name,
+                     const char* help,
+                     prometheus::ClientMetric::Histogram value) {
+    prometheus::ClientMetric metric;
+    metric.histogram = std::move(value);
+    all_.push_back({.name = name, .help = help, .type = Type::Histogram, .metric = {metric}});
+  }
   void put(const Name& name, std::uint64_t value, Labels labels = {}) {
     put(name, static_cast<double>(value), std::move(labels));
   }
@@ -150,6 +157,27 @@ void put_guard(Families& families, const Sight& sight) {
                  }),
                  metric.reason == nullptr ? Labels{} : Labels{{"reason", metric.reason}});
   }
+}
+
+void put_reply_times(Families& families, const Sight& sight) {
+  prometheus::ClientMetric::Histogram all;
+  for (std::size_t i = 0; i < guard::ReplyTimes::kCounts; ++i) {
+    all.sample_count += sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().reply_times.count(i);
+    });
+    if (i < guard::ReplyTimes::kBounds.size()) {
+      all.bucket.push_back({.cumulative_count = all.sample_count,
+                            .upper_bound = seconds_of(guard::ReplyTimes::kBounds.at(i))});
+    }
+  }
+  all.sample_sum = seconds_of(
+      std::chrono::nanoseconds(sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+        return guard.counters().reply_times.nanoseconds();
+      })));
+  families.put_histogram("cuckooguard_command_duration_seconds",
+                         "Of reads that were forwarded, until their reply was sent: of one per "
+                         "worker and millisecond at most.",
+                         std::move(all));
 }
 
 template <class ValueOf>
@@ -263,6 +291,24 @@ void put_filters(Families& families, const Sight& sight) {
           return metric.value(totals[ns]);
         });
   }
+  put_by_namespace(families,
+                   {"cuckooguard_filter_measured_false_positive_ratio",
+                    "Absent keys that pass, of some that were tried by chance.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     return sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
+                   });
+  put_by_namespace(families,
+                   {"cuckooguard_load_progress_ratio",
+                    "How much of the load that goes on is done; 1 while none does.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     const auto load =
+                         sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+                     return load ? load->fraction : 1.0;
+                   });
 }
 
 void put_sources(Families& families, const Sight& sight) {
@@ -329,6 +375,7 @@ std::string metrics_text(const Sight& sight) {
   Families families;
   put_process(families, sight);
   put_guard(families, sight);
+  put_reply_times(families, sight);
   put_keys(families, sight);
   put_namespaces(families, sight);
   put_filters(families, sight);

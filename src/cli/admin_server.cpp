@@ -40,7 +40,8 @@ AdminServer::AdminServer(const World& world)
                .on_failure =
                    [](std::error_code error) {
                      spdlog::error("event=admin_accept_failed why={}", error.message());
-                   }}) {}
+                   },
+               .each_second = [this] { pages_.remember(); }}) {}
 
 void AdminServer::start() {
   config::Address bound = address_;

@@ -16,6 +16,7 @@
 #include "admin/vitals.h"
 #include "cli/admin_server.h"
 #include "cli/load_report.h"
+#include "cli/recent_events.h"
 #include "cli/source_list.h"
 #include "cli/verification.h"
 #include "config/config.h"
@@ -71,7 +72,9 @@ class Assembly {
   std::vector<std::unique_ptr<guard::Overlay>> overlays_;
   std::vector<guard::GuardedNamespace> namespaces_;
   guard::RedisFacts facts_;
-  LoadReport report_;
+  std::shared_ptr<RecentEvents> events_ = RecentEvents::of_default_logger();
+  admin::Vitals vitals_{.events = events_.get()};
+  LoadReport report_{&vitals_.loads};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   std::vector<std::unique_ptr<source::Source>> sources_;
@@ -79,7 +82,6 @@ class Assembly {
   guard::Contradictions contradictions_;
   guard::Process process_;
   std::optional<Verification> verification_;
-  admin::Vitals vitals_;
   std::optional<upstream::Control> control_;
   proxy::Session::Settings session_settings_;
   proxy::ClientCount client_count_;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "admin/load_board.h"
 #include "source/source.h"
 
 namespace cuckooguard::cli {
@@ -21,7 +22,8 @@ class LoadReport final : public source::Observer {
  public:
   static constexpr std::chrono::seconds kLogEvery{5};
 
-  LoadReport();
+  // `board`, if there is one, is told, too; it outlives this.
+  explicit LoadReport(admin::LoadBoard* board = nullptr);
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
@@ -35,6 +37,7 @@ class LoadReport final : public source::Observer {
 
  private:
   bool is_terminal_;
+  admin::LoadBoard* board_;
   std::function<void(std::string_view)> when_resumed_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::nanoseconds, std::less<>>

@@ -1,0 +1,51 @@
+#include "admin/totals.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+namespace cuckooguard::admin {
+
+namespace json = boost::json;
+
+Totals totals_of(const Sight& sight) {
+  Totals all{.at = sight.now};
+  for (const guard::Guard* const guard : sight.process.guards) {
+    all.unguarded += guard->counters().unguarded_keys.value();
+    for (std::size_t i = 0; i < all.reply_times.size(); ++i) {
+      all.reply_times.at(i) += guard->counters().reply_times.count(i).value();
+    }
+    for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+      const guard::NamespaceCounters& counters = guard->counters(ns);
+      for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
+        const bool is_answered = static_cast<guard::Verdict>(i) == guard::Verdict::absent;
+        (is_answered ? all.absent : all.passed) += counters.keys.at(i).value();
+      }
+    }
+  }
+  const guard::SourceView* const sources = sight.process.sources;
+  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    const auto proven = sources->status(i).proven_at;
+    all.lag.push_back(proven ? std::optional<std::chrono::nanoseconds>(sight.now - *proven)
+                             : std::nullopt);
+  }
+  return all;
+}
+
+json::value json_of(const Totals& totals) {
+  const auto seconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  json::array lag;
+  for (const auto& age : totals.lag) {
+    lag.push_back(age ? json::value(seconds(*age)) : json::value(nullptr));
+  }
+  return json::object{
+      {"at", seconds(totals.at.time_since_epoch())},
+      {"absent", totals.absent},
+      {"passed", totals.passed},
+      {"unguarded", totals.unguarded},
+      {"reply_times", json::array(totals.reply_times.begin(), totals.reply_times.end())},
+      {"lag", std::move(lag)}};
+}
+
+}  // namespace cuckooguard::admin
