@@ -2,16 +2,13 @@
 
 #include <array>
 #include <initializer_list>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <prometheus/client_metric.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
+#include "admin/metric_families.h"
 #include "admin/process_use.h"
+#include "guard/contradictions.h"
 #include "guard/filter_totals.h"
 #include "guard/mode_names.h"
 
@@ -22,13 +19,6 @@ using guard::FilterTotals;
 using guard::GuardCounters;
 using guard::NamespaceCounters;
 using Type = prometheus::MetricType;
-using Labels = std::vector<prometheus::ClientMetric::Label>;
-
-struct Name {
-  const char* name;
-  const char* help;
-  Type type;
-};
 
 template <class Counters>
 struct CounterMetric {
@@ -116,40 +106,7 @@ double seconds_of(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// Families in the order in which they first come.
-class Families {
- public:
-  void put(const Name& name, double value, Labels labels = {}) {
-    if (all_.empty() || all_.back().name != name.name) {
-      all_.push_back({.name = name.name, .help = name.help, .type = name.type, .metric = {}});
-    }
-    prometheus::ClientMetric metric;
-    metric.label = std::move(labels);
-    metric.counter.value = name.type == Type::Counter ? value : 0;
-    metric.gauge.value = value;
-    all_.back().metric.push_back(std::move(metric));
-  }
-  void put_histogram(const char* name,
-                     const char* help,
-                     prometheus::ClientMetric::Histogram value) {
-    prometheus::ClientMetric metric;
-    metric.histogram = std::move(value);
-    all_.push_back({.name = name, .help = help, .type = Type::Histogram, .metric = {metric}});
-  }
-  void put(const Name& name, std::uint64_t value, Labels labels = {}) {
-    put(name, static_cast<double>(value), std::move(labels));
-  }
-  std::string text() const {
-    std::ostringstream out;
-    prometheus::TextSerializer().Serialize(out, all_);
-    return std::move(out).str();
-  }
-
- private:
-  std::vector<prometheus::MetricFamily> all_;
-};
-
-void put_guard(Families& families, const Sight& sight) {
+void put_guard(MetricFamilies& families, const Sight& sight) {
   for (const auto& metric : kGuardCounters) {
     families.put({metric.name, metric.help, Type::Counter},
                  sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
@@ -159,7 +116,7 @@ void put_guard(Families& families, const Sight& sight) {
   }
 }
 
-void put_reply_times(Families& families, const Sight& sight) {
+void put_reply_times(MetricFamilies& families, const Sight& sight) {
   prometheus::ClientMetric::Histogram all;
   for (std::size_t i = 0; i < guard::ReplyTimes::kCounts; ++i) {
     all.sample_count += sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
@@ -174,14 +131,18 @@ void put_reply_times(Families& families, const Sight& sight) {
       std::chrono::nanoseconds(sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
         return guard.counters().reply_times.nanoseconds();
       })));
-  families.put_histogram("cuckooguard_command_duration_seconds",
-                         "Of reads that were forwarded, until their reply was sent: of one per "
-                         "worker and millisecond at most.",
-                         std::move(all));
+  families.put({"cuckooguard_command_duration_seconds",
+                "Of reads that were forwarded, until their reply was sent: of one per worker and "
+                "millisecond at most.",
+                Type::Histogram},
+               std::move(all));
 }
 
 template <class ValueOf>
-void put_by_verdict(Families& families, const Name& name, const Sight& sight, ValueOf value_of) {
+void put_by_verdict(MetricFamilies& families,
+                    const MetricName& name,
+                    const Sight& sight,
+                    ValueOf value_of) {
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
       const auto verdict = static_cast<guard::Verdict>(i);
@@ -193,7 +154,7 @@ void put_by_verdict(Families& families, const Name& name, const Sight& sight, Va
   }
 }
 
-void put_keys(Families& families, const Sight& sight) {
+void put_keys(MetricFamilies& families, const Sight& sight) {
   put_by_verdict(families,
                  {"cuckooguard_keys_total",
                   "Keys of reads that were looked at, by what was found out.",
@@ -215,7 +176,10 @@ void put_keys(Families& families, const Sight& sight) {
 
 // value_of(ns) for each namespace; those without a value are left out.
 template <class ValueOf>
-void put_by_namespace(Families& families, const Name& name, const Sight& sight, ValueOf value_of) {
+void put_by_namespace(MetricFamilies& families,
+                      const MetricName& name,
+                      const Sight& sight,
+                      ValueOf value_of) {
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     if (const std::optional<double> value = value_of(ns)) {
       families.put(name, *value, {{"namespace", sight.guarded.keyspace.name(ns)}});
@@ -223,7 +187,7 @@ void put_by_namespace(Families& families, const Name& name, const Sight& sight, 
   }
 }
 
-void put_namespaces(Families& families, const Sight& sight) {
+void put_namespaces(MetricFamilies& families, const Sight& sight) {
   for (const auto& metric : kNamespaceCounters) {
     put_by_namespace(
         families, {metric.name, metric.help, Type::Counter}, sight, [&](std::uint32_t ns) {
@@ -280,7 +244,41 @@ void put_namespaces(Families& families, const Sight& sight) {
   }
 }
 
-void put_filters(Families& families, const Sight& sight) {
+// What became of keys that were taken for absent and of which Redis had a value.
+void put_contradictions(MetricFamilies& families, const Sight& sight) {
+  if (sight.process.contradictions == nullptr) {
+    return;
+  }
+  std::vector<guard::Contradictions::Counts> all;
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    all.push_back(sight.process.contradictions->counts(ns));
+  }
+  for (std::uint32_t ns = 0; ns < all.size(); ++ns) {
+    for (std::size_t cause = 0; cause < guard::kCauses; ++cause) {
+      families.put({"cuckooguard_contradictions_total",
+                    "Keys that were taken for absent and of which Redis had a value, by what the "
+                    "source said of them.",
+                    Type::Counter},
+                   all[ns].found.at(cause),
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"cause", std::string(guard::kCauseNames.at(cause))}});
+    }
+  }
+  put_by_namespace(families,
+                   {"cuckooguard_contradictions_open",
+                    "Such keys that the source is to be asked about.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) { return static_cast<double>(all[ns].open); });
+  put_by_namespace(families,
+                   {"cuckooguard_contradictions_dropped_total",
+                    "Such keys that too many others kept from being asked about.",
+                    Type::Counter},
+                   sight,
+                   [&](std::uint32_t ns) { return static_cast<double>(all[ns].dropped); });
+}
+
+void put_filters(MetricFamilies& families, const Sight& sight) {
   std::vector<FilterTotals> totals;
   for (const guard::GuardedNamespace& space : sight.guarded.namespaces) {
     totals.push_back(guard::filter_totals(*space.filter));
@@ -311,7 +309,7 @@ void put_filters(Families& families, const Sight& sight) {
                    });
 }
 
-void put_sources(Families& families, const Sight& sight) {
+void put_sources(MetricFamilies& families, const Sight& sight) {
   const guard::SourceView* const sources = sight.process.sources;
   std::vector<std::pair<std::string, guard::SourceStatus>> all;
   for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
@@ -343,7 +341,7 @@ void put_sources(Families& families, const Sight& sight) {
   }
 }
 
-void put_process(Families& families, const Sight& sight) {
+void put_process(MetricFamilies& families, const Sight& sight) {
   families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
                1.0,
                {{"version", sight.process.version}});
@@ -372,12 +370,13 @@ void put_process(Families& families, const Sight& sight) {
 }  // namespace
 
 std::string metrics_text(const Sight& sight) {
-  Families families;
+  MetricFamilies families;
   put_process(families, sight);
   put_guard(families, sight);
   put_reply_times(families, sight);
   put_keys(families, sight);
   put_namespaces(families, sight);
+  put_contradictions(families, sight);
   put_filters(families, sight);
   put_sources(families, sight);
   return families.text();

@@ -32,6 +32,9 @@ enum class Cause : std::uint8_t {
   unknown,       // the source could not be asked
 };
 inline constexpr std::size_t kCauses = 4;
+// By Cause, as metrics and tools know them.
+inline constexpr std::array<std::string_view, kCauses> kCauseNames{
+    "hidden_row", "hidden_value", "late_row", "unknown"};
 
 class Contradictions {
  public:

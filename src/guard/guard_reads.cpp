@@ -88,6 +88,7 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (!access_->may(command_, found.ns)) {
     return Verdict::not_allowed;
   }
+  const Overlay::Search overlaid = space.overlay->begin(overlay_identity(found, key), now);
   if (found.kind == keyspace::Lookup::Kind::guarded) {
     switch (space.filter->find(found.identity, found.number, now)) {
       case filter::Finding::not_fresh:
@@ -102,7 +103,7 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   } else if (!space.filter->is_fresh(now)) {
     return Verdict::not_fresh;
   }
-  if (space.overlay->holds(overlay_identity(found, key), now)) {
+  if (space.overlay->holds(overlaid)) {
     return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {

@@ -1,6 +1,7 @@
 // GUARD.MODE and GUARD.REBUILD: what only operators may do.
 #include <algorithm>
 
+#include "guard/advice.h"
 #include "guard/mode_names.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
@@ -35,9 +36,20 @@ OwnDecision OwnCommands::mode(const Call& call) {
     return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                  quoted(call.arguments[1]));
   }
+  const std::string seen = seen_in_observe(*ns, mode, call.asked.now);
   space.mode.set(mode);
-  tell_log(call, "mode " + std::string(*wanted));
+  tell_log(call, "mode " + std::string(*wanted) + seen);
   return done();
+}
+
+// What observing has come to, for the line that says that it ends.
+std::string OwnCommands::seen_in_observe(std::uint32_t ns, config::Mode next, TimePoint now) const {
+  const Guard::Parts& parts = guard_.parts();
+  if (parts.namespaces[ns].mode != config::Mode::observe || next == config::Mode::observe ||
+      parts.process->guards.empty()) {
+    return "";
+  }
+  return "; observe ends: " + advice(evidence(parts.process->guards, ns, now));
 }
 
 OwnDecision OwnCommands::rebuild(const Call& call) {

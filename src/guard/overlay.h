@@ -51,7 +51,18 @@ class Overlay {
   void add(std::string_view identity, TimePoint now) noexcept { add(identity, now, ttl_); }
   // For `ttl`, which is not negative; longer if it is here for longer already.
   void add(std::string_view identity, TimePoint now, std::chrono::nanoseconds ttl) noexcept;
-  bool holds(std::string_view identity, TimePoint now) const noexcept;
+  bool holds(std::string_view identity, TimePoint now) const noexcept {
+    return holds(begin(identity, now));
+  }
+
+  // The same in two steps: the identity's set is on its way from memory while the filter is asked.
+  struct Search {
+    const std::uint64_t* set = nullptr;  // null: nothing is held
+    std::uint32_t tag = 0;
+    std::uint32_t tick = 0;
+  };
+  Search begin(std::string_view identity, TimePoint now) const noexcept;
+  bool holds(const Search& search) const noexcept;
 
   // Holds every identity until then: what has been written through a guard that ended is not known.
   void hold_all_until(TimePoint until) noexcept;

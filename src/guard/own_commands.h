@@ -119,6 +119,7 @@ class OwnCommands {
   std::optional<std::size_t> find_source(std::string_view name) const;
   std::optional<std::uint32_t> find_namespace(std::string_view name) const;
   bool is_operator(const ClientState& client) const;
+  std::string seen_in_observe(std::uint32_t ns, config::Mode next, TimePoint now) const;
   void tell_log(const Call& call, const std::string& what) const;
 
   Guard& guard_;

@@ -127,6 +127,25 @@ TEST_F(OwnCommandsTest, mode_changes_what_is_done_about_absent_keys) {
           "default users mode observe", "default users mode enforce", "default users mode bypass"));
 }
 
+TEST_F(OwnCommandsTest, who_ends_observe_is_told_what_was_seen_in_it) {
+  std::string told;
+  shop_.process.operators = {
+      .users = {"default"},
+      .on_change = [&](std::string_view /*user*/, std::string_view /*ns*/, std::string_view what) {
+        told = what;
+      }};
+  shop_.process.guards = {shop_.guard.get()};
+  shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
+  for (const std::string_view key : {"user:1", "user:2", "user:3", "user:500"}) {
+    shop_.decide({"GET", key});
+  }
+  reply({"GUARD.MODE", "users", "enforce"});
+  EXPECT_THAT(told, StartsWith("mode enforce; observe ends: "));
+  EXPECT_THAT(told, HasSubstr("25 % of look-ups would have been stopped"));
+  reply({"GUARD.MODE", "users", "bypass"});
+  EXPECT_EQ(told, "mode bypass") << "it was in enforce";
+}
+
 TEST_F(OwnCommandsTest, enforce_needs_an_absent_reply) {
   shop_.process.operators.users = {"default"};
   shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
