@@ -3,6 +3,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace cuckooguard::harness {
 namespace {
 
 constexpr const char* kDashboard = CUCKOOGUARD_PACKAGING "/grafana/dashboard.json";
+constexpr const char* kAlertsTest = CUCKOOGUARD_PACKAGING "/prometheus/alerts_test.yaml";
 constexpr const char* kAlerts = CUCKOOGUARD_PACKAGING "/prometheus/alerts.yaml";
 
 std::set<std::string> matches(const std::string& text, const std::regex& wanted) {
@@ -57,13 +59,16 @@ INSTANTIATE_TEST_SUITE_P(Packaged,
                            return std::string(each.index == 0 ? "dashboard" : "alerts");
                          });
 
-TEST(Alerts, are_rules_that_promtool_finds_no_fault_with) {
+TEST(Alerts, are_rules_that_promtool_finds_no_fault_with_and_go_off_when_they_should) {
   if (run_program({"promtool", "--version"}).exit_code != 0) {
     GTEST_SKIP() << "promtool is not installed (apt install prometheus)";
   }
-  const Ended ended = run_program({"promtool", "check", "rules", kAlerts});
-  EXPECT_EQ(ended.exit_code, 0) << ended.standard_output << ended.standard_error;
-  EXPECT_THAT(ended.standard_output, testing::HasSubstr("SUCCESS: "));
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"check", kAlerts}, {"test", kAlertsTest}}) {
+    const Ended ended = run_program({"promtool", how[0], "rules", how[1]});
+    EXPECT_EQ(ended.exit_code, 0) << ended.standard_output << ended.standard_error;
+    EXPECT_THAT(ended.standard_output, testing::HasSubstr("SUCCESS"));
+  }
 }
 
 }  // namespace

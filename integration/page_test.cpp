@@ -41,6 +41,11 @@ constexpr std::string_view kChartsDrawn =
     "[...document.querySelectorAll('.plot')].filter((plot) => "
     "[...plot.querySelectorAll('canvas')].some((canvas) => canvas.getContext('2d')"
     ".getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0))).length";
+// What a chart tells whom the mouse is of no use.
+constexpr std::string_view kOneStepBack =
+    "(() => { const plot = document.querySelector('#chart-rate .plot'); plot.focus(); "
+    "plot.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft'})); "
+    "return document.querySelector('#chart-rate output').textContent; })()";
 
 std::string text_of(std::string_view id) {
   return fmt::format("document.getElementById('{}').textContent", id);
@@ -51,6 +56,8 @@ struct Screen {
   int width;
   int height;
   bool dark;
+
+  friend void PrintTo(const Screen& screen, std::ostream* out) { *out << screen.name; }
 };
 
 // Look-ups of all kinds, until it ends.
@@ -110,6 +117,7 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
                    {"events", text_of("events")},
                    {"charts", kChartNames},
                    {"drawn", kChartsDrawn},
+                   {"one_step_back", kOneStepBack},
                    {"background", "getComputedStyle(document.body).backgroundColor"}};
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.errors, testing::IsEmpty());
@@ -126,6 +134,8 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
                     HasSubstr("Share stopped, "),
                     HasSubstr("Source lag, ")));
   EXPECT_EQ(seen.read.at("drawn"), "4");
+  EXPECT_THAT(seen.read.at("one_step_back"),
+              AllOf(HasSubstr("s ago:Stopped "), HasSubstr("Passed ")));
   EXPECT_EQ(seen.read.at("background"), GetParam().dark ? "rgb(15, 20, 26)" : "rgb(244, 246, 248)");
   EXPECT_THAT(seen.read.at("namespaces"), AllOf(HasSubstr("users"), HasSubstr("1,000")));
   EXPECT_THAT(seen.read.at("sources"), AllOf(HasSubstr("shop"), HasSubstr("following")));

@@ -18,7 +18,7 @@ const [, , modules, port, orderText] = process.argv;
 const require = createRequire(`${modules}/package.json`);
 const connect = require('chrome-remote-interface');
 const order = JSON.parse(orderText);
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 45_000;  // the test has a minute for all of it
 
 const browser = await connect({ port: Number(port), target: (targets) => targets[0] });
 const { targetId } = await browser.Target.createTarget({ url: 'about:blank' });

@@ -78,11 +78,9 @@ Chromium::Chromium() {
 }
 
 Chromium::Report Chromium::open(const json::object& order) const {
-  const Ended ended = run_program({"node",
-                                   CUCKOOGUARD_CLIENTS "/page.mjs",
-                                   CUCKOOGUARD_NODE_FOLDER,
-                                   port_,
-                                   json::serialize(order)});
+  const std::string script = std::string(CUCKOOGUARD_CLIENTS) + "/page.mjs";
+  const Ended ended =
+      run_program({"node", script, CUCKOOGUARD_NODE_FOLDER, port_, json::serialize(order)});
   if (ended.exit_code != 0) {
     throw std::runtime_error(ended.standard_output + ended.standard_error);
   }

@@ -250,6 +250,7 @@ void put_contradictions(MetricFamilies& families, const Sight& sight) {
     return;
   }
   std::vector<guard::Contradictions::Counts> all;
+  all.reserve(sight.guarded.namespaces.size());
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     all.push_back(sight.process.contradictions->counts(ns));
   }

@@ -11,14 +11,16 @@ function colour(name) {
 }
 
 class Chart {
-  // series: [{name, colour, dash?}]; value: a number as text.
-  constructor(id, series, value, options = {}) {
+  // series: [{name, colour, dash?}]; value: a number as text. With `decades` the scale is of powers of ten, from the first
+  // of them to what is shown, or the second.
+  constructor(id, series, value, {decades, ...options} = {}) {
     this.figure = document.getElementById(id);
     this.title = this.figure.querySelector('h2').textContent;
     this.output = this.figure.querySelector('output');
     this.plot = this.figure.querySelector('.plot');
     this.series = series;
     this.value = value;
+    this.decades = decades;
     this.rows = [];
     this.selected = null;
     this.makeLegend();
@@ -27,7 +29,7 @@ class Chart {
       legend: 'never',
       strokeWidth: 1.75,
       highlightCircleSize: 3,
-      valueRange: [0, null],
+      valueRange: decades ? this.rangeOfDecades() : [0, null],
       interactionModel: {},
       animatedZooms: false,
       xRangePad: 0,
@@ -37,7 +39,12 @@ class Chart {
       unhighlightCallback: () => this.select(null, false),
       axes: {
         x: {drawGrid: false, ticker: (from, to) => this.ticksOfTime(to), axisLabelWidth: 60},
-        y: {axisLabelWidth: 52, pixelsPerLabel: 36, axisLabelFormatter: (number) => number === 0 ? '0' : value(number)},
+        y: {
+          axisLabelWidth: 52,
+          pixelsPerLabel: 36,
+          axisLabelFormatter: (number) => number === 0 ? '0' : value(number),
+          ...(decades ? {logscale: true, ticker: () => this.ticksOfDecades()} : {}),
+        },
       },
       ...options,
       ...this.colours(),
@@ -86,11 +93,27 @@ class Chart {
     return ticks.filter((tick, i) => i % (this.plot.clientWidth < 430 ? 2 : 1) === 0 && i < MINUTES_SHOWN);
   }
 
+  rangeOfDecades() {
+    const [first, last] = this.decades;
+    const shown = this.rows.flatMap((row) => row.slice(1)).filter((number) => number > 0);
+    return [10 ** first, 10 ** Math.max(last, Math.ceil(Math.log10(Math.max(...shown, 10 ** first))))];
+  }
+
+  ticksOfDecades() {
+    const [low, high] = this.rangeOfDecades();
+    const ticks = [];
+    for (let number = low; number < high * 1.5; number *= 10) {
+      ticks.push({v: number, label: this.value(number)});
+    }
+    return ticks;
+  }
+
   // rows: [[seconds, number of the first series, ...]], the newest last.
   draw(rows) {
     this.rows = rows;
     const now = rows.length > 0 ? rows[rows.length - 1][0] : 0;
-    this.graph.updateOptions({file: rows.length > 0 ? rows : [[0, ...this.series.map(() => NaN)]],
+    this.graph.updateOptions({...(this.decades ? {valueRange: this.rangeOfDecades()} : {}),
+                              file: rows.length > 0 ? rows : [[0, ...this.series.map(() => NaN)]],
                               dateWindow: [now - MINUTES_SHOWN * 60, now]});
     this.tell();
   }

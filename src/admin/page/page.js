@@ -189,7 +189,8 @@ function makeCharts() {
     rate: new Chart('chart-rate', [{name: 'Stopped', colour: 'stopped'}, {name: 'Passed', colour: 'passed'}, {name: 'Unguarded', colour: 'unguarded'}],
                     count, {stackedGraph: true, fillAlpha: .45}),
     share: new Chart('chart-share', [{name: 'Stopped', colour: 'stopped'}], percent, {valueRange: [0, 1.04], fillGraph: true, fillAlpha: .15}),
-    latency: new Chart('chart-latency', [{name: 'p99', colour: 'passed', dash: [6, 3]}, {name: 'Median', colour: 'stopped'}], duration),
+    latency: new Chart('chart-latency', [{name: 'p99', colour: 'passed', dash: [6, 3]}, {name: 'Median', colour: 'stopped'}], duration,
+                       {decades: [-5, -2]}),
   };
 }
 
@@ -225,7 +226,7 @@ function showLag(names, rows) {
     lagChart?.chart.graph.destroy();
     byId('chart-lag').querySelector('.plot').replaceWith(element('div', {className: 'plot'}));
     const lines = shown.map((name, i) => ({name, ...LAG_LINES[i]}));
-    lagChart = {names: shown.join(), chart: new Chart('chart-lag', lines, duration)};
+    lagChart = {names: shown.join(), chart: new Chart('chart-lag', lines, duration, {decades: [-4, 0]})};
   }
   lagChart?.chart.draw(rows.filter((row) => row.length === names.length + 1).map((row) => row.slice(0, shown.length + 1)));
 }
