@@ -46,8 +46,10 @@ TEST_P(Dashboard, names_only_metrics_and_labels_that_are_exported) {
        matches(text, std::regex(R"(\b(cuckooguard|process)_[a-z_]+\{[^}]*\})"))) {
     const std::string name = sample.substr(0, sample.find('{'));
     for (const std::string& label : matches(sample, std::regex(R"([a-z_]+="[^"$]+")"))) {
-      EXPECT_TRUE(std::regex_search(exported, std::regex("\n" + name + "\\{[^}]*" + label)))
-          << name << " with " << label;
+      std::string wanted = "\n" + name;
+      wanted += "\\{[^}]*";
+      wanted += label;
+      EXPECT_TRUE(std::regex_search(exported, std::regex(wanted))) << name << " with " << label;
     }
   }
 }

@@ -9,17 +9,21 @@ namespace json = boost::json;
 
 Totals totals_of(const Sight& sight) {
   Totals all{.at = sight.now};
-  for (const guard::Guard* const guard : sight.process.guards) {
-    all.unguarded += guard->counters().unguarded_keys.value();
-    for (std::size_t i = 0; i < all.reply_times.size(); ++i) {
-      all.reply_times.at(i) += guard->counters().reply_times.count(i).value();
-    }
-    for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-      const guard::NamespaceCounters& counters = guard->counters(ns);
-      for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
-        const bool is_answered = static_cast<guard::Verdict>(i) == guard::Verdict::absent;
-        (is_answered ? all.absent : all.passed) += counters.keys.at(i).value();
-      }
+  all.unguarded = sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+    return guard.counters().unguarded_keys;
+  });
+  for (std::size_t i = 0; i < all.reply_times.size(); ++i) {
+    all.reply_times.at(i) = sight.sum([i](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().reply_times.count(i);
+    });
+  }
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
+      const bool is_answered = static_cast<guard::Verdict>(i) == guard::Verdict::absent;
+      (is_answered ? all.absent : all.passed) +=
+          sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+            return counters.keys.at(i);
+          });
     }
   }
   const guard::SourceView* const sources = sight.process.sources;

@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "admin/event_log.h"
+#include "admin/event_list.h"
 #include "admin/heartbeat.h"
 #include "admin/load_board.h"
 
@@ -26,7 +26,7 @@ struct Vitals {
   std::vector<std::function<std::size_t()>> clients{};  // of each worker; any thread
   std::vector<Heartbeat> heartbeats{};                  // the admin thread's
   LoadBoard loads{};
-  const EventLog* events = nullptr;  // null: nobody keeps them
+  const EventList* events = nullptr;  // null: nobody keeps them
 };
 
 }  // namespace cuckooguard::admin

@@ -1,40 +1,40 @@
-// A sink of the log that keeps its last lines for the page (admin/event_log.h): info and above, as the log has them, so
-// that keys are in them as little as they are in the log.
+// The log's last lines for the page (admin/event_list.h): info and above, as the log has them, so that keys are in them as
+// little as they are in the log.
 //
-// Called by: Assembly makes it a sink of the default logger before there are other threads; whoever logs writes. Threads:
-// any. Lifetimes: the logger shares it. Errors: none. Limits: kLinesMax lines, kLineBytesMax of each.
+// Called by: Assembly makes it hear the default logger before there are other threads; whoever logs writes. Threads: any.
+// Lifetimes: what hears the logger shares it. Errors: none. Limits: kLinesMax lines, kLineBytesMax of each.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
-#include <spdlog/sinks/sink.h>
+#include <spdlog/logger.h>
 
-#include "admin/event_log.h"
+#include "admin/event_list.h"
 
 namespace cuckooguard::cli {
 
-class RecentEvents final : public spdlog::sinks::sink, public admin::EventLog {
+class RecentEvents final : public admin::EventList {
  public:
   static constexpr std::size_t kLinesMax = 200;
   static constexpr std::size_t kLineBytesMax = 1024;
 
-  // Made, and a sink of the default logger from now on.
+  // Hears the default logger from now on.
   static std::shared_ptr<RecentEvents> of_default_logger();
+  static void hear(std::shared_ptr<RecentEvents> events, spdlog::logger& logger);
 
-  RecentEvents() { set_level(spdlog::level::info); }
+  // `level`: a literal. `text`: "event=NAME key=value ...".
+  void add(std::chrono::system_clock::time_point time,
+           std::string_view level,
+           std::string_view text);
 
   std::vector<admin::Event> after(std::uint64_t number) const override;
-
-  void log(const spdlog::details::log_msg& message) override;
-  void flush() override {}
-  // It keeps what was said, not how it is written.
-  void set_pattern(const std::string& /*pattern*/) override {}
-  void set_formatter(std::unique_ptr<spdlog::formatter> /*formatter*/) override {}
 
  private:
   mutable std::mutex mutex_;

@@ -58,7 +58,7 @@ class StatusTest : public testing::Test {
   FilterProbe probe_{1};
 };
 
-struct ToldEvents final : EventLog {
+struct ToldEvents final : EventList {
   std::vector<Event> after(std::uint64_t number) const override {
     return {{.number = number + 1,
              .time = std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::seconds(1500)),

@@ -11,8 +11,10 @@ namespace {
 
 class RecentEventsTest : public testing::Test {
  protected:
+  RecentEventsTest() { RecentEvents::hear(events_, logger_); }
+
   std::shared_ptr<RecentEvents> events_ = std::make_shared<RecentEvents>();
-  spdlog::logger logger_{"test", events_};
+  spdlog::logger logger_{"test"};
 };
 
 TEST_F(RecentEventsTest, are_what_was_logged_at_info_and_above_in_its_order) {

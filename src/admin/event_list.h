@@ -18,13 +18,13 @@ struct Event {
   std::string text{};        // "event=NAME key=value ...": as in the log
 };
 
-class EventLog {
+class EventList {
  public:
   // Those with a greater number, the oldest first; of many the latest.
   virtual std::vector<Event> after(std::uint64_t number) const = 0;
 
  protected:
-  ~EventLog() = default;
+  ~EventList() = default;
 };
 
 }  // namespace cuckooguard::admin
