@@ -153,7 +153,8 @@ TEST_F(MariaDbParts, are_all_taken_up_from_their_checkpoints) {
   for (const char* const id : {"7", "150", "3000", "3001", "4000"}) {
     EXPECT_FALSE(is_absent(std::string("user:") + id)) << id;
   }
-  EXPECT_EQ(guard_->log().find("event=loaded users/user_3"), std::string::npos) << guard_->log();
+  EXPECT_EQ(guard_->log().find("event=loaded namespace=users/user_3"), std::string::npos)
+      << guard_->log();
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/clock.h"
+
 namespace cuckooguard::admin {
 
 struct Request {
@@ -14,9 +16,11 @@ struct Request {
   std::string_view authorization{};  // empty: no such header
   std::string_view body{};
   std::string_view if_none_match{};  // empty: no such header
+  io::TimePoint since{};             // when it had come
 };
 
 inline constexpr std::string_view kJson = "application/json";
+inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
 
 struct Response {
   unsigned status = 200;
@@ -26,6 +30,7 @@ struct Response {
   std::string_view challenge{};  // WWW-Authenticate, with 401
   std::string_view etag{};       // else nobody may keep it
   std::string_view content_security_policy{};
+  bool is_to_come = false;  // there is none yet: ask again in a moment, with the same request
 };
 
 inline constexpr unsigned kNotModified = 304;  // never with a body

@@ -161,9 +161,10 @@ void put_keys(MetricFamilies& families, const Sight& sight) {
                   Type::Counter},
                  sight,
                  [&](std::uint32_t ns, guard::Verdict verdict) {
-                   return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-                     return guard.counters(ns).of(verdict);
-                   });
+                   return sight.sum(
+                       ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+                         return counters.of(verdict);
+                       });
                  });
   put_by_verdict(
       families,
@@ -192,8 +193,8 @@ void put_namespaces(MetricFamilies& families, const Sight& sight) {
     put_by_namespace(
         families, {metric.name, metric.help, Type::Counter}, sight, [&](std::uint32_t ns) {
           return static_cast<double>(
-              sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-                return guard.counters(ns).*metric.counter;
+              sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+                return counters.*metric.counter;
               }));
         });
   }
@@ -346,6 +347,23 @@ void put_process(MetricFamilies& families, const Sight& sight) {
   families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
                1.0,
                {{"version", sight.process.version}});
+  if (sight.process.reloads != nullptr) {
+    const guard::ReloadOutcome last = sight.process.reloads->last();
+    families.put(
+        {"cuckooguard_config_last_reload_successful",
+         "0 if the last configuration that was to be loaded was refused; that of before is "
+         "in force.",
+         Type::Gauge},
+        last.errors.empty() ? 1.0 : 0.0);
+    families.put({"cuckooguard_config_last_reload_timestamp_seconds",
+                  "When the configuration in force was loaded, since 1970.",
+                  Type::Gauge},
+                 static_cast<double>(last.loaded_at.time_since_epoch().count()));
+    families.put({"cuckooguard_config_settings_needing_restart",
+                  "Settings of the file that are not in force before a restart.",
+                  Type::Gauge},
+                 static_cast<double>(last.needs_restart.size()));
+  }
   for (std::size_t worker = 0; worker < sight.vitals.clients.size(); ++worker) {
     families.put({"cuckooguard_clients", "Clients that are connected, by worker.", Type::Gauge},
                  static_cast<std::uint64_t>(sight.vitals.clients[worker]()),

@@ -10,6 +10,8 @@
 //                                       "verdict": ..., "reason": ...}; several values: a segment each, in the order of
 //                                       the first template's placeholders, each percent-encoded ('/' is %2F)
 //   POST /v1/check/NAMESPACE            a list of identities (identity_list.h) -> a list of booleans: may it exist?
+//   POST /-/reload                      reads the configuration file again: 200 and, a line each, what needs a restart; 422
+//                                       and what is wrong: all is as before (guard/reloads.h). As text, when it has ended
 //   GET  /metrics                       numbers for Prometheus (metrics.h)
 //
 // 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
@@ -55,6 +57,8 @@ class Pages {
   Response answer(const Request& request);
   // What the page /history will tell of this moment. Once a second.
   void remember();
+  // From now on.
+  void set_token(BearerToken token) { parts_.token = std::move(token); }
 
  private:
   struct Asked {  // a request, taken apart
@@ -64,6 +68,7 @@ class Pages {
     std::string_view body;
     std::string_view if_none_match;
     bool has_query;
+    io::TimePoint since;
   };
   struct Page {
     std::string_view path;  // ends in '/': all below it, but of "/"
@@ -81,6 +86,7 @@ class Pages {
   Response status(const Asked& asked);
   Response history(const Asked& asked);
   Response metrics(const Asked& asked);
+  Response reload(const Asked& asked);
   Response check_one(std::uint32_t ns, std::string_view path);
   Response check_list(std::uint32_t ns, std::string_view body);
 

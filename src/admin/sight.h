@@ -36,9 +36,7 @@ struct Sight {
   // One namespace's, over all workers: counter_of(its counters of a worker) -> Counter.
   template <class CounterOf>
   std::uint64_t sum(std::uint32_t ns, const CounterOf& counter_of) const {
-    return sum([&](const guard::Guard& guard) -> const guard::Counter& {
-      return counter_of(guard.counters(ns));
-    });
+    return guarded.namespaces[ns].counts->sum(counter_of);
   }
 
   // Since the moment at which a namespace was last known to be up to date; nothing if it never was.

@@ -52,8 +52,8 @@ json::value keys_of(const Sight& sight, std::uint32_t ns) {
   json::object keys;
   for (std::size_t i = 1; i < guard::kVerdicts; ++i) {  // none is counted as unguarded
     keys[name_of(static_cast<guard::Verdict>(i))] =
-        sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-          return guard.counters(ns).keys.at(i);
+        sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+          return counters.keys.at(i);
         });
   }
   return keys;
@@ -82,14 +82,12 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
   const guard::GuardedNamespace& space = sight.guarded.namespaces[ns];
   const guard::FilterTotals totals = guard::filter_totals(*space.filter);
   const auto sum = [&](const guard::Counter guard::NamespaceCounters::* counter) {
-    return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-      return guard.counters(ns).*counter;
+    return sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+      return counters.*counter;
     });
   };
   const bool has_origin = ns < sight.process.origins.size();
-  const guard::Evidence seen = sight.process.guards.empty()
-                                   ? guard::Evidence{.mode = space.mode}
-                                   : guard::evidence(sight.process.guards, ns, sight.now);
+  const guard::Evidence seen = guard::evidence(sight.guarded, ns, sight.now);
   const auto measured = sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
   return json::object{
       {"mode", guard::mode_name(space.mode)},
@@ -113,6 +111,25 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"keys_added", sum(&guard::NamespaceCounters::added)},
       {"contradictions", contradictions_of(seen)},
       {"advice", guard::advice(seen)}};
+}
+
+json::value configuration_of(const Sight& sight) {
+  if (sight.process.reloads == nullptr) {
+    return nullptr;
+  }
+  const guard::ReloadOutcome last = sight.process.reloads->last();
+  json::array errors;
+  for (const std::string& error : last.errors) {
+    errors.push_back(text_of(error));
+  }
+  json::array needs_restart;
+  for (const std::string& setting : last.needs_restart) {
+    needs_restart.push_back(text_of(setting));
+  }
+  return json::object{{"loaded_at", last.loaded_at.time_since_epoch().count()},
+                      {"last_reload_successful", last.errors.empty()},
+                      {"errors", std::move(errors)},
+                      {"needs_restart", std::move(needs_restart)}};
 }
 
 json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
@@ -190,6 +207,7 @@ std::string status_json(const Sight& sight, std::uint64_t events_after) {
   return json::serialize(json::object{{"version", sight.process.version},
                                       {"uptime_seconds", uptime.count()},
                                       {"draining", sight.vitals.is_draining.load()},
+                                      {"configuration", configuration_of(sight)},
                                       {"workers", std::move(workers)},
                                       {"process", process_of(process_use())},
                                       {"redis", redis_of(sight)},

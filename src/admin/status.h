@@ -1,6 +1,7 @@
 // The page /status: what GUARD.INFO tells, and a little more, as JSON for people and programs.
 //
 //   {"version", "uptime_seconds", "draining", "workers": [{"clients"}],
+//    "configuration": {"loaded_at", "last_reload_successful", "errors": [line], "needs_restart": [setting]},   since 1970
 //    "process": {"cpu_seconds", "resident_bytes", "open_descriptors", "descriptors_max"},
 //    "redis": {"up", "role", "state"},                            up: null without namespaces, or before it was tried
 //    "totals": {...},                                             totals.h

@@ -1,54 +1,14 @@
 #include "cli/recent_events.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
-#include <utility>
-
-#include <spdlog/sinks/sink.h>
-#include <spdlog/spdlog.h>
 
 namespace cuckooguard::cli {
-namespace {
 
-std::string_view level_name(spdlog::level::level_enum level) {
-  switch (level) {
-    case spdlog::level::warn:
-      return "warning";
-    case spdlog::level::err:
-    case spdlog::level::critical:
-      return "error";
-    default:
-      return "info";
-  }
-}
-
-// What was said, however it is written.
-class Ear final : public spdlog::sinks::sink {
- public:
-  explicit Ear(std::shared_ptr<RecentEvents> events) : events_(std::move(events)) {
-    set_level(spdlog::level::info);
-  }
-  void log(const spdlog::details::log_msg& message) override {
-    events_->add(
-        message.time, level_name(message.level), {message.payload.data(), message.payload.size()});
-  }
-  void flush() override {}
-  void set_pattern(const std::string& /*pattern*/) override {}
-  void set_formatter(std::unique_ptr<spdlog::formatter> /*formatter*/) override {}
-
- private:
-  std::shared_ptr<RecentEvents> events_;
-};
-
-}  // namespace
-
-void RecentEvents::hear(std::shared_ptr<RecentEvents> events, spdlog::logger& logger) {
-  logger.sinks().push_back(std::make_shared<Ear>(std::move(events)));
-}
-
-std::shared_ptr<RecentEvents> RecentEvents::of_default_logger() {
+std::shared_ptr<RecentEvents> RecentEvents::of(EventLog& log) {
   auto events = std::make_shared<RecentEvents>();
-  hear(events, *spdlog::default_logger());
+  log.add_listener([events](const Event& event) { events->hear(event); });
   return events;
 }
 
@@ -58,17 +18,25 @@ std::vector<admin::Event> RecentEvents::after(std::uint64_t number) const {
   return {first, events_.end()};
 }
 
-void RecentEvents::add(std::chrono::system_clock::time_point time,
-                       std::string_view level,
-                       std::string_view text) {
+void RecentEvents::hear(const Event& event) {
+  if (event.level < config::LogLevel::info) {
+    return;
+  }
+  std::vector<Field> fields;
+  std::ranges::copy_if(event.fields, std::back_inserter(fields), [](const Field& field) {
+    return field.name() != "key";
+  });
+  std::string text =
+      text_of({.time = event.time, .level = event.level, .name = event.name, .fields = fields});
+  text.resize(std::min(text.size(), kLineBytesMax));
   const std::lock_guard lock(mutex_);
   if (events_.size() == kLinesMax) {
     events_.pop_front();
   }
   events_.push_back({.number = ++last_,
-                     .time = std::chrono::floor<std::chrono::milliseconds>(time),
-                     .level = level,
-                     .text = std::string(text.substr(0, kLineBytesMax))});
+                     .time = std::chrono::floor<std::chrono::milliseconds>(event.time),
+                     .level = level_name(event.level),
+                     .text = std::move(text)});
 }
 
 }  // namespace cuckooguard::cli

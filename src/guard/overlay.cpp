@@ -58,7 +58,8 @@ bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired)
 
 Overlay::Overlay(Limits limits, const filter::HashSecret& secret)
     : hash_(secret),
-      ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero())),
+      ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero()).count()),
+      max_keys_(limits.max_keys),
       // Four keys to a set of eight at `max_keys`: then one set in fifty has more keys than room.
       set_count_((limits.max_keys + kSetEntries / 2 - 1) / (kSetEntries / 2)) {
   if (limits.max_keys == 0 || set_count_ > std::numeric_limits<std::uint32_t>::max()) {
@@ -130,8 +131,20 @@ void Overlay::lives_until(std::uint32_t expiry) noexcept {
 
 void Overlay::hold_all_until(TimePoint until) noexcept {
   const std::uint32_t expiry = expiry_tick(until, {});
-  all_until_.store(expiry, std::memory_order_relaxed);
+  std::uint32_t before = all_until_.load(std::memory_order_relaxed);
+  while (before < expiry &&
+         !all_until_.compare_exchange_weak(before, expiry, std::memory_order_relaxed)) {
+  }
   lives_until(expiry);
+}
+
+void Overlay::set_ttl(std::chrono::nanoseconds ttl) noexcept {
+  ttl_.store(std::max(ttl, std::chrono::nanoseconds::zero()).count(), std::memory_order_relaxed);
+}
+
+TimePoint Overlay::holds_until() const noexcept {
+  const std::int64_t ticks = last_expiry_.load(std::memory_order_acquire);
+  return TimePoint(std::chrono::nanoseconds(ticks << kTickBits));
 }
 
 // False: another thread was faster with the entry chosen; the set must be read again.

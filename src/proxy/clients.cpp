@@ -28,6 +28,13 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
   sessions_.emplace(key, std::move(session));
 }
 
+void Clients::on_limits_changed() {
+  idle_.timeout_changed();
+  for (const auto& [session, owned] : sessions_) {
+    session->on_limits_changed();
+  }
+}
+
 void Clients::on_upstream_loss(const resp::ConnectionState& told) const {
   if (told.login) {
     const std::string& user = told.login->user;

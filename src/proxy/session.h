@@ -95,6 +95,8 @@ class Session final : public io::Mortal,
   Session(const Worker& worker, std::unique_ptr<io::Transport> client);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
+  // The settings are other ones from now on; within a batch.
+  void on_limits_changed();
 
  private:
   void on_ready(io::Readiness readiness) override;

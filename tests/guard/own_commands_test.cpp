@@ -173,13 +173,15 @@ TEST_F(OwnCommandsTest, check_counts_no_read) {
 
 TEST_F(OwnCommandsTest, explain_is_a_map_in_resp3_and_an_array_in_resp2) {
   const std::string fields =
-      "$9\r\nnamespace\r\n$5\r\nusers\r\n$8\r\nidentity\r\n$3\r\n500\r\n$5\r\nstate\r\n$"
+      "$9\r\nnamespace\r\n$5\r\nusers\r\n$8\r\nkey_hash\r\n$16\r\n" +
+      shop_.process.key_hash("user:500") +
+      "\r\n$8\r\nidentity\r\n$3\r\n500\r\n$5\r\nstate\r\n$"
       "5\r\nready\r\n"
       "$7\r\nverdict\r\n$6\r\nabsent\r\n$3\r\nwhy\r\n$13\r\nno row has it\r\n";
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
-  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "*10\r\n" + fields);
+  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "*12\r\n" + fields);
   shop_.send({"HELLO", "3"}, '%');
-  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "%5\r\n" + fields);
+  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "%6\r\n" + fields);
 }
 
 TEST_F(OwnCommandsTest, explain_says_why_a_key_passes) {

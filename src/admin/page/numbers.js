@@ -46,7 +46,7 @@ function bytes(value) {
 // Per second, of what each has counted between two totals.
 function ratesBetween(before, after) {
   const seconds = after.at - before.at;
-  const rate = (name) => (after[name] - before[name]) / seconds;
+  const rate = (name) => Math.max(0, after[name] - before[name]) / seconds;  // a namespace may have gone
   return {absent: rate('absent'), passed: rate('passed'), unguarded: rate('unguarded')};
 }
 

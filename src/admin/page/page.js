@@ -130,6 +130,9 @@ function problemsOf(status) {
   } else if (status.redis.up && status.redis.state !== 'available') {
     say('warning', `Redis is ${status.redis.state.replaceAll('_', ' ')}`);
   }
+  if (status.configuration?.last_reload_successful === false) {
+    say('warning', 'The configuration could not be loaded anew, that of before is in force');
+  }
   if (status.draining) {
     say('warning', 'It is draining: no new clients');
   }
@@ -245,6 +248,7 @@ function showProcess(status) {
     'Open descriptors': `${count(status.process.open_descriptors)} of ${count(status.process.descriptors_max)}`,
     'Clients by worker': status.workers.map((worker) => count(worker.clients)).join(', '),
     'Reads not looked at': unseen.length > 0 ? unseen.join(', ') : 'none',
+    'Waits for a restart': status.configuration?.needs_restart.join(', ') || 'nothing',
   };
   byId('process').replaceChildren(...Object.entries(facts).flatMap(
       ([name, text]) => [element('dt', {textContent: name}), element('dd', {textContent: text})]));
