@@ -20,7 +20,6 @@ Assembly::Assembly(config::Config config, Read read, EventLog& log)
       read_(std::move(read)),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
-      report_(log),
       reloads_([this](const std::stop_token& stop) { return reload(stop); }, log),
       world_{.log = log,
              .epochs = epochs_,

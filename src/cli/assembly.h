@@ -31,6 +31,7 @@
 #include "cli/event_log.h"
 #include "cli/generation.h"
 #include "cli/load_report.h"
+#include "cli/recent_events.h"
 #include "cli/reload_thread.h"
 #include "cli/verification.h"
 #include "config/config.h"
@@ -83,7 +84,9 @@ class Assembly {
   unsigned worker_count_;
   filter::Epochs epochs_;
   guard::RedisFacts facts_;
-  LoadReport report_;
+  std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
+  admin::Vitals vitals_{.events = events_.get()};
+  LoadReport report_{log_, &vitals_.loads};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   ReloadThread reloads_;
@@ -91,7 +94,6 @@ class Assembly {
   std::unique_ptr<Generation> generation_;
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::optional<Verification> verification_;
-  admin::Vitals vitals_;
   ControlConnection control_;
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;

@@ -40,6 +40,7 @@ class Clients final : Session::Ends {
         own_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
+        reply_clock_(worker.loop, worker.guard),
         upstreams_(worker.loop,
                    worker.settings.upstream,
                    [this](const resp::ConnectionState& told) { on_upstream_loss(told); }),
@@ -50,6 +51,7 @@ class Clients final : Session::Ends {
                      .settings = worker.settings,
                      .idle = idle_,
                      .held = held_,
+                     .reply_clock = reply_clock_,
                      .route = {.loop = worker.loop,
                                .upstreams = upstreams_,
                                .settings = worker.settings.upstream,
@@ -73,6 +75,7 @@ class Clients final : Session::Ends {
   guard::OwnCommands own_commands_;
   IdleClients idle_;
   HeldClients held_;
+  ReplyClock reply_clock_;
   upstream::Upstreams upstreams_;
   const Session::Worker of_sessions_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;

@@ -194,6 +194,7 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
     order_.expect_absent_key_reply(decision.absent_keys.front());
   } else if (decision.change == nullptr) {
     order_.expect_reply();
+    timed_reply_.expected(worker_.reply_clock, command, order_, now_);
   } else {
     state_.sent(*decision.change);  // also if nobody will see its reply: it is in flight for good
     if (order_.entries() < worker_.settings.limits.inflight_per_client) {
@@ -331,6 +332,7 @@ void Session::flush() {
     output_.consume(transfer.bytes);
     worker_.idle.touch(*this);
   }
+  timed_reply_.written(worker_.reply_clock, order_);
   if (ending_ && output_.is_empty()) {
     end();
     return;

@@ -44,6 +44,7 @@
 #include "io/loop.h"
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
+#include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "proxy/route.h"
 #include "resp/request_scanner.h"
@@ -86,6 +87,7 @@ class Session final : public io::Mortal,
     const Settings& settings;
     IdleClients& idle;
     HeldClients& held;
+    ReplyClock& reply_clock;
     Route::Worker route;
     Ends& ends;
   };
@@ -144,6 +146,7 @@ class Session final : public io::Mortal,
   io::OutputQueue output_;
   guard::ClientState state_;
   ReplyOrder order_;
+  TimedReply timed_reply_;
   resp::RequestScanner scanner_;
   io::TimePoint now_;      // when the bytes at hand were read
   std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
