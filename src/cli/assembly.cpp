@@ -1,12 +1,10 @@
 #include "cli/assembly.h"
 
 #include <algorithm>
-#include <csignal>
 #include <stdexcept>
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <spdlog/spdlog.h>
 
 #include "cli/learned_facts.h"
@@ -66,6 +64,11 @@ Assembly::Assembly(config::Config config)
   make_control();
   if (auto words = refusal(config_.admin)) {
     refusals_.push_back(*std::move(words));
+  }
+  if (const auto socket = service_manager_.socket_for(config_.listen)) {
+    inherited_socket_ = *socket;
+  } else {
+    refusals_.push_back("listen: " + socket.error());
   }
 }
 
@@ -128,7 +131,7 @@ void Assembly::make_sources() {
     }
     auto made = source::make_source(settings,
                                     std::move(targets),
-                                    report_,
+                                    load_status_,
                                     io::now_since_boot,
                                     {.directory = storage_ ? &*storage_ : nullptr,
                                      .checkpoint_every = config_.storage.checkpoint_every});
@@ -195,6 +198,7 @@ void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
     process_.guards.push_back(&workers_.back()->guard);
+    drain_->add({.loop = workers_.back()->worker.loop(), .clients = workers_.back()->clients});
     workers_.back()->worker.start();
   }
 }
@@ -208,7 +212,15 @@ void Assembly::listen() {
                             [](std::error_code error) {
                               spdlog::error("event=accept_failed why={}", error.message());
                             },
-                    });
+                    },
+                    inherited_socket_.value_or(-1));
+}
+
+void Assembly::stop_accepting() {
+  vitals_.is_draining = true;
+  service_manager_.stopping("draining");
+  listener_->accept_waiting();
+  listener_->close();
 }
 
 // To the worker with the fewest clients, which keeps it.
@@ -222,19 +234,27 @@ void Assembly::hand_over(int socket) {
   });
 }
 
-// Its heartbeats may be on their way to loops that outlive it.
+// Of every loop that serves. They may be on their way to loops that outlive those who ask.
+std::vector<admin::Heartbeat> Assembly::heartbeats() {
+  std::vector<admin::Heartbeat> all;
+  all.emplace_back("listener",
+                   [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    all.emplace_back("worker " + std::to_string(i),
+                     [worker = workers_[i].get()](std::function<void()> beat) {
+                       worker->worker.loop().post(std::move(beat));
+                     });
+  }
+  return all;
+}
+
 void Assembly::make_admin() {
   if (!config_.admin.address) {
     return;
   }
-  vitals_.heartbeats.emplace_back(
-      "listener", [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
+  vitals_.heartbeats = heartbeats();
   for (const auto& parts : workers_) {
     vitals_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
-    vitals_.heartbeats.emplace_back("worker " + std::to_string(vitals_.clients.size() - 1),
-                                    [worker = parts.get()](std::function<void()> beat) {
-                                      worker->worker.loop().post(std::move(beat));
-                                    });
   }
   admin_.emplace(AdminServer::World{.address = *config_.admin.address,
                                     .token_file = config_.admin.token_file,
@@ -263,13 +283,10 @@ void Assembly::report_start() const {
 
 void Assembly::run() {
   raise_descriptor_limit();
-  boost::asio::signal_set signals(io_, SIGINT, SIGTERM);
-  signals.async_wait([this](const boost::system::error_code&, int signal) {
-    spdlog::info("event=stopping signal={}", signal);
-    vitals_.is_draining = true;
-    listener_->close();
-    io_.stop();
-  });
+  drain_.emplace(
+      io_,
+      config_.drain_timeout,
+      Drain::Calls{.on_begin = [this] { stop_accepting(); }, .on_end = [this] { io_.stop(); }});
   make_workers();
   listen();
   vitals_.is_listening = true;
@@ -289,6 +306,8 @@ void Assembly::run() {
                                             .contradictions = contradictions_,
                                             .process = process_});
   verification_->start();
+  watchdog_.emplace(io_, heartbeats());
+  service_manager_.ready("serving");
   io_.run();
   verification_->stop();
   verification_->advise();

@@ -15,7 +15,9 @@
 
 #include "admin/vitals.h"
 #include "cli/admin_server.h"
+#include "cli/drain.h"
 #include "cli/load_report.h"
+#include "cli/service_manager.h"
 #include "cli/source_list.h"
 #include "cli/verification.h"
 #include "config/config.h"
@@ -46,7 +48,7 @@ class Assembly {
   // What the sources cannot work with, one sentence each; empty: go on.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // Binds the port, starts everything, returns after a signal.
+  // Binds the port, starts everything, returns after a signal, when the clients are done or `drain_timeout` has passed.
   void run();
 
  private:
@@ -59,6 +61,8 @@ class Assembly {
   void make_workers();
   void listen();
   void hand_over(int socket);
+  void stop_accepting();
+  std::vector<admin::Heartbeat> heartbeats();
   void make_control();
   void make_admin();
   void report_start() const;
@@ -71,7 +75,10 @@ class Assembly {
   std::vector<std::unique_ptr<guard::Overlay>> overlays_;
   std::vector<guard::GuardedNamespace> namespaces_;
   guard::RedisFacts facts_;
+  ServiceManager service_manager_;
+  std::optional<int> inherited_socket_;
   LoadReport report_;
+  LoadStatus load_status_{report_, service_manager_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   std::vector<std::unique_ptr<source::Source>> sources_;
@@ -85,6 +92,8 @@ class Assembly {
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;
+  std::optional<Drain> drain_;
+  std::optional<Watchdog> watchdog_;
   std::optional<io::Listener> listener_;
   std::optional<AdminServer> admin_;  // reads what all of the above count
 };
