@@ -37,7 +37,8 @@ GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
 
 bool GuardProcess::start(const std::string& yaml) {
   const std::filesystem::path config = *directory_ / "guard.yaml";
-  write_whole_file(config, yaml);
+  const bool drains = yaml.contains("drain_timeout:");
+  write_whole_file(config, yaml + (drains ? "" : "\ndrain_timeout: 0s\n"));
   process_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{guard_binary(), "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});

@@ -7,7 +7,6 @@
 #include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
 
-#include "io/clock.h"
 #include "io/listener.h"
 
 namespace cuckooguard::cli {
@@ -86,8 +85,8 @@ void LoadStatus::on_progress(const source::Progress& progress) {
   }
 }
 
-Watchdog::Watchdog(boost::asio::io_context& io, std::vector<admin::Heartbeat> loops)
-    : timer_(io), loops_(std::move(loops)) {
+Watchdog::Watchdog(boost::asio::io_context& io, std::vector<admin::Heartbeat> loops, Now now)
+    : timer_(io), loops_(std::move(loops)), now_(std::move(now)) {
   std::uint64_t microseconds = 0;
   if (::sd_watchdog_enabled(0, &microseconds) > 0) {
     every_ = std::chrono::microseconds(microseconds / 2);
@@ -96,7 +95,7 @@ Watchdog::Watchdog(boost::asio::io_context& io, std::vector<admin::Heartbeat> lo
 }
 
 void Watchdog::beat() {
-  const io::TimePoint now = io::now_since_boot();
+  const io::TimePoint now = now_();
   bool all_turn = true;
   for (admin::Heartbeat& loop : loops_) {
     if (!loop.is_alive(now)) {

@@ -22,6 +22,7 @@
 
 #include "admin/heartbeat.h"
 #include "config/config.h"
+#include "io/clock.h"
 #include "source/source.h"
 
 namespace cuckooguard::cli {
@@ -64,7 +65,11 @@ class LoadStatus final : public source::Observer {
 // A loop that stands still is killed by it, with the process, at most admin::Heartbeat::kStalledAfter and that time later.
 class Watchdog {
  public:
-  Watchdog(boost::asio::io_context& io, std::vector<admin::Heartbeat> loops);
+  using Now = std::function<io::TimePoint()>;
+
+  Watchdog(boost::asio::io_context& io,
+           std::vector<admin::Heartbeat> loops,
+           Now now = io::now_since_boot);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
@@ -74,6 +79,7 @@ class Watchdog {
   boost::asio::steady_timer timer_;
   std::chrono::microseconds every_{0};  // 0: nobody wants to know
   std::vector<admin::Heartbeat> loops_;
+  Now now_;
 };
 
 }  // namespace cuckooguard::cli
