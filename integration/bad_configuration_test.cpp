@@ -138,7 +138,7 @@ TEST(CommandLine, answers_help_and_version_and_refuses_the_rest) {
   const Ended version = run_guard({"--version"});
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.standard_output,
-              testing::MatchesRegex("cuckooguard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+              testing::ContainsRegex("^cuckooguard [0-9]+\\.[0-9]+\\.[0-9]+\ncommit: .+\n"));
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {}, {"--confg", "x"}, {"--config"}, {"--config", "x", "y"}}) {
     const Ended ended = run_guard(arguments);

@@ -185,13 +185,14 @@ TEST_F(MariaDbSource, hides_no_row_for_longer_than_max_lag) {
     const std::string id = std::to_string(100'000 + i);
     run("INSERT INTO user VALUES (" + id + ", NULL)");
     const auto committed = SteadyClock::now();
+    auto sent = committed;  // the verdict comes after that, however late the reply is read
     while (client.call({"GET", "user:" + id}) == kAnswer) {
       ++hidden;
-      longest = std::max(longest,
-                         std::chrono::duration_cast<milliseconds>(SteadyClock::now() - committed));
+      longest = std::max(longest, std::chrono::duration_cast<milliseconds>(sent - committed));
+      sent = SteadyClock::now();
     }
   }
-  EXPECT_LT(longest, milliseconds(500));
+  EXPECT_LT(longest, kMaxLag);
   RecordProperty("hidden_in_window", static_cast<int>(hidden));
 }
 

@@ -75,8 +75,10 @@ TEST_F(Observe, a_row_that_the_guard_does_not_know_is_found) {
   EXPECT_THAT(info("advice"), HasSubstr(", 1 hidden row, "));
   EXPECT_THAT(info("advice"), HasSubstr("do not enforce; see event=hidden_row in the log"));
   const std::string log = shop_.guard().log();
-  EXPECT_THAT(log, HasSubstr("event=hidden_row ns=users key_hash="));
+  EXPECT_THAT(log, HasSubstr("event=hidden_row namespace=users key_hash="));
   EXPECT_THAT(log, Not(HasSubstr("3000000"))) << "keys are nobody's business";
+  const std::string hash = log.substr(log.find("key_hash=") + 9, 16);
+  EXPECT_THAT(shop_.client().call({"GUARD.EXPLAIN", key}), HasSubstr(hash)) << log;
 }
 
 TEST_F(Observe, a_template_that_is_wider_than_the_table_is_found_by_any_read) {
@@ -94,7 +96,7 @@ TEST_F(Observe, a_template_that_is_wider_than_the_table_is_found_by_any_read) {
   ASSERT_TRUE(becomes("hidden_values", "4")) << shop_.guard().log();
   EXPECT_EQ(info("hidden_rows"), "0");
   EXPECT_THAT(info("advice"), HasSubstr(", 4 hidden values, "));
-  EXPECT_THAT(shop_.guard().log(), HasSubstr("event=hidden_value ns=users key_hash="));
+  EXPECT_THAT(shop_.guard().log(), HasSubstr("event=hidden_value namespace=users key_hash="));
 }
 
 TEST_F(Observe, what_the_application_caches_for_no_such_row_is_no_contradiction) {
@@ -126,7 +128,7 @@ TEST_F(Observe, the_sentence_is_in_the_log_when_the_process_ends) {
   shop_.client().call({"GET", absent_user(1)});
   shop_.guard().send_signal(SIGTERM);
   EXPECT_EQ(shop_.guard().exit_code(), 0);
-  EXPECT_THAT(shop_.guard().log(), HasSubstr("event=advice ns=users text=\""));
+  EXPECT_THAT(shop_.guard().log(), HasSubstr("event=advice namespace=users text=\""));
 }
 
 class Enforce : public Watched {

@@ -40,7 +40,7 @@ TEST_F(Operators, change_the_mode_of_a_namespace_for_all_clients_at_once) {
   EXPECT_EQ(guard_->call({"GET", "user:5000"}), "$-1\r\n");
   EXPECT_EQ(ops_->call({"GUARD.MODE", "users", "enforce"}), "+OK\r\n");
   EXPECT_TRUE(is_absent("user:5000"));
-  EXPECT_NE(guard_->log().find("event=operator user=ops namespace=users what=mode observe"),
+  EXPECT_NE(guard_->log().find("event=operator user=ops namespace=users what=\"mode observe\""),
             std::string::npos)
       << guard_->log();
 }

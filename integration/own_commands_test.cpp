@@ -185,7 +185,7 @@ TEST_F(OwnCommandsWithRedis, they_stand_in_a_pipeline_behind_what_changes_the_co
             "+OK\r\n*2\r\n:1\r\n:-1\r\n+OK\r\n*2\r\n:0\r\n:-1\r\n+PONG\r\n");
   client.send(command({"HELLO", "3"}) + command({"GUARD.EXPLAIN", absent_user()}));
   EXPECT_THAT(client.read_reply(), StartsWith("%"));
-  EXPECT_THAT(client.read_reply(), StartsWith("%5\r\n$9\r\nnamespace\r\n$5\r\nusers\r\n"));
+  EXPECT_THAT(client.read_reply(), StartsWith("%6\r\n$9\r\nnamespace\r\n$5\r\nusers\r\n"));
 }
 
 TEST_F(OwnCommandsWithRedis, inside_multi_they_abort_it_as_any_unknown_command) {

@@ -4,28 +4,23 @@
 #include <exception>
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include "cli/assembly.h"
+#include "cli/event_log.h"
+#include "cli/explain.h"
 #include "cli/filter_file_commands.h"
 #include "cli/options.h"
 #include "cli/ping.h"
+#include "cli/plan.h"
 #include "cli/presets.h"
+#include "cli/print_config.h"
 #include "cli/print_triggers.h"
+#include "cli/version.h"
 #include "config/config_file.h"
 
 namespace {
 
 using namespace cuckooguard;
-
-void set_up_log(const config::Log& log) {
-  static constexpr std::array kLevels{
-      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
-  spdlog::set_default_logger(spdlog::stderr_color_mt("cuckooguard"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
-  spdlog::set_level(kLevels.at(static_cast<std::size_t>(log.level)));
-}
 
 int report(const std::vector<config::Diagnostic>& errors) {
   for (const config::Diagnostic& diagnostic : errors) {
@@ -34,18 +29,49 @@ int report(const std::vector<config::Diagnostic>& errors) {
   return cli::kExitConfiguration;
 }
 
-int run(const cli::Serve& options) {
-  const auto config = config::load_config(options.config_path);
-  if (!config) {
-    return report(config.error());
+int print_plan(const config::Config& config) {
+  const cli::Plan plan = cli::make_plan(config);
+  fmt::print("{}", cli::describe(plan));
+  for (const std::string& failure : plan.failures) {
+    fmt::print(stderr, "cuckooguard: {}\n", failure);
   }
+  return plan.failures.empty() ? 0 : cli::kExitFailure;
+}
+
+std::expected<config::Config, std::vector<std::string>> read_again(const cli::Serve& options) {
+  auto config =
+      config::load_config(options.config_path, config::process_environment(), options.overrides);
+  if (config) {
+    return *std::move(config);
+  }
+  std::vector<std::string> lines;
+  for (const config::Diagnostic& diagnostic : config.error()) {
+    lines.push_back(diagnostic.text());
+  }
+  return std::unexpected(std::move(lines));
+}
+
+int run(const cli::Serve& options) {
+  const auto effective =
+      config::load_effective(options.config_path, config::process_environment(), options.overrides);
+  if (!effective) {
+    return report(effective.error());
+  }
+  const config::Config* const config = &effective->config;
   if (options.check_config) {
     fmt::print("{}: fine\n", options.config_path);
     return 0;
   }
-  set_up_log(config->log);
+  if (options.print_config) {
+    fmt::print("{}", cli::print_config(*effective, options.config_path));
+    return 0;
+  }
+  if (options.plan) {
+    return print_plan(*config);
+  }
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
-  cli::Assembly assembly(*config);
+  cli::EventLog log(config->log);
+  cli::Assembly assembly(*config, [&options] { return read_again(options); }, log);
   for (const std::string& refusal : assembly.refusals()) {
     fmt::print(stderr, "{}: {}\n", options.config_path, refusal);
   }
@@ -88,6 +114,22 @@ int run(const cli::PrintTriggers& options) {
 
 int run(const cli::ListPresets& /*options*/) {
   return print(cli::list_presets());
+}
+
+int run(const cli::ShowVersion& /*options*/) {
+  return print(cli::version_text());
+}
+
+int run(const cli::Explain& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  if (options.address) {
+    return print(cli::explain_key(
+        cli::AskedGuard{.address = *options.address,
+                        .password = config::process_environment()("REDISCLI_AUTH").value_or("")},
+        options.key));
+  }
+  const auto config = config::load_config(options.config_path);
+  return config ? print(cli::explain_key(*config, options.key)) : report(config.error());
 }
 
 int run(const cli::Ping& options) {

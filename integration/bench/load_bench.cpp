@@ -107,15 +107,16 @@ Start time_of_start(const BenchShop& shop, const Guarded& guarded) {
   return {.seconds = milliseconds_since(begin) / 1000, .cpu_seconds = cpu_seconds(guard.pid())};
 }
 
-// What the guard says of the load alone: of `event=loaded users: 1,000 rows, 5,000 rows/s, in 0.20 s`.
+// What the guard says of the load alone: of `event=loaded namespace=users rows=1000 seconds=0.20 ...`.
 double seconds_of_load(const GuardProcess& guard) {
+  constexpr std::string_view kSeconds = " seconds=";
   const std::string log = guard.log();
   const std::size_t line = log.find("event=loaded");
-  const std::size_t at = line == std::string::npos ? line : log.find(" in ", line);
+  const std::size_t at = line == std::string::npos ? line : log.find(kSeconds, line);
   if (at == std::string::npos) {
     throw std::runtime_error("no load in the log: " + log);
   }
-  return std::strtod(log.c_str() + at + 4, nullptr);
+  return std::strtod(log.c_str() + at + kSeconds.size(), nullptr);
 }
 
 struct Loads {

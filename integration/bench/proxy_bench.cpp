@@ -43,7 +43,7 @@ struct Effort {
   double seconds = 0;
 };
 
-constexpr Effort kFull{.rounds = 5, .seconds = 2};
+constexpr Effort kFull{.rounds = 5, .seconds = 0.8};
 constexpr Effort kQuickPromised{.rounds = 7, .seconds = 0.25};
 constexpr Effort kQuickBeside{.rounds = 3, .seconds = 0.15};  // as many clients, other loads
 constexpr Effort kQuickAside{.rounds = 1, .seconds = 0.15};   // other numbers of clients

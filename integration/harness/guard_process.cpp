@@ -17,7 +17,7 @@ GuardProcess GuardProcess::on_port(const std::string& yaml) {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
     GuardProcess guard(free_port());
-    if (guard.start("listen: 127.0.0.1:" + std::to_string(guard.port_) + "\n" + yaml)) {
+    if (guard.start(yaml)) {
       return guard;
     }
     if (!guard.log().contains("in use")) {
@@ -29,21 +29,37 @@ GuardProcess GuardProcess::on_port(const std::string& yaml) {
 
 GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
   GuardProcess guard(0);
-  if (!guard.start("listen: unix:" + guard.unix_path().string() + "\n" + yaml)) {
+  if (!guard.start(yaml)) {
     throw std::runtime_error("the guard does not start: " + guard.log());
   }
   return guard;
 }
 
+bool GuardProcess::tells_that_it_listens() const {
+  const std::string lines = log();
+  return lines.contains("event=listening") || lines.contains("\"event\":\"listening\"");
+}
+
+std::string GuardProcess::listening() const {
+  return "listen: " +
+         (port_ == 0 ? "unix:" + unix_path().string() : "127.0.0.1:" + std::to_string(port_)) +
+         "\n";
+}
+
+void GuardProcess::set_configuration(const std::string& yaml) const {
+  write_whole_file(*directory_ / "guard.yaml",
+                   (yaml.starts_with("listen:") ? "" : listening()) + yaml +
+                       (yaml.contains("drain_timeout:") ? "" : "\ndrain_timeout: 0s\n"));
+}
+
 bool GuardProcess::start(const std::string& yaml) {
   const std::filesystem::path config = *directory_ / "guard.yaml";
-  const bool drains = yaml.contains("drain_timeout:");
-  write_whole_file(config, yaml + (drains ? "" : "\ndrain_timeout: 0s\n"));
+  set_configuration(yaml);
   process_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{guard_binary(), "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
   const bool told =
-      eventually([this] { return log().contains("event=listening") || !process_->is_running(); });
+      eventually([this] { return tells_that_it_listens() || !process_->is_running(); });
   return told && process_->is_running();
 }
 

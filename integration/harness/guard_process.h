@@ -44,6 +44,10 @@ class GuardProcess {
   std::string call(
       std::initializer_list<std::string_view> arguments) const;  // on a connection of its own
 
+  // In place of the one that it was started with; where it listens stays, unless `yaml` begins with it. It is for the test
+  // to have it loaded.
+  void set_configuration(const std::string& yaml) const;
+
   std::string log() const;  // all of its standard error
   std::size_t resident_bytes() const { return memory_bytes(process_->pid(), "VmRSS"); }
   std::size_t resident_bytes_max() const { return memory_bytes(process_->pid(), "VmHWM"); }
@@ -56,7 +60,9 @@ class GuardProcess {
  private:
   explicit GuardProcess(std::uint16_t port);
 
+  std::string listening() const;
   bool start(const std::string& yaml);  // false if it does not listen
+  bool tells_that_it_listens() const;   // log.format is text or json
 
   std::unique_ptr<TemporaryDirectory> directory_;
   std::uint16_t port_;  // 0: Unix socket

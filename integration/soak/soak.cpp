@@ -3,7 +3,7 @@
 // `mode: shared` for a long time: clients that are compared with a Redis without the guard, byte for byte, between others
 // that keep the shared connections busy and others that leave in the middle. In the end the two Redis servers must hold
 // the same. Exits with 1 if anything differs. The last line is for machines. What a client sends follows from the seed; how
-// the clients meet does not.
+// the clients meet does not. Limits: a day, in which the guard lets pass what clients have written.
 
 #include <charconv>
 #include <cstdio>
@@ -57,7 +57,7 @@ void live_for(SoakWorld& world, std::uint32_t seconds, std::uint32_t seed) {
 int run(std::uint32_t seconds, std::uint32_t seed) {
   std::printf("soak: seed=%u\n", seed);
   std::fflush(stdout);
-  SoakWorld world(seconds);
+  SoakWorld world;
   live_for(world, seconds, seed);
   if (!world.holds_the_same()) {
     world.mismatch("in the end", "the two Redis servers do not hold the same");

@@ -14,13 +14,11 @@ using harness::CommandMix;
 using harness::RawClient;
 using harness::RedisServer;
 
-// What a client has written is to pass until the end.
-harness::ShopSettings settings(std::uint32_t seconds) {
-  constexpr std::uint32_t kSlack = 600;
+harness::ShopSettings settings() {
   harness::ShopSettings settings;
   settings.absent_reply = "nil";
   settings.mode = "shared";
-  settings.more_namespace = "    overlay: { ttl: " + std::to_string(seconds + kSlack) + "s }\n";
+  settings.overlay = "{ ttl: 24h, pass_at_start: false }";  // what was written passes to the end
   return settings;
 }
 
@@ -49,7 +47,7 @@ std::string without_neighbours(const RedisServer& redis) {
 
 }  // namespace
 
-SoakWorld::SoakWorld(std::uint32_t seconds) : shop_(settings(seconds)) {
+SoakWorld::SoakWorld() : shop_(settings()) {
   for (std::size_t owner = 1; owner <= kCheckedClients; ++owner) {
     const std::size_t first = std::max(owner * CommandMix::kRowsOfOwner, harness::kUsers) + 1;
     shop_.database().insert_users(first, (owner + 1) * CommandMix::kRowsOfOwner);

@@ -20,7 +20,7 @@ inline constexpr std::size_t kLeavers = 2;
 
 class SoakWorld {
  public:
-  explicit SoakWorld(std::uint32_t seconds);
+  SoakWorld();
 
   harness::RawClient guarded() const { return shop_.client(); }
   harness::RawClient straight() const { return straight_.client(); }

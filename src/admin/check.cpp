@@ -29,8 +29,6 @@ std::string_view name_of(Verdict verdict) {
   return kNames.at(static_cast<std::size_t>(verdict));
 }
 
-Check::Check(guard::Guard& guard) : guard_(guard), asked_(guard.parts().keyspace.size()) {}
-
 std::optional<std::uint32_t> Check::find(std::string_view ns) const {
   const keyspace::Keyspace& keyspace = guard_.parts().keyspace;
   for (std::uint32_t i = 0; i < keyspace.size(); ++i) {
@@ -49,7 +47,7 @@ Check::Answer Check::ask(std::uint32_t ns,
                          std::span<const std::string> values,
                          guard::TimePoint now) {
   const guard::Guard::Inspection seen = inspect(ns, values, now);
-  asked_.at(ns).of(seen.verdict).add();
+  guard_.parts().namespaces[ns].counts->checked.of(seen.verdict).add();
   Answer answer{.may_exist = seen.verdict != Verdict::absent, .verdict = seen.verdict};
   answer.reason = seen.verdict == Verdict::unguarded
                       ? "no key of this namespace leads back to this identity"

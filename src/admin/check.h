@@ -30,7 +30,7 @@ class Check {
     std::string reason{};  // in words, for people
   };
 
-  explicit Check(guard::Guard& guard);
+  explicit Check(guard::Guard& guard) : guard_(guard) {}
 
   std::optional<std::uint32_t> find(std::string_view ns) const;
   // The names of the values that make an identity, in their order.
@@ -38,9 +38,9 @@ class Check {
 
   Answer ask(std::uint32_t ns, std::span<const std::string> values, guard::TimePoint now);
 
-  // How many have been asked for. Any thread.
+  // How many have been asked for.
   std::uint64_t count(std::uint32_t ns, guard::Verdict verdict) const {
-    return asked_.at(ns).of(verdict).value();
+    return guard_.parts().namespaces[ns].counts->checked.of(verdict).value();
   }
 
  private:
@@ -53,7 +53,6 @@ class Check {
   guard::UserAccess anybody_{.is_unrestricted = true};  // who may ask at all is not Redis's to say
   keyspace::IdentityBuffer scratch_;
   std::string key_;
-  std::vector<guard::NamespaceCounters> asked_;
 };
 
 // A name for programs: `absent`, `may_exist`, `not_fresh` ...

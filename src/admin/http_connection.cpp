@@ -169,21 +169,37 @@ void HttpConnection::failed(const Error& error) {
 
 void HttpConnection::respond() {
   const auto& request = parser_->get();
+  asked_since_ = asked_since_.value_or(io::now_since_boot());
   Response response;
   try {
     response = calls_.answer({.method = view(request.method_string()),
                               .target = view(request.target()),
                               .authorization = view(request[http::field::authorization]),
-                              .body = request.body()});
+                              .body = request.body(),
+                              .since = *asked_since_});
   } catch (const std::exception&) {
     response = refusal(500, "internal", "The guard could not make this page.");
   }
+  if (response.is_to_come) {
+    respond_later();
+    return;
+  }
+  asked_since_.reset();
   const unsigned version = request.version();
   if (request.method() == http::verb::head) {
     write<http::empty_body>(std::move(response), version, request.keep_alive());
   } else {
     write<http::string_body>(std::move(response), version, request.keep_alive());
   }
+}
+
+void HttpConnection::respond_later() {
+  timer_.expires_after(kAskEvery);
+  timer_.async_wait([self = shared_from_this(), set = ++timings_](const Error& error) {
+    if (!error && self->timings_ == set && self->socket_.is_open()) {
+      self->respond();
+    }
+  });
 }
 
 // With an empty body, the length of the one that a GET would have had is told all the same.

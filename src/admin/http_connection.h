@@ -8,6 +8,7 @@
 //   no HTTP                        400, then closed
 //   the response is not read       closed after request_max
 //   `answer` throws                500
+//   `answer` says it is to come    asked again every kAskEvery, for as long as it says so
 // Closed after a response means: no more is sent, and what still comes is thrown away for linger_max, since a closed
 // socket would take the response back from a client that is still sending.
 //
@@ -46,6 +47,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   using Socket = boost::asio::generic::stream_protocol::socket;
 
+  static constexpr std::chrono::milliseconds kAskEvery{10};
+
   struct Calls {
     std::function<Response(const Request&)> answer;
     std::function<void(HttpConnection&)> on_end;  // from its destructor
@@ -73,6 +76,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void say_continue();
   void failed(const Error& error);
   void respond();
+  void respond_later();
   template <class Body>
   void write(Response&& response, unsigned version, bool keep_alive);
   void linger();
@@ -89,6 +93,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::beast::flat_buffer buffer_;
   std::unique_ptr<Parser> parser_;  // of the request that comes next
   std::optional<io::TimePoint> idle_since_;
+  std::optional<io::TimePoint> asked_since_;  // of a request whose response is to come
 };
 
 }  // namespace cuckooguard::admin

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/clock.h"
+
 namespace cuckooguard::admin {
 
 struct Request {
@@ -13,9 +15,11 @@ struct Request {
   std::string_view target{};         // path and query, as they were sent
   std::string_view authorization{};  // empty: no such header
   std::string_view body{};
+  io::TimePoint since{};  // when it had come
 };
 
 inline constexpr std::string_view kJson = "application/json";
+inline constexpr std::string_view kPlainText = "text/plain; charset=utf-8";
 
 struct Response {
   unsigned status = 200;
@@ -23,6 +27,7 @@ struct Response {
   std::string_view content_type = kJson;
   std::string_view allow{};      // methods, with 405
   std::string_view challenge{};  // WWW-Authenticate, with 401
+  bool is_to_come = false;       // there is none yet: ask again in a moment, with the same request
 };
 
 // `error` is a name for programs, `message` a sentence for people; neither has bytes of the request in it.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include <boost/asio/post.hpp>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -48,6 +49,10 @@ void HttpServer::start() {
       }
     }
   });
+}
+
+void HttpServer::post(std::function<void()> call) {
+  boost::asio::post(io_, std::move(call));
 }
 
 void HttpServer::admit(int socket) {

@@ -36,6 +36,8 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   void start();
+  // `call` runs on the server's thread, between two requests; not if it ends before. Any thread.
+  void post(std::function<void()> call);
   // As io::Listener::port().
   std::uint16_t port() const { return listener_.port(); }
 

@@ -2,16 +2,13 @@
 
 #include <array>
 #include <initializer_list>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <prometheus/client_metric.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
+#include "admin/metric_families.h"
 #include "admin/process_use.h"
+#include "guard/contradictions.h"
 #include "guard/filter_totals.h"
 #include "guard/mode_names.h"
 
@@ -22,13 +19,6 @@ using guard::FilterTotals;
 using guard::GuardCounters;
 using guard::NamespaceCounters;
 using Type = prometheus::MetricType;
-using Labels = std::vector<prometheus::ClientMetric::Label>;
-
-struct Name {
-  const char* name;
-  const char* help;
-  Type type;
-};
 
 template <class Counters>
 struct CounterMetric {
@@ -116,33 +106,7 @@ double seconds_of(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// Families in the order in which they first come.
-class Families {
- public:
-  void put(const Name& name, double value, Labels labels = {}) {
-    if (all_.empty() || all_.back().name != name.name) {
-      all_.push_back({.name = name.name, .help = name.help, .type = name.type, .metric = {}});
-    }
-    prometheus::ClientMetric metric;
-    metric.label = std::move(labels);
-    metric.counter.value = name.type == Type::Counter ? value : 0;
-    metric.gauge.value = value;
-    all_.back().metric.push_back(std::move(metric));
-  }
-  void put(const Name& name, std::uint64_t value, Labels labels = {}) {
-    put(name, static_cast<double>(value), std::move(labels));
-  }
-  std::string text() const {
-    std::ostringstream out;
-    prometheus::TextSerializer().Serialize(out, all_);
-    return std::move(out).str();
-  }
-
- private:
-  std::vector<prometheus::MetricFamily> all_;
-};
-
-void put_guard(Families& families, const Sight& sight) {
+void put_guard(MetricFamilies& families, const Sight& sight) {
   for (const auto& metric : kGuardCounters) {
     families.put({metric.name, metric.help, Type::Counter},
                  sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
@@ -153,7 +117,10 @@ void put_guard(Families& families, const Sight& sight) {
 }
 
 template <class ValueOf>
-void put_by_verdict(Families& families, const Name& name, const Sight& sight, ValueOf value_of) {
+void put_by_verdict(MetricFamilies& families,
+                    const MetricName& name,
+                    const Sight& sight,
+                    ValueOf value_of) {
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
       const auto verdict = static_cast<guard::Verdict>(i);
@@ -165,16 +132,17 @@ void put_by_verdict(Families& families, const Name& name, const Sight& sight, Va
   }
 }
 
-void put_keys(Families& families, const Sight& sight) {
+void put_keys(MetricFamilies& families, const Sight& sight) {
   put_by_verdict(families,
                  {"cuckooguard_keys_total",
                   "Keys of reads that were looked at, by what was found out.",
                   Type::Counter},
                  sight,
                  [&](std::uint32_t ns, guard::Verdict verdict) {
-                   return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-                     return guard.counters(ns).of(verdict);
-                   });
+                   return sight.sum(
+                       ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+                         return counters.of(verdict);
+                       });
                  });
   put_by_verdict(
       families,
@@ -187,7 +155,10 @@ void put_keys(Families& families, const Sight& sight) {
 
 // value_of(ns) for each namespace; those without a value are left out.
 template <class ValueOf>
-void put_by_namespace(Families& families, const Name& name, const Sight& sight, ValueOf value_of) {
+void put_by_namespace(MetricFamilies& families,
+                      const MetricName& name,
+                      const Sight& sight,
+                      ValueOf value_of) {
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     if (const std::optional<double> value = value_of(ns)) {
       families.put(name, *value, {{"namespace", sight.guarded.keyspace.name(ns)}});
@@ -195,13 +166,13 @@ void put_by_namespace(Families& families, const Name& name, const Sight& sight, 
   }
 }
 
-void put_namespaces(Families& families, const Sight& sight) {
+void put_namespaces(MetricFamilies& families, const Sight& sight) {
   for (const auto& metric : kNamespaceCounters) {
     put_by_namespace(
         families, {metric.name, metric.help, Type::Counter}, sight, [&](std::uint32_t ns) {
           return static_cast<double>(
-              sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-                return guard.counters(ns).*metric.counter;
+              sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+                return counters.*metric.counter;
               }));
         });
   }
@@ -252,7 +223,41 @@ void put_namespaces(Families& families, const Sight& sight) {
   }
 }
 
-void put_filters(Families& families, const Sight& sight) {
+// What became of keys that were taken for absent and of which Redis had a value.
+void put_contradictions(MetricFamilies& families, const Sight& sight) {
+  if (sight.process.contradictions == nullptr) {
+    return;
+  }
+  std::vector<guard::Contradictions::Counts> all;
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    all.push_back(sight.process.contradictions->counts(ns));
+  }
+  for (std::uint32_t ns = 0; ns < all.size(); ++ns) {
+    for (std::size_t cause = 0; cause < guard::kCauses; ++cause) {
+      families.put({"cuckooguard_contradictions_total",
+                    "Keys that were taken for absent and of which Redis had a value, by what the "
+                    "source said of them.",
+                    Type::Counter},
+                   all[ns].found.at(cause),
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"cause", std::string(guard::kCauseNames.at(cause))}});
+    }
+  }
+  put_by_namespace(families,
+                   {"cuckooguard_contradictions_open",
+                    "Such keys that the source is to be asked about.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) { return static_cast<double>(all[ns].open); });
+  put_by_namespace(families,
+                   {"cuckooguard_contradictions_dropped_total",
+                    "Such keys that too many others kept from being asked about.",
+                    Type::Counter},
+                   sight,
+                   [&](std::uint32_t ns) { return static_cast<double>(all[ns].dropped); });
+}
+
+void put_filters(MetricFamilies& families, const Sight& sight) {
   std::vector<FilterTotals> totals;
   for (const guard::GuardedNamespace& space : sight.guarded.namespaces) {
     totals.push_back(guard::filter_totals(*space.filter));
@@ -265,7 +270,7 @@ void put_filters(Families& families, const Sight& sight) {
   }
 }
 
-void put_sources(Families& families, const Sight& sight) {
+void put_sources(MetricFamilies& families, const Sight& sight) {
   const guard::SourceView* const sources = sight.process.sources;
   std::vector<std::pair<std::string, guard::SourceStatus>> all;
   for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
@@ -297,10 +302,27 @@ void put_sources(Families& families, const Sight& sight) {
   }
 }
 
-void put_process(Families& families, const Sight& sight) {
+void put_process(MetricFamilies& families, const Sight& sight) {
   families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
                1.0,
                {{"version", sight.process.version}});
+  if (sight.process.reloads != nullptr) {
+    const guard::ReloadOutcome last = sight.process.reloads->last();
+    families.put(
+        {"cuckooguard_config_last_reload_successful",
+         "0 if the last configuration that was to be loaded was refused; that of before is "
+         "in force.",
+         Type::Gauge},
+        last.errors.empty() ? 1.0 : 0.0);
+    families.put({"cuckooguard_config_last_reload_timestamp_seconds",
+                  "When the configuration in force was loaded, since 1970.",
+                  Type::Gauge},
+                 static_cast<double>(last.loaded_at.time_since_epoch().count()));
+    families.put({"cuckooguard_config_settings_needing_restart",
+                  "Settings of the file that are not in force before a restart.",
+                  Type::Gauge},
+                 static_cast<double>(last.needs_restart.size()));
+  }
   for (std::size_t worker = 0; worker < sight.vitals.clients.size(); ++worker) {
     families.put({"cuckooguard_clients", "Clients that are connected, by worker.", Type::Gauge},
                  static_cast<std::uint64_t>(sight.vitals.clients[worker]()),
@@ -326,11 +348,12 @@ void put_process(Families& families, const Sight& sight) {
 }  // namespace
 
 std::string metrics_text(const Sight& sight) {
-  Families families;
+  MetricFamilies families;
   put_process(families, sight);
   put_guard(families, sight);
   put_keys(families, sight);
   put_namespaces(families, sight);
+  put_contradictions(families, sight);
   put_filters(families, sight);
   put_sources(families, sight);
   return families.text();

@@ -79,10 +79,11 @@ std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
 }  // namespace
 
 const Pages::Page* Pages::find(std::string_view path) {
-  static constexpr std::array<Page, 5> kPages{
+  static constexpr std::array<Page, 6> kPages{
       {{.path = "/livez", .needs_token = false, .answer = &Pages::livez},
        {.path = "/readyz", .needs_token = false, .answer = &Pages::readyz},
        {.path = "/v1/check/", .needs_token = true, .answer = &Pages::check},
+       {.path = "/-/reload", .needs_token = true, .answer = &Pages::reload},
        {.path = "/status", .needs_token = true, .answer = &Pages::status},
        {.path = "/metrics", .needs_token = true, .answer = &Pages::metrics}}};
   const auto* const found = std::ranges::find_if(kPages, [&](const Page& page) {
@@ -117,7 +118,8 @@ Response Pages::answer(const Request& request) {
                                 .path = path.substr(page->path.size()),
                                 .query = target->substr(std::min(mark + 1, target->size())),
                                 .body = request.body,
-                                .has_query = mark < target->size()});
+                                .has_query = mark < target->size(),
+                                .since = request.since});
 }
 
 Response Pages::livez(const Asked& asked) {
@@ -181,6 +183,32 @@ Response Pages::status(const Asked& asked) {
 Response Pages::metrics(const Asked& asked) {
   return is_read(asked) ? Response{.body = metrics_text(look()), .content_type = kMetricsType}
                         : not_allowed(kReads);
+}
+
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
+Response Pages::reload(const Asked& asked) {
+  if (asked.method != "POST") {
+    return not_allowed("POST");
+  }
+  const guard::Process* const process = parts_.guard.parts().process;
+  if (process == nullptr || process->reloads == nullptr) {
+    return refusal(503, "no_configuration", "This guard has no configuration file.");
+  }
+  const auto outcome = process->reloads->outcome(asked.since, "http");
+  if (!outcome) {
+    return {.is_to_come = true};
+  }
+  const bool is_loaded = outcome->errors.empty();
+  std::string body(is_loaded ? "The configuration is loaded.\n"
+                             : "The configuration is as before:\n");
+  for (const std::string& error : outcome->errors) {
+    body += error + "\n";
+  }
+  for (const std::string& setting :
+       is_loaded ? outcome->needs_restart : std::vector<std::string>()) {
+    body += "needs a restart: " + setting + "\n";
+  }
+  return {.status = is_loaded ? 200U : 422U, .body = std::move(body), .content_type = kPlainText};
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.

@@ -7,6 +7,8 @@
 //                                       "verdict": ..., "reason": ...}; several values: a segment each, in the order of
 //                                       the first template's placeholders, each percent-encoded ('/' is %2F)
 //   POST /v1/check/NAMESPACE            a list of identities (identity_list.h) -> a list of booleans: may it exist?
+//   POST /-/reload                      reads the configuration file again: 200 and, a line each, what needs a restart; 422
+//                                       and what is wrong: all is as before (guard/reloads.h). As text, when it has ended
 //   GET  /status                        what there is to know, as JSON (status.h)
 //   GET  /metrics                       the same in numbers, for Prometheus (metrics.h)
 //
@@ -48,6 +50,8 @@ class Pages {
   explicit Pages(Parts parts) : parts_(std::move(parts)), check_(parts_.guard) {}
 
   Response answer(const Request& request);
+  // From now on.
+  void set_token(BearerToken token) { parts_.token = std::move(token); }
 
  private:
   struct Asked {  // a request, taken apart
@@ -56,6 +60,7 @@ class Pages {
     std::string_view query;  // without '?'; empty: none
     std::string_view body;
     bool has_query;
+    io::TimePoint since;
   };
   struct Page {
     std::string_view path;  // ends in '/': all below it
@@ -71,6 +76,7 @@ class Pages {
   Response check(const Asked& asked);
   Response status(const Asked& asked);
   Response metrics(const Asked& asked);
+  Response reload(const Asked& asked);
   Response check_one(std::uint32_t ns, std::string_view path);
   Response check_list(std::uint32_t ns, std::string_view body);
 

@@ -31,6 +31,11 @@ struct Sight {
     }
     return all;
   }
+  // One namespace's, over all workers: counter_of(its counters of a worker) -> Counter.
+  template <class CounterOf>
+  std::uint64_t sum(std::uint32_t ns, const CounterOf& counter_of) const {
+    return guarded.namespaces[ns].counts->sum(counter_of);
+  }
 
   // Since the moment at which a namespace was last known to be up to date; nothing if it never was.
   std::optional<std::chrono::nanoseconds> proof_age(std::uint32_t ns) const {

@@ -49,8 +49,8 @@ json::value keys_of(const Sight& sight, std::uint32_t ns) {
   json::object keys;
   for (std::size_t i = 1; i < guard::kVerdicts; ++i) {  // none is counted as unguarded
     keys[name_of(static_cast<guard::Verdict>(i))] =
-        sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-          return guard.counters(ns).keys.at(i);
+        sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+          return counters.keys.at(i);
         });
   }
   return keys;
@@ -60,8 +60,8 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
   const guard::GuardedNamespace& space = sight.guarded.namespaces[ns];
   const guard::FilterTotals totals = guard::filter_totals(*space.filter);
   const auto sum = [&](const guard::Counter guard::NamespaceCounters::* counter) {
-    return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
-      return guard.counters(ns).*counter;
+    return sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+      return counters.*counter;
     });
   };
   const bool has_origin = ns < sight.process.origins.size();
@@ -82,6 +82,25 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"keys", keys_of(sight, ns)},
       {"keys_learned", sum(&guard::NamespaceCounters::learned)},
       {"keys_added", sum(&guard::NamespaceCounters::added)}};
+}
+
+json::value configuration_of(const Sight& sight) {
+  if (sight.process.reloads == nullptr) {
+    return nullptr;
+  }
+  const guard::ReloadOutcome last = sight.process.reloads->last();
+  json::array errors;
+  for (const std::string& error : last.errors) {
+    errors.push_back(text_of(error));
+  }
+  json::array needs_restart;
+  for (const std::string& setting : last.needs_restart) {
+    needs_restart.push_back(text_of(setting));
+  }
+  return json::object{{"loaded_at", last.loaded_at.time_since_epoch().count()},
+                      {"last_reload_successful", last.errors.empty()},
+                      {"errors", std::move(errors)},
+                      {"needs_restart", std::move(needs_restart)}};
 }
 
 json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
@@ -117,6 +136,7 @@ std::string status_json(const Sight& sight) {
       std::chrono::floor<std::chrono::seconds>(sight.now - sight.process.started_at);
   return json::serialize(json::object{{"version", sight.process.version},
                                       {"uptime_seconds", uptime.count()},
+                                      {"configuration", configuration_of(sight)},
                                       {"workers", std::move(workers)},
                                       {"redis", redis_of(sight)},
                                       {"namespaces", std::move(namespaces)},

@@ -1,6 +1,7 @@
 // The page /status: what GUARD.INFO tells, and a little more, as JSON for people and programs.
 //
 //   {"version", "uptime_seconds", "workers": [{"clients"}],
+//    "configuration": {"loaded_at", "last_reload_successful", "errors": [line], "needs_restart": [setting]},   since 1970
 //    "redis": {"up", "role", "state"},                            up: null without namespaces, or before it was tried
 //    "namespaces": {NAME: {"mode", "db", "state", "fresh", "source", "proven_seconds_ago", "tables", "rows", "capacity", "load",
 //                          "expected_false_positive_rate", "bytes", "keys": {VERDICT: count}, "keys_learned", "keys_added"}},

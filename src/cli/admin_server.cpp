@@ -2,8 +2,6 @@
 
 #include <system_error>
 
-#include <spdlog/spdlog.h>
-
 #include "io/clock.h"
 
 namespace cuckooguard::cli {
@@ -26,7 +24,8 @@ std::optional<std::string> refusal(const config::Admin& settings) {
 }
 
 AdminServer::AdminServer(const World& world)
-    : address_(world.address),
+    : log_(world.log),
+      address_(world.address),
       asks_for_token_(!world.token_file.empty()),
       guard_(world.guarded),
       pages_({.guard = guard_,
@@ -38,9 +37,19 @@ AdminServer::AdminServer(const World& world)
               {},
               {.answer = [this](const admin::Request& request) { return pages_.answer(request); },
                .on_failure =
-                   [](std::error_code error) {
-                     spdlog::error("event=admin_accept_failed why={}", error.message());
+                   [this](std::error_code error) {
+                     log_.error("admin_accept_failed", {{"why", error.message()}});
                    }}) {}
+
+void AdminServer::adopt(const guard::Guard::Parts& guarded,
+                        std::string token_file,
+                        std::function<void()> done) {
+  server_.post([this, guarded, token = std::move(token_file), told = std::move(done)]() mutable {
+    guard_.adopt(guarded);
+    pages_.set_token(admin::BearerToken(std::move(token)));
+    told();
+  });
+}
 
 void AdminServer::start() {
   config::Address bound = address_;
@@ -48,11 +57,11 @@ void AdminServer::start() {
     bound.port = server_.port();
   }
   server_.start();
-  spdlog::info("event=admin_listening address={}", bound.text());
+  log_.info("admin_listening", {{"address", bound.text()}});
   if (!asks_for_token_ && !is_loopback(bound)) {
-    spdlog::warn(
-        "event=admin_without_token address={} why=whoever reaches it may ask which rows exist",
-        bound.text());
+    log_.warning(
+        "admin_without_token",
+        {{"address", bound.text()}, {"why", "whoever reaches it may ask which rows exist"}});
   }
 }
 

@@ -1,8 +1,8 @@
 // The admin room as this process has it: its pages with a guard and an epoch reader of their own, its server, and what
 // they are told of the rest.
 //
-// Called by: Assembly. Threads: construct, start and destroy from the main thread's; vitals() any. Lifetimes: all that World names
-// outlives it. Errors: refusal() before anything is bound; std::system_error if the address cannot be.
+// Called by: Assembly. Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that World
+// names outlives it, but what is guarded the call of `done` of the next adopt(). Errors: refusal() before anything is bound; std::system_error if the address cannot be.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include "admin/http_server.h"
 #include "admin/pages.h"
 #include "admin/vitals.h"
+#include "cli/event_log.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
@@ -30,13 +31,19 @@ class AdminServer {
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
     admin::Vitals& vitals;
+    EventLog& log;
   };
 
   explicit AdminServer(const World& world);
 
   void start();
+  // From now on these, on its own thread, which then calls `done`.
+  void adopt(const guard::Guard::Parts& guarded,
+             std::string token_file,
+             std::function<void()> done);
 
  private:
+  EventLog& log_;
   config::Address address_;
   bool asks_for_token_;
   guard::Guard guard_;

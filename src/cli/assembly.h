@@ -1,13 +1,25 @@
 // All parts of a running guard, made and wired in the order in which they need each other, and ended in reverse.
 //
-// Threads: the main thread's. One worker thread each, one thread per source, one for the control connection, one for the
+// A reload (assembly_reload.cpp) replaces what the configuration makes, but for what needs a restart (needs_restart.h):
+//   reload thread: reads the file, makes the next Generation ─ refused? then nothing has happened
+//   each worker, between two batches: its guard adopts it, its clients its limits ─┐  and the admin server's guard on its thread
+//   reload thread, when all have: the old generation ends, the new sources begin ◀─┘
+// No client is closed for it, and no command is decided by anything but one generation: a batch is one or the other.
+// What a client's session has said before it forgets nothing of: replies that are to come are in its ReplyOrder as bytes; keys
+// whose reply is compared carry their numbering (guard/absent_key.h); a held command is asked again as if it had just come.
+//
+// Threads: the main thread's, until run() begins the reload thread, whose the generation and what asks about it are from then
+// on, until it has ended. One worker thread each, one thread per source, one for the control connection, one for the
 // admin server, one that verifies.
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
 #include <cstdint>
+#include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,32 +27,32 @@
 
 #include "admin/vitals.h"
 #include "cli/admin_server.h"
+#include "cli/control_connection.h"
 #include "cli/drain.h"
+#include "cli/event_log.h"
+#include "cli/generation.h"
 #include "cli/load_report.h"
+#include "cli/reload_thread.h"
 #include "cli/service_manager.h"
-#include "cli/source_list.h"
 #include "cli/verification.h"
 #include "config/config.h"
 #include "filter/epochs.h"
-#include "filter/live_parts.h"
-#include "guard/contradictions.h"
 #include "guard/guard.h"
-#include "guard/overlay.h"
-#include "guard/process.h"
 #include "guard/redis_facts.h"
 #include "io/listener.h"
 #include "io/worker.h"
-#include "keyspace/keyspace.h"
 #include "proxy/clients.h"
-#include "source/source.h"
 #include "source/storage_directory.h"
-#include "upstream/control.h"
 
 namespace cuckooguard::cli {
 
 class Assembly {
  public:
-  explicit Assembly(config::Config config);
+  // The configuration's file, read and checked; or what is wrong with it, a line each.
+  using Read = std::function<std::expected<config::Config, std::vector<std::string>>()>;
+
+  // `read`: for reloads. The log outlives it.
+  Assembly(config::Config config, Read read, EventLog& log);
   ~Assembly();
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -55,25 +67,25 @@ class Assembly {
   struct WorkerParts;
 
   void open_storage();
-  void make_namespaces();
-  void make_sources();
   void describe_process();
+  void make_generation();
+  proxy::Session::Settings session_settings(const config::Config& config) const;
   void make_workers();
   void listen();
   void hand_over(int socket);
   void stop_accepting();
   std::vector<admin::Heartbeat> heartbeats();
-  void make_control();
   void make_admin();
-  void report_start() const;
+  void verify();
 
-  config::Config config_;
-  keyspace::Keyspace keyspace_;
+  ReloadThread::Loaded reload(const std::stop_token& stop);
+  bool move_to(Generation& next, const std::stop_token& stop);
+
+  EventLog& log_;
+  const config::Config config_;  // of the start: what needs a restart is as it says
+  Read read_;
   unsigned worker_count_;
   filter::Epochs epochs_;
-  std::vector<std::unique_ptr<filter::LiveParts>> parts_;
-  std::vector<std::unique_ptr<guard::Overlay>> overlays_;
-  std::vector<guard::GuardedNamespace> namespaces_;
   guard::RedisFacts facts_;
   ServiceManager service_manager_;
   std::optional<int> inherited_socket_;
@@ -81,14 +93,13 @@ class Assembly {
   LoadStatus load_status_{report_, service_manager_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
-  std::vector<std::unique_ptr<source::Source>> sources_;
-  SourceList source_list_;
-  guard::Contradictions contradictions_;
-  guard::Process process_;
+  ReloadThread reloads_;
+  Generation::World world_;
+  std::unique_ptr<Generation> generation_;
+  std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::optional<Verification> verification_;
   admin::Vitals vitals_;
-  std::optional<upstream::Control> control_;
-  proxy::Session::Settings session_settings_;
+  ControlConnection control_;
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;

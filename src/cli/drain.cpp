@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "cli/options.h"
@@ -22,10 +21,14 @@ void end_now_at_the_next_signal() {
 
 }  // namespace
 
-Drain::Drain(boost::asio::io_context& io, std::chrono::milliseconds timeout, Calls calls)
+Drain::Drain(boost::asio::io_context& io,
+             std::chrono::milliseconds timeout,
+             Calls calls,
+             EventLog& log)
     : io_(io),
       timeout_(timeout),
       calls_(std::move(calls)),
+      log_(log),
       signals_(io, SIGINT, SIGTERM),
       deadline_(io) {
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
@@ -38,8 +41,7 @@ Drain::Drain(boost::asio::io_context& io, std::chrono::milliseconds timeout, Cal
 void Drain::begin(int signal) {
   signals_.clear();
   end_now_at_the_next_signal();
-  spdlog::info(
-      "event=draining signal={} clients={} timeout_ms={}", signal, clients(), timeout_.count());
+  log_.info("draining", {{"signal", signal}, {"clients", clients()}});
   calls_.on_begin();
   if (timeout_.count() == 0) {
     end("at_once");
@@ -71,7 +73,7 @@ void Drain::on_worker_empty() {
 }
 
 void Drain::cut_off() {
-  spdlog::warn("event=drain_timeout clients={}", clients());
+  log_.warning("drain_timeout", {{"clients", clients()}});
   for (const Worker& worker : workers_) {
     worker.loop.post([&clients = worker.clients] { clients.cut_off(); });
   }
@@ -86,7 +88,7 @@ void Drain::cut_off() {
 void Drain::end(std::string_view how) {
   if (!std::exchange(has_ended_, true)) {
     deadline_.cancel();
-    spdlog::info("event=drained how={} clients={}", how, clients());
+    log_.info("drained", {{"how", how}, {"clients", clients()}});
     calls_.on_end();
   }
 }

@@ -21,6 +21,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "cli/event_log.h"
 #include "io/asio_loop.h"
 #include "proxy/clients.h"
 
@@ -40,7 +41,7 @@ class Drain {
     std::function<void()> on_end;  // once
   };
 
-  Drain(boost::asio::io_context& io, std::chrono::milliseconds timeout, Calls calls);
+  Drain(boost::asio::io_context& io, std::chrono::milliseconds timeout, Calls calls, EventLog& log);
   Drain(const Drain&) = delete;
   Drain& operator=(const Drain&) = delete;
 
@@ -58,6 +59,7 @@ class Drain {
   boost::asio::io_context& io_;
   std::chrono::milliseconds timeout_;
   Calls calls_;
+  EventLog& log_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
   std::vector<Worker> workers_;

@@ -75,16 +75,17 @@ guard::CommandSet command_set(const std::vector<bool>& may) {
   return set;
 }
 
-guard::UserAccess user_of(const upstream::UserFacts& facts) {
+guard::UserAccess user_of(const upstream::UserFacts& facts, std::uint64_t numbering) {
   guard::UserAccess user{.on_readable = command_set(facts.commands_on_readable),
-                         .on_writable = command_set(facts.commands_on_writable)};
+                         .on_writable = command_set(facts.commands_on_writable),
+                         .numbering = numbering};
   for (const upstream::KeyAccess access : facts.keys) {
     user.namespaces.push_back(access_of(access));
   }
   return user;
 }
 
-guard::Users users_of(const upstream::Facts& facts, config::Acl acl) {
+guard::Users users_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
   guard::Users users;
   if (acl == config::Acl::trust) {
     users.trusts_everyone = facts.is_cluster != true;
@@ -98,7 +99,7 @@ guard::Users users_of(const upstream::Facts& facts, config::Acl acl) {
     if (user.unrestricted) {
       users.unrestricted.insert(user.name);
     } else {
-      users.restricted.emplace(user.name, user_of(user));
+      users.restricted.emplace(user.name, user_of(user, numbering));
     }
   }
   return users;
@@ -139,9 +140,9 @@ upstream::Questions questions_for(const config::Config& config) {
   return questions;
 }
 
-guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl) {
+guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
   return {.commands = facts.commands ? commands_of(*facts.commands) : nullptr,
-          .users = users_of(facts, acl),
+          .users = users_of(facts, acl, numbering),
           .availability = availability_of(facts.state),
           .is_master = facts.is_master,
           .idle_timeout = facts.idle_timeout};

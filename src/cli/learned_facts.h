@@ -5,6 +5,8 @@
 // guard has no room for may have its keys anywhere.
 #pragma once
 
+#include <cstdint>
+
 #include "config/config.h"
 #include "guard/redis_facts.h"
 #include "upstream/facts.h"
@@ -13,6 +15,9 @@ namespace cuckooguard::cli {
 
 upstream::Questions questions_for(const config::Config& config);
 
-guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl);
+// `numbering`: of the namespaces in the questions (guard::Guard::Parts).
+guard::Reading reading_of(const upstream::Facts& facts,
+                          config::Acl acl,
+                          std::uint64_t numbering = 0);
 
 }  // namespace cuckooguard::cli

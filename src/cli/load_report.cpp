@@ -1,20 +1,21 @@
 #include "cli/load_report.h"
 
+#include <array>
 #include <cstdio>
+#include <vector>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
+
+#include "cli/grouped.h"
 
 namespace cuckooguard::cli {
 namespace {
 
-std::string grouped(std::uint64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (std::size_t end = digits.size(); end > 3; end -= 3) {
-    digits.insert(end - 3, 1, ',');
-  }
-  return digits;
+using config::LogLevel;
+
+std::uint64_t whole(double number) {
+  return static_cast<std::uint64_t>(number);
 }
 
 double seconds(std::chrono::nanoseconds duration) {
@@ -32,7 +33,7 @@ std::string describe(const source::Progress& progress) {
   if (!progress.complete) {
     text += fmt::format(", {:.0f} %", progress.fraction * 100);
   }
-  text += fmt::format(", {} rows/s", grouped(static_cast<std::uint64_t>(progress.rows_per_second)));
+  text += fmt::format(", {} rows/s", grouped(whole(progress.rows_per_second)));
   if (progress.complete) {
     text += fmt::format(", in {:.2f} s", seconds(progress.elapsed));
   } else if (progress.remaining) {
@@ -41,7 +42,7 @@ std::string describe(const source::Progress& progress) {
   return text;
 }
 
-LoadReport::LoadReport() : is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+LoadReport::LoadReport(EventLog& log) : log_(log), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void LoadReport::on_progress(const source::Progress& progress) {
   const std::lock_guard lock(mutex_);
@@ -54,12 +55,19 @@ void LoadReport::on_progress(const source::Progress& progress) {
     logged_.erase(ns);
     // A rescan is routine; the first load is what somebody waits for.
     const bool is_first = !std::exchange(loaded_[ns], true);
-    spdlog::log(is_first ? spdlog::level::info : spdlog::level::debug,
-                "event=loaded {}",
-                describe(progress));
+    const std::array fields{Field("namespace", progress.ns),
+                            Field("rows", progress.rows),
+                            Field("seconds", seconds(progress.elapsed)),
+                            Field("rows_per_second", whole(progress.rows_per_second))};
+    log_.write(is_first ? LogLevel::info : LogLevel::debug, "loaded", fields);
   } else if (!is_terminal_ && progress.elapsed >= logged_[ns] + kLogEvery) {
     logged_[ns] = progress.elapsed;
-    spdlog::info("event=loading {}", describe(progress));
+    log_.info("loading",
+              {{"namespace", progress.ns},
+               {"rows", progress.rows},
+               {"rows_expected", progress.rows_expected},
+               {"percent", whole(progress.fraction * 100)},
+               {"rows_per_second", whole(progress.rows_per_second)}});
   }
 }
 
@@ -75,23 +83,26 @@ void LoadReport::on_state(std::string_view ns, filter::State state, std::string_
   } else if (state == filter::State::ready) {
     over = troubled_.erase(std::string(ns)) > 0;
   }
-  const auto info = first || over ? spdlog::level::info : spdlog::level::debug;
-  spdlog::log(routine ? info : spdlog::level::warn,
-              "event=state namespace={} state={}{}{}",
-              ns,
-              filter::state_name(state),
-              why.empty() ? "" : " why=",
-              why);
+  const auto info = first || over ? LogLevel::info : LogLevel::debug;
+  std::vector<Field> fields{{"namespace", ns}, {"state", filter::state_name(state)}};
+  if (!why.empty()) {
+    fields.emplace_back("why", why);
+  }
+  log_.write(routine ? info : LogLevel::warning, "state", fields);
 }
 
 void LoadReport::on_trouble(std::string_view source, std::string_view what) {
-  spdlog::warn("event=source_trouble source={} what={}", source, what);
+  log_.warning("source_trouble", {{"source", source}, {"what", what}});
 }
 
-void LoadReport::on_resumed(std::string_view ns) {
-  if (when_resumed_) {
-    when_resumed_(ns);
-  }
+// Of a namespace of several tables each load has a name of its own, "users/user_3".
+void LoadReport::forget(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(loaded_, [ns](const auto& loaded) {
+    const std::string& name = loaded.first;
+    return name.starts_with(ns) && (name.size() == ns.size() || name[ns.size()] == '/');
+  });
+  troubled_.erase(std::string(ns));
 }
 
 }  // namespace cuckooguard::cli

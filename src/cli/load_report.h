@@ -1,11 +1,11 @@
 // Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
 //
+// Called by: sources. Lifetimes: the log outlives it.
 // Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
 // it ends; the terminal's line at most as often as sources report (10 per second each).
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/event_log.h"
 #include "source/source.h"
 
 namespace cuckooguard::cli {
@@ -21,21 +22,18 @@ class LoadReport final : public source::Observer {
  public:
   static constexpr std::chrono::seconds kLogEvery{5};
 
-  LoadReport();
+  explicit LoadReport(EventLog& log);
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
   void on_trouble(std::string_view source, std::string_view what) override;
-  void on_resumed(std::string_view ns) override;
 
-  // Before the sources start; on their threads.
-  void when_resumed(std::function<void(std::string_view ns)> call) {
-    when_resumed_ = std::move(call);
-  }
+  // What comes of it next is its first load again: its definition has changed.
+  void forget(std::string_view ns);
 
  private:
+  EventLog& log_;
   bool is_terminal_;
-  std::function<void(std::string_view)> when_resumed_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::nanoseconds, std::less<>>
       logged_;                                       // by namespace: elapsed at its last line

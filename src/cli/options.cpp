@@ -7,12 +7,57 @@
 namespace cuckooguard::cli {
 namespace {
 
+config::Override override_of(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos) {
+    throw CLI::ValidationError("--set", "needs KEY=VALUE, such as limits.max_clients=500");
+  }
+  const std::string path = setting.substr(0, equals);
+  return {.flag = "--set " + path, .path = path, .value = setting.substr(equals + 1)};
+}
+
+// A flag for one setting of the configuration, which is above its file.
+void add_override(
+    CLI::App& app, Serve& serve, const char* flag, const char* path, const char* type) {
+  app.add_option_function<std::string>(
+         flag,
+         [&serve, flag, path](const std::string& value) {
+           serve.overrides.push_back({.flag = flag, .path = path, .value = value});
+         },
+         std::string(path) + ", instead of what the configuration says")
+      ->type_name(type);
+}
+
 void add_serve(CLI::App& app, Serve& serve) {
   app.add_option("--config", serve.config_path, "The configuration, YAML; see config/minimal.yaml")
       ->type_name("FILE");
-  app.add_flag("--check-config",
-               serve.check_config,
-               "Report every error of the configuration and end: 0 if there is none, else 78");
+  auto* const check =
+      app.add_flag("--check-config",
+                   serve.check_config,
+                   "Report every error of the configuration and end: 0 if there is none, else 78");
+  auto* const print = app.add_flag(
+      "--print-config",
+      serve.print_config,
+      "Print every setting in force and where it comes from, without secrets, and end");
+  auto* const plan = app.add_flag(
+      "--plan",
+      serve.plan,
+      "Count the rows of every source and print what their filters will take, and end");
+  print->excludes(check);
+  plan->excludes(check)->excludes(print);
+  add_override(app, serve, "--listen", "listen", "ADDRESS");
+  add_override(app, serve, "--upstream", "upstream.address", "ADDRESS");
+  add_override(app, serve, "--log-level", "log.level", "LEVEL");
+  app.add_option_function<std::vector<std::string>>(
+         "--set",
+         [&serve](const std::vector<std::string>& settings) {
+           for (const std::string& setting : settings) {
+             serve.overrides.push_back(override_of(setting));
+           }
+         },
+         "Another setting, by the path of its key: --set limits.max_clients=500")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
 }
 
 CLI::App& add_inspect(CLI::App& filter, InspectFilter& inspect) {
@@ -75,6 +120,31 @@ CLI::Option* add_value(CLI::App& command,
       what);
 }
 
+CLI::App& add_explain(CLI::App& app, Explain& explain) {
+  CLI::App& command = *app.add_subcommand(
+      "explain",
+      "Say what a Redis key is to the guard: its namespace and identity, or why it has none");
+  command.add_option("key", explain.key, "The Redis key")->required()->type_name("KEY");
+  auto* const config =
+      command.add_option("--config", explain.config_path, "By the templates of this configuration")
+          ->type_name("FILE");
+  auto* const address =
+      command
+          .add_option_function<std::string>(
+              "--address",
+              [&explain](const std::string& text) {
+                const auto parsed = config::parse_address(text);
+                if (!parsed) {
+                  throw CLI::ValidationError("--address", '"' + text + "\" " + parsed.error());
+                }
+                explain.address = *parsed;
+              },
+              "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)")
+          ->type_name("ADDRESS");
+  address->excludes(config);
+  return command;
+}
+
 CLI::App& add_ping(CLI::App& app, Ping& ping) {
   CLI::App& command = *app.add_subcommand(
       "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
@@ -94,11 +164,13 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
       "A sidecar in front of Redis that answers reads of keys which exist nowhere, so that they "
       "reach neither Redis nor the database.",
       "cuckooguard"};
-  app.set_version_flag("--version", "cuckooguard " CUCKOOGUARD_VERSION);
+  bool wants_version = false;
+  app.add_flag("--version", wants_version, "Print the versions of this build and its libraries");
   Serve serve;
   InspectFilter inspect;
   QueryFilter query;
   PrintTriggers triggers;
+  Explain explain;
   Ping ping;
   add_serve(app, serve);
   CLI::App& filter = *app.add_subcommand("filter", "Look into a filter file");
@@ -108,6 +180,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
   const CLI::App& printing = add_triggers(app, triggers);
   const CLI::App& listing =
       *app.add_subcommand("presets", "List what absent_reply can be, and which framework reads it");
+  const CLI::App& explaining = add_explain(app, explain);
   const CLI::App& pinging = add_ping(app, ping);
   try {
     app.parse(argc, argv);
@@ -123,8 +196,17 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     if (listing.parsed()) {
       return ListPresets{};
     }
+    if (explaining.parsed()) {
+      if (explain.config_path.empty() && !explain.address) {
+        throw CLI::RequiredError("--config or --address");
+      }
+      return explain;
+    }
     if (pinging.parsed()) {
       return ping;
+    }
+    if (wants_version) {
+      return ShowVersion{};
     }
     if (serve.config_path.empty()) {
       throw CLI::RequiredError("--config");

@@ -1,4 +1,4 @@
-// The command line: what was asked for, as values. CLI11 prints help, version and usage errors itself.
+// The command line: what was asked for, as values. CLI11 prints help and usage errors itself.
 //
 // Called by: main. Threads: free functions. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "config/overrides.h"
 
 namespace cuckooguard::cli {
 
@@ -20,7 +21,10 @@ inline constexpr int kExitConfiguration = 78;
 
 struct Serve {
   std::string config_path;
+  std::vector<config::Override> overrides;  // flags that say what the file would
   bool check_config = false;
+  bool print_config = false;
+  bool plan = false;
 };
 
 // `cuckooguard filter inspect FILE`
@@ -45,15 +49,32 @@ struct PrintTriggers {
 // `cuckooguard presets`
 struct ListPresets {};
 
+// `cuckooguard explain KEY --config FILE`, or `--address ADDRESS`
+struct Explain {
+  std::string key;
+  std::string config_path;                 // its templates, without a guard
+  std::optional<config::Address> address;  // a guard that runs
+};
+
+// `cuckooguard --version`
+struct ShowVersion {};
+
 // `cuckooguard ping [ADDRESS]`
 struct Ping {
   config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
   std::chrono::milliseconds timeout{2000};
 };
 
-using Options = std::variant<Serve, InspectFilter, QueryFilter, PrintTriggers, ListPresets, Ping>;
+using Options = std::variant<Serve,
+                             InspectFilter,
+                             QueryFilter,
+                             PrintTriggers,
+                             ListPresets,
+                             Explain,
+                             ShowVersion,
+                             Ping>;
 
-// Nothing if the process is to end now with `exit_code` (help, version, a usage error; all already printed).
+// Nothing if the process is to end now with `exit_code` (help, a usage error; both already printed).
 std::optional<Options> parse_options(int argc, const char* const* argv, int& exit_code);
 
 }  // namespace cuckooguard::cli

@@ -1,43 +1,21 @@
 #include "cli/ping.h"
 
-#include <memory>
-
-#include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
+#include "cli/redis_call.h"
+
 namespace cuckooguard::cli {
-namespace {
-
-struct Free {
-  void operator()(redisContext* context) const { redisFree(context); }
-  void operator()(void* reply) const { freeReplyObject(reply); }
-};
-
-}  // namespace
 
 std::expected<std::string, std::string> ping(const Ping& options) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.timeout);
-  const std::chrono::microseconds rest = options.timeout - seconds;
-  const timeval timeout{.tv_sec = seconds.count(), .tv_usec = rest.count()};
-  const config::Address& address = options.address;
-  const std::unique_ptr<redisContext, Free> connection(
-      address.is_unix() ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
-                        : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));
-  if (connection == nullptr) {
-    return std::unexpected("there is not enough memory");
+  auto connection = RedisCall::open(options.address, options.timeout);
+  if (!connection) {
+    return std::unexpected(connection.error());
   }
-  const auto no_reply = [&](std::string_view what) {
-    return std::unexpected(fmt::format("{}: {}: {}", address.text(), what, connection->errstr));
-  };
-  if (connection->err != 0) {
-    return no_reply("cannot connect");
+  const auto called = connection->call({"PING"});
+  if (!called) {
+    return std::unexpected(called.error());
   }
-  redisSetTimeout(connection.get(), timeout);
-  const std::unique_ptr<void, Free> raw(redisCommand(connection.get(), "PING"));
-  if (raw == nullptr) {
-    return no_reply("no reply");
-  }
-  const auto& reply = *static_cast<const redisReply*>(raw.get());
+  const redisReply& reply = **called;
   return reply.str == nullptr ? "a reply\n" : std::string(reply.str, reply.len) + "\n";
 }
 

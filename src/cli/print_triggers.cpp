@@ -1,15 +1,11 @@
 #include "cli/print_triggers.h"
 
-#include <deque>
 #include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "filter/epochs.h"
-#include "filter/key_hash.h"
-#include "filter/live_parts.h"
-#include "keyspace/keyspace.h"
+#include "cli/offline_targets.h"
 #include "source/sqlite_trigger_install.h"
 
 namespace cuckooguard::cli {
@@ -48,21 +44,8 @@ std::expected<std::string, std::string> print_triggers(const config::Config& con
   if (!chosen) {
     return std::unexpected(chosen.error());
   }
-  const auto keyspace = keyspace::Keyspace::build(config::namespace_templates(config));
-  if (!keyspace) {
-    return std::unexpected(keyspace.error().front().what);
-  }
-  filter::Epochs epochs(1);
-  std::deque<filter::LiveParts> parts;  // which nobody asks
-  std::vector<source::Target> targets;
-  for (std::uint32_t ns = 0; ns < config.namespaces.size(); ++ns) {
-    if (config.namespaces[ns].source.from == chosen->source->name) {
-      targets.push_back({*keyspace,
-                         ns,
-                         config.namespaces[ns],
-                         parts.emplace_back(epochs, filter::random_secret())});
-    }
-  }
+  OfflineTargets all(config);
+  const std::vector<source::Target> targets = all.targets(chosen->source->name);
   auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
   if (!sql) {
     std::string reasons;

@@ -4,15 +4,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
 
 #include "io/listener.h"
 
 namespace cuckooguard::cli {
 namespace {
-
-constexpr std::string_view kServing = "serving";
 
 void notify(const std::string& state) {
   (void)::sd_notify(0, state.c_str());
@@ -74,7 +71,19 @@ void LoadStatus::on_progress(const source::Progress& progress) {
   } else {
     percent_[ns] = static_cast<int>(progress.fraction * 100);
   }
-  std::string status(kServing);
+  tell();
+}
+
+void LoadStatus::forget(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = percent_.find(ns); found != percent_.end()) {
+    percent_.erase(found);
+    tell();
+  }
+}
+
+void LoadStatus::tell() {
+  std::string status(ServiceManager::kServing);
   std::string_view before = "; loading ";
   for (const auto& [name, percent] : percent_) {
     status += fmt::format("{}{} {} %", std::exchange(before, ", "), name, percent);
@@ -85,8 +94,11 @@ void LoadStatus::on_progress(const source::Progress& progress) {
   }
 }
 
-Watchdog::Watchdog(boost::asio::io_context& io, std::vector<admin::Heartbeat> loops, Now now)
-    : timer_(io), loops_(std::move(loops)), now_(std::move(now)) {
+Watchdog::Watchdog(boost::asio::io_context& io,
+                   std::vector<admin::Heartbeat> loops,
+                   EventLog& log,
+                   Now now)
+    : timer_(io), loops_(std::move(loops)), log_(log), now_(std::move(now)) {
   std::uint64_t microseconds = 0;
   if (::sd_watchdog_enabled(0, &microseconds) > 0) {
     every_ = std::chrono::microseconds(microseconds / 2);
@@ -100,7 +112,7 @@ void Watchdog::beat() {
   for (admin::Heartbeat& loop : loops_) {
     if (!loop.is_alive(now)) {
       all_turn = false;
-      spdlog::error("event=loop_stands_still name={}", loop.name());
+      log_.error("loop_stands_still", {{"name", loop.name()}});
     }
   }
   if (all_turn) {

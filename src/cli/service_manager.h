@@ -21,6 +21,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "admin/heartbeat.h"
+#include "cli/event_log.h"
 #include "config/config.h"
 #include "io/clock.h"
 #include "source/source.h"
@@ -29,6 +30,8 @@ namespace cuckooguard::cli {
 
 class ServiceManager {
  public:
+  static constexpr std::string_view kServing = "serving";
+
   // The socket that was handed over, if one was: it must be just one, and listen on `address`. Else what is wrong.
   std::expected<std::optional<int>, std::string> socket_for(const config::Address& address) const;
 
@@ -52,8 +55,12 @@ class LoadStatus final : public source::Observer {
     next_.on_trouble(source, what);
   }
   void on_resumed(std::string_view ns) override { next_.on_resumed(ns); }
+  // Nobody will say that its load is complete.
+  void forget(std::string_view ns);
 
  private:
+  void tell();  // the lock is held
+
   source::Observer& next_;
   const ServiceManager& manager_;
   std::mutex mutex_;
@@ -69,6 +76,7 @@ class Watchdog {
 
   Watchdog(boost::asio::io_context& io,
            std::vector<admin::Heartbeat> loops,
+           EventLog& log,
            Now now = io::now_since_boot);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -79,6 +87,7 @@ class Watchdog {
   boost::asio::steady_timer timer_;
   std::chrono::microseconds every_{0};  // 0: nobody wants to know
   std::vector<admin::Heartbeat> loops_;
+  EventLog& log_;
   Now now_;
 };
 

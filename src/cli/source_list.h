@@ -1,10 +1,16 @@
-// The running sources as the guard asks for them: source::Source behind guard::SourceView.
+// The running sources as the guard asks for them: source::Source behind guard::SourceView. One for each configuration that
+// is loaded.
 //
-// Called by: Assembly makes it, the workers' guards ask (guard/process.h). Threads: add() before there are workers,
-// the rest any, look_up_row() one at a time. Lifetimes: the sources outlive the workers. Errors: none. A source that no namespace uses is not here.
+// Under one name there may be several that run: a namespace that a reload adds is read by a source of its own beside those
+// that go on (cli/generation.h). Of these the state is the gravest, and a position is reached when all have reached it.
+//
+// Called by: Generation makes it, the workers' guards ask (guard/process.h). Threads: add() and feeds() before it is
+// shared, the rest any, look_up_row() one at a time. Lifetimes: the sources outlive it. Errors: none. A source that no
+// namespace uses is not here.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -19,10 +25,13 @@ namespace cuckooguard::cli {
 class SourceList final : public guard::SourceView {
  public:
   void add(const config::Source& settings, source::Source& source);
+  // The namespace `ns` is read by this source, which knows it as `its_number`.
+  void feeds(std::uint32_t ns, source::Source& source, std::uint32_t its_number) {
+    fed_[ns] = {&source, its_number};
+  }
 
-  // source::Source::look_up_row() of the source with this name.
-  source::RowAnswer look_up_row(std::string_view name,
-                                std::uint32_t ns,
+  // source::Source::look_up_row() of the source that reads the namespace.
+  source::RowAnswer look_up_row(std::uint32_t ns,
                                 std::string_view identity,
                                 const std::stop_token& stop) const;
 
@@ -35,10 +44,15 @@ class SourceList final : public guard::SourceView {
   struct Entry {
     std::string name;
     std::string_view type;
+    std::vector<source::Source*> running;
+  };
+  struct Feeding {
     source::Source* source;
+    std::uint32_t its_number;
   };
 
   std::vector<Entry> entries_;
+  std::map<std::uint32_t, Feeding> fed_;
 };
 
 }  // namespace cuckooguard::cli

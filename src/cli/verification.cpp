@@ -1,6 +1,6 @@
 #include "cli/verification.h"
 
-#include <spdlog/spdlog.h>
+#include <vector>
 
 #include "guard/advice.h"
 #include "io/clock.h"
@@ -13,12 +13,13 @@ Verification::Verification(const Parts& parts)
     : parts_(parts),
       checker_(
           {.contradictions = parts.contradictions,
-           .keyspace = parts.keyspace,
+           .keyspace = parts.guarded.keyspace,
            .clock = io::now_since_boot,
            .look_up = [this](std::uint32_t ns,
                              const keyspace::Lookup& found) { return look_up(ns, found); },
            .ask = [this](std::uint32_t ns, std::string_view identity) { return ask(ns, identity); },
-           .max_lag = [this](std::uint32_t ns) { return parts_.process.origins[ns].max_lag; },
+           .max_lag =
+               [this](std::uint32_t ns) { return parts_.guarded.process->origins[ns].max_lag; },
            .told = [this](const guard::Contradictions::Key& key,
                           Cause cause) { log(key, cause); }}) {}
 
@@ -49,12 +50,12 @@ void Verification::run(const std::stop_token& stop) {
 
 filter::Finding Verification::look_up(std::uint32_t ns, const keyspace::Lookup& found) {
   const filter::EpochScope scope(parts_.reader);
-  return parts_.filters[ns]->find(found.identity, found.number, io::now_since_boot());
+  return parts_.guarded.namespaces[ns].filter->find(
+      found.identity, found.number, io::now_since_boot());
 }
 
 source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identity) {
-  source::RowAnswer answer =
-      parts_.sources.look_up_row(parts_.process.origins[ns].source, ns, identity, stop_);
+  source::RowAnswer answer = parts_.sources.look_up_row(ns, identity, stop_);
   if (answer.presence == source::RowPresence::unknown) {
     why_unknown_ = std::move(answer.why);
   }
@@ -62,8 +63,17 @@ source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identit
 }
 
 void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
-  static constexpr std::array<std::string_view, guard::kCauses> kEvents{
-      "hidden_row", "hidden_value", "late_row", "contradiction_unknown"};
+  using config::LogLevel;
+  struct Kind {
+    EventName name;
+    LogLevel level;
+  };
+  static constexpr std::array<Kind, guard::kCauses> kKinds{{
+      {"hidden_row", LogLevel::error},
+      {"hidden_value", LogLevel::warning},
+      {"late_row", LogLevel::info},
+      {"contradiction_unknown", LogLevel::warning},
+  }};
   const TimePoint now = io::now_since_boot();
   const auto logged = logged_at_.find({key.ns, cause});
   if (cause != Cause::hidden_row && logged != logged_at_.end() &&
@@ -71,36 +81,27 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
     return;
   }
   logged_at_[{key.ns, cause}] = now;
-  const std::string line = fmt::format("event={} ns={} key_hash={:016x} keys_so_far={}",
-                                       kEvents.at(static_cast<std::size_t>(cause)),
-                                       parts_.keyspace.name(key.ns),
-                                       parts_.filters[key.ns]->hash(key.key),
-                                       parts_.contradictions.counts(key.ns).of(cause));
-  switch (cause) {
-    case Cause::hidden_row:
-      spdlog::error("{}", line);
-      return;
-    case Cause::late_row:
-      spdlog::info("{}", line);
-      return;
-    case Cause::hidden_value:
-      spdlog::warn("{}", line);
-      return;
-    case Cause::unknown:
-      spdlog::warn("{} why={}", line, why_unknown_);
-      return;
+  const std::string hash = parts_.guarded.process->key_hash(key.key);
+  std::vector<Field> fields{{"namespace", parts_.guarded.keyspace.name(key.ns)},
+                            {"key_hash", hash},
+                            {"keys_so_far", parts_.contradictions.counts(key.ns).of(cause)}};
+  if (parts_.log.shows_keys()) {
+    fields.emplace_back("key", key.key);
   }
+  if (cause == Cause::unknown) {
+    fields.emplace_back("why", why_unknown_);
+  }
+  const Kind& kind = kKinds.at(static_cast<std::size_t>(cause));
+  parts_.log.write(kind.level, kind.name, fields);
 }
 
 void Verification::advise() const {
-  if (parts_.process.guards.empty()) {
-    return;
-  }
-  for (std::uint32_t ns = 0; ns < parts_.config.namespaces.size(); ++ns) {
-    const guard::Evidence seen = guard::evidence(parts_.process.guards, ns, io::now_since_boot());
+  for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
+    const guard::Evidence seen = guard::evidence(parts_.guarded, ns, io::now_since_boot());
     const std::string sentence = guard::advice(seen);
     if (!sentence.empty() && seen.keys > 0) {
-      spdlog::info("event=advice ns={} text=\"{}\"", parts_.keyspace.name(ns), sentence);
+      parts_.log.info("advice",
+                      {{"namespace", parts_.guarded.keyspace.name(ns)}, {"text", sentence}});
     }
   }
 }

@@ -5,7 +5,9 @@
 //                       the first, then at most one per namespace and kLogEvery, with their number so far
 //   event=advice        every kAdviseEvery, if something was seen, and at the end (guard/advice.h)
 //
-// A key is logged as its keyed hash, which tells only whether two lines are about the same one.
+// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if the log may show keys.
+//
+// One for each configuration that is loaded: a reload ends it, and begins another one.
 //
 // Called by: Assembly. Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
 // outlives it. Errors: none.
@@ -16,19 +18,17 @@
 #include <condition_variable>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "cli/contradiction_checker.h"
+#include "cli/event_log.h"
 #include "cli/source_list.h"
-#include "config/config.h"
 #include "filter/epochs.h"
-#include "filter/live_parts.h"
+#include "guard/guard.h"
 #include "guard/process.h"
 
 namespace cuckooguard::cli {
@@ -40,13 +40,11 @@ class Verification {
   static constexpr std::chrono::hours kAdviseEvery{1};
 
   struct Parts {
-    const config::Config& config;
-    const keyspace::Keyspace& keyspace;
-    const std::vector<std::unique_ptr<filter::LiveParts>>& filters;  // by namespace
-    filter::Epochs::Reader& reader;                                  // its own
+    EventLog& log;
+    guard::Guard::Parts guarded;     // with its process
+    filter::Epochs::Reader& reader;  // its own
     const SourceList& sources;
     guard::Contradictions& contradictions;
-    const guard::Process& process;
   };
 
   explicit Verification(const Parts& parts);

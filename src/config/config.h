@@ -179,6 +179,8 @@ struct Namespace {
   FreshIds fresh_ids;
   Filter filter;
   Overlay overlay;
+
+  bool operator==(const Namespace&) const = default;
 };
 
 struct Storage {          // where filters are kept between runs
@@ -209,8 +211,15 @@ struct Admin {                         // the HTTP pages of src/admin
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
+enum class LogFormat : std::uint8_t { text, json };
+
+// How Redis keys stand in the log: as a keyed hash, which GUARD.EXPLAIN has too, or as they are.
+enum class LogKeys : std::uint8_t { hashed, plain };
+
 struct Log {
   LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+  LogKeys keys = LogKeys::hashed;
 
   bool operator==(const Log&) const = default;
 };
@@ -226,6 +235,8 @@ struct Config {
   Log log;
   unsigned workers = 0;  // 0: auto
   milliseconds drain_timeout{10'000};
+
+  bool operator==(const Config&) const = default;
 };
 
 // What keyspace::Keyspace::build asks for, in the order of Config::namespaces.

@@ -28,6 +28,10 @@ constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
                                    Choice<LogLevel>{"info", LogLevel::info},
                                    Choice<LogLevel>{"warning", LogLevel::warning},
                                    Choice<LogLevel>{"error", LogLevel::error}};
+constexpr std::array kLogFormats = {Choice<LogFormat>{"text", LogFormat::text},
+                                    Choice<LogFormat>{"json", LogFormat::json}};
+constexpr std::array kLogKeyForms = {Choice<LogKeys>{"hashed", LogKeys::hashed},
+                                     Choice<LogKeys>{"plain", LogKeys::plain}};
 constexpr unsigned kWorkersMax = 1024;
 constexpr std::uint32_t kClientsMax = 1'000'000;
 constexpr std::uint32_t kInflightMax = 1'000'000;
@@ -43,10 +47,9 @@ Parsed<Address> parse_upstream_address(std::string_view text) {
   return address;
 }
 
-void read_control(const Reading& reading, const Entry& entry, Control& control) {
-  const Section section(reading, entry, schema::kControl);
+void read_control(const Reading& reading, const Section& section, Control& control) {
   section.read_text("username", control.username);
-  section.read_text("password", control.password);
+  section.read_secret("password", control.password);
   section.read_text("password_file", control.password_file);
   if (!control.password.empty() && !control.password_file.empty()) {
     reading.report.add(section.place_of("password_file"),
@@ -60,24 +63,14 @@ void read_control(const Reading& reading, const Entry& entry, Control& control) 
 
 // `upstream: host:port`, or a mapping with everything else.
 void read_upstream(const Reading& reading, const Section& top, Upstream& upstream) {
-  const Entry* const entry = top.find("upstream");
-  if (entry == nullptr) {
-    return;
-  }
-  if (entry->value.kind == TreeNode::Kind::scalar) {
-    top.read("upstream", upstream.address, parse_upstream_address);
-    return;
-  }
-  const Section section(reading, *entry, schema::kUpstream);
+  const Section section = top.inside("upstream", schema::kUpstream);
   section.read("address", upstream.address, parse_upstream_address);
   section.read_choice("mode", upstream.mode, kUpstreamModes);
   section.read("connect_timeout",
                upstream.connect_timeout,
                bounded<milliseconds>(parse_duration, 1ms, 10min, "must be from 1ms to 10m"));
   section.read_choice("acl", upstream.acl, kAcls);
-  if (const Entry* const control = section.find("control")) {
-    read_control(reading, *control, upstream.control);
-  }
+  read_control(reading, section.inside("control", schema::kControl), upstream.control);
 }
 
 void read_storage(const Section& storage, Storage& out) {
@@ -94,11 +87,12 @@ void read_limits(const Section& section, Limits& limits) {
   section.read(
       "client_output_soft",
       limits.client_output_soft,
-      bounded<std::uint64_t>(parse_bytes, kOutputMin, kOutputMax, "must be from 16KiB to 1GiB"));
+      bounded<std::uint64_t>(parse_bytes, kOutputMin, kOutputMax, "must be from 16KiB to 1GiB"),
+      text_of_bytes);
   const auto hard_limit = bounded<std::uint64_t>(
       parse_bytes, kOutputMin, kOutputHardMax, "must be from 16KiB to 1024GiB");
-  section.read("client_output_hard", limits.client_output_hard, hard_limit);
-  section.read("output_total", limits.output_total, hard_limit);
+  section.read("client_output_hard", limits.client_output_hard, hard_limit, text_of_bytes);
+  section.read("output_total", limits.output_total, hard_limit, text_of_bytes);
   section.read("inflight_per_client",
                limits.inflight_per_client,
                bounded<std::uint32_t>(parse_count, 1, kInflightMax, "must be from 1 to 1M"));
@@ -121,6 +115,12 @@ void read_admin(const Section& section, Places& places, Admin& admin) {
   for (ListItem& user : section.read_list("operators", Section::EmptyList::is_right)) {
     admin.operators.push_back(std::move(user.text));
   }
+}
+
+void read_log(const Section& section, Log& log) {
+  section.read_choice("level", log.level, kLogLevels);
+  section.read_choice("format", log.format, kLogFormats);
+  section.read_choice("keys", log.keys, kLogKeyForms);
 }
 
 Parsed<unsigned> parse_workers(std::string_view text) {
@@ -160,28 +160,25 @@ Config read_config(const Reading& reading, const TreeNode& root) {
   places.listen = top.place_of("listen");
   top.read("listen", config.listen, parse_address);
   read_upstream(reading, top, config.upstream);
+  const Reading in_sources = top.reading_inside("sources");
   for (const Entry& entry : named_entries(reading, top, "sources")) {
     places.sources.push_back(entry.key);
-    if (auto source = read_source(reading, entry)) {
+    if (auto source = read_source(in_sources, entry)) {
       config.sources.push_back(std::move(*source));
     }
   }
+  const Reading in_namespaces = top.reading_inside("namespaces");
   for (const Entry& entry : named_entries(reading, top, "namespaces")) {
-    config.namespaces.push_back(read_namespace(reading, entry, places.namespaces.emplace_back()));
+    config.namespaces.push_back(
+        read_namespace(in_namespaces, entry, places.namespaces.emplace_back()));
   }
-  if (const Entry* const storage = top.find("storage")) {
-    read_storage(Section(reading, *storage, schema::kStorage), config.storage);
-  }
-  if (const Entry* const limits = top.find("limits")) {
-    read_limits(Section(reading, *limits, schema::kLimits), config.limits);
-  }
-  if (const Entry* const admin = top.find("admin")) {
-    read_admin(Section(reading, *admin, schema::kAdmin), places, config.admin);
-  }
-  if (const Entry* const log = top.find("log")) {
-    Section(reading, *log, schema::kLog).read_choice("level", config.log.level, kLogLevels);
-  }
-  top.read("workers", config.workers, parse_workers);
+  read_storage(top.inside("storage", schema::kStorage), config.storage);
+  read_limits(top.inside("limits", schema::kLimits), config.limits);
+  read_admin(top.inside("admin", schema::kAdmin), places, config.admin);
+  read_log(top.inside("log", schema::kLog), config.log);
+  top.read("workers", config.workers, parse_workers, [](unsigned workers) {
+    return workers == 0 ? std::string("auto") : text_of(workers);
+  });
   top.read("drain_timeout",
            config.drain_timeout,
            bounded<milliseconds>(parse_duration, 0ms, 24h, "must be from 0s to 1d"));
@@ -197,22 +194,27 @@ std::vector<Diagnostic> cannot_read(const std::string& path, int error_number) {
 
 }  // namespace
 
-std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
-                                                            std::string file_name,
-                                                            const EnvironmentLookup& environment) {
+std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
+    std::string_view yaml,
+    std::string file_name,
+    const EnvironmentLookup& environment,
+    std::span<const Override> overrides) {
   Report report(std::move(file_name));
-  std::optional<Config> config;
-  if (const std::optional<TreeNode> root = parse_tree(yaml, report)) {
-    config = read_config({report, environment}, *root);
+  EffectiveConfig effective;
+  if (std::optional<TreeNode> root = parse_tree(yaml, report)) {
+    apply(overrides, *root, report);
+    effective.config = read_config({report, environment, &effective.settings}, *root);
   }
-  if (!config || !report.empty()) {
+  if (!report.empty()) {
     return std::unexpected(std::move(report).in_file_order());
   }
-  return std::move(*config);
+  return effective;
 }
 
-std::expected<Config, std::vector<Diagnostic>> load_config(const std::string& path,
-                                                           const EnvironmentLookup& environment) {
+std::expected<EffectiveConfig, std::vector<Diagnostic>> load_effective(
+    const std::string& path,
+    const EnvironmentLookup& environment,
+    std::span<const Override> overrides) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return std::unexpected(cannot_read(path, errno));
@@ -224,7 +226,27 @@ std::expected<Config, std::vector<Diagnostic>> load_config(const std::string& pa
     return std::unexpected(cannot_read(path, errno));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_config(text, path, environment);
+  return parse_effective(text, path, environment, overrides);
+}
+
+std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yaml,
+                                                            std::string file_name,
+                                                            const EnvironmentLookup& environment) {
+  auto effective = parse_effective(yaml, std::move(file_name), environment);
+  if (!effective) {
+    return std::unexpected(std::move(effective.error()));
+  }
+  return std::move(effective->config);
+}
+
+std::expected<Config, std::vector<Diagnostic>> load_config(const std::string& path,
+                                                           const EnvironmentLookup& environment,
+                                                           std::span<const Override> overrides) {
+  auto effective = load_effective(path, environment, overrides);
+  if (!effective) {
+    return std::unexpected(std::move(effective.error()));
+  }
+  return std::move(effective->config);
 }
 
 }  // namespace cuckooguard::config

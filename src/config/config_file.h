@@ -12,12 +12,15 @@
 #include <expected>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
 #include "config/diagnostic.h"
+#include "config/effective.h"
+#include "config/overrides.h"
 
 namespace cuckooguard::config {
 
@@ -32,6 +35,26 @@ std::expected<Config, std::vector<Diagnostic>> parse_config(std::string_view yam
 
 // The one function of this room that reads a file.
 std::expected<Config, std::vector<Diagnostic>> load_config(
-    const std::string& path, const EnvironmentLookup& environment = process_environment());
+    const std::string& path,
+    const EnvironmentLookup& environment = process_environment(),
+    std::span<const Override> overrides = {});
+
+// The same with every setting and its origin. What comes from the environment is named there: a variable counts only where the
+// file says `${NAME}`, since one with a guessable name may be somebody else's (Kubernetes makes CUCKOOGUARD_PORT for a service).
+struct EffectiveConfig {
+  Config config;
+  Setting settings;
+};
+
+std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
+    std::string_view yaml,
+    std::string file_name,
+    const EnvironmentLookup& environment,
+    std::span<const Override> overrides = {});
+
+std::expected<EffectiveConfig, std::vector<Diagnostic>> load_effective(
+    const std::string& path,
+    const EnvironmentLookup& environment = process_environment(),
+    std::span<const Override> overrides = {});
 
 }  // namespace cuckooguard::config

@@ -11,6 +11,7 @@ namespace cuckooguard::config {
 struct Place {     // in the file
   int line = 0;    // from 1; 0: the file as a whole
   int column = 0;  // from 1, in bytes
+  int flag = 0;    // from 1: not in the file, but by this flag (Report::add_flag)
 
   auto operator<=>(const Place&) const = default;
 };
@@ -29,13 +30,19 @@ class Report {
  public:
   explicit Report(std::string file) : file_(std::move(file)) {}
 
+  // A flag of the command line, by the name that stands for the file's then; its number for Place::flag.
+  int add_flag(std::string name);
   void add(Place place, std::string what);
   bool empty() const { return found_.empty(); }
+
+  // guard.yaml:12, or flag --listen
+  std::string origin(Place place) const;
 
   std::vector<Diagnostic> in_file_order() &&;
 
  private:
   std::string file_;
+  std::vector<std::string> flags_;
   std::vector<Diagnostic> found_;
 };
 

@@ -82,10 +82,16 @@ void read_columns(const Reading& reading,
                   const std::vector<KeyTemplate>& keys,
                   std::map<std::string, std::string>& columns) {
   const std::vector<std::string_view> placeholders = identity_placeholders(keys);
+  const Entry* const entry = section.find("columns");
+  const Reading inside = section.reading_inside("columns");
   for (const std::string_view name : placeholders) {
     columns.emplace(name, name);
+    const bool is_given =
+        entry != nullptr && std::ranges::count(entry->value.entries, name, &Entry::key) > 0;
+    if (inside.settings != nullptr && !is_given) {
+      inside.settings->add(name, std::string(name), "default");
+    }
   }
-  const Entry* const entry = section.find("columns");
   if (entry == nullptr) {
     return;
   }
@@ -103,8 +109,11 @@ void read_columns(const Reading& reading,
                                      suggestion(column.key, placeholders)));
       continue;
     }
-    if (auto text = section.scalar(column)) {
-      columns.insert_or_assign(column.key, std::move(*text));
+    if (auto value = section.scalar(column)) {
+      if (inside.settings != nullptr) {
+        inside.settings->add(column.key, value->text, section.origin(&column, value));
+      }
+      columns.insert_or_assign(column.key, std::move(value->text));
     }
   }
 }
@@ -126,16 +135,23 @@ void read_table(const Reading& reading,
                 const Section& section,
                 Namespace& result,
                 NamespacePlaces& places) {
-  const Entry* const entry = section.require("source");
-  if (entry == nullptr) {
+  if (section.require("source") == nullptr) {
     return;
   }
-  const Section table(reading, *entry, schema::kTable);
+  const Section table = section.inside("source", schema::kTable);
   table.require("from");
   table.read("from", result.source.from, parse_text);
   read_tables(reading, table, result.source.tables);
   read_columns(reading, table, result.keys, result.source.columns);
-  table.read("where", result.source.where, keyspace::RowCondition::parse);
+  std::optional<std::string> where;
+  table.read(
+      "where",
+      result.source.where,
+      [&](std::string_view text) {
+        where = text;
+        return keyspace::RowCondition::parse(text);
+      },
+      [&](const auto&) { return where; });
   places.from = table.place_of("from");
   places.table = table.place_of("table");
   places.columns = table.place_of("columns");
@@ -220,14 +236,10 @@ Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePl
   read_policy(reading, section, result);
   check_strict(reading, section, result);
   places.fresh_ids = section.place_of("fresh_ids");
-  if (const Entry* const filter = section.find("filter")) {
-    const Section section_of_filter(reading, *filter, schema::kFilter);
-    read_filter(section_of_filter, result.filter);
-    places.deletes = section_of_filter.place_of("deletes");
-  }
-  if (const Entry* const overlay = section.find("overlay")) {
-    read_overlay(Section(reading, *overlay, schema::kOverlay), result.overlay);
-  }
+  const Section filter = section.inside("filter", schema::kFilter);
+  read_filter(filter, result.filter);
+  places.deletes = filter.place_of("deletes");
+  read_overlay(section.inside("overlay", schema::kOverlay), result.overlay);
   return result;
 }
 

@@ -71,7 +71,7 @@ MysqlSource read_mysql(const Reading& reading, const Section& section) {
     }
   }
   section.read("user", mysql.user, parse_text);
-  section.read_text("password", mysql.password);
+  section.read_secret("password", mysql.password);
   section.read_text("password_file", mysql.password_file);
   if (!mysql.password.empty() && !mysql.password_file.empty()) {
     reading.report.add(section.place_of("password_file"),
@@ -123,11 +123,9 @@ const KeyList& keys_of(const Entry& source) {
 
 std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
   const Section section(reading, entry, keys_of(entry));
-  std::optional<SourceType> type;
+  SourceType type{};
   section.require("type");
-  section.read(
-      "type", type, [&](std::string_view text) { return parse_choice(text, kSourceTypes); });
-  if (!type) {
+  if (!section.read_choice("type", type, kSourceTypes)) {
     return std::nullopt;
   }
 
@@ -135,9 +133,9 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
   section.read("max_lag",
                source.max_lag,
                bounded(parse_duration, kMaxLagMin, kMaxLagMax, "must be from 10ms to 1h"));
-  if (*type == SourceType::sqlite) {
+  if (type == SourceType::sqlite) {
     source.kind = read_sqlite(reading, section, source.max_lag);
-  } else if (*type == SourceType::mysql) {
+  } else if (type == SourceType::mysql) {
     source.kind = read_mysql(reading, section);
   } else {
     source.kind = read_file(section);

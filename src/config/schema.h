@@ -13,6 +13,7 @@ struct KeyList {
       section;  // path in the file; `*` stands for a name the operator chooses; "" is the top
   std::span<const std::string_view> keys;
   bool may_hold_secrets = false;  // what stands here is never shown in a diagnostic
+  std::string_view short_form{};  // the key that a value stands for where the section should be
 };
 
 namespace schema {
@@ -84,10 +85,10 @@ inline constexpr std::array<std::string_view, 6> kLimitsKeys = {"max_clients",
                                                                 "idle_timeout"};
 inline constexpr std::array<std::string_view, 3> kAdminKeys = {
     "address", "token_file", "operators"};
-inline constexpr std::array<std::string_view, 1> kLogKeys = {"level"};
+inline constexpr std::array<std::string_view, 3> kLogKeys = {"level", "format", "keys"};
 
 inline constexpr KeyList kTop{"", kTopKeys};
-inline constexpr KeyList kUpstream{"upstream", kUpstreamKeys};
+inline constexpr KeyList kUpstream{"upstream", kUpstreamKeys, false, "address"};
 inline constexpr KeyList kControl{"upstream.control", kControlKeys, true};
 inline constexpr KeyList kSqlite{"sources.* of type sqlite", kSqliteKeys};
 inline constexpr KeyList kMysql{"sources.* of type mysql", kMysqlKeys, true};

@@ -31,26 +31,61 @@ std::string shown(std::string_view raw) {
   return may_hold_secret ? "the value" : keyspace::printable(raw);
 }
 
+// `${NAME}` alone.
+bool is_variable(std::string_view raw) {
+  return raw.starts_with("${") && raw.ends_with('}') &&
+         looks_like_a_name(raw.substr(2, raw.size() - 3));
+}
+
 }  // namespace
 
 Place ListItem::at(std::size_t offset) const {
-  return first_byte ? Place{first_byte->line, first_byte->column + static_cast<int>(offset)}
-                    : place;
+  if (!first_byte) {
+    return place;
+  }
+  Place byte = *first_byte;
+  byte.column += static_cast<int>(offset);
+  return byte;
 }
 
 Section::Section(const Reading& reading, const Entry& entry, const KeyList& keys)
-    : reading_(reading), section_(&entry), keys_(keys) {
-  const TreeNode::Kind kind = entry.value.kind;
-  if (kind != TreeNode::Kind::mapping && kind != TreeNode::Kind::null) {
+    : Section(reading, &entry, entry.place, keys) {
+  // The whole file is the settings themselves.
+  if (reading_.settings != nullptr && !entry.key.empty()) {
+    reading_.settings = &reading_.settings->add_mapping(entry.key);
+  }
+}
+
+Section::Section(const Reading& reading, const Entry* entry, Place place, const KeyList& keys)
+    : reading_(reading), section_(entry), place_(place), keys_(keys) {
+  if (entry == nullptr) {
+    return;
+  }
+  const TreeNode::Kind kind = entry->value.kind;
+  const bool is_short = kind == TreeNode::Kind::scalar && !keys_.short_form.empty();
+  if (kind != TreeNode::Kind::mapping && kind != TreeNode::Kind::null && !is_short) {
     reading_.report.add(
-        entry.value.place,
+        entry->value.place,
         fmt::format("{} must hold keys with values", place_text(keys)) + suggestion("", keys.keys));
   }
-  for (const Entry& inside : entry.value.entries) {
+  for (const Entry& inside : entry->value.entries) {
     if (std::ranges::count(keys_.keys, inside.key) == 0) {
       report_unknown(inside);
     }
   }
+}
+
+Section Section::inside(std::string_view key, const KeyList& keys) const {
+  const Entry* const entry = find(key);
+  return {reading_inside(key), entry, entry == nullptr ? place_ : entry->place, keys};
+}
+
+Reading Section::reading_inside(std::string_view key) const {
+  Reading reading = reading_;
+  if (reading.settings != nullptr) {
+    reading.settings = &reading.settings->add_mapping(key);
+  }
+  return reading;
 }
 
 void Section::report_unknown(const Entry& entry) const {
@@ -68,6 +103,12 @@ void Section::report_unknown(const Entry& entry) const {
 }
 
 const Entry* Section::find(std::string_view key) const {
+  if (section_ == nullptr) {
+    return nullptr;
+  }
+  if (key == keys_.short_form && section_->value.kind == TreeNode::Kind::scalar) {
+    return section_;
+  }
   const auto found = std::ranges::find(section_->value.entries, key, &Entry::key);
   return found == section_->value.entries.end() ? nullptr : &*found;
 }
@@ -75,49 +116,79 @@ const Entry* Section::find(std::string_view key) const {
 const Entry* Section::require(std::string_view key) const {
   const Entry* const entry = find(key);
   if (entry == nullptr) {
-    reading_.report.add(section_->place, fmt::format("{} is missing here", key));
+    reading_.report.add(place_, fmt::format("{} is missing here", key));
   }
   return entry;
 }
 
 Place Section::place_of(std::string_view key) const {
   const Entry* const entry = find(key);
-  return entry == nullptr ? section_->place : entry->value.place;
+  return entry == nullptr ? place_ : entry->value.place;
 }
 
 void Section::read_text(std::string_view key, std::string& out) const {
   read(key, out, [](std::string_view text) -> Parsed<std::string> { return std::string(text); });
 }
 
-std::vector<ListItem> Section::read_list(std::string_view key, EmptyList empty) const {
-  std::vector<ListItem> texts;
+void Section::read_secret(std::string_view key, std::string& out) const {
   const Entry* const entry = find(key);
-  if (entry == nullptr) {
-    return texts;
+  std::optional<Scalar> value = entry == nullptr ? std::nullopt : scalar(*entry);
+  const std::string from = origin(entry, value);
+  if (value) {
+    out = std::move(value->text);
   }
-  const bool is_list = entry->value.kind == TreeNode::Kind::list;
-  const std::span<const TreeNode> nodes =
-      is_list ? std::span<const TreeNode>(entry->value.items) : std::span(&entry->value, 1);
-  if (nodes.empty() && empty == EmptyList::is_wrong) {
+  if (reading_.settings == nullptr) {
+    return;
+  }
+  if (out.empty()) {
+    reading_.settings->add(key, out, from);
+  } else if (is_variable(entry->value.text)) {
+    reading_.settings->add_variable(key, entry->value.text, from);
+  } else {
+    reading_.settings->add_secret(key, from);
+  }
+}
+
+std::vector<ListItem> Section::read_list(std::string_view key, EmptyList empty) const {
+  std::vector<ListItem> items;
+  std::vector<std::string> texts;
+  Scalar all;
+  const Entry* const entry = find(key);
+  const bool is_list = entry != nullptr && entry->value.kind == TreeNode::Kind::list;
+  std::span<const TreeNode> nodes;
+  if (entry != nullptr) {
+    nodes = is_list ? std::span<const TreeNode>(entry->value.items) : std::span(&entry->value, 1);
+  }
+  if (is_list && nodes.empty() && empty == EmptyList::is_wrong) {
     reading_.report.add(entry->value.place, fmt::format("{}: the list is empty", key));
   }
   for (const TreeNode& node : nodes) {
-    if (auto text = expanded(*entry, node)) {
+    if (auto value = expanded(*entry, node)) {
       std::optional<Place> first_byte;
-      if (*text == node.text) {
-        first_byte = Place{node.place.line, node.place.column + (node.quoted ? 1 : 0)};
+      if (value->text == node.text) {
+        first_byte = node.place;
+        first_byte->column += node.quoted ? 1 : 0;
       }
-      texts.push_back({std::move(*text), node.place, first_byte});
+      all.variables += (all.variables.empty() ? "" : ", ") + value->variables;
+      texts.push_back(value->text);
+      items.push_back({std::move(value->text), node.place, first_byte});
     }
   }
-  return texts;
+  if (reading_.settings != nullptr) {
+    if (texts.empty() && empty == EmptyList::is_wrong) {
+      reading_.settings->add(key, std::nullopt, {});
+    } else {
+      reading_.settings->add_list(key, texts, origin(entry, all));
+    }
+  }
+  return items;
 }
 
-std::optional<std::string> Section::scalar(const Entry& entry) const {
+std::optional<Scalar> Section::scalar(const Entry& entry) const {
   return expanded(entry, entry.value);
 }
 
-std::optional<std::string> Section::expanded(const Entry& named, const TreeNode& value) const {
+std::optional<Scalar> Section::expanded(const Entry& named, const TreeNode& value) const {
   if (value.kind != TreeNode::Kind::scalar) {
     const std::string_view what = value.kind == TreeNode::Kind::null
                                       ? "has no value; leave it out or give it one"
@@ -125,12 +196,29 @@ std::optional<std::string> Section::expanded(const Entry& named, const TreeNode&
     reading_.report.add(value.place, fmt::format("{} {}", named.key, what));
     return std::nullopt;
   }
-  Parsed<std::string> text = expand(value.text, reading_.environment);
+  std::string variables;
+  Parsed<std::string> text = expand(value.text, [&](std::string_view name) {
+    std::optional<std::string> found = reading_.environment(name);
+    if (found && !found->empty()) {
+      variables.append(variables.empty() ? "" : ", ").append(name);
+    }
+    return found;
+  });
   if (!text) {
     reading_.report.add(value.place, fmt::format("{} {}", named.key, text.error()));
     return std::nullopt;
   }
-  return std::move(*text);
+  return Scalar{std::move(*text), std::move(variables)};
+}
+
+std::string Section::origin(const Entry* entry, const std::optional<Scalar>& value) const {
+  if (entry == nullptr) {
+    return "default";
+  }
+  if (value && !value->variables.empty() && entry->value.place.flag == 0) {
+    return "environment " + value->variables;
+  }
+  return reading_.report.origin(entry->value.place);
 }
 
 void Section::report(const Entry& entry, std::string_view what) const {

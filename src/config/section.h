@@ -1,7 +1,7 @@
 // One mapping of the configuration file, read key by key. What is wrong goes to the Report; the struct keeps its
-// default then, so that reading goes on and every error is found.
+// default then, so that reading goes on and every error is found. What was read is noted as a Setting, with its origin.
 //
-// Called by: the readers of this room. Lifetimes: views the tree and the Reading.
+// Called by: the readers of this room. Lifetimes: views the tree, the Reading and its Setting.
 #pragma once
 
 #include <array>
@@ -16,7 +16,9 @@
 
 #include "config/config_file.h"
 #include "config/diagnostic.h"
+#include "config/effective.h"
 #include "config/schema.h"
+#include "config/value_text.h"
 #include "config/values.h"
 #include "config/yaml_tree.h"
 
@@ -25,6 +27,17 @@ namespace cuckooguard::config {
 struct Reading {  // of one file
   Report& report;
   const EnvironmentLookup& environment;
+  Setting* settings = nullptr;  // where what is read is noted; null: nowhere
+};
+
+struct Scalar {
+  std::string text;       // with its variables put in
+  std::string variables;  // the names of those that are set
+};
+
+// How read() writes down what it has read.
+struct AsText {
+  std::optional<std::string> operator()(const auto& value) const { return text_of(value); }
 };
 
 struct ListItem {
@@ -41,6 +54,11 @@ class Section {
   // Unknown keys are reported here.
   Section(const Reading& reading, const Entry& entry, const KeyList& keys);
 
+  // The section under `key`; one of defaults if it is left out.
+  Section inside(std::string_view key, const KeyList& keys) const;
+  // For what stands under `key` and is no section of known keys.
+  Reading reading_inside(std::string_view key) const;
+
   // The key's entry, or nullptr if it is left out. A key with no value (`mode:`) is reported and counts as left out.
   const Entry* find(std::string_view key) const;
   // The same, and its absence is reported.
@@ -48,44 +66,60 @@ class Section {
   // Where to point at for the key: its value, or the section if it is left out.
   Place place_of(std::string_view key) const;
 
-  // parse: text -> Parsed<T>
-  template <typename T, typename Parse>
-  void read(std::string_view key, T& out, Parse parse) const {
+  // parse: text -> Parsed<T>; print: T -> text, or nullopt if the key has to be left out. Whether there was a value.
+  template <typename T, typename Parse, typename Print = AsText>
+  bool read(std::string_view key, T& out, Parse parse, Print print = {}) const {
     const Entry* const entry = find(key);
-    const std::optional<std::string> text = entry == nullptr ? std::nullopt : scalar(*entry);
-    if (!text) {
-      return;
+    const std::optional<Scalar> value = entry == nullptr ? std::nullopt : scalar(*entry);
+    bool is_read = false;
+    if (value) {
+      auto parsed = parse(std::string_view(value->text));
+      is_read = parsed.has_value();
+      if (is_read) {
+        out = std::move(*parsed);
+      } else {
+        report(*entry, parsed.error());
+      }
     }
-    auto parsed = parse(std::string_view(*text));
-    if (parsed) {
-      out = std::move(*parsed);
-    } else {
-      report(*entry, parsed.error());
+    if (reading_.settings != nullptr) {
+      reading_.settings->add(key, print(out), origin(entry, value));
     }
+    return is_read;
   }
 
   template <typename T, std::size_t n>
-  void read_choice(std::string_view key, T& out, const std::array<Choice<T>, n>& choices) const {
-    read(key, out, [&](std::string_view text) { return parse_choice(text, choices); });
+  bool read_choice(std::string_view key, T& out, const std::array<Choice<T>, n>& choices) const {
+    return read(
+        key,
+        out,
+        [&](std::string_view text) { return parse_choice(text, choices); },
+        [&](T value) { return name_of_choice(value, choices); });
   }
 
   void read_text(std::string_view key, std::string& out) const;
+  // The same, and it is not shown.
+  void read_secret(std::string_view key, std::string& out) const;
   // One text, or a list of texts; an empty list is reported, unless it says something.
   enum class EmptyList : bool { is_wrong, is_right };
   std::vector<ListItem> read_list(std::string_view key,
                                   EmptyList empty = EmptyList::is_wrong) const;
 
   // The value of an entry with its variables put in; nullopt (reported) if it is no scalar.
-  std::optional<std::string> scalar(const Entry& entry) const;
+  std::optional<Scalar> scalar(const Entry& entry) const;
+  // Where the value comes from, in words; a null entry is a default.
+  std::string origin(const Entry* entry, const std::optional<Scalar>& value) const;
   // `key: "value" what`, with the value as the file has it, unless it could be a secret.
   void report(const Entry& entry, std::string_view what) const;
 
  private:
-  void report_unknown(const Entry& entry) const;
-  std::optional<std::string> expanded(const Entry& named, const TreeNode& value) const;
+  Section(const Reading& reading, const Entry* entry, Place place, const KeyList& keys);
 
-  Reading reading_;
-  const Entry* section_;
+  void report_unknown(const Entry& entry) const;
+  std::optional<Scalar> expanded(const Entry& named, const TreeNode& value) const;
+
+  Reading reading_;       // of what is inside
+  const Entry* section_;  // null: left out
+  Place place_;
   KeyList keys_;
 };
 

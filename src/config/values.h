@@ -58,6 +58,16 @@ Parsed<T> parse_choice(std::string_view text, const std::array<Choice<T>, n>& ch
   return unknown_choice(text, names);
 }
 
+template <typename T, std::size_t n>
+std::string name_of_choice(T value, const std::array<Choice<T>, n>& choices) {
+  for (const auto& [name, choice] : choices) {
+    if (choice == value) {
+      return std::string(name);
+    }
+  }
+  return {};  // a value that the file cannot have
+}
+
 // parse, and then only a value from `low` to `high`; `words` say so: `must be from 1 to 1024`.
 template <typename Out, typename Parse>
 auto bounded(Parse parse, Out low, Out high, std::string_view words) {

@@ -8,6 +8,7 @@ namespace cuckooguard::filter {
 namespace {
 
 constexpr std::uint64_t kSlotsMin = 16;
+constexpr std::uint64_t kSlotBytes = 9;
 constexpr double kLoadMax = 0.8;
 constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
 
@@ -15,10 +16,18 @@ std::uint64_t keys_for(std::uint64_t slots) {
   return static_cast<std::uint64_t>(static_cast<double>(slots) * kLoadMax);
 }
 
+std::uint64_t slots_for(std::uint64_t keys) {
+  return static_cast<std::uint64_t>(static_cast<double>(keys) / kLoadMax) + kSlotsMin;
+}
+
 }  // namespace
 
 ExactCounts::ExactCounts(std::uint64_t expected_keys) {
-  allocate(static_cast<std::uint64_t>(static_cast<double>(expected_keys) / kLoadMax) + kSlotsMin);
+  allocate(slots_for(expected_keys));
+}
+
+std::uint64_t ExactCounts::bytes_for(std::uint64_t expected_keys) {
+  return slots_for(expected_keys) * kSlotBytes;
 }
 
 void ExactCounts::allocate(std::uint64_t slots) {
@@ -126,7 +135,7 @@ void ExactCounts::prefetch(std::uint64_t hash) const noexcept {
 
 std::uint64_t ExactCounts::bytes() const noexcept {
   constexpr std::uint64_t kMapEntryBytes = 40;
-  return slots_ * 9 + large_.size() * kMapEntryBytes;
+  return slots_ * kSlotBytes + large_.size() * kMapEntryBytes;
 }
 
 std::unique_ptr<ExactCounts> ExactCounts::restore(

@@ -18,6 +18,7 @@
 namespace cuckooguard::guard {
 
 struct AbsentKey {
+  std::uint64_t numbering = 0;  // Guard::Parts, of `ns`: the reply may come after a reload
   std::uint32_t ns = 0;
   std::uint32_t element = 0;  // of the client's MGET
   std::string_view key{};
@@ -30,6 +31,7 @@ struct AbsentKey {
 };
 
 struct AbsentKeyReply {
+  std::uint64_t numbering = 0;
   std::uint32_t ns = 0;
   std::string_view key{};
   std::string_view missing{};

@@ -1,9 +1,9 @@
 #include "guard/advice.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
-#include "guard/guard.h"
 #include "guard/process.h"
 
 namespace cuckooguard::guard {
@@ -78,11 +78,9 @@ std::string what_to_do(const Evidence& seen) {
 
 }  // namespace
 
-Evidence evidence(std::span<const Guard* const> guards, std::uint32_t ns, TimePoint now) {
-  const Guard::Parts& parts = guards.front()->parts();
+Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
   Evidence all{.mode = parts.namespaces[ns].mode};
-  for (const Guard* const guard : guards) {
-    const NamespaceCounters& counters = guard->counters(ns);
+  for (const NamespaceCounters& counters : parts.namespaces[ns].counts->by_worker) {
     for (const Counter& verdict : counters.keys) {
       all.keys += verdict.value();
     }
@@ -92,7 +90,9 @@ Evidence evidence(std::span<const Guard* const> guards, std::uint32_t ns, TimePo
     all.compared += counters.verified.value() + counters.contradicted.value();
   }
   if (const Process* const process = parts.process; process != nullptr) {
-    all.watched = now - process->started_at;
+    const bool is_known = ns < process->origins.size();
+    all.watched = now - (is_known ? std::max(process->origins[ns].since, process->started_at)
+                                  : process->started_at);
     if (process->contradictions != nullptr) {
       all.contradictions = process->contradictions->counts(ns);
     }

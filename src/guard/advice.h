@@ -5,21 +5,19 @@
 // Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found against it.
 //
 // Called by: GUARD.INFO, and the log (cli/contradiction_thread.h). Threads: any; evidence() reads counters of all workers,
-// each once, not all at one moment. Errors: none. Limits: what it counts is of this process, since its start.
+// each once, not all at one moment. Errors: none. Limits: what it counts is of this process, since the namespace came.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "config/config.h"
 #include "guard/contradictions.h"
+#include "guard/guard.h"
 #include "guard/overlay.h"
 
 namespace cuckooguard::guard {
-
-class Guard;
 
 inline constexpr std::uint64_t kComparedMin = 1000;
 inline constexpr std::chrono::hours kWatchedMin{1};
@@ -33,8 +31,8 @@ struct Evidence {
   Contradictions::Counts contradictions{};
 };
 
-// Of all workers. Nothing is known of the process: all of it is zero but what this guard counted.
-Evidence evidence(std::span<const Guard* const> guards, std::uint32_t ns, TimePoint now);
+// Of all workers. Nothing is known of the process: all of it is zero but what was counted.
+Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now);
 
 // Empty in bypass: nothing is looked at.
 std::string advice(const Evidence& evidence);

@@ -32,6 +32,31 @@ void Contradictions::add(std::uint32_t ns, std::string_view key) {
   ++counts_[ns].open;
 }
 
+void Contradictions::take_over(Contradictions& before,
+                               std::span<const std::optional<std::uint32_t>> number_of) {
+  const std::scoped_lock lock(mutex_, before.mutex_);
+  for (std::size_t ns = 0; ns < number_of.size(); ++ns) {
+    if (!number_of[ns]) {
+      continue;
+    }
+    Counts& to = counts_[*number_of[ns]];
+    const Counts& from = before.counts_[ns];
+    for (std::size_t cause = 0; cause < kCauses; ++cause) {
+      to.found.at(cause) += from.found.at(cause);
+    }
+    to.dropped += from.dropped + from.open;
+  }
+  for (Key& key : before.waiting_) {
+    const auto ns = number_of[key.ns];
+    if (ns && waiting_.size() < kWaitingMax && known_.insert(hash_of(*ns, key.key)).second) {
+      --counts_[*ns].dropped;
+      ++counts_[*ns].open;
+      waiting_.push_back({.ns = *ns, .key = std::move(key.key)});
+    }
+  }
+  before.waiting_.clear();
+}
+
 Contradictions::Counts Contradictions::counts(std::uint32_t ns) const {
   const std::lock_guard lock(mutex_);
   return counts_[ns];

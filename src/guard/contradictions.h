@@ -17,6 +17,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -32,6 +33,9 @@ enum class Cause : std::uint8_t {
   unknown,       // the source could not be asked
 };
 inline constexpr std::size_t kCauses = 4;
+// By Cause, as metrics and tools know them.
+inline constexpr std::array<std::string_view, kCauses> kCauseNames{
+    "hidden_row", "hidden_value", "late_row", "unknown"};
 
 class Contradictions {
  public:
@@ -54,6 +58,10 @@ class Contradictions {
   };
 
   explicit Contradictions(std::size_t namespaces) : counts_(namespaces) {}
+
+  // Of a configuration that was loaded anew: goes on with what `before` has, which nobody adds to any more.
+  // `number_of[ns there]` is the namespace's number here, if it stays. What its checker had taken is dropped.
+  void take_over(Contradictions& before, std::span<const std::optional<std::uint32_t>> number_of);
 
   void add(std::uint32_t ns, std::string_view key);
   Counts counts(std::uint32_t ns) const;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cuckooguard::guard {
 
@@ -40,7 +41,7 @@ class Counter {
 
 // Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first that may exist.
 // Never under `unguarded`: such a key has no namespace.
-struct NamespaceCounters {
+struct alignas(64) NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
   Counter added;    // keys that GUARD.ADD put there
@@ -53,6 +54,24 @@ struct NamespaceCounters {
 
   Counter& of(Verdict verdict) { return keys[static_cast<std::size_t>(verdict)]; }
   const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }
+};
+
+// One namespace's, for as long as it is the same namespace: a configuration that is loaded anew goes on counting here.
+struct NamespaceCounts {
+  explicit NamespaceCounts(std::size_t workers = 1) : by_worker(workers) {}
+
+  // counter_of(counters of a worker) -> Counter, over all of them.
+  template <class CounterOf>
+  std::uint64_t sum(const CounterOf& counter_of) const {
+    std::uint64_t all = 0;
+    for (const NamespaceCounters& counters : by_worker) {
+      all += counter_of(counters).value();
+    }
+    return all;
+  }
+
+  std::vector<NamespaceCounters> by_worker;
+  NamespaceCounters checked;  // `keys` of what was asked by HTTP; the admin server's
 };
 
 struct GuardCounters {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "guard/process.h"
 #include "keyspace/identity.h"
 #include "resp/reply_writer.h"
 
@@ -77,7 +78,7 @@ std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, 
 }
 
 void append_explanation(std::string& out, const Explained& explained) {
-  constexpr std::size_t kFields = 5;
+  constexpr std::size_t kFields = 6;
   const keyspace::Lookup& found = explained.seen.found;
   const auto add = [&](std::string_view field, std::optional<std::string_view> value) {
     resp::append_bulk(out, field);
@@ -89,6 +90,7 @@ void append_explanation(std::string& out, const Explained& explained) {
   };
   std::optional<std::string_view> ns;
   std::optional<std::string> identity;
+  std::optional<std::string> key_hash;
   std::optional<std::string_view> state;
   if (explained.seen.verdict != Verdict::unguarded) {
     ns = explained.parts.keyspace.name(found.ns);
@@ -96,6 +98,9 @@ void append_explanation(std::string& out, const Explained& explained) {
   }
   if (found.kind == keyspace::Lookup::Kind::guarded) {
     identity = readable(found.identity, explained.parts.keyspace.identity_columns(found.ns));
+  }
+  if (explained.parts.process != nullptr) {
+    key_hash = explained.parts.process->key_hash(explained.key);
   }
   std::string_view verdict = ns ? "pass" : "unguarded";
   std::string why = reason_of(explained.parts, explained.seen, explained.db);
@@ -106,6 +111,7 @@ void append_explanation(std::string& out, const Explained& explained) {
   }
   resp::append_map_header(out, explained.version, kFields);
   add("namespace", ns);
+  add("key_hash", key_hash);
   add("identity", identity);
   add("state", state);
   add("verdict", verdict);

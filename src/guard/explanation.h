@@ -2,6 +2,7 @@
 //
 // A map (RESP2: an array of twice the length) of bulk strings, nil where there is nothing to say:
 //   namespace   its name
+//   key_hash    of the key, as the log has it
 //   identity    what the key carries for it: "42", or "tenant=7 order_id=42"
 //   state       of its filter: loading, ready, lagging, unsynced, down, full
 //   verdict     "absent": answered here; "pass": Redis is asked; "unguarded": the same, no namespace's key
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "guard/guard.h"
 #include "resp/version.h"
@@ -20,6 +22,7 @@ namespace cuckooguard::guard {
 struct Explained {
   const Guard::Parts& parts;
   const Snapshot& redis;
+  std::string_view key{};
   Guard::Inspection seen{};
   int db = 0;  // of the client
   resp::Version version = resp::Version::resp2;

@@ -10,19 +10,25 @@ namespace cuckooguard::guard {
 // A longer key may pass unread in a streamed write: it must never be looked up.
 static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);
 
-Guard::Guard(const Parts& parts)
-    : parts_(parts),
-      facts_(parts.facts.snapshot()),
-      namespace_counters_(std::make_unique<NamespaceCounters[]>(parts.namespaces.size())) {
+Guard::Guard(const Parts& parts) : facts_(parts.facts.snapshot()) {
+  adopt(parts);
+}
+
+Guard::~Guard() = default;
+
+void Guard::adopt(const Parts& parts) {
+  parts_.emplace(parts);
+  access_ = nullptr;
+  namespace_counters_.clear();
+  stamped_replies_.clear();
   for (const GuardedNamespace& space : parts.namespaces) {
     if (space.absent_reply.is_stamped() && !parts.wall_time) {
       throw std::logic_error("an absent reply that carries the time needs a clock");
     }
+    namespace_counters_.push_back(&space.counts->by_worker.at(parts.worker));
     stamped_replies_.push_back({.reply = space.absent_reply, .due = TimePoint::min()});
   }
 }
-
-Guard::~Guard() = default;
 
 Decision Guard::decide(const Command& command,
                        Arguments arguments,
@@ -75,10 +81,18 @@ bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) con
 
 // As of now: one load, unless something has changed.
 const Snapshot& Guard::facts() {
-  if (parts_.facts.version() != facts_->version) {
-    facts_ = parts_.facts.snapshot();
+  if (parts_->facts.version() != facts_->version) {
+    facts_ = parts_->facts.snapshot();
   }
   return *facts_;
+}
+
+// By namespace it is known under the numbers of those that Redis was asked about.
+const UserAccess* Guard::access_of(ClientState& client) {
+  const UserAccess* const access = client.access(*facts_, parts_->facts);
+  const bool holds =
+      access == nullptr || access->is_unrestricted || access->numbering == parts_->numbering;
+  return holds ? access : nullptr;
 }
 
 // As this Redis has it: what it does not list under a name of the table is something else, or nothing; what the table
@@ -96,7 +110,7 @@ const Command& Guard::find(std::string_view name) {
 
 // Redis will surely not refuse.
 bool Guard::may_do_anything(ClientState& client) {
-  const UserAccess* const access = client.access(*facts_, parts_.facts);
+  const UserAccess* const access = client.access(*facts_, parts_->facts);
   return facts_->availability == Availability::available && access != nullptr &&
          access->is_unrestricted;
 }
@@ -136,7 +150,7 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
     change_.for_all_clients = true;
   }
   if (change_.for_all_clients) {
-    client.tell(parts_.facts);
+    client.tell(parts_->facts);
   }
   return {.change = &change_};
 }
@@ -144,7 +158,7 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
 // Nobody will see its reply. What it may change for all clients is in doubt until the connection ends.
 Decision Guard::change_unseen(const StateChange& change, ClientState& client) {
   if (change.for_all_clients) {
-    client.tell(parts_.facts);
+    client.tell(parts_->facts);
     client.sent(change);
   }
   client.become_transparent();
@@ -170,27 +184,27 @@ std::string_view Guard::overlay_identity(const keyspace::Lookup& found, std::str
 
 // `value`: what the write makes the key's whole value, if it does.
 void Guard::learn_key(std::string_view key, const std::string_view* value, TimePoint now) {
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return;
   }
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const GuardedNamespace& space = parts_->namespaces[found.ns];
   if (space.mode == config::Mode::bypass ||
       (value != nullptr && space.absent_reply.is_written_as(*value))) {
     return;
   }
   space.overlay->add(overlay_identity(found, key), now);
-  namespace_counters_[found.ns].learned.add();
+  namespace_counters_[found.ns]->learned.add();
 }
 
 bool Guard::add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl) {
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return false;
   }
-  Overlay& overlay = *parts_.namespaces[found.ns].overlay;
+  Overlay& overlay = *parts_->namespaces[found.ns].overlay;
   overlay.add(overlay_identity(found, key), now, ttl ? *ttl : overlay.ttl());
-  namespace_counters_[found.ns].added.add();
+  namespace_counters_[found.ns]->added.add();
   return true;
 }
 

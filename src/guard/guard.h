@@ -24,7 +24,9 @@
 //
 // Called by: the session, for each command it has scanned, between Epochs::Reader enter() and
 // leave(). Threads: one Guard per worker; what it is built from is shared by all workers.
-// Lifetimes: its parts outlive it. All views in a Decision point into the Guard, its parts or the
+// A reload gives it other parts, on its worker's thread, between two batches: nothing that a Decision has said before is
+// looked up again but AbsentKey, which says of which numbering its namespace is.
+// Lifetimes: its parts outlive it, or the next adopt(). All views in a Decision point into the Guard, its parts or the
 // arguments, and are valid until its next call. Errors: none. Limits: keys above
 // resp::kWholeArgumentBytesMax are never guarded. Scratch grows to the largest command.
 #pragma once
@@ -67,6 +69,7 @@ struct GuardedNamespace {
   AbsentReply absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;
   Overlay* overlay = nullptr;
+  std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
 };
 
 class Guard {
@@ -78,12 +81,18 @@ class Guard {
     const Process* process = nullptr;  // null: nothing is known of it
     // The time for absent replies that carry one. May be empty if none does.
     std::function<WallTime()> wall_time{};
+    std::size_t worker = 0;  // whose counters are its own
+    // Which namespace has which number: as long as this is the same, so are they.
+    std::uint64_t numbering = 0;
   };
 
   explicit Guard(const Parts& parts);
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard();
+
+  // From now on these; the facts are the same.
+  void adopt(const Parts& parts);
 
   using Arguments = std::span<const std::string_view>;
 
@@ -123,7 +132,7 @@ class Guard {
   std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
 
   // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
-  void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
+  void note_error(std::string_view first_bytes) { parts_->facts.note_error(first_bytes); }
 
   // What a string read of an absent key of this namespace is answered with at `now`. Valid until the next.
   std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
@@ -138,11 +147,13 @@ class Guard {
   // To its namespace's overlay, for `ttl` or as long as any. False: no namespace's key.
   bool add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl);
   const Snapshot& facts();
-  const Parts& parts() const { return parts_; }
+  // What is known of the client's user; null: nothing that holds for the namespaces as they are numbered now.
+  const UserAccess* access_of(ClientState& client);
+  const Parts& parts() const { return *parts_; }
+  const NamespaceCounters& counters(std::uint32_t ns) const { return *namespace_counters_[ns]; }
 
   // Any thread.
   const GuardCounters& counters() const { return counters_; }
-  const NamespaceCounters& counters(std::uint32_t ns) const { return namespace_counters_[ns]; }
 
  private:
   struct KeyVerdict {
@@ -182,12 +193,12 @@ class Guard {
   void learn(const Command& command, Arguments arguments, TimePoint now);
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
 
-  Parts parts_;
+  std::optional<Parts> parts_;  // always there
   std::shared_ptr<const Snapshot> facts_;
   const UserAccess* access_ = nullptr;  // of the client and the command at hand
   std::size_t command_ = 0;
   GuardCounters counters_;
-  std::unique_ptr<NamespaceCounters[]> namespace_counters_;
+  std::vector<NamespaceCounters*> namespace_counters_;
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
   keyspace::IdentityBuffer identity_;
   StateChange change_;

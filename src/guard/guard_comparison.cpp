@@ -16,7 +16,7 @@ constexpr std::string_view nil_of(resp::Version version) {
 
 // Of a key that would be answered. Not while Redis may be down: then it would cost the client its connection.
 bool Guard::is_sampled(std::uint32_t ns) {
-  const double share = parts_.namespaces[ns].verify_sample;
+  const double share = parts_->namespaces[ns].verify_sample;
   if (share <= 0 || facts_->is_lost) {
     return false;
   }
@@ -26,7 +26,7 @@ bool Guard::is_sampled(std::uint32_t ns) {
   if (static_cast<double>(sample_ >> 11U) * 0x1p-53 >= share) {
     return false;
   }
-  namespace_counters_[ns].sampled.add();
+  namespace_counters_[ns]->sampled.add();
   return true;
 }
 
@@ -40,13 +40,14 @@ AbsentKey Guard::string_read(const KeyVerdict& found,
   const std::string_view absent = absent_reply(found.ns, version, now);
   const bool replaces = found.verdict == Verdict::absent ||
                         (found.verdict == Verdict::redis_first && command_ == kGet);
-  return {.ns = found.ns,
+  return {.numbering = parts_->numbering,
+          .ns = found.ns,
           .key = key,
           .missing = missing,
           .replacement = replaces && absent != missing ? absent : std::string_view{},
           .is_string_read = true,
           .kept_bytes = std::max(missing.size(),
-                                 parts_.namespaces[found.ns].absent_reply.relayed_bytes_max())};
+                                 parts_->namespaces[found.ns].absent_reply.relayed_bytes_max())};
 }
 
 // Of a read of one key; `reply` is what Redis replies to a missing one.
@@ -60,31 +61,39 @@ Decision Guard::answer_or_compare(const KeyVerdict& found,
     return answer(reply);
   }
   absent_keys_.assign(1,
-                      {.ns = found.ns, .key = key, .missing = reply, .kept_bytes = reply.size()});
+                      {.numbering = parts_->numbering,
+                       .ns = found.ns,
+                       .key = key,
+                       .missing = reply,
+                       .kept_bytes = reply.size()});
   return {.absent_keys = absent_keys_};
 }
 
 void Guard::count_unverified(const KeyVerdict& found) {
   if (found.verdict == Verdict::observed || found.verdict == Verdict::redis_first) {
-    namespace_counters_[found.ns].unverified.add();
+    namespace_counters_[found.ns]->unverified.add();
   }
 }
 
+// Of a namespace that has another number now, or is no more, nothing is counted.
 void Guard::heard(const AbsentKeyReply& heard) {
-  NamespaceCounters& counters = namespace_counters_[heard.ns];
+  if (heard.numbering != parts_->numbering) {
+    return;
+  }
+  NamespaceCounters& counters = *namespace_counters_[heard.ns];
   if (heard.is_error) {
     counters.unverified.add();
     return;
   }
-  const AbsentReply& absent = parts_.namespaces[heard.ns].absent_reply;
+  const AbsentReply& absent = parts_->namespaces[heard.ns].absent_reply;
   if (heard.is_whole && (heard.reply == heard.missing ||
                          (heard.is_string_read && absent.is_relayed_as(heard.reply)))) {
     counters.verified.add();
     return;
   }
   counters.contradicted.add();
-  if (parts_.process != nullptr && parts_.process->contradictions != nullptr) {
-    parts_.process->contradictions->add(heard.ns, heard.key);
+  if (parts_->process != nullptr && parts_->process->contradictions != nullptr) {
+    parts_->process->contradictions->add(heard.ns, heard.key);
   }
 }
 

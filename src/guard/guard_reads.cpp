@@ -36,7 +36,7 @@ bool Guard::may_look_up(const Command& command, ClientState& client, bool may_an
     counters_.unavailable_reads.add();
     return false;
   }
-  access_ = client.access(known, parts_.facts);
+  access_ = access_of(client);
   command_ = command_index(command);
   if (access_ == nullptr) {
     counters_.not_allowed_reads.add();
@@ -50,13 +50,13 @@ bool Guard::may_look_up(const Command& command, ClientState& client, bool may_an
 }
 
 Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     counters_.unguarded_keys.add();
     return {};
   }
   const Verdict verdict = look_up(found, key, db, now);
-  namespace_counters_[found.ns].of(verdict).add();
+  namespace_counters_[found.ns]->of(verdict).add();
   return {.verdict = verdict, .ns = found.ns};
 }
 
@@ -65,7 +65,7 @@ Guard::Inspection Guard::inspect(std::string_view key,
                                  const UserAccess& access,
                                  TimePoint now) {
   static const std::size_t kGet = command_index(find_command("get"));
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
@@ -78,7 +78,7 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
                        std::string_view key,
                        int db,
                        TimePoint now) const {
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const GuardedNamespace& space = parts_->namespaces[found.ns];
   if (space.mode == config::Mode::bypass) {
     return Verdict::bypassed;
   }
@@ -88,6 +88,7 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (!access_->may(command_, found.ns)) {
     return Verdict::not_allowed;
   }
+  const Overlay::Search overlaid = space.overlay->begin(overlay_identity(found, key), now);
   if (found.kind == keyspace::Lookup::Kind::guarded) {
     switch (space.filter->find(found.identity, found.number, now)) {
       case filter::Finding::not_fresh:
@@ -102,7 +103,7 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   } else if (!space.filter->is_fresh(now)) {
     return Verdict::not_fresh;
   }
-  if (space.overlay->holds(overlay_identity(found, key), now)) {
+  if (space.overlay->holds(overlaid)) {
     return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {
@@ -141,13 +142,13 @@ Decision Guard::decide_getex(Arguments arguments, const ClientState& client, Tim
 }
 
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
-  const AbsentReply& configured = parts_.namespaces[ns].absent_reply;
+  const AbsentReply& configured = parts_->namespaces[ns].absent_reply;
   if (!configured.is_stamped()) {
     return configured.of_string_read(version);
   }
   StampedReply& stamped = stamped_replies_[ns];
   if (now >= stamped.due) {
-    stamped.reply.stamp(parts_.wall_time());
+    stamped.reply.stamp(parts_->wall_time());
     stamped.due = now + kStampedEvery;
   }
   return stamped.reply.of_string_read(version);

@@ -93,6 +93,25 @@ std::uint64_t sum(const Guard& own, const CounterOf& counter_of) {
   return all;
 }
 
+std::uint64_t sum(const Guard& guard,
+                  std::uint32_t ns,
+                  const Counter NamespaceCounters::* counter) {
+  return guard.parts().namespaces[ns].counts->sum(
+      [counter](const NamespaceCounters& counters) -> const Counter& { return counters.*counter; });
+}
+
+// How the configuration in force came to be so.
+void add_reload(Lines& lines, const ReloadOutcome& last) {
+  lines.add("config_last_reload", last.errors.empty() ? "ok" : "failed");
+  lines.add("config_last_reload_error",
+            last.errors.empty() ? std::string_view() : std::string_view(last.errors.front()));
+  std::string changed;
+  for (const std::string& setting : last.needs_restart) {
+    changed += (changed.empty() ? "" : ", ") + setting;
+  }
+  lines.add("config_needs_restart", changed);
+}
+
 void add_guard(Lines& lines, const InfoQuestion& asked) {
   const Guard::Parts& parts = asked.guard.parts();
   const Guard* const own = &asked.guard;
@@ -104,6 +123,9 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
         std::chrono::floor<std::chrono::seconds>(asked.now - parts.process->started_at).count());
   }
   lines.add("workers", guards_of(own).size());
+  if (parts.process != nullptr && parts.process->reloads != nullptr) {
+    add_reload(lines, parts.process->reloads->last());
+  }
   lines.add("namespaces", parts.namespaces.size());
   lines.add("redis",
             asked.redis.is_lost
@@ -138,16 +160,13 @@ void add_filter(Lines& lines, const filter::LiveParts& live) {
 // What the comparison with Redis came to, by reads, then what the source said, by keys.
 void add_comparison(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const auto add = [&](std::string_view field, const Counter NamespaceCounters::* counter) {
-    lines.add(field, sum(asked.guard, [&](const Guard& guard) -> const Counter& {
-                return guard.counters(ns).*counter;
-              }));
+    lines.add(field, sum(asked.guard, ns, counter));
   };
   add("keys_sampled", &NamespaceCounters::sampled);
   add("keys_verified", &NamespaceCounters::verified);
   add("keys_contradicted", &NamespaceCounters::contradicted);
   add("keys_unverified", &NamespaceCounters::unverified);
-  const Guard* const own = &asked.guard;
-  const Evidence seen = evidence(guards_of(own), ns, asked.now);
+  const Evidence seen = evidence(asked.guard.parts(), ns, asked.now);
   const Contradictions::Counts& counts = seen.contradictions;
   lines.add("hidden_rows", counts.of(Cause::hidden_row));
   lines.add("hidden_values", counts.of(Cause::hidden_value));
@@ -177,14 +196,13 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   }
   add_filter(lines, *space.filter);
   for (std::size_t i = 1; i < kVerdicts; ++i) {
-    lines.add(kVerdictFields.at(i), sum(asked.guard, [&](const Guard& guard) -> const Counter& {
-                return guard.counters(ns).keys.at(i);
+    lines.add(kVerdictFields.at(i),
+              space.counts->sum([i](const NamespaceCounters& counters) -> const Counter& {
+                return counters.keys.at(i);
               }));
   }
   const auto add = [&](std::string_view field, const Counter NamespaceCounters::* counter) {
-    lines.add(field, sum(asked.guard, [&](const Guard& guard) -> const Counter& {
-                return guard.counters(ns).*counter;
-              }));
+    lines.add(field, sum(asked.guard, ns, counter));
   };
   add("keys_learned", &NamespaceCounters::learned);
   add("keys_added", &NamespaceCounters::added);

@@ -1,10 +1,12 @@
-// GUARD.MODE and GUARD.REBUILD: what only operators may do.
+// GUARD.MODE, GUARD.REBUILD and GUARD.RELOAD: what only operators may do.
 #include <algorithm>
 
+#include "guard/advice.h"
 #include "guard/mode_names.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
 #include "guard/word.h"
+#include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -35,9 +37,20 @@ OwnDecision OwnCommands::mode(const Call& call) {
     return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                  quoted(call.arguments[1]));
   }
+  const std::string seen = seen_in_observe(*ns, mode, call.asked.now);
   space.mode.set(mode);
-  tell_log(call, "mode " + std::string(*wanted));
+  tell_log(call, "mode " + std::string(*wanted) + seen);
   return done();
+}
+
+// What observing has come to, for the line that says that it ends.
+std::string OwnCommands::seen_in_observe(std::uint32_t ns, config::Mode next, TimePoint now) const {
+  const Guard::Parts& parts = guard_.parts();
+  if (parts.namespaces[ns].mode != config::Mode::observe || next == config::Mode::observe ||
+      parts.process->guards.empty()) {
+    return "";
+  }
+  return "; observe ends: " + advice(evidence(parts, ns, now));
 }
 
 OwnDecision OwnCommands::rebuild(const Call& call) {
@@ -51,6 +64,33 @@ OwnDecision OwnCommands::rebuild(const Call& call) {
   guard_.parts().namespaces[*ns].filter->ask_for_rebuild();
   tell_log(call, "rebuild");
   return done();
+}
+
+OwnDecision OwnCommands::reload(const Call& call) {
+  if (!is_operator(call.client)) {
+    return error(for_operators("guard.reload"));
+  }
+  Reloads* const reloads = guard_.parts().process->reloads;
+  if (reloads == nullptr) {
+    return error("ERR this guard has no configuration file");
+  }
+  const auto outcome =
+      reloads->outcome(call.asked.since, "user " + std::string(call.client.user()));
+  if (!outcome) {
+    return {.action = OwnDecision::Action::hold_for_client};
+  }
+  if (!outcome->errors.empty()) {
+    const std::size_t more = outcome->errors.size() - 1;
+    return error("ERR the configuration is as before: " + outcome->errors.front() +
+                 (more > 0 ? " (and " + std::to_string(more) + " more)" : ""));
+  }
+  std::string line = "OK";
+  for (const std::string& setting : outcome->needs_restart) {
+    line += (line == "OK" ? " needs a restart: " : ", ") + setting;
+  }
+  reply_.clear();
+  resp::append_simple(reply_, line);
+  return answer();
 }
 
 bool OwnCommands::is_operator(const ClientState& client) const {

@@ -44,8 +44,9 @@ bool is_live(std::uint64_t entry, std::uint32_t tick) {
   return expiry_of(entry) > tick;
 }
 
-std::uint64_t load(std::uint64_t& word) {
-  return std::atomic_ref(word).load(std::memory_order_acquire);
+std::uint64_t load(const std::uint64_t& word) {
+  // std::atomic_ref is for what may be written; this does not.
+  return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
 }
 
 bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired) {
@@ -57,7 +58,8 @@ bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired)
 
 Overlay::Overlay(Limits limits, const filter::HashSecret& secret)
     : hash_(secret),
-      ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero())),
+      ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero()).count()),
+      max_keys_(limits.max_keys),
       // Four keys to a set of eight at `max_keys`: then one set in fifty has more keys than room.
       set_count_((limits.max_keys + kSetEntries / 2 - 1) / (kSetEntries / 2)) {
   if (limits.max_keys == 0 || set_count_ > std::numeric_limits<std::uint32_t>::max()) {
@@ -79,21 +81,30 @@ std::uint64_t* Overlay::set_of(std::uint64_t hash) const noexcept {
   return entries_ + ((hash >> 32) * set_count_ >> 32) * kSetEntries;
 }
 
-bool Overlay::holds(std::string_view identity, TimePoint now) const noexcept {
+Overlay::Search Overlay::begin(std::string_view identity, TimePoint now) const noexcept {
   const std::uint32_t tick = tick_of(now);
   if (last_expiry_.load(std::memory_order_acquire) <= tick) {
-    return false;
-  }
-  if (all_until_.load(std::memory_order_relaxed) > tick) {
-    return true;
+    return {};
   }
   const std::uint64_t hash = hash_(identity);
+  const std::uint64_t* const set = set_of(hash);
+  __builtin_prefetch(set);
+  return {.set = set, .tag = tag_of_hash(hash), .tick = tick};
+}
+
+bool Overlay::holds(const Search& search) const noexcept {
+  if (search.set == nullptr) {
+    return false;
+  }
+  if (all_until_.load(std::memory_order_relaxed) > search.tick) {
+    return true;
+  }
   // Words are ordered by tag, then by expiry, and the wildcard is the largest tag: an entry that holds is one in a range.
-  const std::uint64_t first_own = entry_of(tag_of_hash(hash), tick) + 1;
-  const std::uint64_t own_words = kTickMax - tick;
-  const std::uint64_t first_wildcard = entry_of(kWildcard, tick) + 1;
+  const std::uint64_t first_own = entry_of(search.tag, search.tick) + 1;
+  const std::uint64_t own_words = kTickMax - search.tick;
+  const std::uint64_t first_wildcard = entry_of(kWildcard, search.tick) + 1;
   bool held = false;  // no branch per entry: nearly always the answer is no, after all eight
-  for (std::uint64_t& word : std::span(set_of(hash), kSetEntries)) {
+  for (const std::uint64_t& word : std::span(search.set, kSetEntries)) {
     const std::uint64_t entry = load(word);
     held |= entry - first_own < own_words;
     held |= entry >= first_wildcard;
@@ -120,8 +131,20 @@ void Overlay::lives_until(std::uint32_t expiry) noexcept {
 
 void Overlay::hold_all_until(TimePoint until) noexcept {
   const std::uint32_t expiry = expiry_tick(until, {});
-  all_until_.store(expiry, std::memory_order_relaxed);
+  std::uint32_t before = all_until_.load(std::memory_order_relaxed);
+  while (before < expiry &&
+         !all_until_.compare_exchange_weak(before, expiry, std::memory_order_relaxed)) {
+  }
   lives_until(expiry);
+}
+
+void Overlay::set_ttl(std::chrono::nanoseconds ttl) noexcept {
+  ttl_.store(std::max(ttl, std::chrono::nanoseconds::zero()).count(), std::memory_order_relaxed);
+}
+
+TimePoint Overlay::holds_until() const noexcept {
+  const std::int64_t ticks = last_expiry_.load(std::memory_order_acquire);
+  return TimePoint(std::chrono::nanoseconds(ticks << kTickBits));
 }
 
 // False: another thread was faster with the entry chosen; the set must be read again.

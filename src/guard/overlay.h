@@ -48,16 +48,34 @@ class Overlay {
   Overlay& operator=(const Overlay&) = delete;
   ~Overlay() = default;
 
-  void add(std::string_view identity, TimePoint now) noexcept { add(identity, now, ttl_); }
+  void add(std::string_view identity, TimePoint now) noexcept { add(identity, now, ttl()); }
   // For `ttl`, which is not negative; longer if it is here for longer already.
   void add(std::string_view identity, TimePoint now, std::chrono::nanoseconds ttl) noexcept;
-  bool holds(std::string_view identity, TimePoint now) const noexcept;
+  bool holds(std::string_view identity, TimePoint now) const noexcept {
+    return holds(begin(identity, now));
+  }
 
-  // Holds every identity until then: what has been written through a guard that ended is not known.
+  // The same in two steps: the identity's set is on its way from memory while the filter is asked.
+  struct Search {
+    const std::uint64_t* set = nullptr;  // null: nothing is held
+    std::uint32_t tag = 0;
+    std::uint32_t tick = 0;
+  };
+  Search begin(std::string_view identity, TimePoint now) const noexcept;
+  bool holds(const Search& search) const noexcept;
+
+  // Holds every identity until then at least: what has been written through a guard that ended is not known.
   void hold_all_until(TimePoint until) noexcept;
   void hold_all_no_more() noexcept { all_until_.store(0, std::memory_order_relaxed); }
 
-  std::chrono::nanoseconds ttl() const noexcept { return ttl_; }
+  std::uint64_t max_keys() const noexcept { return max_keys_; }
+  // Of what is added from now on.
+  void set_ttl(std::chrono::nanoseconds ttl) noexcept;
+  std::chrono::nanoseconds ttl() const noexcept {
+    return std::chrono::nanoseconds(ttl_.load(std::memory_order_relaxed));
+  }
+  // Nothing is held from then on, unless it is added later.
+  TimePoint holds_until() const noexcept;
   // How often an identity found no room and a wildcard took it in. Any thread.
   std::uint64_t overflows() const noexcept { return overflows_.load(std::memory_order_relaxed); }
 
@@ -72,7 +90,8 @@ class Overlay {
   void lives_until(std::uint32_t expiry) noexcept;
 
   filter::KeyHash hash_;
-  std::chrono::nanoseconds ttl_;
+  std::atomic<std::int64_t> ttl_;  // nanoseconds
+  std::uint64_t max_keys_;
   std::uint64_t set_count_;
   std::unique_ptr<std::uint64_t[], Free> memory_;
   std::uint64_t* entries_;  // memory_, from its first cache line on; words are used atomically

@@ -24,7 +24,7 @@ constexpr std::string_view kCommandRefused =
 const UserAccess kNobody;
 
 // As Redis lays out the HELP of its own commands.
-constexpr std::array<std::string_view, 23> kHelp{
+constexpr std::array<std::string_view, 26> kHelp{
     "GUARD.<subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "CHECK <key> [<key> ...]",
     "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace",
@@ -46,6 +46,9 @@ constexpr std::array<std::string_view, 23> kHelp{
     "REBUILD <namespace>",
     "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to",
     "    be up to date. For operators.",
+    "RELOAD",
+    "    Read the configuration file again. Return OK and what needs a restart, or an error and",
+    "    change nothing. For operators.",
     "HELP",
     "    Prints this help."};
 
@@ -100,13 +103,14 @@ OwnDecision OwnCommands::run(const Call& call) {
     std::size_t most;
     OwnDecision (OwnCommands::*run)(const Call&);
   };
-  static constexpr std::array<Entry, 8> kEntries{{{"check", 2, kAny, &OwnCommands::check},
+  static constexpr std::array<Entry, 9> kEntries{{{"check", 2, kAny, &OwnCommands::check},
                                                   {"explain", 2, 2, &OwnCommands::explain},
                                                   {"add", 2, kAny, &OwnCommands::add},
                                                   {"wait", 4, 4, &OwnCommands::wait},
                                                   {"info", 1, 2, &OwnCommands::info},
                                                   {"mode", 3, 3, &OwnCommands::mode},
                                                   {"rebuild", 2, 2, &OwnCommands::rebuild},
+                                                  {"reload", 1, 1, &OwnCommands::reload},
                                                   {"help", 1, 1, &OwnCommands::help}}};
   const std::string_view name = call.arguments.front();
   for (const Entry& command : kEntries) {
@@ -125,7 +129,7 @@ OwnDecision OwnCommands::run(const Call& call) {
 // Null, too, where what was known may be of another Redis: see Guard::may_look_up.
 const UserAccess* OwnCommands::access_of(ClientState& client) {
   const Snapshot& redis = guard_.facts();
-  const UserAccess* const access = client.access(redis, guard_.parts().facts);
+  const UserAccess* const access = guard_.access_of(client);
   return redis.is_lost && client.has_upstream() ? nullptr : access;
 }
 
@@ -188,6 +192,7 @@ OwnDecision OwnCommands::explain(const Call& call) {
   append_explanation(reply_,
                      {.parts = guard_.parts(),
                       .redis = guard_.facts(),
+                      .key = call.arguments[1],
                       .seen = inspect(call.arguments[1], call),
                       .db = call.client.db(),
                       .version = call.client.version()});

@@ -7,6 +7,8 @@
 //   GUARD.INFO [namespace]             as Redis's INFO (guard/info_text.h)
 //   GUARD.MODE namespace mode          +OK; observe, enforce or bypass, until the guard ends
 //   GUARD.REBUILD namespace            +OK: its tables are read again, now if they are followed
+//   GUARD.RELOAD                       +OK: the configuration file is in force; "+OK needs a restart: upstream.mode" names
+//                                      what is not. -ERR and why: it is not, and all is as before (guard/reloads.h)
 //   GUARD.HELP
 //
 // CHECK says 0 only where a GET would be answered absent by the filter, and 1 wherever it would be forwarded
@@ -21,11 +23,12 @@
 // must be one who may GET the namespace's keys; one who is known but not to be allowed that gets Redis's own
 // -NOPERM. Of whose rights nothing is known (no control connection, a user not asked for yet): CHECK says 1,
 // as its GET would pass; EXPLAIN says just that, nothing of the filter; ADD adds, since what it does is to let
-// keys pass, as any write of that client would. MODE and REBUILD: Process::operators, nobody by default.
+// keys pass, as any write of that client would. MODE, REBUILD and RELOAD: Process::operators, nobody by default;
+// who is none any more when the reload has ended hears -NOPERM.
 //
 // Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room for a reply,
 // and for kKnowPatience at most while it is being asked anew whether the client is authenticated, the command
-// keeps its place and later ones of that client wait; and so for GUARD.WAIT, as behind BLPOP. The session asks
+// keeps its place and later ones of that client wait; and so for GUARD.WAIT, as behind BLPOP, and for GUARD.RELOAD. The session asks
 // again with the same arguments until there is an answer.
 //
 // Forwarded, so that Redis refuses an unknown command in its own words and the stream stays whole: inside
@@ -106,6 +109,7 @@ class OwnCommands {
   OwnDecision info(const Call& call);
   OwnDecision mode(const Call& call);
   OwnDecision rebuild(const Call& call);
+  OwnDecision reload(const Call& call);
   OwnDecision help(const Call& call);
 
   const UserAccess* access_of(ClientState& client);
@@ -119,6 +123,7 @@ class OwnCommands {
   std::optional<std::size_t> find_source(std::string_view name) const;
   std::optional<std::uint32_t> find_namespace(std::string_view name) const;
   bool is_operator(const ClientState& client) const;
+  std::string seen_in_observe(std::uint32_t ns, config::Mode next, TimePoint now) const;
   void tell_log(const Call& call, const std::string& what) const;
 
   Guard& guard_;

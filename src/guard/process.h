@@ -1,5 +1,5 @@
 // What a worker's guard may know of the process around it, for its own commands: the sources and the other
-// workers' guards.
+// workers' guards. One for each configuration that is loaded.
 //
 // The guard knows no database: SourceView is what it wants to know of sources, and cli/ tells it
 // (cli/source_list.h). Called by: OwnCommands. Threads: any number; the implementation is thread-safe, and
@@ -15,7 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/key_hash.h"
 #include "guard/overlay.h"
+#include "guard/reloads.h"
 
 namespace cuckooguard::guard {
 
@@ -53,6 +55,7 @@ class SourceView {
 struct NamespaceOrigin {
   std::string source{};  // its name
   std::chrono::nanoseconds max_lag{};
+  TimePoint since{};  // its definition is as it is since then; before the process began: since that
 };
 
 // Who may change the process, and who hears of it.
@@ -70,7 +73,13 @@ struct Process {
   const SourceView* sources = nullptr;       // null: there are none
   Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
   Operators operators{};
+  Reloads* reloads = nullptr;          // null: the configuration stays as it is
   std::vector<const Guard*> guards{};  // one per worker; complete before the first client comes
+  // For key_hash() alone: what is shown to people must say nothing of how filters hash.
+  filter::KeyHash shown_hash{filter::random_secret()};
+
+  // How a Redis key stands in the log and in GUARD.EXPLAIN: 16 hexadecimal digits, the same for as long as this process lives.
+  std::string key_hash(std::string_view key) const;
 };
 
 }  // namespace cuckooguard::guard

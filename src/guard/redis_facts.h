@@ -52,6 +52,7 @@ struct UserAccess {
   CommandSet on_readable{};             // where the user may only read the keys
   CommandSet on_writable{};             // where it may read and write them
   std::vector<KeyAccess> namespaces{};  // by their number; none for those that are not there
+  std::uint64_t numbering = 0;          // Guard::Parts, of those numbers
 
   bool may(std::size_t command, std::uint32_t ns) const noexcept;
 };

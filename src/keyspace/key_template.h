@@ -92,6 +92,8 @@ class KeyTemplate {
   // for them). The result need not fit(): a value may hold a ':' or the literal that should end it.
   void render(std::span<const std::string_view> values, std::string& key) const;
 
+  bool operator==(const KeyTemplate& other) const { return text_ == other.text_; }
+
  private:
   KeyTemplate() = default;
 

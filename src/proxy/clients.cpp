@@ -57,6 +57,13 @@ void Clients::tell_if_empty() {
   }
 }
 
+void Clients::on_limits_changed() {
+  idle_.timeout_changed();
+  for (const auto& [session, owned] : sessions_) {
+    session->on_limits_changed();
+  }
+}
+
 void Clients::on_upstream_loss(const resp::ConnectionState& told) const {
   if (told.login) {
     const std::string& user = told.login->user;

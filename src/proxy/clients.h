@@ -1,5 +1,9 @@
 // The sessions of one worker.
 //
+// The settings may change, on the worker's thread and between two batches' work; on_limits_changed() says so. Limits hold
+// at once for all clients, but those above max_clients stay. Where Redis is, and in which mode it is spoken to, never
+// changes.
+//
 // Threads: its worker's; count() from any. Limits: max_clients over all workers (one shared
 // ClientCount); above it a client gets Redis's own text and is closed.
 #pragma once
@@ -62,6 +66,7 @@ class Clients final : Session::Ends {
   void drain(std::function<void()> on_empty);
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();
+  void on_limits_changed();
   // For the choice of the least loaded worker.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 

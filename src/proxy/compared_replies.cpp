@@ -5,7 +5,8 @@
 namespace cuckooguard::proxy {
 
 void ComparedReplies::expect(const guard::AbsentKey& key) {
-  expected_.push_back({.ns = key.ns,
+  expected_.push_back({.numbering = key.numbering,
+                       .ns = key.ns,
                        .is_string_read = key.is_string_read,
                        .kept_bytes = key.kept_bytes,
                        .key = std::string(key.key),
@@ -37,7 +38,8 @@ void ComparedReplies::end(char type) {
   if (is_held_back_) {
     output_.append(next().replacement);
   }
-  comparison_.on_absent_key_reply({.ns = next().ns,
+  comparison_.on_absent_key_reply({.numbering = next().numbering,
+                                   .ns = next().ns,
                                    .key = next().key,
                                    .missing = next().missing,
                                    .is_string_read = next().is_string_read,
@@ -48,7 +50,8 @@ void ComparedReplies::end(char type) {
 }
 
 void ComparedReplies::refuse() {
-  comparison_.on_absent_key_reply({.ns = next().ns, .key = next().key, .is_error = true});
+  comparison_.on_absent_key_reply(
+      {.numbering = next().numbering, .ns = next().ns, .key = next().key, .is_error = true});
   pop();
 }
 

@@ -46,6 +46,7 @@ class ComparedReplies {
 
  private:
   struct Expected {
+    std::uint64_t numbering;
     std::uint32_t ns;
     bool is_string_read;
     std::size_t kept_bytes;

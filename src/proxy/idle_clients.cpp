@@ -5,7 +5,7 @@
 namespace cuckooguard::proxy {
 
 void IdleClients::add(Member& member) {
-  if (limits_.idle_timeout.count() == 0) {
+  if (limits_.idle_timeout.count() == 0 || member.is_listed_) {
     return;
   }
   member.entry_ = order_.insert(order_.end(), {&member, loop_.now()});
@@ -26,6 +26,17 @@ void IdleClients::remove(Member& member) {
   if (member.is_listed_) {
     member.is_listed_ = false;
     order_.erase(member.entry_);
+  }
+}
+
+void IdleClients::timeout_changed() {
+  timer_.reset();
+  if (limits_.idle_timeout.count() == 0) {
+    while (!order_.empty()) {
+      remove(*order_.front().member);
+    }
+  } else if (!order_.empty()) {
+    arm();
   }
 }
 

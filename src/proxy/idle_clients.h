@@ -48,6 +48,8 @@ class IdleClients {
   void add(Member& member);
   void touch(Member& member);
   void remove(Member& member);
+  // The timeout is another one. Who was silent before is judged by it; where there was none, silence begins now.
+  void timeout_changed();
 
  private:
   void arm();

@@ -30,6 +30,13 @@ void Session::end() {
   }
 }
 
+void Session::on_limits_changed() {
+  if (!ended_) {
+    worker_.idle.add(*this);
+    update_watch();
+  }
+}
+
 void Session::on_ready(io::Readiness readiness) {
   if (farewell_) {
     read_behind_farewell(readiness.hung_up);

@@ -97,6 +97,8 @@ class Session final : public io::Mortal,
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();
   void cut_off();  // a drained one for which nobody waits any longer
+  // The settings are other ones from now on; within a batch.
+  void on_limits_changed();
 
  private:
   void on_ready(io::Readiness readiness) override;

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "filter/sizing.h"
+#include "source/load_sizing.h"
 
 namespace cuckooguard::source {
 
@@ -25,16 +25,13 @@ Intake FilterLoad::begin(std::uint64_t rows_expected, filter::DeleteMode deletes
   ids_grow_ = false;
   began_at_ = clock_();
   progress_due_ = began_at_ + kProgressEvery;
-  const std::uint64_t share = (target_.settings.filter.capacity.value_or(0) + parts_ - 1) / parts_;
-  const double rate = target_.settings.filter.false_positive_rate / static_cast<double>(parts_);
-  const std::uint64_t capacity =
-      std::max({share, filter::automatic_capacity(rows_expected), capacity_min_});
+  const filter::Sizing sizing =
+      load_sizing(target_.settings.filter, parts_, rows_expected, deletes, capacity_min_);
   try {
-    next_ = std::make_unique<filter::CuckooFilter>(filter::choose_sizing(rate, capacity, deletes),
-                                                   target_.parts.secret());
+    next_ = std::make_unique<filter::CuckooFilter>(sizing, target_.parts.secret());
   } catch (const std::bad_alloc&) {  // the rest of the product can go on without this filter
     why_refused_ =
-        "there is not enough memory for a filter of " + std::to_string(capacity) + " rows";
+        "there is not enough memory for a filter of " + std::to_string(sizing.capacity()) + " rows";
     return Intake::refused;
   }
   return Intake::taken;

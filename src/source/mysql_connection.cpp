@@ -49,6 +49,18 @@ const char* text_or_null(const std::string& text) {
 
 }  // namespace
 
+MysqlLogin login_to(const config::MysqlSource& source, const config::Address& address) {
+  return {.host = address.host,
+          .port = address.port,
+          .unix_path = address.unix_path,
+          .user = source.user,
+          .password = source.password,
+          .password_file = source.password_file,
+          .database = source.database,
+          .tls = source.tls,
+          .ca_file = source.ca_file};
+}
+
 bool MysqlError::is_lost() const {
   // CR_SERVER_GONE_ERROR, CR_SERVER_LOST and their like; of the server's, a shutdown and a kill.
   constexpr unsigned kServerShutdown = 1053;

@@ -48,6 +48,9 @@ struct MysqlLogin {
   std::chrono::seconds timeout{10};  // of the connect, and of each read and write
 };
 
+// To one of a source's servers.
+MysqlLogin login_to(const config::MysqlSource& source, const config::Address& address);
+
 struct MysqlError {
   unsigned code = 0;  // the server's, or the library's from 2000 to 2999 and from 5000
   std::string what;

@@ -1,6 +1,7 @@
 #include "source/mysql_tables.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -94,6 +95,29 @@ std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     }
   }
   return tables;
+}
+
+std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& connection,
+                                                              const std::string& table) {
+  if (!connection.is_mariadb()) {  // MySQL's word may else be a day old
+    if (auto set = connection.run("SET SESSION information_schema_stats_expiry = 0"); !set) {
+      return std::unexpected(set.error());
+    }
+  }
+  const auto answer = connection.ask(
+      "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
+      "DATABASE() AND table_name = '" +
+      connection.escaped(table) + "'");
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  MysqlTableSize size;
+  if (!answer->empty()) {
+    const auto& row = answer->front();
+    size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);
+    size.next_id = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+  }
+  return size;
 }
 
 }  // namespace cuckooguard::source

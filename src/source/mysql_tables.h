@@ -13,6 +13,7 @@
 // Source: information_schema of MariaDB 10.11.
 #pragma once
 
+#include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
@@ -27,5 +28,14 @@ namespace cuckooguard::source {
 // server (lower_case_table_names).
 std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     MysqlConnection& connection, std::span<const std::string> wanted);
+
+struct MysqlTableSize {
+  std::uint64_t rows = 0;     // an estimate
+  std::uint64_t next_id = 0;  // of AUTO_INCREMENT; 0: there is none
+};
+
+// As the server says, of a table of the connection's database.
+std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& connection,
+                                                              const std::string& table);
 
 }  // namespace cuckooguard::source

@@ -136,15 +136,7 @@ Made make_follower(const config::MysqlSource& settings, Making&& making) {
                                 .observer = &making.observer,
                                 .followed = std::make_shared<FollowedServer>()};
   for (const config::Address& address : settings.addresses) {
-    following.logins.push_back({.host = address.host,
-                                .port = address.port,
-                                .unix_path = address.unix_path,
-                                .user = settings.user,
-                                .password = settings.password,
-                                .password_file = settings.password_file,
-                                .database = settings.database,
-                                .tls = settings.tls,
-                                .ca_file = settings.ca_file});
+    following.logins.push_back(login_to(settings, address));
   }
   auto refusals = LogFollower::check(following, making.targets);
   if (!refusals.empty()) {

@@ -1,6 +1,5 @@
 #include "source/table_loader.h"
 
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -8,6 +7,7 @@
 #include <variant>
 
 #include "source/chosen_deletes.h"
+#include "source/mysql_tables.h"
 #include "source/server_probe.h"
 #include "source/table_listing.h"
 #include "source/xa_commits.h"
@@ -21,33 +21,6 @@ constexpr std::uint64_t kRowsPerStopCheck = 4096;
 bool is_wanted(const TableRows& table, const PendingChanges* settled, MysqlRow row) {
   const bool is_left_to_log = settled != nullptr && settled->is_settled(table.table.name_of(row));
   return !is_left_to_log && table.feed.counts(row);
-}
-
-struct Size {
-  std::uint64_t rows = 0;     // an estimate
-  std::uint64_t next_id = 0;  // of AUTO_INCREMENT; 0: there is none
-};
-
-std::expected<Size, MysqlError> size_of(MysqlConnection& connection, const std::string& table) {
-  if (!connection.is_mariadb()) {  // MySQL's word may else be a day old
-    if (auto set = connection.run("SET SESSION information_schema_stats_expiry = 0"); !set) {
-      return std::unexpected(set.error());
-    }
-  }
-  const auto answer = connection.ask(
-      "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
-      "DATABASE() AND table_name = '" +
-      connection.escaped(table) + "'");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  Size size;
-  if (!answer->empty()) {
-    const auto& row = answer->front();
-    size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);
-    size.next_id = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
-  }
-  return size;
 }
 
 }  // namespace
@@ -184,7 +157,7 @@ TableLoader::Done TableLoader::read(const Planned& planned,
                                     MysqlConnection& connection,
                                     const std::stop_token& stop) {
   const MysqlTable& plan = planned.rows->plan;
-  const auto size = size_of(connection, plan.name);
+  const auto size = size_of_mysql_table(connection, plan.name);
   if (!size) {
     return std::unexpected(size.error());
   }

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guard/contradictions.h"
 #include "guard/guarded_shop.h"
 #include "guard/told_sources.h"
 
@@ -126,6 +127,22 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
   EXPECT_EQ(value("cuckooguard_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_THAT(text(), Not(HasSubstr("0-1-75"))) << "a label that never has the same value twice";
+}
+
+TEST_F(MetricsTest, keys_that_redis_has_although_they_are_absent_are_told_by_their_cause) {
+  EXPECT_EQ(value("cuckooguard_contradictions_total{namespace=\"users\",cause=\"hidden_row\"}"), "")
+      << "nobody looks into them";
+  guard::Contradictions contradictions(4);
+  shop_.process.contradictions = &contradictions;
+  contradictions.add(GuardedShop::kUsers, "user:500");
+  contradictions.add(GuardedShop::kUsers, "user:501");
+  contradictions.next();
+  contradictions.found(GuardedShop::kUsers, guard::Cause::hidden_row);
+  EXPECT_EQ(value("cuckooguard_contradictions_total{namespace=\"users\",cause=\"hidden_row\"}"),
+            "1");
+  EXPECT_EQ(value("cuckooguard_contradictions_total{namespace=\"users\",cause=\"late_row\"}"), "0");
+  EXPECT_EQ(value("cuckooguard_contradictions_open{namespace=\"users\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_contradictions_dropped_total{namespace=\"users\"}"), "0");
 }
 
 // For tsan, and for numbers that only grow.

@@ -1,44 +1,16 @@
 #include "cli/load_report.h"
 
-#include <memory>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
+
+#include "cli/written_log.h"
 
 namespace cuckooguard::cli {
 namespace {
 
 using filter::State;
 using std::chrono::milliseconds;
-
-// What is logged while it lives, at the level that is the default.
-class Log {
- public:
-  Log() : before_(spdlog::default_logger()) {
-    auto logger = std::make_shared<spdlog::logger>(
-        "test", std::make_shared<spdlog::sinks::ostream_sink_st>(text_));
-    logger->set_pattern("%l %v;");
-    spdlog::set_default_logger(std::move(logger));
-  }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  ~Log() { spdlog::set_default_logger(before_); }
-
-  std::string take() {
-    std::string text = text_.str();
-    text_.str("");
-    std::erase(text, '\n');
-    return text;
-  }
-
- private:
-  std::shared_ptr<spdlog::logger> before_;
-  std::ostringstream text_;
-};
 
 TEST(LoadReport, a_load_shows_rows_percent_rate_and_time_left) {
   EXPECT_EQ(describe({.ns = "users",
@@ -68,15 +40,19 @@ TEST(LoadReport, a_finished_load_says_how_long_it_took) {
 }
 
 TEST(LoadReport, the_end_of_trouble_is_told_as_its_begin_is_and_routine_is_not) {
-  Log log;
-  LoadReport report;
-  report.on_progress({.ns = "users", .rows = 1, .complete = true});
-  log.take();
+  WrittenLog log;
+  LoadReport report(log.log);
+  report.on_progress({.ns = "users",
+                      .rows = 1,
+                      .rows_per_second = 4.5,
+                      .elapsed = milliseconds(250),
+                      .complete = true});
+  EXPECT_EQ(log.take(), "info event=loaded namespace=users rows=1 seconds=0.25 rows_per_second=4;");
   report.on_state("users", State::lagging, "");
   report.on_state("users", State::ready, "");
   EXPECT_EQ(log.take(), "");
   report.on_state("users", State::down, "it is gone");
-  EXPECT_EQ(log.take(), "warning event=state namespace=users state=down why=it is gone;");
+  EXPECT_EQ(log.take(), "warning event=state namespace=users state=down why=\"it is gone\";");
   report.on_state("orders", State::lagging, "");
   log.take();
   report.on_state("users", State::lagging, "");

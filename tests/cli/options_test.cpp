@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,11 +77,54 @@ TEST(Options, presets_can_be_listed_without_a_configuration) {
 }
 
 TEST(Options, help_and_version_end_well_without_a_configuration) {
-  for (const char* const word : {"--help", "--version"}) {
-    int exit_code = -1;
-    EXPECT_FALSE(parse({word}, exit_code)) << word;
-    EXPECT_EQ(exit_code, 0) << word;
+  int exit_code = -1;
+  EXPECT_FALSE(parse({"--help"}, exit_code));
+  EXPECT_EQ(exit_code, 0);
+  const auto version = parse({"--version"}, exit_code);
+  ASSERT_TRUE(version);
+  EXPECT_TRUE(std::holds_alternative<ShowVersion>(*version));
+}
+
+TEST(Options, flags_stand_above_the_configuration) {
+  int exit_code = -1;
+  const auto options = parse({"--config",
+                              "guard.yaml",
+                              "--set",
+                              "limits.max_clients=5",
+                              "--listen",
+                              "127.0.0.1:1",
+                              "--set",
+                              "storage.directory=a=b",
+                              "--upstream",
+                              "redis:1",
+                              "--log-level",
+                              "debug",
+                              "--print-config"},
+                             exit_code);
+  ASSERT_TRUE(options);
+  const auto& serve = std::get<Serve>(*options);
+  EXPECT_TRUE(serve.print_config);
+  std::set<std::string> seen;
+  for (const config::Override& override : serve.overrides) {
+    seen.insert(override.flag + " | " + override.path + " | " + override.value);
   }
+  EXPECT_EQ(seen,
+            (std::set<std::string>{"--listen | listen | 127.0.0.1:1",
+                                   "--upstream | upstream.address | redis:1",
+                                   "--log-level | log.level | debug",
+                                   "--set limits.max_clients | limits.max_clients | 5",
+                                   "--set storage.directory | storage.directory | a=b"}));
+}
+
+TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
+  int exit_code = -1;
+  const auto offline = parse({"explain", "user:1", "--config", "guard.yaml"}, exit_code);
+  ASSERT_TRUE(offline);
+  EXPECT_EQ(std::get<Explain>(*offline).key, "user:1");
+  EXPECT_EQ(std::get<Explain>(*offline).config_path, "guard.yaml");
+  const auto asked = parse({"explain", "user:1", "--address", "127.0.0.1:6380"}, exit_code);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(std::get<Explain>(*asked).address, config::Config{}.listen);
 }
 
 TEST(Options, a_usage_error_is_64) {
@@ -91,6 +136,12 @@ TEST(Options, a_usage_error_is_64) {
                                              {"triggers"},
                                              {"filter"},
                                              {"filter", "inspect"},
+                                             {"explain"},
+                                             {"explain", "user:1"},
+                                             {"explain", "--config", "f"},
+                                             {"explain", "k", "--address", "6380"},
+                                             {"--config", "f", "--set", "workers"},
+                                             {"--config", "f", "--plan", "--check-config"},
                                              {"ping", "6380"},
                                              {"ping", "--timeout", "5"},
                                              {"ping", "--timeout", "0s"},

@@ -66,6 +66,7 @@ class ServiceManagerTest : public testing::Test {
   int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   std::string path_;
   ServiceManager manager_;
+  EventLog log_{config::Log{}};
 };
 
 TEST_F(ServiceManagerTest, hears_of_each_state_in_its_own_words) {
@@ -95,6 +96,15 @@ TEST_F(ServiceManagerTest, hears_how_far_loads_are_and_of_their_end) {
                           "STATUS=serving"));
 }
 
+TEST_F(ServiceManagerTest, does_not_wait_for_a_load_that_is_given_up) {
+  HeardObserver next;
+  LoadStatus status(next, manager_);
+  status.on_progress({.ns = "users", .fraction = 0.5});
+  status.forget("users");
+  status.forget("carts");
+  EXPECT_THAT(heard(), ElementsAre("STATUS=serving; loading users 50 %", "STATUS=serving"));
+}
+
 TEST_F(ServiceManagerTest, is_no_reason_to_tell_others_less) {
   HeardObserver next;
   LoadStatus status(next, manager_);
@@ -113,7 +123,7 @@ TEST_F(ServiceManagerTest, hands_over_nothing_unless_it_says_so) {
 
 TEST_F(ServiceManagerTest, is_told_of_no_life_that_it_does_not_ask_for) {
   boost::asio::io_context io;
-  const Watchdog watchdog(io, {});
+  const Watchdog watchdog(io, {}, log_);
   EXPECT_EQ(io.run(), 0U);
   EXPECT_THAT(heard(), IsEmpty());
 }
@@ -128,7 +138,7 @@ class WatchdogTest : public ServiceManagerTest {
 TEST_F(WatchdogTest, hears_of_loops_that_turn) {
   boost::asio::io_context io;
   const Watchdog watchdog(
-      io, {admin::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })});
+      io, {admin::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })}, log_);
   for (int turn = 0; turn < 3; ++turn) {
     io.run_one();
   }
@@ -141,7 +151,7 @@ TEST_F(WatchdogTest, does_not_hear_of_a_process_of_which_one_loop_stands_still) 
   std::vector<admin::Heartbeat> loops;
   loops.emplace_back("turns", [](const std::function<void()>& beat) { beat(); });
   loops.emplace_back("stands still", [](const std::function<void()>& /*beat*/) {});
-  const Watchdog watchdog(io, std::move(loops), [&now] { return now; });
+  const Watchdog watchdog(io, std::move(loops), log_, [&now] { return now; });
   EXPECT_THAT(heard(), ElementsAre("WATCHDOG=1")) << "it may only be slow";
   now += admin::Heartbeat::kStalledAfter;
   io.run_one();

@@ -42,7 +42,7 @@ TEST(ConfigFile, every_setting_arrives) {
       "sources:\n"
       "limits: { max_clients: 5, client_output_soft: 64KiB, client_output_hard: 1MiB,\n"
       "          output_total: 2MiB, inflight_per_client: 7, idle_timeout: 5m }\n"
-      "log: { level: debug }\n"
+      "log: { level: debug, format: json, keys: plain }\n"
       "workers: 3\n"
       "drain_timeout: 0s\n");
   EXPECT_EQ(config.listen.text(), "unix:/run/guard.sock");
@@ -53,7 +53,7 @@ TEST(ConfigFile, every_setting_arrives) {
                       Acl::trust,
                       {"guard", "", "/run/secrets/redis"}}));
   EXPECT_EQ(config.limits, (Limits{5, 64 * 1024, 1024 * 1024, 2 * 1024 * 1024, 7, 5min}));
-  EXPECT_EQ(config.log.level, LogLevel::debug);
+  EXPECT_EQ(config.log, (Log{LogLevel::debug, LogFormat::json, LogKeys::plain}));
   EXPECT_EQ(config.workers, 3U);
   EXPECT_EQ(config.drain_timeout, 0ms);
 }

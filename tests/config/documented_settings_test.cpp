@@ -1,8 +1,5 @@
 // The files in config/ at the repository's root: what they say is what the program does.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +8,7 @@
 
 #include "config/absent_presets.h"
 #include "config/config_file.h"
+#include "config/documented_file.h"
 #include "config/parse.h"
 #include "config/schema.h"
 #include "config/yaml_tree.h"
@@ -18,49 +16,12 @@
 namespace cuckooguard::config {
 namespace {
 
-std::string path_of(const std::string& file) {
-  return std::string(CUCKOOGUARD_CONFIG_FOLDER) + "/" + file;
-}
-
-std::vector<std::string> lines_of(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-// A setting that is switched off: `#` and no space behind it.
-bool is_switched_off(const std::string& line) {
-  const std::size_t hash = line.find_first_not_of(' ');
-  return hash != std::string::npos && line[hash] == '#' && hash + 1 < line.size() &&
-         line[hash + 1] != ' ';
-}
-
-bool is_explanation(const std::string& line) {
-  const std::size_t hash = line.find_first_not_of(' ');
-  return hash != std::string::npos && line[hash] == '#' && !is_switched_off(line);
-}
-
-// cuckooguard.yaml with every setting switched on, as its head says.
-std::vector<std::string> switched_on() {
-  std::vector<std::string> lines = lines_of(path_of("cuckooguard.yaml"));
-  for (std::string& line : lines) {
-    if (is_switched_off(line)) {
-      line.erase(line.find('#'), 1);
-    }
-  }
-  return lines;
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) {
-    text += line + "\n";
-  }
-  return text;
-}
+using testing::is_explanation;
+using testing::joined;
+using testing::lines_of;
+using testing::path_of;
+using testing::settings;
+using testing::switched_on;
 
 TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
   const auto loaded = load_config(path_of("cuckooguard.yaml"), testing::lookup_in({}));
@@ -104,48 +65,6 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
   EXPECT_EQ(users.fresh_ids, defaults.fresh_ids);
   EXPECT_EQ(users.filter, defaults.filter);
   EXPECT_EQ(users.overlay, defaults.overlay);
-}
-
-// Nodes under `at` that the path of a section leads to; `*` is every name.
-std::vector<const TreeNode*> sections_at(const TreeNode& at, std::string_view path) {
-  if (path.empty()) {
-    return {&at};
-  }
-  const std::size_t dot = std::min(path.find('.'), path.size());
-  const std::string_view step = path.substr(0, dot);
-  const std::string_view rest = path.substr(std::min(dot + 1, path.size()));
-  std::vector<const TreeNode*> found;
-  for (const Entry& entry : at.entries) {
-    if (step == "*" || step == entry.key) {
-      std::ranges::copy(sections_at(entry.value, rest), std::back_inserter(found));
-    }
-  }
-  return found;
-}
-
-const Entry* entry_of(const TreeNode& node, std::string_view key) {
-  const auto found = std::ranges::find(node.entries, key, &Entry::key);
-  return found == node.entries.end() ? nullptr : &*found;
-}
-
-// The settings called `key` in the sections of this list.
-std::vector<const Entry*> settings(const TreeNode& root,
-                                   const KeyList& list,
-                                   std::string_view key) {
-  constexpr std::string_view kOfType = " of type ";
-  const std::size_t end = std::min(list.section.find(kOfType), list.section.size());
-  const std::string_view type =
-      end < list.section.size() ? list.section.substr(end + kOfType.size()) : "";
-  std::vector<const Entry*> found;
-  for (const TreeNode* const section : sections_at(root, list.section.substr(0, end))) {
-    const Entry* const its_type = entry_of(*section, "type");
-    const Entry* const entry = entry_of(*section, key);
-    if (entry != nullptr &&
-        (type.empty() || (its_type != nullptr && its_type->value.text == type))) {
-      found.push_back(entry);
-    }
-  }
-  return found;
 }
 
 TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {

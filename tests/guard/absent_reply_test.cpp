@@ -92,6 +92,26 @@ TEST(AbsentReply, before_its_first_stamp_has_times_of_long_ago) {
             std::string_view("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0p\r\n", 19));
 }
 
+// What Redis replies where the application has cached "no such row" by itself, whenever that was.
+TEST(AbsentReply, is_known_when_redis_has_it_with_another_time) {
+  for (const config::AbsentPreset& preset : config::absent_presets()) {
+    const auto settings = config::parse_absent_reply(preset.name).value();
+    AbsentReply cached(settings);
+    if (cached.is_stamped()) {
+      cached.stamp(WallTime(std::chrono::milliseconds{1'700'000'000'123}));
+    }
+    const AbsentReply reply(settings);
+    const std::string relayed(cached.of_string_read(Version::resp2));
+    EXPECT_EQ(reply.is_relayed_as(relayed), !settings.nil) << preset.name;
+    if (settings.nil) {
+      continue;
+    }
+    EXPECT_LE(relayed.size(), reply.relayed_bytes_max()) << preset.name;
+    EXPECT_FALSE(reply.is_relayed_as("+" + relayed.substr(1))) << preset.name;
+    EXPECT_FALSE(reply.is_relayed_as("$5\r\nother\r\n")) << preset.name;
+  }
+}
+
 TEST(AbsentReply, nothing_that_can_be_written_is_nil) {
   const AbsentReply nil{config::AbsentReply{}};
   EXPECT_FALSE(nil.is_written_as(""));

@@ -99,8 +99,7 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other.decide(std::span(get.begin(), get.size()), client, shop.now, true);
   other.heard({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});
-  const std::vector<const Guard*> guards{shop.guard.get(), &other};
-  const Evidence seen = evidence(guards, GuardedShop::kUsers, shop.now);
+  const Evidence seen = evidence(shop.guard->parts(), GuardedShop::kUsers, shop.now);
   EXPECT_EQ(seen.watched, hours(3));
   EXPECT_EQ(seen.keys, 3U);
   EXPECT_EQ(seen.absent, 2U);

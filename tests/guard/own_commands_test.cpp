@@ -127,6 +127,25 @@ TEST_F(OwnCommandsTest, mode_changes_what_is_done_about_absent_keys) {
           "default users mode observe", "default users mode enforce", "default users mode bypass"));
 }
 
+TEST_F(OwnCommandsTest, who_ends_observe_is_told_what_was_seen_in_it) {
+  std::string told;
+  shop_.process.operators = {
+      .users = {"default"},
+      .on_change = [&](std::string_view /*user*/, std::string_view /*ns*/, std::string_view what) {
+        told = what;
+      }};
+  shop_.process.guards = {shop_.guard.get()};
+  shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
+  for (const std::string_view key : {"user:1", "user:2", "user:3", "user:500"}) {
+    shop_.decide({"GET", key});
+  }
+  reply({"GUARD.MODE", "users", "enforce"});
+  EXPECT_THAT(told, StartsWith("mode enforce; observe ends: "));
+  EXPECT_THAT(told, HasSubstr("25 % of look-ups would have been stopped"));
+  reply({"GUARD.MODE", "users", "bypass"});
+  EXPECT_EQ(told, "mode bypass") << "it was in enforce";
+}
+
 TEST_F(OwnCommandsTest, enforce_needs_an_absent_reply) {
   shop_.process.operators.users = {"default"};
   shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
@@ -154,13 +173,15 @@ TEST_F(OwnCommandsTest, check_counts_no_read) {
 
 TEST_F(OwnCommandsTest, explain_is_a_map_in_resp3_and_an_array_in_resp2) {
   const std::string fields =
-      "$9\r\nnamespace\r\n$5\r\nusers\r\n$8\r\nidentity\r\n$3\r\n500\r\n$5\r\nstate\r\n$"
+      "$9\r\nnamespace\r\n$5\r\nusers\r\n$8\r\nkey_hash\r\n$16\r\n" +
+      shop_.process.key_hash("user:500") +
+      "\r\n$8\r\nidentity\r\n$3\r\n500\r\n$5\r\nstate\r\n$"
       "5\r\nready\r\n"
       "$7\r\nverdict\r\n$6\r\nabsent\r\n$3\r\nwhy\r\n$13\r\nno row has it\r\n";
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
-  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "*10\r\n" + fields);
+  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "*12\r\n" + fields);
   shop_.send({"HELLO", "3"}, '%');
-  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "%5\r\n" + fields);
+  EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), "%6\r\n" + fields);
 }
 
 TEST_F(OwnCommandsTest, explain_says_why_a_key_passes) {

@@ -33,6 +33,7 @@ debootstrap --variant=minbase bookworm "$chroot" "${mirror:-http://deb.debian.or
 for file in /etc/apt/apt.conf.d/*proxy* /etc/apt/sources.list.d/debian.sources; do
   [ ! -e "$file" ] || cp "$file" "$chroot$file"
 done
+[ ! -e "$chroot/etc/apt/sources.list.d/debian.sources" ] || rm "$chroot/etc/apt/sources.list"  # the same again
 mount -t proc proc "$chroot/proc"
 printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
 chmod +x "$chroot/usr/sbin/policy-rc.d"

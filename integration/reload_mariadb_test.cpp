@@ -1,0 +1,109 @@
+// The configuration is loaded anew while a MariaDB is followed: who follows it goes on, and what comes beside it.
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/guarded_mariadb.h"
+#include "harness/redis_command.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr std::string_view kOfUsers =
+    "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: enforce, "
+    "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", filter: "
+    "{ "
+    "false_positive_rate: 0.0001% } }\n";
+constexpr std::string_view kOfItems =
+    "  items: { keys: \"item:{id:uint64}\", source: { from: shop, table: item }, mode: enforce, "
+    "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", filter: "
+    "{ "
+    "false_positive_rate: 0.0001% } }\n";
+
+class ReloadWithMariaDb : public GuardedMariaDb {
+ protected:
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("CREATE TABLE item (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
+    run("INSERT INTO item SELECT seq FROM seq_1_to_1000");
+    guard_.emplace(GuardProcess::on_port(yaml("", kOfUsers)));
+    ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  }
+
+  std::string yaml(const std::string& of_source, std::string_view namespaces) const {
+    std::string text = upstream_and_source();
+    if (!of_source.empty()) {
+      text.insert(text.find("max_lag"), of_source + ", ");
+    }
+    return text + "namespaces:\n" + std::string(namespaces) + "admin: { operators: default }\n" +
+           "storage: { directory: " + (folder_ / "kept").string() + " }\n";
+  }
+  void reload(const std::string& of_source, std::string_view namespaces) {
+    guard_->set_configuration(yaml(of_source, namespaces));
+    EXPECT_EQ(guard_->call({"GUARD.RELOAD"}), kOk) << guard_->log();
+  }
+  std::size_t loads_of_users() const {
+    const std::string log = guard_->log();
+    std::size_t found = 0;
+    for (std::size_t at = 0;
+         (at = log.find("event=loaded namespace=users", at)) != std::string::npos;
+         ++at) {
+      ++found;
+    }
+    return found;
+  }
+  // Its row is seen once its commit has been waited for.
+  void expect_followed(const std::string& table, const std::string& id) {
+    run("INSERT INTO " + table + " VALUES (" + id + ")");
+    const std::string position = session_->value("SELECT @@last_gtid");
+    EXPECT_EQ(guard_->call({"GUARD.WAIT", "shop", position, "60000"}), ":1\r\n") << guard_->log();
+    EXPECT_FALSE(is_absent(table + ":" + id));
+  }
+  std::string both() const { return std::string(kOfItems) + std::string(kOfUsers); }
+};
+
+TEST_F(ReloadWithMariaDb, a_namespace_that_comes_is_followed_beside_those_that_go_on) {
+  reload("", both());
+  EXPECT_TRUE(is_absent("user:5000")) << "it goes on";
+  EXPECT_TRUE(becomes_absent("item:5000")) << guard_->log();
+  EXPECT_EQ(loads_of_users(), 1U);
+  expect_followed("user", "6001");
+  expect_followed("item", "6001");
+  reload("", kOfUsers);
+  EXPECT_TRUE(is_absent("user:5000"));
+  EXPECT_FALSE(is_absent("item:5000"));
+  expect_followed("user", "6002");
+  EXPECT_EQ(loads_of_users(), 1U);
+}
+
+TEST_F(ReloadWithMariaDb, a_replica_of_one_number_is_there_once) {
+  reload("server_id: 4711", kOfUsers);
+  EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  reload("server_id: 4711", both());
+  EXPECT_TRUE(becomes_absent("item:5000")) << guard_->log();
+  EXPECT_TRUE(becomes_absent("user:5000"));
+  expect_followed("item", "6001");
+  expect_followed("user", "6001");
+  EXPECT_EQ(guard_->log().find("same server"), std::string::npos) << guard_->log();
+}
+
+TEST_F(ReloadWithMariaDb, other_credentials_take_up_the_checkpoint_that_has_just_been_written) {
+  session_->run("CREATE USER second@localhost IDENTIFIED BY 'word2'");
+  session_->run(
+      "GRANT SELECT, REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO second@localhost");
+  std::string other = yaml("", kOfUsers);
+  other.replace(other.find("user: guard, password: word"),
+                std::string_view("user: guard, password: word").size(),
+                "user: second, password: word2");
+  guard_->set_configuration(other);
+  EXPECT_EQ(guard_->call({"GUARD.RELOAD"}), kOk) << guard_->log();
+  EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
+  EXPECT_EQ(loads_of_users(), 1U) << guard_->log();
+  expect_followed("user", "6001");
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

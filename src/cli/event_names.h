@@ -1,0 +1,64 @@
+// The names of all events that the log can have. They are an interface: alerts and dashboards search for them. README.md says what
+// each means, and a test compares the two.
+//
+// Called by: event_log.h, which takes no other name: one that is not here does not compile. Threads: constants.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace cuckooguard::cli {
+
+// clang-format off: one a line, so that additions merge
+inline constexpr auto kEventNames = std::to_array<std::string_view>({
+    "accept_failed",
+    "admin_accept_failed",
+    "admin_listening",
+    "admin_without_token",
+    "advice",
+    "contradiction_unknown",
+    "drain_timeout",
+    "drained",
+    "draining",
+    "hidden_row",
+    "hidden_value",
+    "late_row",
+    "listening",
+    "loaded",
+    "loading",
+    "loop_stands_still",
+    "mode_reset",
+    "namespace",
+    "needs_restart",
+    "operator",
+    "reload_asked",
+    "reload_refused",
+    "reloaded",
+    "source_trouble",
+    "starting",
+    "state",
+    "suppressed",
+    "unused_source",
+    "upstream_down",
+    "upstream_refused",
+    "upstream_up",
+});
+// clang-format on
+
+// One of them.
+class EventName {
+ public:
+  consteval EventName(const char* name) : text_(name) {  // NOLINT(google-explicit-constructor)
+    if (std::ranges::find(kEventNames, text_) == kEventNames.end()) {
+      throw "kEventNames does not have this name";
+    }
+  }
+
+  constexpr std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,27 @@
+// `cuckooguard explain KEY`: what a Redis key is to the guard. By a configuration: its namespace, template and identity, or where the
+// nearest template ceases to fit. By a guard that runs: GUARD.EXPLAIN, with the password of REDISCLI_AUTH, as redis-cli takes it.
+//
+// Called by: main. Threads: the main thread's. Errors: a sentence; nothing is printed here.
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+
+namespace cuckooguard::cli {
+
+// One `name: value` per line.
+std::string explain_key(const config::Config& config, std::string_view key);
+
+struct AskedGuard {
+  config::Address address;
+  std::chrono::milliseconds timeout{2000};
+  std::string password{};  // of the default user; empty: no AUTH
+};
+
+std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std::string_view key);
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,37 @@
+#include "cli/offline_targets.h"
+
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+namespace cuckooguard::cli {
+namespace {
+
+keyspace::Keyspace built_keyspace(const config::Config& config) {
+  auto built = keyspace::Keyspace::build(config::namespace_templates(config));
+  if (!built) {
+    throw std::logic_error("a checked configuration has no ambiguous templates");
+  }
+  return std::move(*built);
+}
+
+}  // namespace
+
+OfflineTargets::OfflineTargets(const config::Config& config)
+    : config_(config), keyspace_(built_keyspace(config)) {
+  for (std::size_t ns = 0; ns < config.namespaces.size(); ++ns) {
+    parts_.emplace_back(epochs_, filter::random_secret());
+  }
+}
+
+std::vector<source::Target> OfflineTargets::targets(std::string_view source) {
+  std::vector<source::Target> targets;
+  for (std::uint32_t ns = 0; ns < config_.namespaces.size(); ++ns) {
+    if (config_.namespaces[ns].source.from == source) {
+      targets.push_back({keyspace_, ns, config_.namespaces[ns], parts_[ns]});
+    }
+  }
+  return targets;
+}
+
+}  // namespace cuckooguard::cli

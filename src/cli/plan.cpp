@@ -1,0 +1,143 @@
+#include "cli/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "cli/grouped.h"
+#include "cli/offline_targets.h"
+#include "filter/exact_counts.h"
+#include "source/load_sizing.h"
+#include "source/row_counts.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+constexpr std::uint64_t kOverlayKeyBytes = 16;  // guard/overlay.h
+constexpr double kBitsPerByte = 8;
+
+PlannedTable planned(const source::Target& target,
+                     const source::TableSize& size,
+                     std::size_t tables) {
+  PlannedTable table{
+      .ns = target.settings.name,
+      .table = size.table,
+      .rows = size.rows,
+      .is_estimate = size.is_estimate,
+      .sizing = source::load_sizing(target.settings.filter, tables, size.rows, size.deletes)};
+  table.steady = table.sizing.bytes();
+  if (size.deletes == filter::DeleteMode::exact) {
+    table.steady += filter::ExactCounts::bytes_for(table.sizing.capacity());
+  }
+  table.rebuild = 2 * table.steady;
+  return table;
+}
+
+// What stands beside the filters in force while those of a source are built again: of a database that is followed by its log one
+// table at a time, else all.
+std::uint64_t most_beside(const std::vector<PlannedTable>& tables, bool is_one_at_a_time) {
+  std::uint64_t most = 0;
+  std::uint64_t all = 0;
+  for (const PlannedTable& table : tables) {
+    most = std::max(most, table.steady);
+    all += table.steady;
+  }
+  return is_one_at_a_time ? most : all;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  static constexpr std::array<std::string_view, 4> kUnits{"B", "KiB", "MiB", "GiB"};
+  constexpr double kStep = 1024;
+  auto number = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (number >= kStep && unit + 1 < kUnits.size()) {
+    number /= kStep;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", number, unit == 0 ? 0 : 1, kUnits.at(unit));
+}
+
+std::string bits_per_row(const PlannedTable& table) {
+  return table.rows == 0 ? "-"
+                         : fmt::format("{:.1f}",
+                                       kBitsPerByte * static_cast<double>(table.steady) /
+                                           static_cast<double>(table.rows));
+}
+
+using Cells = std::array<std::string, 6>;
+
+// Names to the left, numbers to the right.
+std::string aligned(const std::vector<Cells>& rows) {
+  constexpr std::size_t kNames = 2;
+  std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
+  for (const Cells& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i < kNames ? fmt::format("{:<{}}  ", row[i], widths[i])
+                         : fmt::format("{:>{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+Plan make_plan(const config::Config& config) {
+  Plan plan;
+  OfflineTargets all(config);
+  for (const config::Source& source : config.sources) {
+    std::vector<PlannedTable> tables;
+    for (const source::Target& target : all.targets(source.name)) {
+      const auto sizes = source::count_rows(source, target);
+      if (!sizes) {
+        plan.failures.push_back(fmt::format(
+            "source {}, namespace {}: {}", source.name, target.settings.name, sizes.error()));
+        continue;
+      }
+      for (const source::TableSize& size : *sizes) {
+        tables.push_back(planned(target, size, sizes->size()));
+        plan.steady += tables.back().steady;
+      }
+      plan.overlays += target.settings.overlay.max_keys * kOverlayKeyBytes;
+    }
+    plan.rebuild += most_beside(tables, std::holds_alternative<config::MysqlSource>(source.kind));
+    plan.tables.insert(plan.tables.end(), tables.begin(), tables.end());
+  }
+  plan.rebuild += plan.steady;
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  std::vector<Cells> rows{{"namespace", "table", "rows", "bits/row", "steady", "at rebuild"}};
+  bool has_estimates = false;
+  for (const PlannedTable& table : plan.tables) {
+    has_estimates = has_estimates || table.is_estimate;
+    rows.push_back({table.ns,
+                    table.table.empty() ? "-" : table.table,
+                    (table.is_estimate ? "~" : "") + grouped(table.rows),
+                    bits_per_row(table),
+                    bytes_text(table.steady),
+                    bytes_text(table.rebuild)});
+  }
+  rows.push_back({"all", "", "", "", bytes_text(plan.steady), bytes_text(plan.rebuild)});
+  std::string text = aligned(rows);
+  if (has_estimates) {
+    text += "~ is the server's own estimate, which may be far off just after it has started.\n";
+  }
+  text +=
+      fmt::format("Beside that up to {} for keys written through the guard (overlay.max_keys).\n",
+                  bytes_text(plan.overlays));
+  return text;
+}
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,41 @@
+// `cuckooguard --plan`: how many rows every namespace has, and what its filters will take: steadily, and while they are built again,
+// when the next stands beside the one in force. For those who set a container's limit.
+//
+// Called by: main. Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each source that could not be
+// asked; the others are there all the same.
+// Not in it: the process itself, its clients (limits), changes that wait while a table is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "filter/sizing.h"
+
+namespace cuckooguard::cli {
+
+struct PlannedTable {
+  std::string ns;
+  std::string table;  // empty: a file
+  std::uint64_t rows = 0;
+  bool is_estimate = false;
+  filter::Sizing sizing{};
+  std::uint64_t steady = 0;   // bytes
+  std::uint64_t rebuild = 0;  // bytes, at most
+};
+
+struct Plan {
+  std::vector<PlannedTable> tables;
+  std::uint64_t steady = 0;
+  std::uint64_t rebuild = 0;
+  std::uint64_t overlays = 0;  // at most
+  std::vector<std::string> failures;
+};
+
+Plan make_plan(const config::Config& config);
+
+// A table for people.
+std::string describe(const Plan& plan);
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,14 @@
+// `cuckooguard --print-config`: the settings in force, as YAML that can be used as a configuration, each with its origin.
+//
+// Called by: main. Threads: free function. Errors: none.
+#pragma once
+
+#include <string>
+
+#include "config/config_file.h"
+
+namespace cuckooguard::cli {
+
+std::string print_config(const config::EffectiveConfig& effective, const std::string& path);
+
+}  // namespace cuckooguard::cli

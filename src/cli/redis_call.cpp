@@ -1,0 +1,56 @@
+#include "cli/redis_call.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+
+namespace cuckooguard::cli {
+
+void RedisCall::FreeReply::operator()(redisReply* reply) const {
+  freeReplyObject(reply);
+}
+
+void RedisCall::Close::operator()(redisContext* connection) const {
+  redisFree(connection);
+}
+
+RedisCall::RedisCall(std::string address, std::unique_ptr<redisContext, Close> connection)
+    : address_(std::move(address)), connection_(std::move(connection)) {}
+
+std::expected<RedisCall, std::string> RedisCall::open(const config::Address& address,
+                                                      std::chrono::milliseconds timeout) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const std::chrono::microseconds rest = timeout - seconds;
+  const timeval limit{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+  std::unique_ptr<redisContext, Close> connection(
+      address.is_unix() ? redisConnectUnixWithTimeout(address.unix_path.c_str(), limit)
+                        : redisConnectWithTimeout(address.host.c_str(), address.port, limit));
+  if (connection == nullptr) {
+    return std::unexpected("there is not enough memory");
+  }
+  if (connection->err != 0) {
+    return std::unexpected(
+        fmt::format("{}: cannot connect: {}", address.text(), connection->errstr));
+  }
+  redisSetTimeout(connection.get(), limit);
+  return RedisCall(address.text(), std::move(connection));
+}
+
+std::expected<RedisCall::Reply, std::string> RedisCall::call(
+    const std::vector<std::string_view>& arguments) {
+  std::vector<const char*> words;
+  std::vector<std::size_t> lengths;
+  for (const std::string_view argument : arguments) {
+    words.push_back(argument.data());
+    lengths.push_back(argument.size());
+  }
+  Reply reply(static_cast<redisReply*>(redisCommandArgv(
+      connection_.get(), static_cast<int>(words.size()), words.data(), lengths.data())));
+  if (reply == nullptr) {
+    return std::unexpected(fmt::format("{}: no reply: {}", address_, connection_->errstr));
+  }
+  return reply;
+}
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,72 @@
+#include "cli/running_source.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "io/clock.h"
+
+namespace cuckooguard::cli {
+
+std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> RunningSource::make(
+    Making making) {
+  std::shared_ptr<RunningSource> running(new RunningSource(making));
+  const Ground& ground = *running->ground_;
+  std::vector<source::Target> targets;
+  for (const Fed& fed : running->fed_) {
+    targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
+  }
+  auto made = source::make_source(
+      making.settings, std::move(targets), running->report_, io::now_since_boot, making.storage);
+  if (!made) {
+    return std::unexpected(std::move(made.error()));
+  }
+  running->source_ = std::move(*made);
+  return running;
+}
+
+std::uint32_t RunningSource::number_of(std::string_view ns) const {
+  const auto found = std::ranges::find_if(
+      fed_, [this, ns](const Fed& fed) { return ground_->config.namespaces[fed.ns].name == ns; });
+  if (found == fed_.end()) {
+    throw std::logic_error("a namespace is looked for in the source of another one");
+  }
+  return found->ns;
+}
+
+void RunningSource::Report::abandon(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  abandoned_.emplace(ns);
+}
+
+// Progress is told by table: "users/user_3".
+bool RunningSource::Report::is_abandoned(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  return abandoned_.contains(ns.substr(0, ns.find('/')));
+}
+
+void RunningSource::Report::on_progress(const source::Progress& progress) {
+  if (!is_abandoned(progress.ns)) {
+    report_.on_progress(progress);
+  }
+}
+
+void RunningSource::Report::on_state(std::string_view ns,
+                                     filter::State state,
+                                     std::string_view why) {
+  if (!is_abandoned(ns)) {
+    report_.on_state(ns, state, why);
+  }
+}
+
+void RunningSource::Report::on_trouble(std::string_view source, std::string_view what) {
+  report_.on_trouble(source, what);
+}
+
+void RunningSource::Report::on_resumed(std::string_view ns) {
+  if (on_resumed_) {
+    on_resumed_(ns);
+  }
+}
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,33 @@
+// The values of settings as text, such that the readers of values.h give the same value again.
+//
+// Called by: Section, for what --print-config shows. Threads: free functions. Errors: none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+
+namespace cuckooguard::config {
+
+std::string text_of(std::chrono::milliseconds duration);  // in the largest unit that it is whole in
+std::string text_of(double fraction);                     // 0.2%
+std::string text_of(bool truth);
+std::string text_of(int count);
+std::string text_of(std::uint32_t count);
+std::string text_of(std::uint64_t count);
+std::string text_of(const std::string& text);
+std::string text_of(const Address& address);
+std::string text_of(const AbsentReply& reply);
+std::string text_of(const FreshIds& window);
+std::string text_of(const std::optional<Address>& address);      // none: empty
+std::string text_of(const std::optional<std::uint32_t>& count);  // none: auto
+std::string text_of(const std::optional<std::uint64_t>& count);  // none: auto
+// nullopt: the key has to be left out.
+std::optional<std::string> text_of(const std::optional<AbsentReply>& reply);
+
+std::string text_of_bytes(std::uint64_t bytes);  // 64KiB
+
+}  // namespace cuckooguard::config

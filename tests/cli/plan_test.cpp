@@ -1,0 +1,132 @@
+#include "cli/plan.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "config/config_file.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Planned : public testing::Test {
+ protected:
+  Planned()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("plan_test_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    sql("CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT);"
+        "CREATE TABLE user_2(id INTEGER PRIMARY KEY);"
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+        " INSERT INTO user SELECT i, 'x' FROM n;");
+    std::ofstream(folder_ / "codes.txt") << "A\nB\n\nC\n";
+  }
+  ~Planned() override { std::filesystem::remove_all(folder_); }
+
+  void sql(const std::string& statements) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open((folder_ / "shop.db").c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, statements.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+
+  Plan plan(const std::string& namespaces, const std::string& source = "") {
+    const auto config = config::parse_config(
+        "sources:\n"
+        "  shop: { type: sqlite, path: " +
+            (folder_ / "shop.db").string() + source +
+            " }\n"
+            "  codes: { type: file, path: " +
+            (folder_ / "codes.txt").string() + " }\n" + namespaces,
+        "f",
+        [](std::string_view) { return std::nullopt; });
+    if (!config) {
+      throw std::invalid_argument(config.error()[0].text());
+    }
+    return make_plan(*config);
+  }
+
+  std::filesystem::path folder_;
+};
+
+constexpr const char* kUsers =
+    "namespaces:\n"
+    "  users: { keys: 'user:{id:uint64}', source: { from: shop, table: user }";
+
+TEST_F(Planned, rows_are_counted_and_filters_sized_as_a_load_would) {
+  const Plan plan = this->plan(std::string(kUsers) + " }\n");
+  ASSERT_EQ(plan.tables.size(), 1U);
+  const PlannedTable& table = plan.tables[0];
+  EXPECT_EQ(table.ns, "users");
+  EXPECT_EQ(table.table, "user");
+  EXPECT_EQ(table.rows, 20'000U);
+  EXPECT_FALSE(table.is_estimate);
+  EXPECT_EQ(
+      table.steady,
+      filter::choose_sizing(0.002, filter::automatic_capacity(20'000), filter::DeleteMode::deferred)
+          .bytes());
+  EXPECT_EQ(plan.steady, table.steady);
+  EXPECT_EQ(plan.rebuild, 2 * table.steady);
+  EXPECT_EQ(plan.overlays, 16'000'000U);
+  EXPECT_THAT(plan.failures, ElementsAre());
+}
+
+TEST_F(Planned, several_tables_share_the_rate_and_a_configured_capacity) {
+  const Plan plan = this->plan(
+      "namespaces:\n"
+      "  users: { keys: 'user:{id:uint64}', source: { from: shop, table: 'user*' },\n"
+      "           filter: { capacity: 1M } }\n");
+  ASSERT_EQ(plan.tables.size(), 2U);
+  const auto half = filter::choose_sizing(0.001, 500'000, filter::DeleteMode::deferred);
+  EXPECT_EQ(plan.tables[0].steady, half.bytes());
+  EXPECT_EQ(plan.tables[1].steady, half.bytes());
+}
+
+TEST_F(Planned, exact_deletes_take_more) {
+  const std::string yaml = std::string(kUsers) + ", filter: { deletes: exact } }\n";
+  const Plan counted = plan(yaml, ", follow: triggers");
+  ASSERT_THAT(counted.failures, ElementsAre());
+  const Plan read_again = plan(yaml);
+  EXPECT_GT(counted.tables.at(0).steady, read_again.tables.at(0).steady + 20'000U * 9);
+  sql("CREATE TABLE cuckooguard_log(x)");  // would fail if the first had written one
+}
+
+TEST_F(Planned, files_are_counted_too) {
+  const Plan plan =
+      this->plan("namespaces: { codes: { keys: 'code:{c}', source: { from: codes } } }\n");
+  ASSERT_EQ(plan.tables.size(), 1U);
+  EXPECT_EQ(plan.tables[0].rows, 3U);
+}
+
+TEST_F(Planned, what_cannot_be_asked_is_named_and_the_rest_is_there) {
+  const std::string yaml = std::string(kUsers) +
+                           " }\n"
+                           "  codes: { keys: 'code:{c}', source: { from: codes } }\n"
+                           "  carts: { keys: 'cart:{id}', source: { from: shop, table: cart } }\n";
+  const Plan plan = this->plan(yaml);
+  EXPECT_EQ(plan.tables.size(), 2U);
+  EXPECT_THAT(plan.failures, ElementsAre(HasSubstr("source shop, namespace carts: ")));
+  std::filesystem::remove(folder_ / "shop.db");
+  EXPECT_THAT(this->plan(yaml).failures,
+              ElementsAre(HasSubstr("source shop, namespace users: "),
+                          HasSubstr("source shop, namespace carts: ")));
+}
+
+TEST_F(Planned, the_text_has_a_line_for_each_table_and_one_for_all) {
+  const std::string text = describe(this->plan(std::string(kUsers) + " }\n"));
+  EXPECT_THAT(text, HasSubstr("namespace  table    rows"));
+  EXPECT_THAT(text, testing::ContainsRegex("\nusers +user +20,000 +1[0-9]\\.[0-9] +[0-9.]+ KiB"));
+  EXPECT_THAT(text, HasSubstr("\nall "));
+  EXPECT_THAT(text, HasSubstr("up to 15.3 MiB"));
+}
+
+}  // namespace
+}  // namespace cuckooguard::cli

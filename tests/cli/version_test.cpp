@@ -1,0 +1,38 @@
+#include "cli/version.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cuckooguard::cli {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+TEST(Version, names_the_build_and_every_library_with_a_number) {
+  const std::string text = version_text();
+  EXPECT_THAT(text, testing::StartsWith("cuckooguard " CUCKOOGUARD_VERSION "\ncommit: "));
+  EXPECT_THAT(text, HasSubstr(std::string("\ncommit: ") + std::string(commit()) + "\n"));
+  for (const std::string name : {"boost",
+                                 "cli11",
+                                 "fmt",
+                                 "hiredis",
+                                 "mariadb-connector-c",
+                                 "prometheus-cpp",
+                                 "spdlog",
+                                 "sqlite",
+                                 "xxhash",
+                                 "yaml-cpp",
+                                 "zlib",
+                                 "zstd"}) {
+    EXPECT_THAT(text, ContainsRegex("\n" + name + ": [0-9]+\\.[0-9]+")) << name;
+  }
+  for (const char* const name : {"build", "sanitizers", "compiler"}) {
+    EXPECT_THAT(text, ContainsRegex(std::string("\n") + name + ": [a-zA-Z]")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::cli

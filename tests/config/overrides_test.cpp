@@ -1,0 +1,99 @@
+#include "config/overrides.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/parse.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Set {
+  std::string path;
+  std::string value;
+};
+
+std::expected<EffectiveConfig, std::vector<Diagnostic>> parse(std::string_view yaml,
+                                                              const std::vector<Set>& sets) {
+  std::vector<Override> overrides;
+  for (const Set& set : sets) {
+    overrides.push_back({.flag = "--set " + set.path, .path = set.path, .value = set.value});
+  }
+  return parse_effective(yaml, "f", testing::lookup_in({{"LEVEL", "error"}}), overrides);
+}
+
+Config config_with(std::string_view yaml, const std::vector<Set>& sets) {
+  auto effective = parse(yaml, sets);
+  if (!effective) {
+    throw std::invalid_argument(effective.error()[0].text());
+  }
+  return std::move(effective->config);
+}
+
+std::vector<std::string> errors_with(std::string_view yaml, const std::vector<Set>& sets) {
+  std::vector<std::string> lines;
+  if (const auto effective = parse(yaml, sets); !effective) {
+    for (const Diagnostic& diagnostic : effective.error()) {
+      lines.push_back(diagnostic.text());
+    }
+  }
+  return lines;
+}
+
+TEST(Overrides, a_flag_is_above_the_file_and_the_environment) {
+  EXPECT_EQ(config_with("log: { level: '${LEVEL}' }\n", {}).log.level, LogLevel::error);
+  EXPECT_EQ(config_with("log: { level: '${LEVEL}' }\n", {{"log.level", "debug"}}).log.level,
+            LogLevel::debug);
+  EXPECT_EQ(config_with("workers: 3\n", {{"workers", "5"}, {"workers", "7"}}).workers, 7U)
+      << "the last one";
+}
+
+TEST(Overrides, sections_that_the_file_leaves_out_are_made) {
+  EXPECT_EQ(config_with("", {{"limits.max_clients", "5"}}).limits.max_clients, 5U);
+  EXPECT_EQ(config_with("limits:\n", {{"limits.max_clients", "5"}}).limits.max_clients, 5U);
+  const Config config = config_with(testing::with_namespace("    filter: { capacity: 7 }\n"),
+                                    {{"namespaces.users.filter.deletes", "exact"}});
+  EXPECT_EQ(config.namespaces.at(0).filter, (Filter{0.002, 7, Deletes::exact}));
+}
+
+TEST(Overrides, the_short_form_of_upstream_is_kept) {
+  const Config config = config_with("upstream: redis:1\n", {{"upstream.mode", "shared"}});
+  EXPECT_EQ(config.upstream.address.text(), "redis:1");
+  EXPECT_EQ(config.upstream.mode, UpstreamMode::shared);
+  EXPECT_EQ(
+      config_with("upstream: redis:1\n", {{"upstream.address", "redis:2"}}).upstream.address.port,
+      2);
+}
+
+TEST(Overrides, values_are_as_they_stand_unless_they_are_yaml) {
+  EXPECT_EQ(config_with("", {{"listen", "[::1]:7"}}).listen.text(), "[::1]:7");
+  EXPECT_THAT(config_with("", {{"admin.operators", "[a, \"b c\"]"}}).admin.operators,
+              ElementsAre("a", "b c"));
+  EXPECT_EQ(config_with("", {{"storage.directory", "\"a b\""}}).storage.directory, "a b");
+  EXPECT_EQ(config_with("", {{"storage.directory", "# a: b"}}).storage.directory, "# a: b");
+  EXPECT_EQ(config_with("", {{"log.level", "${LEVEL}"}}).log.level, LogLevel::error);
+}
+
+TEST(Overrides, what_is_wrong_is_reported_under_the_flag) {
+  EXPECT_THAT(errors_with("workers: many\n", {{"log.level", "inf"}, {"limits.max_client", "5"}}),
+              ElementsAre("--set log.level: level: \"inf\" is unknown, did you mean \"info\"?",
+                          "--set limits.max_client: unknown key max_client, did you mean "
+                          "\"max_clients\"?",
+                          HasSubstr("f:1:10: workers")));
+  EXPECT_THAT(errors_with("", {{"", "x"}}), ElementsAre(HasSubstr("needs the path of a key")));
+  EXPECT_THAT(errors_with("", {{"log..level", "x"}}), ElementsAre(HasSubstr("the path of a key")));
+  EXPECT_THAT(errors_with("", {{"log.", "x"}}), ElementsAre(HasSubstr("the path of a key")));
+  EXPECT_THAT(errors_with("", {{"admin.operators", "[a: ]]"}}),
+              ElementsAre(HasSubstr("--set admin")));
+  EXPECT_THAT(errors_with("workers: 3\n", {{"workers.x", "1"}}),
+              ElementsAre("--set workers.x: workers must be one value"));
+}
+
+}  // namespace
+}  // namespace cuckooguard::config

@@ -1,0 +1,229 @@
+// What an operator sees who gets a setting wrong: for every key of config/cuckooguard.yaml a value of the wrong type, one that is out
+// of bounds, and a key that is not quite it. Each error has its place, names the key, and says what would be right.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/documented_file.h"
+#include "config/parse.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Wrong {
+  std::string_view section;  // as KeyList has it
+  std::string_view key;
+  std::string_view value;  // wrong, but of the right type; empty: any text will do
+  std::string_view words;  // what the error says of it
+};
+
+constexpr auto kWrong = std::to_array<Wrong>({
+    {"", "listen", "localhost", "has no port: write host:port, such as 127.0.0.1:6379"},
+    {"", "workers", "0", "must be auto, or from 1 to 1024"},
+    {"", "drain_timeout", "10", "has no unit: write a number and ms, s, m, h or d"},
+    {"upstream", "address", "redis:0", "has no port from 1 to 65535 behind its last ':'"},
+    {"upstream", "mode", "pined", "did you mean \"pinned\"?"},
+    {"upstream", "connect_timeout", "0s", "must be from 1ms to 10m"},
+    {"upstream", "acl", "no", "valid: ask, trust"},
+    {"upstream.control", "username", "", ""},
+    {"upstream.control", "password", "", ""},
+    {"upstream.control", "password_file", "", ""},
+    {"sources.* of type sqlite", "type", "sqllite", "did you mean \"sqlite\"?"},
+    {"sources.* of type sqlite", "path", "\"\"", "is empty"},
+    {"sources.* of type sqlite", "follow", "trigger", "did you mean \"triggers\"?"},
+    {"sources.* of type sqlite", "install_triggers", "yes", "is neither true nor false"},
+    {"sources.* of type sqlite", "poll_every", "900ms", "must be from 1ms to half of max_lag"},
+    {"sources.* of type sqlite", "max_lag", "5ms", "must be from 10ms to 1h"},
+    {"sources.* of type mysql", "type", "mariadb", "valid: sqlite, mysql, file"},
+    {"sources.* of type mysql", "addresses", "\"127.0.0.1\"", "has no port: write host:port"},
+    {"sources.* of type mysql", "user", "\"\"", "is empty"},
+    {"sources.* of type mysql", "password", "", ""},
+    {"sources.* of type mysql", "password_file", "", ""},
+    {"sources.* of type mysql", "database", "\"\"", "is empty"},
+    {"sources.* of type mysql", "tls", "on", "valid: off, required, verified"},
+    {"sources.* of type mysql", "ca_file", "/ca.pem", "is of no use without tls: verified"},
+    {"sources.* of type mysql", "server_id", "0", "must be auto, or from 1 to 4294967295"},
+    {"sources.* of type mysql", "max_lag", "2h", "must be from 10ms to 1h"},
+    {"sources.* of type file", "type", "files", "did you mean \"file\"?"},
+    {"sources.* of type file", "path", "\"\"", "is empty"},
+    {"sources.* of type file", "format", "cvs", "did you mean \"csv\"?"},
+    {"sources.* of type file", "max_lag", "1", "has no unit"},
+    {"namespaces.*", "keys", "\"user:{id\"", "a literal brace is written '{{'"},
+    {"namespaces.*", "mode", "enforced", "did you mean \"enforce\"?"},
+    {"namespaces.*", "order", "redis_first", "did you mean \"redis-first\"?"},
+    {"namespaces.*", "absent_reply", "nul", "did you mean \"nil\"?"},
+    {"namespaces.*", "verify_sample", "101%", "must be from 0% to 100%"},
+    {"namespaces.*", "db", "-1", "write a number"},
+    {"namespaces.*", "strict", "1", "is neither true nor false"},
+    {"namespaces.*", "fresh_ids", "off", "write auto, 0 for none, or how many ids"},
+    {"namespaces.*.source", "from", "shp", "did you mean \"shop\"?"},
+    {"namespaces.*.source", "table", "\"\"", "is empty"},
+    {"namespaces.*.source", "columns", "{ idd: id }", "did you mean \"id\"?"},
+    {"namespaces.*.source", "where", "\"age > 7\"", "needs IS, IN, = or <>"},
+    {"namespaces.*.filter", "false_positive_rate", "11%", "must be from 0.0001% to 10%"},
+    {"namespaces.*.filter", "capacity", "0", "must be auto, or from 1 to 100G rows"},
+    {"namespaces.*.filter", "deletes", "exat", "did you mean \"exact\"?"},
+    {"namespaces.*.overlay", "ttl", "1500ms", "must be whole seconds"},
+    {"namespaces.*.overlay", "max_keys", "0", "must be from 1 to 1G"},
+    {"namespaces.*.overlay", "pass_at_start", "no", "is neither true nor false"},
+    {"storage", "directory", "", ""},
+    {"storage", "checkpoint_every", "1ms", "must be from 1s to 1d"},
+    {"limits", "max_clients", "0", "must be from 1 to 1M"},
+    {"limits", "client_output_soft", "1KiB", "must be from 16KiB to 1GiB"},
+    {"limits", "client_output_hard", "256MB", "write a number and B, KiB, MiB or GiB"},
+    {"limits", "output_total", "1", "has no unit: write a number and B, KiB, MiB or GiB"},
+    {"limits", "inflight_per_client", "2M", "must be from 1 to 1M"},
+    {"limits", "idle_timeout", "2d", "must be from 0s to 1d"},
+    {"admin", "address", "9180", "has no port: write host:port"},
+    {"admin", "token_file", "", ""},
+    {"admin", "operators", "", ""},
+    {"log", "level", "warn", "valid: debug, info, warning, error"},
+    {"log", "format", "jsonl", "did you mean \"json\"?"},
+    {"log", "keys", "hash", "did you mean \"hashed\"?"},
+});
+
+// Those that hold further keys.
+constexpr auto kSections = std::to_array<std::string_view>({"upstream",
+                                                            "control",
+                                                            "sources",
+                                                            "namespaces",
+                                                            "source",
+                                                            "filter",
+                                                            "overlay",
+                                                            "storage",
+                                                            "limits",
+                                                            "admin",
+                                                            "log"});
+
+class WrongValues : public ::testing::Test {
+ protected:
+  WrongValues() : root_(parse_tree(testing::joined(lines_), report_).value()) {}
+
+  // Every place of the file where this setting is.
+  std::vector<const Entry*> places_of(std::string_view section, std::string_view key) const {
+    const auto list = std::ranges::find(schema::kAll, section, &KeyList::section);
+    return list == schema::kAll.end() ? std::vector<const Entry*>{}
+                                      : testing::settings(root_, *list, key);
+  }
+
+  // The errors of the file with another value there.
+  std::vector<std::string> errors_with(const Entry& entry, std::string_view value) const {
+    auto lines = lines_;
+    std::string& line = lines.at(static_cast<std::size_t>(entry.place.line) - 1);
+    line = line.substr(0, static_cast<std::size_t>(entry.place.column) - 1) + entry.key + ": " +
+           std::string(value);
+    return testing::errors_of(testing::joined(lines));
+  }
+
+  // Behind `key: `.
+  static std::string value_place(const Entry& entry) {
+    return std::to_string(entry.place.line) + ":" +
+           std::to_string(static_cast<std::size_t>(entry.place.column) + entry.key.size() + 2) +
+           ": ";
+  }
+
+  Report report_{"cuckooguard.yaml"};
+  std::vector<std::string> lines_ = testing::switched_on();
+  TreeNode root_;
+};
+
+TEST_F(WrongValues, every_key_is_walked) {
+  for (const KeyList& list : schema::kAll) {
+    for (const std::string_view key : list.keys) {
+      const auto row = std::ranges::find_if(kWrong, [&](const Wrong& wrong) {
+        return wrong.section == list.section && wrong.key == key;
+      });
+      EXPECT_TRUE(row != kWrong.end() || std::ranges::count(kSections, key) == 1)
+          << key << " of " << list.section;
+      EXPECT_FALSE(places_of(list.section, key).empty()) << key << " of " << list.section;
+    }
+  }
+}
+
+TEST_F(WrongValues, a_value_out_of_bounds_is_told_what_would_be_right) {
+  for (const Wrong& wrong : kWrong) {
+    for (const Entry* const entry : places_of(wrong.section, wrong.key)) {
+      if (wrong.value.empty()) {
+        EXPECT_EQ(errors_with(*entry, "\"\""), std::vector<std::string>{}) << wrong.key;
+        continue;
+      }
+      const auto errors = errors_with(*entry, wrong.value);
+      const std::string line = std::to_string(entry->place.line) + ":";
+      EXPECT_THAT(errors,
+                  Contains(AllOf(StartsWith(line),
+                                 HasSubstr(std::string(wrong.key)),
+                                 HasSubstr(std::string(wrong.words)))))
+          << wrong.section << " " << wrong.key;
+    }
+  }
+}
+
+TEST_F(WrongValues, a_mapping_or_nothing_where_a_value_belongs_is_an_error_at_its_place) {
+  for (const Wrong& wrong : kWrong) {
+    if (wrong.key == "columns") {
+      continue;  // is a mapping
+    }
+    for (const Entry* const entry : places_of(wrong.section, wrong.key)) {
+      const std::string key(wrong.key);
+      EXPECT_THAT(errors_with(*entry, "{ a: b }"),
+                  Contains(value_place(*entry) + key + " must be one value"));
+      EXPECT_THAT(
+          errors_with(*entry, ""),
+          Contains(std::to_string(entry->place.line) + ":" + std::to_string(entry->place.column) +
+                   ": " + key + " has no value; leave it out or give it one"));
+    }
+  }
+}
+
+TEST_F(WrongValues, a_value_where_keys_belong_is_told_which) {
+  for (const KeyList& list : schema::kAll) {
+    for (const std::string_view key : list.keys) {
+      if (std::ranges::count(kSections, key) == 0) {
+        continue;
+      }
+      for (const Entry* const entry : testing::settings(root_, list, key)) {
+        auto lines = lines_;
+        const auto line = static_cast<std::size_t>(entry->place.line) - 1;
+        lines.resize(line);  // what belongs to it comes behind
+        lines.push_back(std::string(static_cast<std::size_t>(entry->place.column) - 1, ' ') +
+                        entry->key + ": [ a ]");
+        EXPECT_THAT(
+            testing::errors_of(testing::joined(lines)),
+            Contains(AllOf(
+                StartsWith(value_place(*entry)), HasSubstr(entry->key), HasSubstr(" must hold "))))
+            << key;
+      }
+    }
+  }
+}
+
+TEST_F(WrongValues, a_key_that_is_not_quite_it_is_told_the_nearest) {
+  for (const KeyList& list : schema::kAll) {
+    for (const std::string_view key : list.keys) {
+      for (const Entry* const entry : testing::settings(root_, list, key)) {
+        const std::string unknown = entry->key + entry->key.back();
+        auto lines = lines_;
+        lines.insert(
+            lines.begin() + entry->place.line - 1,
+            std::string(static_cast<std::size_t>(entry->place.column) - 1, ' ') + unknown + ": 1");
+        EXPECT_THAT(
+            testing::errors_of(testing::joined(lines)),
+            Contains(AllOf(StartsWith(std::to_string(entry->place.line) + ":" +
+                                      std::to_string(entry->place.column) + ": unknown key"),
+                           HasSubstr("did you mean \"" + entry->key + "\"?"))))
+            << key << " of " << list.section;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::config
