@@ -23,9 +23,9 @@ Assembly::Assembly(config::Config config, Read read, EventLog& log)
       report_(log),
       reloads_(
           [this](const std::stop_token& stop) {
-            service_manager_.reloading();
+            supervisor_.reloading();
             auto loaded = reload(stop);
-            service_manager_.ready(ServiceManager::kServing);
+            supervisor_.ready(Supervisor::kServing);
             return loaded;
           },
           log),
@@ -43,7 +43,7 @@ Assembly::Assembly(config::Config config, Read read, EventLog& log)
   if (auto words = refusal(config_.admin)) {
     refusals_.push_back(*std::move(words));
   }
-  if (const auto socket = service_manager_.socket_for(config_.listen)) {
+  if (const auto socket = supervisor_.socket_for(config_.listen)) {
     inherited_socket_ = *socket;
   } else {
     refusals_.push_back("listen: " + socket.error());
@@ -124,7 +124,7 @@ void Assembly::listen() {
 
 void Assembly::stop_accepting() {
   vitals_.is_draining = true;
-  service_manager_.stopping("draining");
+  supervisor_.stopping("draining");
   listener_->accept_waiting();
   listener_->close();
 }
@@ -198,7 +198,7 @@ void Assembly::run() {
   verify();
   reloads_.start();
   watchdog_.emplace(io_, heartbeats(), log_);
-  service_manager_.ready(ServiceManager::kServing);
+  supervisor_.ready(Supervisor::kServing);
   io_.run();
   reloads_.stop();
   verification_->stop();

@@ -33,7 +33,7 @@
 #include "cli/generation.h"
 #include "cli/load_report.h"
 #include "cli/reload_thread.h"
-#include "cli/service_manager.h"
+#include "cli/supervisor.h"
 #include "cli/verification.h"
 #include "config/config.h"
 #include "filter/epochs.h"
@@ -87,10 +87,10 @@ class Assembly {
   unsigned worker_count_;
   filter::Epochs epochs_;
   guard::RedisFacts facts_;
-  ServiceManager service_manager_;
+  Supervisor supervisor_;
   std::optional<int> inherited_socket_;
   LoadReport report_;
-  LoadStatus load_status_{report_, service_manager_};
+  LoadStatus load_status_{report_, supervisor_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   ReloadThread reloads_;

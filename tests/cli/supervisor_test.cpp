@@ -1,4 +1,4 @@
-#include "cli/service_manager.h"
+#include "cli/supervisor.h"
 
 #include <array>
 #include <cstdlib>
@@ -35,9 +35,9 @@ class HeardObserver final : public source::Observer {
 };
 
 // Hears what systemd would.
-class ServiceManagerTest : public testing::Test {
+class SupervisorTest : public testing::Test {
  protected:
-  ServiceManagerTest() {
+  SupervisorTest() {
     path_ = (std::filesystem::temp_directory_path() /
              ("cuckooguard-notify-" + std::to_string(::getpid())))
                 .string();
@@ -47,7 +47,7 @@ class ServiceManagerTest : public testing::Test {
     EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
     ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   }
-  ~ServiceManagerTest() override {
+  ~SupervisorTest() override {
     ::unsetenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe): one thread
     ::close(socket_);
     std::filesystem::remove(path_);
@@ -65,11 +65,11 @@ class ServiceManagerTest : public testing::Test {
 
   int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   std::string path_;
-  ServiceManager manager_;
+  Supervisor manager_;
   EventLog log_{config::Log{}};
 };
 
-TEST_F(ServiceManagerTest, hears_of_each_state_in_its_own_words) {
+TEST_F(SupervisorTest, hears_of_each_state_in_its_own_words) {
   manager_.ready("serving");
   manager_.reloading();
   manager_.stopping("draining");
@@ -81,7 +81,7 @@ TEST_F(ServiceManagerTest, hears_of_each_state_in_its_own_words) {
                           "STATUS=on its way"));
 }
 
-TEST_F(ServiceManagerTest, hears_how_far_loads_are_and_of_their_end) {
+TEST_F(SupervisorTest, hears_how_far_loads_are_and_of_their_end) {
   HeardObserver next;
   LoadStatus status(next, manager_);
   status.on_progress({.ns = "users", .fraction = 0.414});
@@ -96,7 +96,7 @@ TEST_F(ServiceManagerTest, hears_how_far_loads_are_and_of_their_end) {
                           "STATUS=serving"));
 }
 
-TEST_F(ServiceManagerTest, does_not_wait_for_a_load_that_is_given_up) {
+TEST_F(SupervisorTest, does_not_wait_for_a_load_that_is_given_up) {
   HeardObserver next;
   LoadStatus status(next, manager_);
   status.on_progress({.ns = "users", .fraction = 0.5});
@@ -105,7 +105,7 @@ TEST_F(ServiceManagerTest, does_not_wait_for_a_load_that_is_given_up) {
   EXPECT_THAT(heard(), ElementsAre("STATUS=serving; loading users 50 %", "STATUS=serving"));
 }
 
-TEST_F(ServiceManagerTest, is_no_reason_to_tell_others_less) {
+TEST_F(SupervisorTest, is_no_reason_to_tell_others_less) {
   HeardObserver next;
   LoadStatus status(next, manager_);
   status.on_progress({.ns = "progress"});
@@ -115,13 +115,13 @@ TEST_F(ServiceManagerTest, is_no_reason_to_tell_others_less) {
   EXPECT_THAT(next.heard, ElementsAre("progress", "state", "trouble", "resumed"));
 }
 
-TEST_F(ServiceManagerTest, hands_over_nothing_unless_it_says_so) {
+TEST_F(SupervisorTest, hands_over_nothing_unless_it_says_so) {
   const auto socket = manager_.socket_for({.host = "127.0.0.1", .port = 6380});
   ASSERT_TRUE(socket) << socket.error();
   EXPECT_FALSE(*socket);
 }
 
-TEST_F(ServiceManagerTest, is_told_of_no_life_that_it_does_not_ask_for) {
+TEST_F(SupervisorTest, is_told_of_no_life_that_it_does_not_ask_for) {
   boost::asio::io_context io;
   const Watchdog watchdog(io, {}, log_);
   EXPECT_EQ(io.run(), 0U);
@@ -129,7 +129,7 @@ TEST_F(ServiceManagerTest, is_told_of_no_life_that_it_does_not_ask_for) {
 }
 
 // Told of the time between two words, as sd_watchdog_enabled(3) has it.
-class WatchdogTest : public ServiceManagerTest {
+class WatchdogTest : public SupervisorTest {
  protected:
   WatchdogTest() { ::setenv("WATCHDOG_USEC", "2000", 1); }   // NOLINT(concurrency-mt-unsafe)
   ~WatchdogTest() override { ::unsetenv("WATCHDOG_USEC"); }  // NOLINT(concurrency-mt-unsafe)

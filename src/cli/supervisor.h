@@ -28,7 +28,7 @@
 
 namespace cuckooguard::cli {
 
-class ServiceManager {
+class Supervisor {
  public:
   static constexpr std::string_view kServing = "serving";
 
@@ -44,8 +44,7 @@ class ServiceManager {
 // Passes on what sources report, and tells the service manager of loads: "loading users 41 %".
 class LoadStatus final : public source::Observer {
  public:
-  LoadStatus(source::Observer& next, const ServiceManager& manager)
-      : next_(next), manager_(manager) {}
+  LoadStatus(source::Observer& next, const Supervisor& manager) : next_(next), manager_(manager) {}
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override {
@@ -62,7 +61,7 @@ class LoadStatus final : public source::Observer {
   void tell();  // the lock is held
 
   source::Observer& next_;
-  const ServiceManager& manager_;
+  const Supervisor& manager_;
   std::mutex mutex_;
   std::map<std::string, int, std::less<>> percent_;  // of those that load
   std::string told_;

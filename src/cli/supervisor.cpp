@@ -1,4 +1,4 @@
-#include "cli/service_manager.h"
+#include "cli/supervisor.h"
 
 #include <system_error>
 #include <utility>
@@ -17,7 +17,7 @@ void notify(const std::string& state) {
 
 }  // namespace
 
-std::expected<std::optional<int>, std::string> ServiceManager::socket_for(
+std::expected<std::optional<int>, std::string> Supervisor::socket_for(
     const config::Address& address) const {
   const int count = ::sd_listen_fds(1);
   if (count < 0) {
@@ -44,21 +44,21 @@ std::expected<std::optional<int>, std::string> ServiceManager::socket_for(
   return socket;
 }
 
-void ServiceManager::ready(std::string_view status) const {
+void Supervisor::ready(std::string_view status) const {
   notify(fmt::format("READY=1\nSTATUS={}", status));
 }
 
-void ServiceManager::reloading() const {
+void Supervisor::reloading() const {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=reloading",
                      std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
 }
 
-void ServiceManager::stopping(std::string_view status) const {
+void Supervisor::stopping(std::string_view status) const {
   notify(fmt::format("STOPPING=1\nSTATUS={}", status));
 }
 
-void ServiceManager::tell(std::string_view status) const {
+void Supervisor::tell(std::string_view status) const {
   notify(fmt::format("STATUS={}", status));
 }
 
@@ -83,7 +83,7 @@ void LoadStatus::forget(std::string_view ns) {
 }
 
 void LoadStatus::tell() {
-  std::string status(ServiceManager::kServing);
+  std::string status(Supervisor::kServing);
   std::string_view before = "; loading ";
   for (const auto& [name, percent] : percent_) {
     status += fmt::format("{}{} {} %", std::exchange(before, ", "), name, percent);
