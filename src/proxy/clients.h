@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -62,12 +63,18 @@ class Clients final : Session::Ends {
   ~Clients();
 
   void admit(std::unique_ptr<io::Transport> client);
+  // Lets every client go where its commands end (session_drain.cpp), those who still come, too. `on_empty` is called once,
+  // when there is nobody left; perhaps at once.
+  void drain(std::function<void()> on_empty);
+  // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
+  void cut_off();
   void on_limits_changed();
   // For the choice of the least loaded worker.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
   void on_session_end(Session& session) override;
+  void tell_if_empty();
   void on_upstream_loss(const resp::ConnectionState& told) const;
 
   Worker worker_;
@@ -80,6 +87,8 @@ class Clients final : Session::Ends {
   const Session::Worker of_sessions_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
   std::atomic<std::size_t> count_{0};
+  bool is_draining_ = false;
+  std::function<void()> on_empty_;
 };
 
 }  // namespace cuckooguard::proxy

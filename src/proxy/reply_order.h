@@ -85,6 +85,8 @@ class ReplyOrder {
 
   // Redis still owes something.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
+  // Of a reply, or of a push, only a part has come.
+  bool is_within_reply() const { return within_reply_; }
   std::size_t entries() const { return entries_.size() - head_; }
   // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come.
   std::size_t waiting_bytes() const {
