@@ -1,4 +1,4 @@
-// One client and its own connection to Redis (`upstream.mode: pinned`).
+// One client and its way to Redis (proxy/route.h).
 //
 //   client ──read──▶ scan ──▶ guard.decide ──forward──▶ upstream queue ──flush──▶ Redis
 //     ▲                            └─answer─┐                                       │
