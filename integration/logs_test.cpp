@@ -84,7 +84,8 @@ TEST_F(Logs, json_is_one_object_per_line) {
     EXPECT_TRUE(read.at("time").is_string() && read.at("level").is_string()) << line;
     events.emplace_back(read.at("event").as_string());
   }
-  for (const char* const name : {"starting", "namespace", "listening", "loaded", "stopping"}) {
+  for (const char* const name :
+       {"starting", "namespace", "listening", "loaded", "draining", "drained"}) {
     EXPECT_THAT(events, Contains(name));
   }
 }

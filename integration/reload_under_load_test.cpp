@@ -65,7 +65,7 @@ class ReloadUnderLoad : public testing::Test {
     replace(spaces[0],
             "ttl: 1s }",
             "ttl: " + std::to_string(1 + any(2)) +
-                "s, max_keys: " + std::to_string(any(20) > 0 ? 500 : 400) + "k }");
+                "s, max_keys: " + std::to_string(any(100) > 0 ? 500 : 400) + "k }");
     if (any(3) > 0) {
       spaces.push_back(
           "  tags: { keys: \"tag:{name}\", source: { from: shop, table: tag }, "

@@ -18,6 +18,7 @@
 #include "comparison.h"
 #include "framework.h"
 #include "interrupt.h"
+#include "live_load.h"
 #include "mariadb.h"
 #include "mysql_users.h"
 #include "options.h"
@@ -67,10 +68,12 @@ int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
     return 0;
   }
   const auto started = Interrupt::Clock::now();
-  const Server guard = Server::guard(
-      {.program = options.guard, .redis = redis.endpoint(), .source = database->guard_source()},
-      directory,
-      interrupt);
+  const Server guard = Server::guard({.program = options.guard,
+                                      .redis = redis.endpoint(),
+                                      .source = database->guard_source(),
+                                      .has_page = options.keep},
+                                     directory,
+                                     interrupt);
   comparison.wait_for_filter(guard.endpoint());
   progress.say(fmt::format(
       "Started the guard on port {}; its filter was in force after {} ms",
@@ -78,7 +81,13 @@ int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
       std::chrono::duration_cast<std::chrono::milliseconds>(Interrupt::Clock::now() - started)
           .count()));
   comparison.run_with_guard(guard.endpoint());
-  return comparison.conclude() ? 0 : kExitFailed;
+  const int exit_code = comparison.conclude() ? 0 : kExitFailed;
+  if (options.keep) {
+    progress.say(fmt::format("The guard's page, with some load, until Ctrl-C: http://{}/",
+                             guard.page().text()));
+    run_live_load(*database, guard.endpoint(), options.mix.users, interrupt);
+  }
+  return exit_code;
 }
 
 void require_that_redis_may_be_emptied(const GivenServers& given) {
@@ -192,7 +201,10 @@ int run_with_options(int argc, char** argv) {
   app.add_option("--guard", options.guard, "The cuckooguard binary")
       ->default_val(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cuckooguard");
   app.add_flag("--mysql", options.mysql, "With Debian's MariaDB instead of SQLite");
-  app.add_flag("--keep", options.keep, "Keep the database, the configuration and the logs");
+  app.add_flag("--keep",
+               options.keep,
+               "Go on until Ctrl-C, with the guard's page to look at; then keep the database, the "
+               "configuration and the logs");
   app.add_flag("--without-only", options.without_only, "Only the phase without the guard");
   app.add_option("--lookups", options.mix.lookups, "Look-ups per phase")->capture_default_str();
   app.add_option("--clients", options.mix.clients, "Threads of the application")

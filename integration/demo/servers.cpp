@@ -57,12 +57,13 @@ bool answers_ping(const Endpoint& server) {
   return RedisClient(server).is_alive();
 }
 
-std::string guard_yaml(const Endpoint& listen, const Guard& guard) {
-  return fmt::format("listen: {}\nupstream: {}\nsources:\n  shop: {}\nnamespaces:{}",
+std::string guard_yaml(const Endpoint& listen, const Endpoint& page, const Guard& guard) {
+  return fmt::format("listen: {}\nupstream: {}\nsources:\n  shop: {}\nnamespaces:{}{}",
                      listen.text(),
                      guard.redis.text(),
                      guard.source,
-                     guard.namespaces);
+                     guard.namespaces,
+                     guard.has_page ? "admin: { address: \"" + page.text() + "\" }\n" : "");
 }
 
 }  // namespace
@@ -124,12 +125,16 @@ Server Server::redis(const TempDirectory& directory, const Interrupt& interrupt)
 Server Server::guard(const Guard& guard,
                      const TempDirectory& directory,
                      const Interrupt& interrupt) {
+  Endpoint page;
   const auto command = [&](std::uint16_t port) {
+    page.port = free_port();
     const std::string config = directory.file("guard.yaml");
-    std::ofstream(config) << guard_yaml({.port = port}, guard);
+    std::ofstream(config) << guard_yaml({.port = port}, page, guard);
     return std::vector<std::string>{guard.program, "--config", config};
   };
-  return {"guard", command, answers_ping, directory, interrupt};
+  Server server("guard", command, answers_ping, directory, interrupt);
+  server.page_ = page;
+  return server;
 }
 
 void run_to_end(const std::string& name,

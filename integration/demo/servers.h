@@ -26,6 +26,7 @@ struct Guard {
   std::string source;  // of its configuration, after `sources: shop:`
   // After `namespaces:`. The demo's own application knows of the guard, a little: see cache_aside.h.
   std::string namespaces = users_namespace();
+  bool has_page = false;
 
   static std::string users_namespace();
 };
@@ -49,10 +50,13 @@ class Server {
                       const Interrupt& interrupt);
 
   const Endpoint& endpoint() const { return endpoint_; }
+  // Of a guard that has one.
+  const Endpoint& page() const { return page_; }
 
  private:
   std::unique_ptr<ChildProcess> process_;
   Endpoint endpoint_;
+  Endpoint page_;
 };
 
 // Runs a program to its end; what it prints goes to NAME.log in the directory.

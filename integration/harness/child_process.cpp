@@ -25,6 +25,7 @@ struct Prepared {  // all that the child needs: between fork and exec nothing ma
   const char* standard_output;
   const char* standard_error;
   pid_t parent;
+  int socket;
 };
 
 void redirect(int descriptor, const char* path) {
@@ -40,15 +41,22 @@ void redirect(int descriptor, const char* path) {
   }
   redirect(STDOUT_FILENO, prepared.standard_output);
   redirect(STDERR_FILENO, prepared.standard_error);
+  constexpr int kFirstHandedOver = 3;
+  if (prepared.socket == kFirstHandedOver) {
+    ::fcntl(prepared.socket, F_SETFD, 0);
+  } else if (prepared.socket >= 0) {
+    ::dup2(prepared.socket, kFirstHandedOver);
+  }
   ::execvp(prepared.arguments.front(), prepared.arguments.data());
   ::_exit(kCouldNotExecute);
 }
 
-pid_t start(std::vector<std::string> command, const ChildProcess::Output& output) {
+pid_t start(std::vector<std::string> command, const ChildProcess::Output& output, int socket) {
   Prepared prepared{.arguments = {},
                     .standard_output = output.standard_output.c_str(),
                     .standard_error = output.standard_error.c_str(),
-                    .parent = ::getpid()};
+                    .parent = ::getpid(),
+                    .socket = socket};
   for (std::string& argument : command) {
     prepared.arguments.push_back(argument.data());
   }
@@ -65,8 +73,8 @@ pid_t start(std::vector<std::string> command, const ChildProcess::Output& output
 
 }  // namespace
 
-ChildProcess::ChildProcess(std::vector<std::string> command, const Output& output)
-    : pid_(start(std::move(command), output)),
+ChildProcess::ChildProcess(std::vector<std::string> command, const Output& output, int socket)
+    : pid_(start(std::move(command), output, socket)),
       pid_descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0))) {}
 
 ChildProcess::~ChildProcess() {

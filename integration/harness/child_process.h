@@ -21,7 +21,8 @@ class ChildProcess {
     std::filesystem::path standard_error;
   };
 
-  ChildProcess(std::vector<std::string> command, const Output& output);
+  // `socket`: becomes its descriptor 3; -1: none.
+  ChildProcess(std::vector<std::string> command, const Output& output, int socket = -1);
   ~ChildProcess();  // SIGKILL, if it still runs
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

@@ -60,7 +60,8 @@ std::string GuardProcess::listening() const {
 
 void GuardProcess::set_configuration(const std::string& yaml) const {
   write_whole_file(*directory_ / "guard.yaml",
-                   (yaml.starts_with("listen:") ? "" : listening()) + yaml);
+                   (yaml.starts_with("listen:") ? "" : listening()) + yaml +
+                       (yaml.contains("drain_timeout:") ? "" : "\ndrain_timeout: 0s\n"));
 }
 
 bool GuardProcess::start(const std::string& yaml) {

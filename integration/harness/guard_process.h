@@ -1,5 +1,6 @@
 // The guard under test: the built binary, with a configuration of the test's.
 //
+// It does not wait for the clients that a test has left open, unless the configuration has a `drain_timeout` of its own.
 // When it ends with the test it is asked to (SIGTERM) and must exit 0 in time: a crash, a sanitizer's report or a guard
 // that hangs fails the test it happened in.
 #pragma once

@@ -31,7 +31,15 @@ std::string_view view(boost::beast::string_view text) {
 template <class Message>
 void describe(Message& message, const Response& response) {
   message.set(http::field::content_type, response.content_type);
-  message.set(http::field::cache_control, "no-store");
+  message.set("X-Content-Type-Options", "nosniff");
+  message.set(http::field::cache_control, response.etag.empty() ? "no-store" : "no-cache");
+  if (!response.etag.empty()) {
+    message.set(http::field::etag, response.etag);
+  }
+  if (!response.content_security_policy.empty()) {
+    message.set("Content-Security-Policy", response.content_security_policy);
+    message.set("Referrer-Policy", "no-referrer");
+  }
   if (!response.allow.empty()) {
     message.set(http::field::allow, response.allow);
   }
@@ -176,6 +184,7 @@ void HttpConnection::respond() {
                               .target = view(request.target()),
                               .authorization = view(request[http::field::authorization]),
                               .body = request.body(),
+                              .if_none_match = view(request[http::field::if_none_match]),
                               .since = *asked_since_});
   } catch (const std::exception&) {
     response = refusal(500, "internal", "The guard could not make this page.");
@@ -186,7 +195,7 @@ void HttpConnection::respond() {
   }
   asked_since_.reset();
   const unsigned version = request.version();
-  if (request.method() == http::verb::head) {
+  if (request.method() == http::verb::head || response.status == kNotModified) {
     write<http::empty_body>(std::move(response), version, request.keep_alive());
   } else {
     write<http::string_body>(std::move(response), version, request.keep_alive());
@@ -210,7 +219,9 @@ void HttpConnection::write(Response&& response, unsigned version, bool keep_aliv
   message->version(version);
   message->keep_alive(keep_alive);
   describe(*message, response);
-  message->content_length(response.body.size());
+  if (response.status != kNotModified) {
+    message->content_length(response.body.size());
+  }
   if constexpr (std::is_same_v<Body, http::string_body>) {
     message->body() = std::move(response.body);
   }

@@ -15,7 +15,8 @@ struct Request {
   std::string_view target{};         // path and query, as they were sent
   std::string_view authorization{};  // empty: no such header
   std::string_view body{};
-  io::TimePoint since{};  // when it had come
+  std::string_view if_none_match{};  // empty: no such header
+  io::TimePoint since{};             // when it had come
 };
 
 inline constexpr std::string_view kJson = "application/json";
@@ -27,8 +28,12 @@ struct Response {
   std::string_view content_type = kJson;
   std::string_view allow{};      // methods, with 405
   std::string_view challenge{};  // WWW-Authenticate, with 401
-  bool is_to_come = false;       // there is none yet: ask again in a moment, with the same request
+  std::string_view etag{};       // else nobody may keep it
+  std::string_view content_security_policy{};
+  bool is_to_come = false;  // there is none yet: ask again in a moment, with the same request
 };
+
+inline constexpr unsigned kNotModified = 304;  // never with a body
 
 // `error` is a name for programs, `message` a sentence for people; neither has bytes of the request in it.
 Response refusal(unsigned status, std::string_view error, std::string_view message);

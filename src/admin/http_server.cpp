@@ -26,10 +26,16 @@ HttpServer::HttpServer(const config::Address& address, const HttpLimits& limits,
       of_connections_{.answer = std::move(calls.answer),
                       .on_end = [this](HttpConnection& ended) { std::erase(open_, &ended); }},
       on_failure_(std::move(calls.on_failure)),
+      each_second_(std::move(calls.each_second)),
       io_(1),
+      second_(io_),
       listener_(io_,
                 address,
-                {.on_accept = [this](int socket) { admit(socket); }, .on_failure = on_failure_}) {}
+                {.on_accept = [this](int socket) { admit(socket); }, .on_failure = on_failure_}) {
+  if (each_second_) {
+    wait_a_second();
+  }
+}
 
 // Connections end with the io_context, which has their operations.
 HttpServer::~HttpServer() {
@@ -47,6 +53,16 @@ void HttpServer::start() {
       } catch (const std::exception&) {  // that connection has ended, and the guard goes on
         on_failure_(std::make_error_code(std::errc::not_enough_memory));
       }
+    }
+  });
+}
+
+void HttpServer::wait_a_second() {
+  second_.expires_after(std::chrono::seconds(1));
+  second_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) {
+      wait_a_second();
+      each_second_();
     }
   });
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "admin/http_connection.h"
 #include "config/config.h"
@@ -28,6 +29,7 @@ class HttpServer {
   struct Calls {
     std::function<Response(const Request&)> answer;
     std::function<void(std::error_code)> on_failure;  // of accept, or of memory
+    std::function<void()> each_second{};              // on the server's thread, too
   };
 
   HttpServer(const config::Address& address, const HttpLimits& limits, Calls calls);
@@ -45,12 +47,15 @@ class HttpServer {
   void admit(int socket);
   // False: there is none.
   bool close_longest_idle();
+  void wait_a_second();
 
   HttpLimits limits_;
   HttpConnection::Calls of_connections_;
   std::function<void(std::error_code)> on_failure_;
   std::vector<HttpConnection*> open_;  // those that are being refused, too
+  std::function<void()> each_second_;
   boost::asio::io_context io_;
+  boost::asio::steady_timer second_;
   io::Listener listener_;
   std::thread thread_;
 };

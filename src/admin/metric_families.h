@@ -40,6 +40,11 @@ class MetricFamilies {
   void put(const MetricName& name, std::uint64_t value, Labels labels = {}) {
     put(name, static_cast<double>(value), std::move(labels));
   }
+  void put(const MetricName& name, prometheus::ClientMetric::Histogram value) {
+    prometheus::ClientMetric metric;
+    metric.histogram = std::move(value);
+    all_.push_back({.name = name.name, .help = name.help, .type = name.type, .metric = {metric}});
+  }
   std::string text() const {
     std::ostringstream out;
     prometheus::TextSerializer().Serialize(out, all_);

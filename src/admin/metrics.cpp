@@ -116,6 +116,28 @@ void put_guard(MetricFamilies& families, const Sight& sight) {
   }
 }
 
+void put_reply_times(MetricFamilies& families, const Sight& sight) {
+  prometheus::ClientMetric::Histogram all;
+  for (std::size_t i = 0; i < guard::ReplyTimes::kCounts; ++i) {
+    all.sample_count += sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().reply_times.count(i);
+    });
+    if (i < guard::ReplyTimes::kBounds.size()) {
+      all.bucket.push_back({.cumulative_count = all.sample_count,
+                            .upper_bound = seconds_of(guard::ReplyTimes::kBounds.at(i))});
+    }
+  }
+  all.sample_sum = seconds_of(
+      std::chrono::nanoseconds(sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+        return guard.counters().reply_times.nanoseconds();
+      })));
+  families.put({"cuckooguard_command_duration_seconds",
+                "Of reads that were forwarded, until their reply was sent: of one per worker and "
+                "millisecond at most.",
+                Type::Histogram},
+               std::move(all));
+}
+
 template <class ValueOf>
 void put_by_verdict(MetricFamilies& families,
                     const MetricName& name,
@@ -229,6 +251,7 @@ void put_contradictions(MetricFamilies& families, const Sight& sight) {
     return;
   }
   std::vector<guard::Contradictions::Counts> all;
+  all.reserve(sight.guarded.namespaces.size());
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
     all.push_back(sight.process.contradictions->counts(ns));
   }
@@ -268,6 +291,24 @@ void put_filters(MetricFamilies& families, const Sight& sight) {
           return metric.value(totals[ns]);
         });
   }
+  put_by_namespace(families,
+                   {"cuckooguard_filter_measured_false_positive_ratio",
+                    "Absent keys that pass, of some that were tried by chance.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     return sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
+                   });
+  put_by_namespace(families,
+                   {"cuckooguard_load_progress_ratio",
+                    "How much of the load that goes on is done; 1 while none does.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     const auto load =
+                         sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+                     return load ? load->fraction : 1.0;
+                   });
 }
 
 void put_sources(MetricFamilies& families, const Sight& sight) {
@@ -351,6 +392,7 @@ std::string metrics_text(const Sight& sight) {
   MetricFamilies families;
   put_process(families, sight);
   put_guard(families, sight);
+  put_reply_times(families, sight);
   put_keys(families, sight);
   put_namespaces(families, sight);
   put_contradictions(families, sight);

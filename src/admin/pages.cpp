@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "admin/identity_list.h"
 #include "admin/metrics.h"
+#include "admin/page_text.h"
 #include "admin/percent.h"
 #include "admin/status.h"
 
@@ -79,15 +81,18 @@ std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
 }  // namespace
 
 const Pages::Page* Pages::find(std::string_view path) {
-  static constexpr std::array<Page, 6> kPages{
-      {{.path = "/livez", .needs_token = false, .answer = &Pages::livez},
+  static constexpr std::array<Page, 8> kPages{
+      {{.path = "/", .needs_token = false, .answer = &Pages::page},
+       {.path = "/livez", .needs_token = false, .answer = &Pages::livez},
        {.path = "/readyz", .needs_token = false, .answer = &Pages::readyz},
        {.path = "/v1/check/", .needs_token = true, .answer = &Pages::check},
        {.path = "/-/reload", .needs_token = true, .answer = &Pages::reload},
        {.path = "/status", .needs_token = true, .answer = &Pages::status},
+       {.path = "/history", .needs_token = true, .answer = &Pages::history},
        {.path = "/metrics", .needs_token = true, .answer = &Pages::metrics}}};
   const auto* const found = std::ranges::find_if(kPages, [&](const Page& page) {
-    return page.path.ends_with('/') ? path.starts_with(page.path) : path == page.path;
+    const bool has_below = page.path.size() > 1 && page.path.ends_with('/');
+    return has_below ? path.starts_with(page.path) : path == page.path;
   });
   return found == kPages.end() ? nullptr : found;
 }
@@ -118,8 +123,26 @@ Response Pages::answer(const Request& request) {
                                 .path = path.substr(page->path.size()),
                                 .query = target->substr(std::min(mark + 1, target->size())),
                                 .body = request.body,
+                                .if_none_match = request.if_none_match,
                                 .has_query = mark < target->size(),
                                 .since = request.since});
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): find() has pointers to members
+Response Pages::page(const Asked& asked) {
+  if (!is_read(asked)) {
+    return not_allowed(kReads);
+  }
+  const PageText& text = page_text();
+  Response response{.content_type = "text/html; charset=utf-8",
+                    .etag = text.etag,
+                    .content_security_policy = text.content_security_policy};
+  if (asked.if_none_match == text.etag) {
+    response.status = kNotModified;
+  } else {
+    response.body = text.html;
+  }
+  return response;
 }
 
 Response Pages::livez(const Asked& asked) {
@@ -168,16 +191,35 @@ Response Pages::readyz(const Asked& asked) {
 Sight Pages::look() {
   static const guard::Process kUnknown;
   const guard::Guard::Parts& guarded = parts_.guard.parts();
+  const guard::TimePoint now = parts_.now();
+  probe_.look(guarded.namespaces, now);
   return {.guarded = guarded,
           .process = guarded.process != nullptr ? *guarded.process : kUnknown,
           .redis = parts_.guard.facts(),
           .vitals = parts_.vitals,
           .check = check_,
-          .now = parts_.now()};
+          .now = now,
+          .probe = &probe_};
+}
+
+void Pages::remember() {
+  const filter::EpochScope reading(parts_.reader);
+  history_.add(totals_of(look()));
 }
 
 Response Pages::status(const Asked& asked) {
-  return is_read(asked) ? Response{.body = status_json(look())} : not_allowed(kReads);
+  static constexpr std::string_view kEventsAfter = "events_after=";
+  std::uint64_t events_after = 0;
+  if (asked.query.starts_with(kEventsAfter)) {
+    const std::string_view number = asked.query.substr(kEventsAfter.size());
+    std::from_chars(number.data(), number.data() + number.size(), events_after);
+  }
+  return is_read(asked) ? Response{.body = status_json(look(), events_after)} : not_allowed(kReads);
+}
+
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
+Response Pages::history(const Asked& asked) {
+  return is_read(asked) ? Response{.body = history_.json()} : not_allowed(kReads);
 }
 
 Response Pages::metrics(const Asked& asked) {

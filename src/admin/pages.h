@@ -1,5 +1,8 @@
 // The pages of the admin server: a request in, a response out; no sockets.
 //
+//   GET  /                              the page for people (page/page.html), which asks for the two behind it
+//   GET  /status                        what there is to know, as JSON (status.h); ?events_after=NUMBER: newer ones only
+//   GET  /history                       the last minutes of its totals (history.h)
 //   GET  /livez                         200 while every event loop turns, else 503
 //   GET  /readyz                        200 while clients are accepted, else 503. Not about databases: while one lags
 //                                       everything passes, and taking the pod out of service would help nobody
@@ -9,15 +12,15 @@
 //   POST /v1/check/NAMESPACE            a list of identities (identity_list.h) -> a list of booleans: may it exist?
 //   POST /-/reload                      reads the configuration file again: 200 and, a line each, what needs a restart; 422
 //                                       and what is wrong: all is as before (guard/reloads.h). As text, when it has ended
-//   GET  /status                        what there is to know, as JSON (status.h)
-//   GET  /metrics                       the same in numbers, for Prometheus (metrics.h)
+//   GET  /metrics                       numbers for Prometheus (metrics.h)
 //
 // 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
 // or a namespace that does not exist, and an identity that cannot be read, are 400. Other errors: 401 no or another token,
 // 405 with Allow, 503 no token can be read; of the connection (http_connection.h): 408, 413, 431, 503. Bodies are JSON:
 // {"error": "unknown_namespace", "message": "..."}. HEAD is GET without a body.
 //
-// /livez and /readyz need no token. `?verbose` tells more there.
+// /livez and /readyz need no token; `?verbose` tells more there. Neither does /, which has nothing of this process in it,
+// and asks people for theirs.
 //
 // Called by: HttpServer. Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
 // Limits: as HttpLimits and identity_list.h say.
@@ -29,6 +32,8 @@
 
 #include "admin/bearer_token.h"
 #include "admin/check.h"
+#include "admin/filter_probe.h"
+#include "admin/history.h"
 #include "admin/http_message.h"
 #include "admin/sight.h"
 #include "admin/vitals.h"
@@ -50,6 +55,8 @@ class Pages {
   explicit Pages(Parts parts) : parts_(std::move(parts)), check_(parts_.guard) {}
 
   Response answer(const Request& request);
+  // What the page /history will tell of this moment. Once a second.
+  void remember();
   // From now on.
   void set_token(BearerToken token) { parts_.token = std::move(token); }
 
@@ -59,11 +66,12 @@ class Pages {
     std::string_view path;   // behind the page's own
     std::string_view query;  // without '?'; empty: none
     std::string_view body;
+    std::string_view if_none_match;
     bool has_query;
     io::TimePoint since;
   };
   struct Page {
-    std::string_view path;  // ends in '/': all below it
+    std::string_view path;  // ends in '/': all below it, but of "/"
     bool needs_token;
     Response (Pages::*answer)(const Asked&);
   };
@@ -71,10 +79,12 @@ class Pages {
   static const Page* find(std::string_view path);
   static bool is_read(const Asked& asked);
 
+  Response page(const Asked& asked);
   Response livez(const Asked& asked);
   Response readyz(const Asked& asked);
   Response check(const Asked& asked);
   Response status(const Asked& asked);
+  Response history(const Asked& asked);
   Response metrics(const Asked& asked);
   Response reload(const Asked& asked);
   Response check_one(std::uint32_t ns, std::string_view path);
@@ -84,6 +94,8 @@ class Pages {
 
   Parts parts_;
   Check check_;
+  FilterProbe probe_;
+  History history_;
 };
 
 }  // namespace cuckooguard::admin

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "admin/check.h"
+#include "admin/filter_probe.h"
 #include "admin/vitals.h"
 #include "guard/guard.h"
 #include "guard/process.h"
@@ -21,6 +22,7 @@ struct Sight {
   const Vitals& vitals;
   const Check& check;
   guard::TimePoint now;
+  const FilterProbe* probe = nullptr;  // null: nobody has looked
 
   // Over all workers' guards: counter_of(guard) -> Counter.
   template <class CounterOf>

@@ -6,6 +6,9 @@
 
 #include <boost/json.hpp>
 
+#include "admin/process_use.h"
+#include "admin/totals.h"
+#include "guard/advice.h"
 #include "guard/filter_totals.h"
 #include "guard/mode_names.h"
 #include "keyspace/printable.h"
@@ -56,6 +59,25 @@ json::value keys_of(const Sight& sight, std::uint32_t ns) {
   return keys;
 }
 
+json::value contradictions_of(const guard::Evidence& seen) {
+  const guard::Contradictions::Counts& counts = seen.contradictions;
+  return json::object{{"hidden_rows", counts.of(guard::Cause::hidden_row)},
+                      {"hidden_values", counts.of(guard::Cause::hidden_value)},
+                      {"late_rows", counts.of(guard::Cause::late_row)},
+                      {"unknown", counts.of(guard::Cause::unknown) + counts.dropped},
+                      {"open", counts.open}};
+}
+
+json::value loading_of(const Sight& sight, std::uint32_t ns) {
+  const auto load = sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+  return load ? json::value{{"rows", load->rows},
+                            {"rows_expected", load->rows_expected},
+                            {"rows_per_second", load->rows_per_second},
+                            {"fraction", load->fraction},
+                            {"remaining_seconds", seconds_of(load->remaining)}}
+              : json::value(nullptr);
+}
+
 json::value namespace_of(const Sight& sight, std::uint32_t ns) {
   const guard::GuardedNamespace& space = sight.guarded.namespaces[ns];
   const guard::FilterTotals totals = guard::filter_totals(*space.filter);
@@ -65,11 +87,14 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
     });
   };
   const bool has_origin = ns < sight.process.origins.size();
+  const guard::Evidence seen = guard::evidence(sight.guarded, ns, sight.now);
+  const auto measured = sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
   return json::object{
       {"mode", guard::mode_name(space.mode)},
       {"db", space.db},
       {"state", filter::state_name(space.filter->state())},
       {"fresh", space.filter->is_fresh(sight.now)},
+      {"order", space.order == config::Order::redis_first ? "redis-first" : "guard-first"},
       {"source", has_origin ? json::value(sight.process.origins[ns].source) : json::value()},
       {"proven_seconds_ago", seconds_of(sight.proof_age(ns))},
       {"tables", totals.tables},
@@ -77,11 +102,15 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"capacity", totals.capacity},
       {"load", totals.load()},
       {"expected_false_positive_rate", totals.false_positive_rate},
+      {"measured_false_positive_rate", measured ? json::value(*measured) : json::value(nullptr)},
       {"bytes", totals.bytes},
       {"full", totals.full},
+      {"loading", loading_of(sight, ns)},
       {"keys", keys_of(sight, ns)},
       {"keys_learned", sum(&guard::NamespaceCounters::learned)},
-      {"keys_added", sum(&guard::NamespaceCounters::added)}};
+      {"keys_added", sum(&guard::NamespaceCounters::added)},
+      {"contradictions", contradictions_of(seen)},
+      {"advice", guard::advice(seen)}};
 }
 
 json::value configuration_of(const Sight& sight) {
@@ -116,9 +145,50 @@ json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
       {"losses", status.losses}};
 }
 
+json::value process_of(const ProcessUse& use) {
+  return json::object{{"cpu_seconds", use.cpu_seconds},
+                      {"resident_bytes", use.resident_bytes},
+                      {"open_descriptors", use.open_descriptors},
+                      {"descriptors_max", use.descriptors_max}};
+}
+
+json::value not_looked_at(const Sight& sight) {
+  const auto sum = [&](const guard::Counter guard::GuardCounters::* counter) {
+    return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().*counter;
+    });
+  };
+  return json::object{{"unsettled", sum(&guard::GuardCounters::unsettled_reads)},
+                      {"not_allowed", sum(&guard::GuardCounters::not_allowed_reads)},
+                      {"redis_unavailable", sum(&guard::GuardCounters::unavailable_reads)},
+                      {"no_room", sum(&guard::GuardCounters::no_room_reads)}};
+}
+
+json::value reply_time_bounds() {
+  json::array bounds;
+  for (const std::chrono::microseconds bound : guard::ReplyTimes::kBounds) {
+    bounds.push_back(std::chrono::duration<double>(bound).count());
+  }
+  return bounds;
+}
+
+json::value events_of(const Sight& sight, std::uint64_t after) {
+  json::array events;
+  if (sight.vitals.events != nullptr) {
+    for (const Event& event : sight.vitals.events->after(after)) {
+      events.push_back(
+          json::object{{"number", event.number},
+                       {"time", static_cast<double>(event.time.time_since_epoch().count()) / 1000},
+                       {"level", event.level},
+                       {"text", text_of(event.text)}});
+    }
+  }
+  return events;
+}
+
 }  // namespace
 
-std::string status_json(const Sight& sight) {
+std::string status_json(const Sight& sight, std::uint64_t events_after) {
   json::array workers;
   for (const auto& clients : sight.vitals.clients) {
     workers.push_back(json::object{{"clients", clients()}});
@@ -136,11 +206,17 @@ std::string status_json(const Sight& sight) {
       std::chrono::floor<std::chrono::seconds>(sight.now - sight.process.started_at);
   return json::serialize(json::object{{"version", sight.process.version},
                                       {"uptime_seconds", uptime.count()},
+                                      {"draining", sight.vitals.is_draining.load()},
                                       {"configuration", configuration_of(sight)},
                                       {"workers", std::move(workers)},
+                                      {"process", process_of(process_use())},
                                       {"redis", redis_of(sight)},
+                                      {"totals", json_of(totals_of(sight))},
+                                      {"reply_time_bounds", reply_time_bounds()},
+                                      {"reads_not_looked_at", not_looked_at(sight)},
                                       {"namespaces", std::move(namespaces)},
-                                      {"sources", std::move(sources)}}) +
+                                      {"sources", std::move(sources)},
+                                      {"events", events_of(sight, events_after)}}) +
          "\n";
 }
 

@@ -1,23 +1,33 @@
 // The page /status: what GUARD.INFO tells, and a little more, as JSON for people and programs.
 //
-//   {"version", "uptime_seconds", "workers": [{"clients"}],
+//   {"version", "uptime_seconds", "draining", "workers": [{"clients"}],
 //    "configuration": {"loaded_at", "last_reload_successful", "errors": [line], "needs_restart": [setting]},   since 1970
+//    "process": {"cpu_seconds", "resident_bytes", "open_descriptors", "descriptors_max"},
 //    "redis": {"up", "role", "state"},                            up: null without namespaces, or before it was tried
-//    "namespaces": {NAME: {"mode", "db", "state", "fresh", "source", "proven_seconds_ago", "tables", "rows", "capacity", "load",
-//                          "expected_false_positive_rate", "bytes", "keys": {VERDICT: count}, "keys_learned", "keys_added"}},
-//    "sources": {NAME: {"type", "state", "why", "position", "proven_seconds_ago", "losses"}}}
+//    "totals": {...},                                             totals.h
+//    "reply_time_bounds": [seconds],                              of the counts in totals; the last count is of longer ones
+//    "reads_not_looked_at": {REASON: count},
+//    "namespaces": {NAME: {"mode", "db", "state", "fresh", "order", "source", "proven_seconds_ago", "tables", "rows", "capacity", "load",
+//                          "expected_false_positive_rate", "measured_false_positive_rate", "bytes", "full",
+//                          "loading": null or {"rows", "rows_expected", "rows_per_second", "fraction", "remaining_seconds"},
+//                          "keys": {VERDICT: count}, "keys_learned", "keys_added",
+//                          "contradictions": {"hidden_rows", "hidden_values", "late_rows", "unknown", "open"}, "advice"}},
+//    "sources": {NAME: {"type", "state", "why", "position", "proven_seconds_ago", "losses"}},
+//    "events": [{"number", "time", "level", "text"}]}             the log's last lines, the oldest first
 //
-// null: not known. Names are stable; new ones may come. `why` is for people.
+// null: not known. Names are stable; new ones may come. `why`, `advice` and events are for people.
 //
 // Called by: Pages. Threads and lifetimes: as Sight. Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "admin/sight.h"
 
 namespace cuckooguard::admin {
 
-std::string status_json(const Sight& sight);
+// Of the events those behind this number.
+std::string status_json(const Sight& sight, std::uint64_t events_after = 0);
 
 }  // namespace cuckooguard::admin

@@ -10,7 +10,9 @@
 #include <functional>
 #include <vector>
 
+#include "admin/event_list.h"
 #include "admin/heartbeat.h"
+#include "admin/load_board.h"
 
 namespace cuckooguard::admin {
 
@@ -23,6 +25,8 @@ struct Vitals {
       RedisSeen::never};  // by the control connection, which there is if there are namespaces
   std::vector<std::function<std::size_t()>> clients{};  // of each worker; any thread
   std::vector<Heartbeat> heartbeats{};                  // the admin thread's
+  LoadBoard loads{};
+  const EventList* events = nullptr;  // null: nobody keeps them
 };
 
 }  // namespace cuckooguard::admin

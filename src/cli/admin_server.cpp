@@ -39,7 +39,8 @@ AdminServer::AdminServer(const World& world)
                .on_failure =
                    [this](std::error_code error) {
                      log_.error("admin_accept_failed", {{"why", error.message()}});
-                   }}) {}
+                   },
+               .each_second = [this] { pages_.remember(); }}) {}
 
 void AdminServer::adopt(const guard::Guard::Parts& guarded,
                         std::string token_file,

@@ -20,12 +20,19 @@ Assembly::Assembly(config::Config config, Read read, EventLog& log)
       read_(std::move(read)),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
-      report_(log),
-      reloads_([this](const std::stop_token& stop) { return reload(stop); }, log),
+      reloads_(
+          [this](const std::stop_token& stop) {
+            supervisor_.reloading();
+            auto loaded = reload(stop);
+            supervisor_.ready(Supervisor::kServing);
+            return loaded;
+          },
+          log),
       world_{.log = log,
              .epochs = epochs_,
              .facts = facts_,
              .report = report_,
+             .status = load_status_,
              .storage = nullptr,
              .workers = worker_count_},
       tls_(log),
@@ -36,6 +43,11 @@ Assembly::Assembly(config::Config config, Read read, EventLog& log)
   make_generation();
   if (auto words = refusal(config_.admin)) {
     refusals_.push_back(*std::move(words));
+  }
+  if (const auto socket = supervisor_.socket_for(config_.listen)) {
+    inherited_socket_ = *socket;
+  } else {
+    refusals_.push_back("listen: " + socket.error());
   }
 }
 
@@ -90,6 +102,7 @@ void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
     world_.process.guards.push_back(&workers_.back()->guard);
+    drain_->add({.loop = workers_.back()->worker.loop(), .clients = workers_.back()->clients});
   }
   generation_->process().guards = world_.process.guards;
   for (const auto& parts : workers_) {
@@ -106,7 +119,15 @@ void Assembly::listen() {
                             [this](std::error_code error) {
                               log_.error("accept_failed", {{"why", error.message()}});
                             },
-                    });
+                    },
+                    inherited_socket_.value_or(-1));
+}
+
+void Assembly::stop_accepting() {
+  vitals_.is_draining = true;
+  supervisor_.stopping("draining");
+  listener_->accept_waiting();
+  listener_->close();
 }
 
 // To the worker with the fewest clients, which keeps it.
@@ -120,19 +141,27 @@ void Assembly::hand_over(int socket) {
   });
 }
 
-// Its heartbeats may be on their way to loops that outlive it.
+// Of every loop that serves. They may be on their way to loops that outlive those who ask.
+std::vector<admin::Heartbeat> Assembly::heartbeats() {
+  std::vector<admin::Heartbeat> all;
+  all.emplace_back("listener",
+                   [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    all.emplace_back("worker " + std::to_string(i),
+                     [worker = workers_[i].get()](std::function<void()> beat) {
+                       worker->worker.loop().post(std::move(beat));
+                     });
+  }
+  return all;
+}
+
 void Assembly::make_admin() {
   if (!config_.admin.address) {
     return;
   }
-  vitals_.heartbeats.emplace_back(
-      "listener", [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
+  vitals_.heartbeats = heartbeats();
   for (const auto& parts : workers_) {
     vitals_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
-    vitals_.heartbeats.emplace_back("worker " + std::to_string(vitals_.clients.size() - 1),
-                                    [worker = parts.get()](std::function<void()> beat) {
-                                      worker->worker.loop().post(std::move(beat));
-                                    });
   }
   admin_.emplace(AdminServer::World{.address = *config_.admin.address,
                                     .token_file = config_.admin.token_file,
@@ -145,13 +174,11 @@ void Assembly::make_admin() {
 
 void Assembly::run() {
   raise_descriptor_limit();
-  boost::asio::signal_set signals(io_, SIGINT, SIGTERM);
-  signals.async_wait([this](const boost::system::error_code&, int signal) {
-    log_.info("stopping", {{"signal", signal}});
-    vitals_.is_draining = true;
-    listener_->close();
-    io_.stop();
-  });
+  drain_.emplace(
+      io_,
+      config_.drain_timeout,
+      Drain::Calls{.on_begin = [this] { stop_accepting(); }, .on_end = [this] { io_.stop(); }},
+      log_);
   boost::asio::signal_set hangups(io_, SIGHUP);
   const std::function<void()> await_hangup = [&] {
     hangups.async_wait([&](const boost::system::error_code& error, int /*signal*/) {
@@ -171,6 +198,8 @@ void Assembly::run() {
   generation_->start_sources();
   verify();
   reloads_.start();
+  watchdog_.emplace(io_, heartbeats(), log_);
+  supervisor_.ready(Supervisor::kServing);
   io_.run();
   reloads_.stop();
   verification_->stop();

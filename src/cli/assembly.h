@@ -28,10 +28,13 @@
 #include "admin/vitals.h"
 #include "cli/admin_server.h"
 #include "cli/control_connection.h"
+#include "cli/drain.h"
 #include "cli/event_log.h"
 #include "cli/generation.h"
 #include "cli/load_report.h"
+#include "cli/recent_events.h"
 #include "cli/reload_thread.h"
+#include "cli/supervisor.h"
 #include "cli/tls_sides.h"
 #include "cli/verification.h"
 #include "config/config.h"
@@ -59,7 +62,7 @@ class Assembly {
   // What the sources cannot work with, one sentence each; empty: go on.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // Binds the port, starts everything, returns after a signal.
+  // Binds the port, starts everything, returns after a signal, when the clients are done or `drain_timeout` has passed.
   void run();
 
  private:
@@ -72,6 +75,8 @@ class Assembly {
   void make_workers();
   void listen();
   void hand_over(int socket);
+  void stop_accepting();
+  std::vector<admin::Heartbeat> heartbeats();
   void make_admin();
   void verify();
 
@@ -84,7 +89,12 @@ class Assembly {
   unsigned worker_count_;
   filter::Epochs epochs_;
   guard::RedisFacts facts_;
-  LoadReport report_;
+  std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
+  admin::Vitals vitals_{.events = events_.get()};
+  LoadReport report_{log_, &vitals_.loads};
+  Supervisor supervisor_;
+  std::optional<int> inherited_socket_;
+  LoadStatus load_status_{report_, supervisor_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   ReloadThread reloads_;
@@ -92,12 +102,13 @@ class Assembly {
   std::unique_ptr<Generation> generation_;
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::optional<Verification> verification_;
-  admin::Vitals vitals_;
   TlsSides tls_;
   ControlConnection control_;
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;
+  std::optional<Drain> drain_;
+  std::optional<Watchdog> watchdog_;
   std::optional<io::Listener> listener_;
   std::optional<AdminServer> admin_;  // reads what all of the above count
 };

@@ -66,7 +66,9 @@ void EventLog::write(config::LogLevel level, EventName name, std::span<const Fie
     return;
   }
   const std::lock_guard lock(mutex_);
-  const auto suppressed = limits_.admit(name.text(), subject_of(fields), clock_());
+  const bool is_unlimited = std::ranges::count(kUnlimitedEvents, name.text()) > 0;
+  const auto suppressed = is_unlimited ? std::optional<std::uint64_t>(0)
+                                       : limits_.admit(name.text(), subject_of(fields), clock_());
   if (!suppressed) {
     return;
   }

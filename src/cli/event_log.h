@@ -28,9 +28,9 @@
 #include "config/config.h"
 
 namespace spdlog {
-class logger;
+class logger;  // NOLINT(readability-identifier-naming)
 namespace sinks {
-class sink;
+class sink;  // NOLINT(readability-identifier-naming)
 }  // namespace sinks
 }  // namespace spdlog
 

@@ -19,12 +19,16 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "advice",
     "client_tls_failed",
     "contradiction_unknown",
+    "drain_timeout",
+    "drained",
+    "draining",
     "hidden_row",
     "hidden_value",
     "late_row",
     "listening",
     "loaded",
     "loading",
+    "loop_stands_still",
     "mode_reset",
     "namespace",
     "needs_restart",
@@ -35,7 +39,6 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "source_trouble",
     "starting",
     "state",
-    "stopping",
     "suppressed",
     "tls_warning",
     "unused_source",
@@ -45,6 +48,9 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "upstream_up",
 });
 // clang-format on
+
+// What an operator is told who has asked: as many lines as there is to say, however often (event_limits.h).
+inline constexpr auto kUnlimitedEvents = std::to_array<std::string_view>({"reload_refused"});
 
 // One of them.
 class EventName {

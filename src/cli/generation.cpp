@@ -50,6 +50,7 @@ Generation::Generation(const World& world, config::Config config, const Generati
       process_(world.process),
       facts_(world.facts),
       report_(world.report),
+      status_(world.status),
       log_(world.log) {
   make_spaces(world, before);
   if (before != nullptr) {
@@ -168,7 +169,7 @@ void Generation::make_source(const World& world,
       RunningSource::make({.settings = settings,
                            .ground = ground_,
                            .fed = fed,
-                           .report = world.report,
+                           .report = world.status,
                            .on_resumed = is_first ? lift_holds(fed) : nullptr,
                            .storage = {.directory = world.storage,
                                        .checkpoint_every = config().storage.checkpoint_every}});
@@ -281,6 +282,7 @@ void Generation::start_sources() {
   for (const Space& space : spaces_) {
     if (!has_kept_filter_of(space.definition.name)) {
       report_.forget(space.definition.name);
+      status_.forget(space.definition.name);
     }
   }
   for (const auto& source : new_sources_) {

@@ -39,6 +39,7 @@
 #include "cli/load_report.h"
 #include "cli/running_source.h"
 #include "cli/source_list.h"
+#include "cli/supervisor.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/contradictions.h"
@@ -57,6 +58,7 @@ class Generation {
     filter::Epochs& epochs;
     guard::RedisFacts& facts;
     LoadReport& report;
+    LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
     guard::Process process{};  // what is the same in all of them
@@ -123,6 +125,7 @@ class Generation {
   guard::Process process_;
   guard::RedisFacts& facts_;
   LoadReport& report_;
+  LoadStatus& status_;
   EventLog& log_;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/grouped.h"
+#include "io/clock.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -16,6 +17,20 @@ using config::LogLevel;
 
 std::uint64_t whole(double number) {
   return static_cast<std::uint64_t>(number);
+}
+
+void put(admin::LoadBoard& board, const source::Progress& progress) {
+  if (progress.complete) {
+    board.remove(progress.ns);
+    return;
+  }
+  board.put(progress.ns,
+            {.rows = progress.rows,
+             .rows_expected = progress.rows_expected,
+             .rows_per_second = progress.rows_per_second,
+             .fraction = progress.fraction,
+             .remaining = progress.remaining},
+            io::now_since_boot());
 }
 
 double seconds(std::chrono::nanoseconds duration) {
@@ -42,9 +57,13 @@ std::string describe(const source::Progress& progress) {
   return text;
 }
 
-LoadReport::LoadReport(EventLog& log) : log_(log), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+LoadReport::LoadReport(EventLog& log, admin::LoadBoard* board)
+    : log_(log), is_terminal_(::isatty(STDERR_FILENO) == 1), board_(board) {}
 
 void LoadReport::on_progress(const source::Progress& progress) {
+  if (board_ != nullptr) {
+    put(*board_, progress);
+  }
   const std::lock_guard lock(mutex_);
   const std::string ns(progress.ns);
   if (is_terminal_) {

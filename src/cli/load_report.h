@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "admin/load_board.h"
 #include "cli/event_log.h"
 #include "source/source.h"
 
@@ -22,7 +23,8 @@ class LoadReport final : public source::Observer {
  public:
   static constexpr std::chrono::seconds kLogEvery{5};
 
-  explicit LoadReport(EventLog& log);
+  // `board`, if there is one, is told, too. Both outlive this.
+  explicit LoadReport(EventLog& log, admin::LoadBoard* board = nullptr);
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
@@ -34,6 +36,7 @@ class LoadReport final : public source::Observer {
  private:
   EventLog& log_;
   bool is_terminal_;
+  admin::LoadBoard* board_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::nanoseconds, std::less<>>
       logged_;                                       // by namespace: elapsed at its last line

@@ -78,24 +78,28 @@ void ReloadThread::run(const std::stop_token& stop) {
   }
 }
 
+// Who hears of it finds it in the log.
 void ReloadThread::end(Loaded loaded) {
-  std::unique_lock lock(mutex_);
+  if (loaded) {
+    log_.info("reloaded");
+    std::string settings;
+    for (const std::string& setting : *loaded) {
+      settings += (settings.empty() ? "" : ", ") + setting;
+    }
+    if (!settings.empty()) {
+      log_.warning("needs_restart", {{"settings", settings}});
+    }
+  } else {
+    for (const std::string& error : loaded.error()) {
+      log_.error("reload_refused", {{"why", error}});
+    }
+  }
+  const std::lock_guard lock(mutex_);
   last_began_ = std::exchange(running_since_, std::nullopt);
   if (loaded) {
     last_ = {.needs_restart = std::move(*loaded), .loaded_at = wall_seconds()};
   } else {
     last_.errors = std::move(loaded.error());
-  }
-  const guard::ReloadOutcome told = last_;
-  lock.unlock();
-  for (const std::string& error : told.errors) {
-    log_.error("reload_refused", {{"why", error}});
-  }
-  if (told.errors.empty()) {
-    log_.info("reloaded");
-    for (const std::string& setting : told.needs_restart) {
-      log_.warning("needs_restart", {{"setting", setting}});
-    }
   }
 }
 

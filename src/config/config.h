@@ -69,7 +69,7 @@ struct Control {  // how the control connection logs in; all empty: without AUTH
 
 struct Upstream {
   Address address{.host = "127.0.0.1", .port = 6379};
-  UpstreamMode mode = UpstreamMode::pinned;
+  UpstreamMode mode = UpstreamMode::shared;
   milliseconds connect_timeout{5000};
   Acl acl = Acl::ask;
   Control control;

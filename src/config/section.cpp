@@ -151,35 +151,49 @@ void Section::read_secret(std::string_view key, std::string& out) const {
 
 std::vector<ListItem> Section::read_list(std::string_view key, EmptyList empty) const {
   std::vector<ListItem> items;
-  std::vector<std::string> texts;
   Scalar all;
   const Entry* const entry = find(key);
-  const bool is_list = entry != nullptr && entry->value.kind == TreeNode::Kind::list;
-  std::span<const TreeNode> nodes;
   if (entry != nullptr) {
-    nodes = is_list ? std::span<const TreeNode>(entry->value.items) : std::span(&entry->value, 1);
+    items = items_of(*entry, empty, all.variables);
   }
-  if (is_list && nodes.empty() && empty == EmptyList::is_wrong) {
-    reading_.report.add(entry->value.place, fmt::format("{}: the list is empty", key));
+  if (reading_.settings == nullptr) {
+    return items;
+  }
+  std::vector<std::string> texts;
+  texts.reserve(items.size());
+  for (const ListItem& item : items) {
+    texts.push_back(item.text);
+  }
+  if (texts.empty() && empty == EmptyList::is_wrong) {
+    reading_.settings->add(key, std::nullopt, {});
+  } else {
+    reading_.settings->add_list(key, texts, origin(entry, all));
+  }
+  return items;
+}
+
+std::vector<ListItem> Section::items_of(const Entry& entry,
+                                        EmptyList empty,
+                                        std::string& variables) const {
+  std::vector<ListItem> items;
+  const bool is_list = entry.value.kind == TreeNode::Kind::list;
+  const std::span<const TreeNode> nodes =
+      is_list ? std::span<const TreeNode>(entry.value.items) : std::span(&entry.value, 1);
+  if (nodes.empty() && empty == EmptyList::is_wrong) {
+    reading_.report.add(entry.value.place, fmt::format("{}: the list is empty", entry.key));
   }
   for (const TreeNode& node : nodes) {
-    if (auto value = expanded(*entry, node)) {
-      std::optional<Place> first_byte;
-      if (value->text == node.text) {
-        first_byte = node.place;
-        first_byte->column += node.quoted ? 1 : 0;
-      }
-      all.variables += (all.variables.empty() ? "" : ", ") + value->variables;
-      texts.push_back(value->text);
-      items.push_back({std::move(value->text), node.place, first_byte});
+    auto value = expanded(entry, node);
+    if (!value) {
+      continue;
     }
-  }
-  if (reading_.settings != nullptr) {
-    if (texts.empty() && empty == EmptyList::is_wrong) {
-      reading_.settings->add(key, std::nullopt, {});
-    } else {
-      reading_.settings->add_list(key, texts, origin(entry, all));
+    std::optional<Place> first_byte;
+    if (value->text == node.text) {
+      first_byte = node.place;
+      first_byte->column += node.quoted ? 1 : 0;
     }
+    variables += (variables.empty() || value->variables.empty() ? "" : ", ") + value->variables;
+    items.push_back({std::move(value->text), node.place, first_byte});
   }
   return items;
 }

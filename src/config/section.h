@@ -115,6 +115,7 @@ class Section {
   Section(const Reading& reading, const Entry* entry, Place place, const KeyList& keys);
 
   void report_unknown(const Entry& entry) const;
+  std::vector<ListItem> items_of(const Entry& entry, EmptyList empty, std::string& variables) const;
   std::optional<Scalar> expanded(const Entry& named, const TreeNode& value) const;
 
   Reading reading_;       // of what is inside

@@ -68,6 +68,10 @@ class ClientState {
   bool has_changes_in_flight() const { return changes_in_flight_ != 0; }
   // Redis would run the guard's own commands if it had them, and reply: not so inside MULTI, subscribed in RESP2 ...
   bool can_be_answered() const { return (unsettled_ & ~(kWatching | kTracking)) == 0; }
+  // Neither inside MULTI nor after WATCH, and nothing is in flight that could lead there.
+  bool is_between_transactions() const {
+    return (unsettled_ & (kInMulti | kWatching)) == 0 && changes_in_flight_ == 0;
+  }
   // Inside MULTI as far as replies tell, or a MULTI is in flight.
   bool may_be_in_multi() const { return (unsettled_ & kInMulti) != 0 || multis_in_flight_ != 0; }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "guard/counter.h"
+#include "guard/reply_times.h"
 
 namespace cuckooguard::guard {
 
@@ -26,18 +28,6 @@ enum class Verdict : std::uint8_t {
   absent,       // absent, and to be answered
 };
 inline constexpr std::size_t kVerdicts = 11;
-
-class Counter {
- public:
-  // One writer: no locked instruction.
-  void add(std::uint64_t amount = 1) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-  }
-  std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 // Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first that may exist.
 // Never under `unguarded`: such a key has no namespace.
@@ -82,6 +72,7 @@ struct GuardCounters {
   Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
   Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known
   Counter no_room_reads;      // the session could not have held the answer
+  ReplyTimes reply_times;     // of reads that were forwarded
 };
 
 }  // namespace cuckooguard::guard

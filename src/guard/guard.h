@@ -134,6 +134,9 @@ class Guard {
   // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
   void note_error(std::string_view first_bytes) { parts_->facts.note_error(first_bytes); }
 
+  // Of a read that was forwarded.
+  void note_reply_time(std::chrono::nanoseconds time) { counters_.reply_times.add(time); }
+
   // What a string read of an absent key of this namespace is answered with at `now`. Valid until the next.
   std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
 

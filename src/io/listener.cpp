@@ -1,5 +1,6 @@
 #include "io/listener.h"
 
+#include <cstring>
 #include <utility>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -35,10 +36,53 @@ void remove_stale_socket(asio::io_context& io, const std::string& path) {
   }
 }
 
+// An empty one of an abstract socket, or of none.
+std::string unix_path_of(int socket) {
+  sockaddr_un bound{};
+  socklen_t length = sizeof bound;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length) != 0 ||
+      bound.sun_family != AF_UNIX) {
+    return {};
+  }
+  return {&bound.sun_path[0], ::strnlen(&bound.sun_path[0], sizeof bound.sun_path)};
+}
+
+int family_of(int socket) {
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length);
+  return bound.ss_family;
+}
+
 }  // namespace
 
-Listener::Listener(asio::io_context& io, const config::Address& address, Calls calls)
-    : acceptor_(io), pause_(io), calls_(std::move(calls)), unix_path_(address.unix_path) {
+bool Listener::listens_on(int socket, const config::Address& address) {
+  if (address.is_unix()) {
+    return unix_path_of(socket) == address.unix_path;
+  }
+  asio::io_context io;
+  const auto wanted = endpoint_of(io, address);
+  Protocol::endpoint bound;
+  auto length = static_cast<socklen_t>(bound.capacity());
+  if (::getsockname(socket, bound.data(), &length) != 0) {
+    return false;
+  }
+  bound.resize(length);
+  return bound == wanted;
+}
+
+Listener::Listener(asio::io_context& io, const config::Address& address, Calls calls, int inherited)
+    : acceptor_(io), pause_(io), calls_(std::move(calls)), is_inherited_(inherited >= 0) {
+  if (is_inherited_) {
+    acceptor_.assign(Protocol(family_of(inherited), 0), inherited);
+  } else {
+    bind(io, address);
+  }
+  accept_next();
+}
+
+void Listener::bind(asio::io_context& io, const config::Address& address) {
+  unix_path_ = address.unix_path;
   if (address.is_unix()) {
     remove_stale_socket(io, unix_path_);
   }
@@ -52,13 +96,23 @@ Listener::Listener(asio::io_context& io, const config::Address& address, Calls c
     acceptor_.bind(endpoint);
     acceptor_.listen();
   } catch (const boost::system::system_error& failure) {
+    unix_path_.clear();  // somebody else's
     throw std::system_error(failure.code(), "cannot listen on " + address.text());
   }
-  accept_next();
 }
 
 Listener::~Listener() {
   close();
+}
+
+void Listener::accept_waiting() {
+  while (acceptor_.is_open() && !is_inherited_) {
+    const int socket = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (socket < 0) {
+      return;
+    }
+    calls_.on_accept(socket);
+  }
 }
 
 void Listener::close() {

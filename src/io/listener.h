@@ -1,5 +1,8 @@
 // Accepts connections and hands their sockets on.
 //
+// The socket is bound here, or inherited from somebody who keeps it open (systemd's socket activation): then nobody who
+// connects while this process ends and another one begins is refused; they wait in its backlog.
+//
 // Threads: belongs to the io_context it is given (the main thread's).
 // Errors: opening throws std::system_error (start-up). When an accept fails for want of descriptors
 // or memory it pauses for kPauseAfterFailure instead of spinning; the waiting clients stay in the
@@ -33,16 +36,27 @@ class Listener {
     std::function<void(std::error_code)> on_failure;
   };
 
-  Listener(boost::asio::io_context& io, const config::Address& address, Calls calls);
+  // `inherited`: a socket that listens on `address` (listens_on()), and is taken over; -1: none.
+  Listener(boost::asio::io_context& io,
+           const config::Address& address,
+           Calls calls,
+           int inherited = -1);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
+  static bool listens_on(int socket, const config::Address& address);
+
+  // Hands on who waits in the backlog, before close(): closing resets them. Not of an inherited socket, where they wait for
+  // the next process. (One who comes between the two calls is reset, as with any server.)
+  void accept_waiting();
+  // A Unix socket's file goes with it, unless it was inherited.
   void close();
   // The port that the kernel gave where the address says 0.
   std::uint16_t port() const;
 
  private:
+  void bind(boost::asio::io_context& io, const config::Address& address);
   void accept_next();
   void failed(std::error_code error);
 
@@ -51,7 +65,8 @@ class Listener {
   boost::asio::steady_timer pause_;
   Calls calls_;
   std::optional<TimePoint> told_;  // on_failure, last
-  std::string unix_path_;          // to be unlinked at the end
+  bool is_inherited_;
+  std::string unix_path_;  // to be unlinked at the end
 };
 
 }  // namespace cuckooguard::io

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cuckooguard::proxy {
 namespace {
@@ -26,6 +27,34 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
   auto session = std::make_unique<Session>(of_sessions_, std::move(client));
   Session* const key = session.get();
   sessions_.emplace(key, std::move(session));
+  if (is_draining_) {
+    key->drain();
+  }
+}
+
+void Clients::drain(std::function<void()> on_empty) {
+  is_draining_ = true;
+  on_empty_ = std::move(on_empty);
+  for (const auto& [session, owned] : sessions_) {
+    session->drain();
+  }
+  tell_if_empty();
+}
+
+void Clients::cut_off() {
+  std::vector<Session*> left;  // who ends is gone from the map
+  for (const auto& [session, owned] : sessions_) {
+    left.push_back(session);
+  }
+  for (Session* const session : left) {
+    session->cut_off();
+  }
+}
+
+void Clients::tell_if_empty() {
+  if (sessions_.empty() && on_empty_) {
+    std::exchange(on_empty_, nullptr)();
+  }
 }
 
 void Clients::on_limits_changed() {
@@ -48,6 +77,7 @@ void Clients::on_session_end(Session& session) {
   sessions_.erase(found);
   --worker_.total.open;
   --count_;
+  tell_if_empty();
 }
 
 }  // namespace cuckooguard::proxy

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -40,6 +41,7 @@ class Clients final : Session::Ends {
         own_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
+        reply_clock_(worker.loop, worker.guard),
         upstreams_(worker.loop,
                    worker.settings.upstream,
                    [this](const resp::ConnectionState& told) { on_upstream_loss(told); }),
@@ -50,6 +52,7 @@ class Clients final : Session::Ends {
                      .settings = worker.settings,
                      .idle = idle_,
                      .held = held_,
+                     .reply_clock = reply_clock_,
                      .route = {.loop = worker.loop,
                                .upstreams = upstreams_,
                                .settings = worker.settings.upstream,
@@ -60,12 +63,18 @@ class Clients final : Session::Ends {
   ~Clients();
 
   void admit(std::unique_ptr<io::Transport> client);
+  // Lets every client go where its commands end (session_drain.cpp), those who still come, too. `on_empty` is called once,
+  // when there is nobody left; perhaps at once.
+  void drain(std::function<void()> on_empty);
+  // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
+  void cut_off();
   void on_limits_changed();
   // For the choice of the least loaded worker.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
   void on_session_end(Session& session) override;
+  void tell_if_empty();
   void on_upstream_loss(const resp::ConnectionState& told) const;
 
   Worker worker_;
@@ -73,10 +82,13 @@ class Clients final : Session::Ends {
   guard::OwnCommands own_commands_;
   IdleClients idle_;
   HeldClients held_;
+  ReplyClock reply_clock_;
   upstream::Upstreams upstreams_;
   const Session::Worker of_sessions_;
   std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
   std::atomic<std::size_t> count_{0};
+  bool is_draining_ = false;
+  std::function<void()> on_empty_;
 };
 
 }  // namespace cuckooguard::proxy

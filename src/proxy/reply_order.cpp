@@ -93,6 +93,7 @@ bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
   }
   output_->append(bytes);
   leading_replies_ -= replies;
+  plain_relayed_ += replies;
   emit_ready();
   return true;
 }
@@ -155,6 +156,7 @@ void ReplyOrder::on_reply_end(char type) {
   }
   if (leading_replies_ > 0) {
     --leading_replies_;
+    ++plain_relayed_;
     return;
   }
   if (is_drained()) {

@@ -76,8 +76,17 @@ class ReplyOrder {
   // happened, if they are not all to be relayed as they are: relay() takes them, one by one.
   [[nodiscard]] bool relay_whole(std::string_view bytes, std::uint32_t replies);
 
+  // Replies that were expected as they are while nothing else was to come before them: how many have been relayed, and
+  // the number of the last one that is expected; 0: something else is to come before it.
+  std::uint64_t plain_relayed() const { return plain_relayed_; }
+  std::uint64_t last_if_plain() const {
+    return is_drained() ? plain_relayed_ + leading_replies_ : 0;
+  }
+
   // Redis still owes something.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
+  // Of a reply, or of a push, only a part has come.
+  bool is_within_reply() const { return within_reply_; }
   std::size_t entries() const { return entries_.size() - head_; }
   // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come.
   std::size_t waiting_bytes() const {
@@ -120,6 +129,7 @@ class ReplyOrder {
   bool is_compared_ = false;  // the reply at hand
   std::uint64_t leading_replies_ =
       0;  // to be relayed before entries_; the common case needs no entry at all
+  std::uint64_t plain_relayed_ = 0;  // that were leading
   std::vector<Entry> entries_;
   std::size_t head_ = 0;
   std::string local_;  // the bytes of all `local` entries, in order

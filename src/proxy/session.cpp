@@ -38,6 +38,10 @@ void Session::on_limits_changed() {
 }
 
 void Session::on_ready(io::Readiness readiness) {
+  if (farewell_) {
+    read_behind_farewell(readiness.hung_up);
+    return;
+  }
   if (readiness.writable) {
     output_blocked_ = false;
     flush();
@@ -67,9 +71,11 @@ void Session::read_client() {
       now_ = worker_.loop.now();
       worker_.idle.touch(*this);
       take({buffer.data(), kept + transfer.bytes});
+      note_end_of_input(kept + transfer.bytes < buffer.size());
       update_watch();
       return;
     case io::Status::would_block:
+      note_end_of_input(true);
       return;
     case io::Status::closed:
       on_client_finished();
@@ -194,6 +200,7 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
     order_.expect_absent_key_reply(decision.absent_keys.front());
   } else if (decision.change == nullptr) {
     order_.expect_reply();
+    timed_reply_.expected(worker_.reply_clock, command, order_, now_);
   } else {
     state_.sent(*decision.change);  // also if nobody will see its reply: it is in flight for good
     if (order_.entries() < worker_.settings.limits.inflight_per_client) {
@@ -294,17 +301,6 @@ void Session::on_upstream_lost() {
   }
 }
 
-void Session::end_when_written() {
-  ending_ = true;
-  let_go();
-  if (output_.is_empty()) {
-    end();
-  } else {
-    queue_flush();
-    update_watch();
-  }
-}
-
 void Session::queue_flush() {
   if (!flush_queued_ && !output_blocked_ && !output_.is_empty()) {
     flush_queued_ = true;
@@ -331,15 +327,16 @@ void Session::flush() {
     output_.consume(transfer.bytes);
     worker_.idle.touch(*this);
   }
+  timed_reply_.written(worker_.reply_clock, order_);
   if (ending_ && output_.is_empty()) {
-    end();
+    leave();
     return;
   }
   update_watch();
 }
 
 void Session::update_watch() {
-  if (ended_) {
+  if (ended_ || farewell_) {
     return;
   }
   const auto crosses = [](bool over, std::size_t size, std::size_t max) {
@@ -349,8 +346,9 @@ void Session::update_watch() {
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
   route_.set_reading(!output_over_limit_, held_since_.has_value());
-  const bool is_full = held_since_ && unscanned_.size() >= kHeldBytesMax;
-  const bool reads = !client_finished_ && !upstream_over_limit_ && !ending_ && !is_full;
+  const bool is_full = held_since_ && (is_draining_ || unscanned_.size() >= kHeldBytesMax);
+  const bool reads =
+      !client_finished_ && !input_is_over_ && !upstream_over_limit_ && !ending_ && !is_full;
   client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)
                        : (output_blocked_ ? io::Interest::write : io::Interest::none));
 }

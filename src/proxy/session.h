@@ -1,4 +1,4 @@
-// One client and its own connection to Redis (`upstream.mode: pinned`).
+// One client and its way to Redis (proxy/route.h).
 //
 //   client ──read──▶ scan ──▶ guard.decide ──forward──▶ upstream queue ──flush──▶ Redis
 //     ▲                            └─answer─┐                                       │
@@ -27,6 +27,8 @@
 //   nothing from the client or to it for idle_timeout
 //       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked) or it is
 //       held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
+//   the process is to end (drain())
+//       the client is let go where its commands end: session_drain.cpp
 // So the client is never made to wait for reading its own replies: one that writes a long pipeline before it reads
 // works here as it does with Redis.
 #pragma once
@@ -44,6 +46,7 @@
 #include "io/loop.h"
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
+#include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "proxy/route.h"
 #include "resp/request_scanner.h"
@@ -86,6 +89,7 @@ class Session final : public io::Mortal,
     const Settings& settings;
     IdleClients& idle;
     HeldClients& held;
+    ReplyClock& reply_clock;
     Route::Worker route;
     Ends& ends;
   };
@@ -93,6 +97,8 @@ class Session final : public io::Mortal,
   Session(const Worker& worker, std::unique_ptr<io::Transport> client);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
+  void drain();
+  void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
 
@@ -112,7 +118,7 @@ class Session final : public io::Mortal,
     worker_.guard.heard(reply);
   }
   void on_idle() override;
-  void on_tick() override { go_on(); }
+  void on_tick() override;
 
   void read_client();
   void on_client_finished();
@@ -138,12 +144,18 @@ class Session final : public io::Mortal,
   void queue_flush();
   void update_watch();
   void end_when_written();
+  bool is_between_commands() const;
+  void note_end_of_input(bool has_read_all);
+  void drain_on();
+  void leave();
+  void read_behind_farewell(bool hung_up);
 
   const Worker& worker_;
   std::unique_ptr<io::Transport> client_;
   io::OutputQueue output_;
   guard::ClientState state_;
   ReplyOrder order_;
+  TimedReply timed_reply_;
   resp::RequestScanner scanner_;
   io::TimePoint now_;      // when the bytes at hand were read
   std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
@@ -158,8 +170,11 @@ class Session final : public io::Mortal,
   bool forwarded_ = false;  // anything at all
   bool ending_ = false;     // what is queued is still written, nothing else happens
   bool ended_ = false;
-  io::TimePoint heard_at_;  // when Redis was last sent something
-  Route route_;             // last: its callbacks need all of the above
+  bool is_draining_ = false;
+  bool input_is_over_ = false;           // what else the client sends is not carried out
+  io::TimePoint heard_at_;               // when Redis was last sent something
+  std::unique_ptr<io::Timer> farewell_;  // the client has been told that no more will come
+  Route route_;                          // last: its callbacks need all of the above
 };
 
 }  // namespace cuckooguard::proxy

@@ -62,7 +62,9 @@ void Session::on_upstream_progress() {
 
 void Session::let_go() {
   held_since_.reset();
-  worker_.held.remove(*this);
+  if (!is_draining_) {
+    worker_.held.remove(*this);
+  }
 }
 
 // So that a client that goes away is noticed, as Redis notices it behind BLPOP.
@@ -123,6 +125,17 @@ void Session::on_client_finished() {
     end_when_written();
   } else {
     route_.finish_sending();
+  }
+}
+
+void Session::end_when_written() {
+  ending_ = true;
+  let_go();
+  if (output_.is_empty()) {
+    leave();
+  } else {
+    queue_flush();
+    update_watch();
   }
 }
 

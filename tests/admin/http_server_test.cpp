@@ -84,6 +84,14 @@ class HttpServerTest : public testing::Test {
                        if (request.target == "/throw") {
                          throw std::runtime_error("no page");
                        }
+                       if (request.target == "/kept") {
+                         return Response{
+                             .status = request.if_none_match == "\"1\"" ? kNotModified : 200,
+                             .body = request.if_none_match == "\"1\"" ? "" : "a page",
+                             .content_type = "text/html",
+                             .etag = "\"1\"",
+                             .content_security_policy = "default-src 'none'"};
+                       }
                        std::string text(request.method);
                        text.append(" ").append(request.target).append(" ");
                        text.append(request.authorization).append(" ").append(request.body);
@@ -140,6 +148,21 @@ TEST_F(HttpServerTest, head_has_the_length_and_no_body) {
   one.send("HEAD /page HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(one.read_header(), HasSubstr("Content-Length: 12\r\n"));
   EXPECT_THAT(one.ask(kGet), StartsWith("HTTP/1.1 200")) << "nothing was in between";
+}
+
+TEST_F(HttpServerTest, a_page_that_may_be_kept_is_sent_once_and_says_what_it_may_do) {
+  Client one = client();
+  const std::string page = one.ask("GET /kept HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("ETag: \"1\"\r\n"),
+                    HasSubstr("Cache-Control: no-cache\r\n"),
+                    HasSubstr("Content-Security-Policy: default-src 'none'\r\n"),
+                    HasSubstr("X-Content-Type-Options: nosniff\r\n"),
+                    EndsWith("a page")));
+  one.send("GET /kept HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"1\"\r\n\r\n");
+  EXPECT_THAT(one.read_header(),
+              AllOf(StartsWith("HTTP/1.1 304 "), testing::Not(HasSubstr("Content-Length"))));
+  EXPECT_THAT(one.ask(kGet), EndsWith("GET /page  ")) << "nothing was left behind it";
 }
 
 TEST_F(HttpServerTest, who_asks_whether_to_send_a_body_is_told_to) {

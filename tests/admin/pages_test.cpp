@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,9 @@ namespace cuckooguard::admin {
 namespace {
 
 using guard::GuardedShop;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class PagesTest : public testing::Test {
@@ -85,7 +88,8 @@ TEST_F(PagesTest, no_mistake_of_who_asks_looks_like_a_row_that_cannot_exist) {
   refused("/v1/check/items/brick#x", "bad_identity");
   refused("/v1/chekc/users/500", "unknown_page");
   refused("/v1/check", "unknown_page");
-  refused("/", "unknown_page");
+  refused("/page.html", "unknown_page");
+  refused("//", "unknown_page");
   refused("/livez/", "unknown_page");
   refused("", "bad_target");
   refused("*", "bad_target");
@@ -130,13 +134,14 @@ TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
   std::ofstream(folder.file("token")) << "word";
   Pages pages = pages_with(BearerToken(folder.file("token")));
   vitals_.is_listening = true;
-  for (const char* const target : {"/livez", "/readyz", "/readyz?verbose"}) {
+  for (const char* const target : {"/livez", "/readyz", "/readyz?verbose", "/"}) {
     EXPECT_EQ(pages.answer({.method = "GET", .target = target}).status, 200U) << target;
   }
   for (const char* const target : {"/v1/check/users/500",
                                    "/v1/check/users",
                                    "/v1/check/nobody/1",
-                                   "/",
+                                   "/page.html",
+                                   "/history",
                                    "/metrics",
                                    "/status"}) {
     const Response missing = pages.answer({.method = "GET", .target = target});
@@ -159,6 +164,43 @@ TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
               {.method = "GET", .target = "/v1/check/users/500", .authorization = "Bearer word"})
           .status,
       503U);
+}
+
+TEST_F(PagesTest, the_page_for_people_is_one_file_that_may_ask_nobody_else) {
+  const Response page = get("/");
+  EXPECT_EQ(page.status, 200U);
+  EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(page.body, StartsWith("<!doctype html>"));
+  for (const char* const elsewhere : {"src=", "href=\"http", "href='http", "url(", "@import"}) {
+    EXPECT_THAT(page.body.substr(0, page.body.find("<script>")), Not(HasSubstr(elsewhere)));
+  }
+  EXPECT_THAT(page.body, Not(HasSubstr("<!-- "))) << "a part that was not put in";
+  EXPECT_THAT(std::string(page.content_security_policy),
+              AllOf(StartsWith("default-src 'none'; script-src 'sha256-"),
+                    HasSubstr("connect-src 'self'"),
+                    Not(HasSubstr("unsafe"))));
+}
+
+TEST_F(PagesTest, a_browser_that_has_the_page_is_not_sent_it_again) {
+  const Response page = get("/");
+  const Response again =
+      pages_.answer({.method = "GET", .target = "/", .if_none_match = page.etag});
+  EXPECT_EQ(again.status, 304U);
+  EXPECT_EQ(again.body, "");
+  EXPECT_EQ(again.etag, page.etag);
+  EXPECT_EQ(pages_.answer({.method = "GET", .target = "/", .if_none_match = "\"old\""}).status,
+            200U);
+}
+
+TEST_F(PagesTest, the_history_is_what_was_remembered_the_oldest_first_and_no_more_than_it_holds) {
+  EXPECT_EQ(get("/history").body, "[]\n");
+  for (std::size_t i = 0; i < History::kLinesMax + 5; ++i) {
+    pages_.remember();
+    shop_.now += std::chrono::seconds(1);
+  }
+  const auto lines = boost::json::parse(get("/history").body).as_array();
+  EXPECT_EQ(lines.size(), History::kLinesMax);
+  EXPECT_LT(lines.front().at("at").as_double(), lines.back().at("at").as_double());
 }
 
 TEST_F(PagesTest, is_ready_while_clients_are_accepted_whatever_the_database_does) {

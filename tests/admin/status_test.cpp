@@ -30,13 +30,15 @@ class StatusTest : public testing::Test {
     vitals_.clients.emplace_back([] { return std::size_t{5}; });
   }
 
-  json::object status() {
+  json::object status(std::uint64_t events_after = 0) {
     return json::parse(status_json({.guarded = shop_.guard->parts(),
                                     .process = shop_.process,
                                     .redis = shop_.guard->facts(),
                                     .vitals = vitals_,
                                     .check = check_,
-                                    .now = shop_.now}))
+                                    .now = shop_.now,
+                                    .probe = &probe_},
+                                   events_after))
         .as_object();
   }
 
@@ -53,6 +55,16 @@ class StatusTest : public testing::Test {
        {.name = "ids", .status = {.type = "file", .state = "loading", .why = "g\xc3\xa4hnt"}}}};
   Vitals vitals_;
   Check check_{*shop_.guard};
+  FilterProbe probe_{1};
+};
+
+struct ToldEvents final : EventList {
+  std::vector<Event> after(std::uint64_t number) const override {
+    return {{.number = number + 1,
+             .time = std::chrono::sys_time<std::chrono::milliseconds>(std::chrono::seconds(1500)),
+             .level = "warning",
+             .text = "event=odd text=\"\xff\""}};
+  }
 };
 
 TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
@@ -89,6 +101,54 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   EXPECT_LT(users.at("expected_false_positive_rate").as_double(), 0.001);
   EXPECT_EQ(users.at("keys").at("absent"), 2);
   EXPECT_EQ(users.at("keys").at("may_exist"), 0);
+}
+
+TEST_F(StatusTest, adds_up_what_the_charts_are_made_of) {
+  shop_.decide({"GET", "user:500"});
+  shop_.decide({"GET", "user:1"});
+  shop_.decide({"GET", "other"});
+  shop_.spaces[GuardedShop::kItems].mode = config::Mode::observe;
+  shop_.decide({"GET", "item:none"});
+  shop_.guard->note_reply_time(std::chrono::microseconds(10));
+  other_.note_reply_time(std::chrono::seconds(100));
+  const json::object all = status();
+  const json::object& totals = all.at("totals").as_object();
+  EXPECT_EQ(totals.at("absent"), 1);
+  EXPECT_EQ(totals.at("passed"), 2) << "what is observed is forwarded";
+  EXPECT_EQ(totals.at("unguarded"), 1);
+  EXPECT_EQ(totals.at("lag"), json::parse("[1.5, null]"));
+  const json::array& times = totals.at("reply_times").as_array();
+  EXPECT_EQ(times.front(), 1);
+  EXPECT_EQ(times.back(), 1);
+  EXPECT_EQ(times.size(), all.at("reply_time_bounds").as_array().size() + 1);
+}
+
+TEST_F(StatusTest, tells_how_far_a_load_is_and_how_many_absent_keys_pass) {
+  const auto users = [&] { return status().at("namespaces").at("users").as_object(); };
+  EXPECT_TRUE(users().at("loading").is_null());
+  EXPECT_TRUE(users().at("measured_false_positive_rate").is_null());
+  vitals_.loads.put("users",
+                    {.rows = 41,
+                     .rows_expected = 100,
+                     .rows_per_second = 20,
+                     .fraction = 0.5,
+                     .remaining = seconds(3)},
+                    shop_.now);
+  probe_.look(shop_.guard->parts().namespaces, shop_.now);
+  EXPECT_EQ(users().at("loading"), json::parse(R"({"rows": 41, "rows_expected": 100,
+            "rows_per_second": 20.0, "fraction": 0.5, "remaining_seconds": 3.0})"));
+  EXPECT_LT(users().at("measured_false_positive_rate").as_double(), 0.002);
+}
+
+TEST_F(StatusTest, tells_of_events_that_one_does_not_know_yet) {
+  EXPECT_EQ(status().at("events"), json::array());
+  const ToldEvents events;
+  vitals_.events = &events;
+  const json::object event = status(41).at("events").at(0).as_object();
+  EXPECT_EQ(event.at("number"), 42);
+  EXPECT_EQ(event.at("time"), 1500.0);
+  EXPECT_EQ(event.at("level"), "warning");
+  EXPECT_EQ(event.at("text"), "\"event=odd text=\\\"\\xff\\\"\"");
 }
 
 TEST_F(StatusTest, tells_of_sources_in_words_that_are_json_whatever_they_are) {

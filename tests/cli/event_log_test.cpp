@@ -80,6 +80,14 @@ TEST(EventLog, one_namespace_in_trouble_does_not_silence_another) {
             "warning event=state namespace=orders;warning event=source_trouble source=other;");
 }
 
+TEST(EventLog, an_operator_who_asks_is_told_everything) {
+  WrittenLog log;
+  for (int i = 0; i < 100; ++i) {
+    log.log.error("reload_refused", {{"why", std::to_string(i)}});
+  }
+  EXPECT_EQ(std::ranges::count(log.take(), ';'), 100);
+}
+
 TEST(EventLog, what_was_left_out_is_told_at_the_end) {
   std::ostringstream text;
   {
@@ -171,6 +179,9 @@ TEST(EventNames, the_readme_has_every_event_and_no_other) {
   EXPECT_EQ(names.size(), kEventNames.size()) << "one is there twice";
   EXPECT_EQ(documented_events(), names);
   EXPECT_TRUE(std::ranges::is_sorted(kEventNames));
+  for (const std::string_view name : kUnlimitedEvents) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/written_log.h"
+#include "io/clock.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -37,6 +38,19 @@ TEST(LoadReport, a_finished_load_says_how_long_it_took) {
                       .elapsed = milliseconds(250),
                       .complete = true}),
             "users: 1,000,000 rows, 4,000,000 rows/s, in 0.25 s");
+}
+
+TEST(LoadReport, the_page_is_told_of_a_load_while_it_goes_on) {
+  WrittenLog log;
+  admin::LoadBoard board;
+  LoadReport report(log.log, &board);
+  report.on_progress({.ns = "users", .rows = 41, .rows_expected = 100, .fraction = 0.41});
+  const auto load = board.of("users", io::now_since_boot());
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load->rows, 41U);
+  EXPECT_EQ(load->fraction, 0.41);
+  report.on_progress({.ns = "users", .rows = 100, .fraction = 1, .complete = true});
+  EXPECT_FALSE(board.of("users", io::now_since_boot()));
 }
 
 TEST(LoadReport, the_end_of_trouble_is_told_as_its_begin_is_and_routine_is_not) {

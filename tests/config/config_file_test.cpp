@@ -35,7 +35,7 @@ TEST(ConfigFile, every_setting_arrives) {
       "listen: unix:/run/guard.sock\n"
       "upstream:\n"
       "  address: redis:6379\n"
-      "  mode: shared\n"
+      "  mode: pinned\n"
       "  acl: trust\n"
       "  connect_timeout: 200ms\n"
       "  control: { username: guard, password_file: /run/secrets/redis }\n"
@@ -48,7 +48,7 @@ TEST(ConfigFile, every_setting_arrives) {
   EXPECT_EQ(config.listen.text(), "unix:/run/guard.sock");
   EXPECT_EQ(config.upstream,
             (Upstream{{"redis", 6379, ""},
-                      UpstreamMode::shared,
+                      UpstreamMode::pinned,
                       200ms,
                       Acl::trust,
                       {"guard", "", "/run/secrets/redis"}}));

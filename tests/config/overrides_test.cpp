@@ -22,6 +22,7 @@ struct Set {
 std::expected<EffectiveConfig, std::vector<Diagnostic>> parse(std::string_view yaml,
                                                               const std::vector<Set>& sets) {
   std::vector<Override> overrides;
+  overrides.reserve(sets.size());
   for (const Set& set : sets) {
     overrides.push_back({.flag = "--set " + set.path, .path = set.path, .value = set.value});
   }

@@ -306,7 +306,7 @@ class Run final : RedisWitness {
   SimLoop loop_;
   SimShop shop_;
   SimRedis redis_;
-  Session::Settings settings_;
+  Session::Settings settings_{.upstream = {.mode = config::UpstreamMode::pinned}};
   ClientCount total_;
   std::unique_ptr<Clients> proxy_;
   LedgerCounts counts_;

@@ -92,6 +92,7 @@ TEST(Overlay, what_took_others_in_ends_as_soon_as_they) {
 TEST(Overlay, holds_everything_for_as_long_as_it_is_told_to) {
   Overlay overlay({.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(1));
   overlay.hold_all_until(kStart + seconds(60));
+  overlay.hold_all_until(kStart + seconds(30));  // at least
   EXPECT_EQ(count_held(overlay, 0, 100, kStart), 100);
   EXPECT_EQ(count_held(overlay, 0, 100, kStart + seconds(60)), 100);
   EXPECT_EQ(count_held(overlay, 0, 100, kStart + seconds(60) + kTwoTicks), 0);

@@ -52,6 +52,76 @@ TEST_F(ListenerTest, nobody_is_let_in_after_close) {
   EXPECT_THROW(connect_to(address), std::system_error);
 }
 
+TEST_F(ListenerTest, who_waits_in_the_backlog_is_let_in_before_it_is_closed) {
+  Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
+  const Fd first = connect_to(loopback(listener.port()));
+  const Fd second = connect_to(loopback(listener.port()));
+  listener.accept_waiting();
+  listener.close();
+  ASSERT_EQ(accepted_.size(), 2U);
+  accepted_[1].send("here");
+  EXPECT_EQ(second.receive(4), "here");
+}
+
+// A socket that somebody else has opened, and keeps.
+class InheritedListenerTest : public ListenerTest {
+ protected:
+  InheritedListenerTest() {
+    const SocketAddress any = loopback(0);
+    checked(::bind(kept_.get(), reinterpret_cast<const sockaddr*>(&any.storage), any.length),
+            "bind");
+    checked(::listen(kept_.get(), 10), "listen");
+    sockaddr_in bound{};
+    socklen_t length = sizeof bound;
+    checked(::getsockname(kept_.get(), reinterpret_cast<sockaddr*>(&bound), &length), "name");
+    address_ = {.host = "127.0.0.1", .port = ntohs(bound.sin_port), .unix_path = {}};
+  }
+  int handed_over() const { return ::dup(kept_.get()); }
+
+  Fd kept_{::socket(AF_INET, SOCK_STREAM, 0)};
+  config::Address address_;
+};
+
+TEST_F(InheritedListenerTest, is_recognised_by_its_address) {
+  EXPECT_TRUE(Listener::listens_on(kept_.get(), address_));
+  const auto other_port = static_cast<std::uint16_t>(address_.port ^ 1U);
+  EXPECT_FALSE(Listener::listens_on(kept_.get(), {.host = "127.0.0.1", .port = other_port}));
+  EXPECT_FALSE(Listener::listens_on(kept_.get(), {.host = "0.0.0.0", .port = address_.port}));
+  EXPECT_FALSE(Listener::listens_on(kept_.get(), {.unix_path = "/run/guard.sock"}));
+}
+
+TEST_F(InheritedListenerTest, leaves_who_waits_to_the_next) {
+  Listener listener(io_, address_, calls(), handed_over());
+  const Fd first = connect_to(loopback(address_.port));
+  run_until([this] { return accepted_.size() == 1; });
+  const Fd waiting = connect_to(loopback(address_.port));
+  listener.accept_waiting();
+  listener.close();
+  EXPECT_EQ(accepted_.size(), 1U);
+  const Listener next(io_, address_, calls(), handed_over());
+  run_until([this] { return accepted_.size() == 2; });
+  accepted_[1].send("here");
+  EXPECT_EQ(waiting.receive(4), "here");
+}
+
+TEST_F(InheritedListenerTest, lets_a_unix_socket_stay) {
+  const Directory directory;
+  const fs::path path = directory / "listener";
+  const Fd kept(::socket(AF_UNIX, SOCK_STREAM, 0));
+  const SocketAddress at = unix_at(path);
+  checked(::bind(kept.get(), reinterpret_cast<const sockaddr*>(&at.storage), at.length), "bind");
+  checked(::listen(kept.get(), 10), "listen");
+  EXPECT_TRUE(Listener::listens_on(kept.get(), {.unix_path = path.string()}));
+  EXPECT_FALSE(Listener::listens_on(kept.get(), {.unix_path = path.string() + "2"}));
+  EXPECT_FALSE(Listener::listens_on(kept.get(), address_));
+  {
+    const Listener listener(io_, {.unix_path = path.string()}, calls(), ::dup(kept.get()));
+    const Fd client = connect_to(unix_at(path));
+    run_until([this] { return accepted_.size() == 1; });
+  }
+  EXPECT_TRUE(fs::exists(path));
+}
+
 TEST_F(ListenerTest, a_port_that_is_taken_is_an_error_at_the_start) {
   const Port taken;
   EXPECT_THROW(Listener(io_, {.host = "127.0.0.1", .port = taken.number()}, calls()),

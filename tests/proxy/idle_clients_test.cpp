@@ -94,6 +94,27 @@ TEST_F(IdleClientsTest, without_clients_and_without_a_timeout_there_is_no_timer)
   EXPECT_EQ(loop_.batches(), 1U);
 }
 
+TEST_F(IdleClientsTest, another_timeout_holds_for_those_that_are_there) {
+  idle_.add(members_[0]);
+  wait(loop_, seconds(4));
+  limits_.idle_timeout = seconds(5);
+  idle_.timeout_changed();
+  wait(loop_, milliseconds(1200));
+  EXPECT_EQ(members_[0].idle, 1);
+  limits_.idle_timeout = milliseconds(0);
+  idle_.timeout_changed();
+  wait(loop_, seconds(30));
+  EXPECT_EQ(members_[0].idle, 1);
+  limits_.idle_timeout = seconds(5);
+  idle_.timeout_changed();
+  idle_.add(members_[0]);
+  idle_.add(members_[0]);
+  wait(loop_, seconds(4));
+  EXPECT_EQ(members_[0].idle, 1) << "its silence begins now";
+  wait(loop_, milliseconds(1200));
+  EXPECT_EQ(members_[0].idle, 2);
+}
+
 class IdleClientTest : public ProxiedClient {
  protected:
   IdleClientTest() { settings_.limits.idle_timeout = seconds(10); }

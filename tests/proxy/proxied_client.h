@@ -95,7 +95,7 @@ class ProxiedClient : public ::testing::Test {
 
   SimLoop loop_{1};
   guard::GuardedShop shop_;
-  Session::Settings settings_;
+  Session::Settings settings_{.upstream = {.mode = config::UpstreamMode::pinned}};
   ClientCount total_;
   Clients clients_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
   SimPeer client_{loop_};

@@ -140,7 +140,7 @@ class Pipeline {
   SimLoop loop_;
   guard::GuardedShop shop_;
   guard::ToldSources sources_{{{.name = "shop", .status = {}}}};
-  Session::Settings settings_;
+  Session::Settings settings_{.upstream = {.mode = config::UpstreamMode::pinned}};
   ClientCount total_;
   Clients clients_{{.loop = loop_, .guard = *shop_.guard, .settings = settings_, .total = total_}};
   SimPeer client_{loop_};

@@ -21,6 +21,9 @@ void Ledger::on_sent(SentCommand command) {
 }
 
 void Ledger::on_read_by_proxy(std::size_t bytes) {
+  if (is_let_go_) {
+    return;
+  }
   proxy_bytes_read_ += bytes;
   while (decided_ < first_ + commands_.size() && entry(decided_).end <= proxy_bytes_read_) {
     Entry& next = entry(decided_);
@@ -325,6 +328,12 @@ bool Ledger::is_blocked() const {
   return std::ranges::any_of(commands_, [](const Entry& entry) {
     return !entry.sent.words.empty() && lower(entry.sent.words[0]) == "blpop";
   });
+}
+
+bool Ledger::is_done_as_read() {
+  skip_silence();
+  const bool is_within = decided_ < first_ + commands_.size() && entry(decided_).seen.has_value();
+  return is_unread_ || (!is_within && decided_ <= first_ && has_all_of_redis());
 }
 
 bool Ledger::is_complete() {

@@ -81,6 +81,12 @@ class Ledger {
   // What the proxy still reads of this client goes nowhere, and it need not look at it.
   void on_redis_end() { is_unread_ = true; }
 
+  // The proxy sends no more, of its own accord: what it reads from here on goes nowhere.
+  void on_farewell() { is_let_go_ = true; }
+  bool is_let_go() const { return is_let_go_; }
+  // All that the proxy has read until then is done and replied to, and a command of which it had read a part is whole.
+  bool is_done_as_read();
+
   // Called when all has come to rest.
   bool is_complete();
   // All that Redis has said has been received.
@@ -173,6 +179,7 @@ class Ledger {
   std::optional<std::uint64_t> change_;  // the last one
   Silence silence_ = Silence::none;      // of the next command to be decided
   std::set<std::pair<std::string, std::uint64_t>> unexecuted_writes_;  // `mode: shared`: keys
+  bool is_let_go_ = false;
   bool is_unread_ = false;    // the proxy may have stopped looking at this client's commands
   bool is_for_good_ = false;  // what it has told its connection may never be known again
   std::shared_ptr<const Wire> last_wire_;

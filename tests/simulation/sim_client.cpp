@@ -141,14 +141,21 @@ void SimClient::on_end() {
     return;
   }
   const bool has_said_all = said_goodbye_ && habits_.leaving == Leaving::half_closes;
-  if (!redis_ended_ && !is_faulty_ && !(world_.shares && has_said_all)) {
+  if (ledger_.is_let_go() && is_clean && !redis_ended_ && !is_faulty_) {
+    was_let_go_ = true;
+    if (!ledger_.is_done_as_read()) {
+      world_.loop.fail("the proxy let a client go before its commands were done, next: " +
+                       ledger_.describe_next());
+    }
+  } else if (!redis_ended_ && !is_faulty_ && !ledger_.is_let_go() &&
+             !(world_.shares && has_said_all)) {
     world_.loop.fail("the proxy closed a client for no reason; unanswered: " +
                      std::to_string(ledger_.unanswered()) + ", next: " + ledger_.describe_next());
   } else if (is_clean && !is_faulty_ && !ledger_.has_all_of_redis()) {
     world_.loop.fail("the proxy kept back what Redis had said before it closed, of " +
                      ledger_.describe_next());
-  } else if (is_clean && !is_faulty_ && has_said_all && !ledger_.is_blocked() &&
-             !script_.is_over() && !ledger_.is_complete()) {
+  } else if (is_clean && !is_faulty_ && has_said_all && !ledger_.is_let_go() &&
+             !ledger_.is_blocked() && !script_.is_over() && !ledger_.is_complete()) {
     world_.loop.fail("a client that had said goodbye did not get all its replies, next: " +
                      ledger_.describe_next());
   }
@@ -189,6 +196,13 @@ void SimClient::leave() {
   if (is_started_ && !has_left_) {
     has_left_ = true;
     peer_.close();
+  }
+}
+
+void SimClient::on_cut_off() {
+  if (is_started_ && !has_left_) {
+    on_redis_end(RedisEnd::orderly);
+    is_faulty_ = true;
   }
 }
 

@@ -40,8 +40,10 @@ class SimClient {
   void on_wire_lost(const Wire& wire);
   // Network faults of the client's own side.
   void lose_connection();
-  void calm_down();  // no more new commands, reads at once
-  void leave();      // the end: closes, whatever it is doing
+  void calm_down();   // no more new commands, reads at once
+  void leave();       // the end: closes, whatever it is doing
+  void on_cut_off();  // the proxy waits for it no longer
+  bool was_let_go() const { return was_let_go_; }
   bool has_left() const { return has_left_; }
   // When all has come to rest.
   void check_at_rest();
@@ -72,6 +74,7 @@ class SimClient {
   bool redis_ended_ = false;
   bool redis_was_up_ = false;
   bool is_faulty_ = false;
+  bool was_let_go_ = false;  // and had all that it was to get
 };
 
 }  // namespace cuckooguard::simulation

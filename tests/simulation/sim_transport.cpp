@@ -190,6 +190,9 @@ io::Transfer SimTransport::write(std::span<const std::string_view> pieces) {
 
 void SimTransport::finish_writing() {
   const OutsideProxy outside;
+  if (observer_.on_finish) {
+    observer_.on_finish();
+  }
   if (state_ == State::up && !link_->is_dead) {
     link_->to_world.finish();
     link_->move_to_world();

@@ -47,11 +47,13 @@ class SimTransport final : public io::Transport {
   // The world's: the outcome of a connect.
   void establish(SimPeer& peer);
   void refuse();
-  // Hears of the bytes of each successful read, before the product does; of each successful write; of close().
+  // Hears of the bytes of each successful read, before the product does; of each successful write; of finish_writing();
+  // of close().
   struct Observer {
     std::function<void(std::string_view)> on_read;
     std::function<void(std::string_view)> on_write;
     std::function<void()> on_close;
+    std::function<void()> on_finish{};
   };
   void observe(Observer observer) { observer_ = std::move(observer); }
   std::uint64_t id() const { return id_; }

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kChaos{8000};
+constexpr milliseconds kTroubleMax{600};  // that one trouble lasts
+constexpr seconds kPatience{5};           // with clients that are to go
 constexpr std::uint64_t kStepsMax = 3'000'000;
 constexpr std::size_t kReadBytes = io::Loop::kReadBufferBytes;
 // Of a guard and a worker, whatever their clients: scratch of the largest command, free chunks.
@@ -24,7 +26,8 @@ const std::string kAppPassword = "open sesame";
 }  // namespace
 
 Simulation::Simulation(std::uint64_t seed, config::UpstreamMode mode)
-    : random_(seed),
+    : seed_(seed),
+      random_(seed),
       loop_(random_.next()),
       shop_(loop_, random_.next()),
       redis_(loop_, *this),
@@ -135,13 +138,17 @@ void Simulation::admit(int id) {
   SimClient& client = *clients_[static_cast<std::size_t>(id)];
   auto transport = loop_.accept(client.peer());
   // A suspended machine reads on where it was, later: what was read is judged by the time after the read.
-  transport->observe({.on_read = [this, &client](std::string_view bytes) {
-    if (!is_calm_ && random_.one_in(50)) {
-      loop_.pass(random_.one_in(20) ? seconds(3) : seconds(0));
-      loop_.pass(microseconds(random_.below(2000)));
-    }
-    client.ledger().on_read_by_proxy(bytes.size());
-  }});
+  transport->observe({.on_read =
+                          [this, &client](std::string_view bytes) {
+                            if (!is_calm_ && random_.one_in(50)) {
+                              loop_.pass(random_.one_in(20) ? seconds(3) : seconds(0));
+                              loop_.pass(microseconds(random_.below(2000)));
+                            }
+                            client.ledger().on_read_by_proxy(bytes.size());
+                          },
+                      .on_write = {},
+                      .on_close = {},
+                      .on_finish = [&client] { client.ledger().on_farewell(); }});
   const bool is_refused = total_.open >= settings_.limits.max_clients;
   admitted_ = id;
   loop_.as_batch([this, &transport] { proxy_->admit(std::move(transport)); });
@@ -300,16 +307,52 @@ void Simulation::depart() {
   check_memory();
 }
 
-Outcome Simulation::run() {
+void Simulation::begin() {
   proxy_memory().peak = proxy_memory().live;
-  const io::TimePoint began = loop_.now();
   loop_.at(milliseconds(random_.below(300)), [this] { shop_.start(); });
   loop_.at(milliseconds(random_.below(300)),
            [this] { shop_.publish_users({"app", "default"}, password_.empty()); });
   cause_trouble();
+}
+
+Outcome Simulation::run() {
+  const io::TimePoint began = loop_.now();
+  begin();
   run_for(kChaos);
   come_to_rest();
   depart();
+  return outcome(began);
+}
+
+Outcome Simulation::run_drained() {
+  const io::TimePoint began = loop_.now();
+  begin();
+  run_for(milliseconds(Random(seed_).between(200, 2500)));  // as run() until then
+  is_calm_ = true;                                          // but for the clients
+  redis_.start();
+  redis_.set_deaf(false);
+  run_for(kTroubleMax);
+  loop_.as_batch([this] { proxy_->drain([] {}); });
+  run_for(kPatience);
+  const std::size_t left = proxy_->count();
+  for (const auto& client : clients_) {
+    client->on_cut_off();
+  }
+  for (int twice = 0; twice < 2; ++twice) {  // Redis may say a last word, or nothing
+    loop_.as_batch([this] { proxy_->cut_off(); });
+    run_for(seconds(1));
+  }
+  run_for(upstream::Upstreams::kKeptFor);
+  if (proxy_->count() != 0 || redis_.connections() != 0) {
+    loop_.fail("somebody stays: " + std::to_string(proxy_->count()) + " clients, " +
+               std::to_string(redis_.connections()) + " connections to Redis");
+  }
+  Outcome drained = outcome(began);
+  drained.cut_off = left;
+  return drained;
+}
+
+Outcome Simulation::outcome(io::TimePoint began) {
   return {.failure = loop_.failure(),
           .trace_hash = loop_.trace_hash(),
           .counts = counts_,
@@ -320,7 +363,9 @@ Outcome Simulation::run() {
           .wires = wires_.size(),
           .handovers = handovers_,
           .retired = static_cast<std::uint64_t>(std::ranges::count_if(
-              wires_, [](const auto& wire) { return wire->retired.has_value(); }))};
+              wires_, [](const auto& wire) { return wire->retired.has_value(); })),
+          .let_go = static_cast<std::size_t>(std::ranges::count_if(
+              clients_, [](const auto& client) { return client->was_let_go(); }))};
 }
 
 }  // namespace cuckooguard::simulation

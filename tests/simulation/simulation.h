@@ -33,6 +33,8 @@ struct Outcome {
   std::size_t wires = 0;        // connections to Redis that were made
   std::uint64_t handovers = 0;  // commands behind another client's on their wire
   std::uint64_t retired = 0;    // wires that had refused a write
+  std::size_t let_go = 0;       // clients that had all that they were to get, and were closed
+  std::size_t cut_off = 0;
 };
 
 class Simulation final : RedisWitness {
@@ -42,8 +44,10 @@ class Simulation final : RedisWitness {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // Once.
+  // Once, either.
   Outcome run();
+  // The process is to end while clients go on: each is let go where its commands end.
+  Outcome run_drained();
 
  private:
   // RedisWitness
@@ -78,7 +82,10 @@ class Simulation final : RedisWitness {
   void check_memory();
   void come_to_rest();
   void depart();
+  void begin();
+  Outcome outcome(io::TimePoint began);
 
+  std::uint64_t seed_;
   Random random_;
   SimLoop loop_;
   SimShop shop_;

@@ -51,9 +51,9 @@ const char* name_of(Mode mode) {
   return mode == Mode::shared ? "shared" : "pinned";
 }
 
-Outcome run(std::uint64_t seed, Mode mode) {
+Outcome run(std::uint64_t seed, Mode mode, Outcome (Simulation::*how)() = &Simulation::run) {
   const std::size_t memory_before = proxy_memory().live;
-  Outcome outcome = Simulation(seed, mode).run();
+  Outcome outcome = (Simulation(seed, mode).*how)();
   if (outcome.failure.empty() && proxy_memory().live != memory_before) {
     outcome.failure = std::to_string(proxy_memory().live - memory_before) +
                       " bytes of the proxy are left when all of it is gone";
@@ -113,6 +113,31 @@ TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent
     EXPECT_GT(total.pushes, 0U);
     EXPECT_EQ(retired > 0, GetParam() == Mode::shared);
     EXPECT_EQ(handovers > total.commands / 100, GetParam() == Mode::shared);
+  }
+}
+
+// In the middle of whatever they do.
+TEST_P(SimulationOf, every_client_of_a_process_that_ends_is_let_go_where_its_commands_end) {
+  Seeds seeds = chosen_seeds();
+  if (seeds.runs == kRuns) {
+    seeds.runs = kRuns / 4;
+  }
+  std::size_t let_go = 0;
+  std::size_t cut_off = 0;
+  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.runs; ++seed) {
+    const Outcome outcome = run(seed, GetParam(), &Simulation::run_drained);
+    ASSERT_EQ(outcome.failure, "") << "seed " << seed;
+    let_go += outcome.let_go;
+    cut_off += outcome.cut_off;
+  }
+  std::printf("simulate: mode=%s drained runs=%llu let_go=%zu cut_off=%zu\n",
+              name_of(GetParam()),
+              Count{seeds.runs},
+              let_go,
+              cut_off);
+  if (seeds.runs >= kRuns / 4) {
+    EXPECT_GT(let_go, 2 * seeds.runs);
+    EXPECT_LT(cut_off, let_go / 4);
   }
 }
 

@@ -1,0 +1,115 @@
+// The tables of namespaces and sources, made anew each time; what is the same stays, so that it can be selected.
+
+const byId = (id) => document.getElementById(id);
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+function renew(body, rows) {
+  while (body.children.length > rows.length) {
+    body.lastElementChild.remove();
+  }
+  rows.forEach((made, i) => {
+    const old = body.children[i];
+    if (old === undefined) {
+      body.append(made);
+      return;
+    }
+    [...made.children].forEach((fresh, column) => {
+      if (!fresh.isEqualNode(old.children[column])) {
+        old.children[column].replaceWith(fresh);
+      }
+    });
+  });
+}
+
+function cell(column, properties, ...content) {
+  const made = element('td', properties, ...content);
+  made.setAttribute('role', 'cell');
+  made.dataset.column = column;
+  return made;
+}
+
+function under(text) {
+  return element('span', {className: 'under', textContent: text});
+}
+
+function badge(grade, text) {
+  return element('span', {className: 'badge ' + grade, textContent: text});
+}
+
+function bar(share, grade = '') {
+  const inner = element('i');
+  inner.style.width = `${Math.min(100, share * 100)}%`;
+  const outer = element('span', {className: 'bar ' + grade}, inner);
+  outer.setAttribute('aria-hidden', 'true');
+  return outer;
+}
+
+function row(...cells) {
+  const made = element('tr', {}, ...cells);
+  made.setAttribute('role', 'row');
+  return made;
+}
+
+function stateCell(space) {
+  const grade = space.fresh ? 'good' : 'warning';
+  const words = space.fresh ? space.state : space.state === 'ready' ? 'not fresh' : space.state;
+  const content = [badge(space.mode === 'bypass' ? 'warning' : grade, space.mode === 'bypass' ? 'bypassed' : words)];
+  if (space.loading) {
+    const left = space.loading.remaining_seconds;
+    content.push(bar(space.loading.fraction),
+                 under(`${percent(space.loading.fraction)} of ${count(space.loading.rows_expected)} rows` +
+                       (left === null ? '' : `, ${duration(left)} left`)));
+  } else {
+    content.push(under(`proven ${duration(space.proven_seconds_ago ?? NaN)} ago`));
+  }
+  return cell('State', {className: 'state'}, ...content);
+}
+
+// What Redis had of keys that were taken for absent, and what the source said to that (guard/advice.h).
+function comparedCell(space) {
+  const rows = space.contradictions?.hidden_rows ?? 0;
+  return cell('Compared with Redis', {className: 'wide'}, ...(rows > 0 ? [badge('bad', `${count(rows)} hidden rows`)] : []),
+              under(space.advice || 'nothing is looked at'));
+}
+
+function namespaceRow(name, space, before, seconds) {
+  const grown = (verdict) => before && seconds > 0 ? (space.keys[verdict] - before.keys[verdict]) / seconds : NaN;
+  const all = Object.keys(space.keys).map(grown).reduce((sum, one) => sum + one, 0);
+  const wouldBe = space.mode === 'enforce' ? 0 : grown('observed');
+  const absent = grown('absent') + wouldBe;
+  const fill = space.load;
+  return row(
+      cell('Namespace', {className: 'name wide'}, name, under(`${space.mode}, ${space.order}, db ${space.db}`)),
+      stateCell(space),
+      cell('Look-ups/s', {className: 'number'}, Number.isFinite(all) ? count(all) : UNKNOWN),
+      cell(wouldBe > 0 ? 'Would be stopped' : 'Stopped', {className: 'number'}, percent(absent / all), ...(wouldBe > 0 ? [under('would be')] : [])),
+      cell('Rows', {className: 'number'}, count(space.rows), under(`room for ${count(space.capacity)}`)),
+      cell('Filter fill', {}, percent(fill), bar(fill, fill > .9 ? 'warning' : '')),
+      cell('False positives', {className: 'number'}, percent(space.measured_false_positive_rate ?? NaN),
+           under(`expected ${percent(space.expected_false_positive_rate)}`)),
+      cell('Memory', {className: 'number'}, bytes(space.bytes), under(space.tables === 1 ? '1 table' : `${space.tables} tables`)),
+      comparedCell(space));
+}
+
+function sourceRow(name, source) {
+  const grade = {following: 'good', loading: 'warning', down: 'bad'}[source.state];
+  return row(
+      cell('Source', {className: 'name wide'}, name, under(source.type)),
+      cell('State', {}, badge(grade, source.state), ...(source.why ? [under(source.why)] : [])),
+      cell('Lag', {className: 'number'}, duration(source.proven_seconds_ago ?? NaN)),
+      cell('Position', {className: 'position wide'}, source.position ?? 'none: read again as a whole'),
+      cell('Times lost', {className: 'number'}, count(source.losses)));
+}
+
+// `before`: a status of some seconds ago.
+function showTables(status, before) {
+  const seconds = status.totals.at - before.totals.at;
+  renew(byId('namespaces'),
+        Object.entries(status.namespaces).map(([name, space]) => namespaceRow(name, space, before.namespaces[name], seconds)));
+  renew(byId('sources'), Object.entries(status.sources).map(([name, source]) => sourceRow(name, source)));
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# Installs the package in a Debian 12 of its own, runs it there between a Redis and a SQLite file, and removes it:
+# install_check.sh PACKAGE. As root; some minutes, for debootstrap fetches a Debian from where this machine has its own.
+set -eu
+package=$1
+folder=$(mktemp -d)
+chroot="$folder/bookworm"
+started=""
+
+end() {
+  for pid in $started; do kill "$pid" 2>/dev/null || true; done
+  umount "$chroot/proc" 2>/dev/null || true
+  rm -rf --one-file-system "$folder"
+}
+trap end EXIT
+
+fail() { echo "install_check: $*" >&2; exit 1; }
+within() { chroot "$chroot" env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+# eventually COMMAND...: within a minute.
+eventually() {
+  until_then=$(($(date +%s) + 60))
+  until "$@" >/dev/null 2>&1; do
+    [ "$(date +%s)" -lt "$until_then" ] || fail "not within a minute: $*"
+  done
+}
+ask() { within redis-cli -s /run/guard.sock "$@"; }
+says() { [ "$(ask $2)" = "$1" ]; }
+
+echo "- a Debian of its own"
+mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
+debootstrap --variant=minbase bookworm "$chroot" "${mirror:-http://deb.debian.org/debian}" >"$folder/debootstrap.log" 2>&1 ||
+  { tail -n 20 "$folder/debootstrap.log" >&2; fail "debootstrap"; }
+for file in /etc/apt/apt.conf.d/*proxy* /etc/apt/sources.list.d/debian.sources; do
+  [ ! -e "$file" ] || cp "$file" "$chroot$file"
+done
+[ ! -e "$chroot/etc/apt/sources.list.d/debian.sources" ] || rm "$chroot/etc/apt/sources.list"  # the same again
+mount -t proc proc "$chroot/proc"
+printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
+chmod +x "$chroot/usr/sbin/policy-rc.d"
+
+echo "- the package in it"
+cp "$package" "$chroot/root/cuckooguard.deb"
+within apt-get update -qq
+within apt-get install -y -qq --no-install-recommends /root/cuckooguard.deb redis-server sqlite3 >"$folder/install.log" 2>&1 ||
+  { tail -n 20 "$folder/install.log" >&2; fail "apt-get install"; }
+[ -f "$chroot/usr/share/man/man8/cuckooguard.8" ] || fail "no manual"
+within cuckooguard --version
+within cuckooguard --check-config --config /etc/cuckooguard/cuckooguard.yaml
+! within pgrep -x cuckooguard >/dev/null 2>&1 || fail "somebody has started it"
+
+echo "- traffic through it"
+within sqlite3 /var/lib/shop.db "CREATE TABLE user (id INTEGER PRIMARY KEY); INSERT INTO user VALUES (1), (2);"
+chmod 644 "$chroot/var/lib/shop.db"
+chmod 1777 "$chroot/run"
+cat >"$chroot/etc/cuckooguard/cuckooguard.yaml" <<'YAML'
+listen: unix:/run/guard.sock
+upstream: unix:/run/redis.sock
+sources:
+  shop: { type: sqlite, path: /var/lib/shop.db }
+namespaces:
+  users:
+    keys: "user:{id:uint64}"
+    source: { from: shop, table: user }
+    mode: enforce
+    absent_reply: "bytes:__ABSENT__"
+    fresh_ids: 0
+    overlay: { pass_at_start: false }
+YAML
+chroot "$chroot" redis-server --port 0 --unixsocket /run/redis.sock --unixsocketperm 777 --save "" >"$folder/redis.log" 2>&1 &
+started="$started $!"
+eventually within redis-cli -s /run/redis.sock ping
+chroot "$chroot" setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs \
+  cuckooguard --config /etc/cuckooguard/cuckooguard.yaml >"$folder/guard.log" 2>&1 &
+guard=$!
+started="$started $guard"
+eventually says PONG ping
+eventually says __ABSENT__ "get user:999999"
+says OK "set user:1 one" || fail "a write"
+says one "get user:1" || fail "an existing key is hidden"
+says "" "get user:2" || fail "an existing row's key is not Redis's to answer"
+says 1 "guard.check user:2" || fail "guard.check"
+kill -TERM "$guard"
+code=0
+wait "$guard" || code=$?
+[ "$code" = 0 ] || { cat "$folder/guard.log" >&2; fail "it ended with $code"; }
+grep -q 'event=drained' "$folder/guard.log" || fail "it has not drained"
+
+echo "- and without it"
+within apt-get remove -y -qq cuckooguard >/dev/null 2>&1
+[ ! -e "$chroot/usr/bin/cuckooguard" ] || fail "the program stays"
+grep -q __ABSENT__ "$chroot/etc/cuckooguard/cuckooguard.yaml" || fail "the administrator's configuration is gone"
+mkdir -p "$chroot/var/lib/private/cuckooguard"
+within apt-get purge -y -qq cuckooguard >/dev/null 2>&1
+[ ! -e "$chroot/etc/cuckooguard" ] || fail "purged, and the configuration stays"
+[ ! -e "$chroot/var/lib/private/cuckooguard" ] || fail "purged, and what was kept stays"
+echo "install_check: installed=1 served=1 removed=1"
