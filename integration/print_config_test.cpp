@@ -48,7 +48,7 @@ TEST_F(PrintConfig, shows_every_setting_with_its_origin) {
   EXPECT_EQ(ended.standard_error, "");
   for (const char* const line : {"\nlisten: 127.0.0.1:7000 +# flag --listen\n",
                                  "\n  address: redis.example:6379 +# shop.yaml:1\n",
-                                 "\n  mode: pinned +# default\n",
+                                 "\n  mode: shared +# default\n",
                                  "\n  max_clients: 77 +# environment PRINT_CONFIG_CLIENTS\n",
                                  "\n  level: error +# flag --set log.level\n"}) {
     EXPECT_THAT(ended.standard_output, ContainsRegex(line));

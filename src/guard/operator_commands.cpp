@@ -38,6 +38,10 @@ OwnDecision OwnCommands::mode(const Call& call) {
                  quoted(call.arguments[1]));
   }
   const std::string seen = seen_in_observe(*ns, mode, call.asked.now);
+  if (space.mode == config::Mode::bypass && mode != config::Mode::bypass) {
+    // Nobody has learned what was written meanwhile.
+    space.overlay->hold_all_until(call.asked.now + space.overlay->ttl());
+  }
   space.mode.set(mode);
   tell_log(call, "mode " + std::string(*wanted) + seen);
   return done();

@@ -11,10 +11,10 @@ TEST(NeedsRestart, is_named_and_stays_as_it_runs_and_the_rest_is_taken) {
   config::Config next;
   next.listen.port = 1;
   next.upstream.address.port = 2;
-  next.upstream.mode = config::UpstreamMode::shared;
+  next.upstream.mode = config::UpstreamMode::pinned;
   next.upstream.acl = config::Acl::trust;
   next.workers = 3;
-  next.admin.address = config::Address{.host = "::1", .port = 4};
+  next.admin.address.emplace().host = "::1";
   next.admin.operators = {"ops"};
   next.storage.directory = "/kept";
   next.limits.max_clients = 5;
@@ -27,7 +27,7 @@ TEST(NeedsRestart, is_named_and_stays_as_it_runs_and_the_rest_is_taken) {
                                    "storage.directory"));
   EXPECT_EQ(next.listen, running.listen);
   EXPECT_EQ(next.upstream.address, running.upstream.address);
-  EXPECT_EQ(next.upstream.mode, config::UpstreamMode::pinned);
+  EXPECT_EQ(next.upstream.mode, config::UpstreamMode::shared);
   EXPECT_EQ(next.upstream.acl, config::Acl::trust);
   EXPECT_EQ(next.workers, 0U);
   EXPECT_FALSE(next.admin.address);

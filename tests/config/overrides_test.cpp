@@ -64,9 +64,9 @@ TEST(Overrides, sections_that_the_file_leaves_out_are_made) {
 }
 
 TEST(Overrides, the_short_form_of_upstream_is_kept) {
-  const Config config = config_with("upstream: redis:1\n", {{"upstream.mode", "shared"}});
+  const Config config = config_with("upstream: redis:1\n", {{"upstream.mode", "pinned"}});
   EXPECT_EQ(config.upstream.address.text(), "redis:1");
-  EXPECT_EQ(config.upstream.mode, UpstreamMode::shared);
+  EXPECT_EQ(config.upstream.mode, UpstreamMode::pinned);
   EXPECT_EQ(
       config_with("upstream: redis:1\n", {{"upstream.address", "redis:2"}}).upstream.address.port,
       2);

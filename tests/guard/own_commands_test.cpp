@@ -127,6 +127,18 @@ TEST_F(OwnCommandsTest, mode_changes_what_is_done_about_absent_keys) {
           "default users mode observe", "default users mode enforce", "default users mode bypass"));
 }
 
+TEST_F(OwnCommandsTest, what_was_written_in_bypass_passes_when_it_ends) {
+  shop_.process.operators.users = {"default"};
+  const auto check = [&] { return reply({"GUARD.CHECK", "user:500"}); };
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), "+OK\r\n");
+  shop_.decide({"SET", "user:500", "x"});
+  EXPECT_EQ(reply({"GUARD.MODE", "users", "enforce"}), "+OK\r\n");
+  EXPECT_EQ(check(), "*1\r\n:1\r\n");
+  shop_.now += seconds(62);  // the overlay's ttl
+  shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(1));
+  EXPECT_EQ(check(), "*1\r\n:0\r\n") << "by then the source has told of it, or there is no row";
+}
+
 TEST_F(OwnCommandsTest, who_ends_observe_is_told_what_was_seen_in_it) {
   std::string told;
   shop_.process.operators = {
