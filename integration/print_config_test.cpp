@@ -46,7 +46,7 @@ TEST_F(PrintConfig, shows_every_setting_with_its_origin) {
       {"--listen", "127.0.0.1:7000", "--set", "log.level=error"});
   EXPECT_EQ(ended.exit_code, 0) << ended.standard_error;
   EXPECT_EQ(ended.standard_error, "");
-  for (const char* const line : {"\nlisten: 127.0.0.1:7000 +# flag --listen\n",
+  for (const char* const line : {"\n  address: 127.0.0.1:7000 +# flag --listen\n",
                                  "\n  address: redis.example:6379 +# shop.yaml:1\n",
                                  "\n  mode: shared +# default\n",
                                  "\n  max_clients: 77 +# environment PRINT_CONFIG_CLIENTS\n",
@@ -85,7 +85,7 @@ TEST_F(PrintConfig, prints_nothing_of_a_configuration_that_is_wrong) {
 TEST_F(PrintConfig, a_flag_is_what_the_guard_runs_with) {
   const Ended ended = print("listen: 127.0.0.1:1\n", {"--listen", "nowhere"});
   EXPECT_EQ(ended.exit_code, 78);
-  EXPECT_THAT(ended.standard_error, HasSubstr("--listen: listen: \"nowhere\" has no port"));
+  EXPECT_THAT(ended.standard_error, HasSubstr("--listen: address: \"nowhere\" has no port"));
 }
 
 }  // namespace

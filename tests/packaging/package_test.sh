@@ -55,7 +55,7 @@ done
 
 echo "- its units"
 units="$folder/root/usr/lib/systemd/system"
-grep -q "^ListenStream=$(sed -n 's/^listen: //p' "$source/config/cuckooguard.yaml")$" "$units/cuckooguard.socket" ||
+grep -q "^ListenStream=$(sed -n '/^listen:/,/^upstream:/s/^  address: //p' "$source/config/cuckooguard.yaml")$" "$units/cuckooguard.socket" ||
   fail "the socket unit listens elsewhere than the configuration"
 if command -v systemd-analyze >/dev/null; then
   # It wants the programs to be there.

@@ -146,7 +146,7 @@ struct Lone {
   bool is_gone() const { return client.at_end() && clients.count() == 0 && loop.failure().empty(); }
 
   SimLoop loop{1};
-  Session::Settings settings;
+  Session::Settings settings{.upstream = {.mode = config::UpstreamMode::pinned}};
   ClientCount total;
   SimPeer client{loop};
   SimPeer redis{loop};
