@@ -42,6 +42,7 @@ class Drain {
   };
 
   Drain(boost::asio::io_context& io, std::chrono::milliseconds timeout, Calls calls, EventLog& log);
+  ~Drain() = default;
   Drain(const Drain&) = delete;
   Drain& operator=(const Drain&) = delete;
 

@@ -77,6 +77,7 @@ class Watchdog {
            std::vector<admin::Heartbeat> loops,
            EventLog& log,
            Now now = io::now_since_boot);
+  ~Watchdog() = default;
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 

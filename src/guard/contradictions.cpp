@@ -36,10 +36,11 @@ void Contradictions::take_over(Contradictions& before,
                                std::span<const std::optional<std::uint32_t>> number_of) {
   const std::scoped_lock lock(mutex_, before.mutex_);
   for (std::size_t ns = 0; ns < number_of.size(); ++ns) {
-    if (!number_of[ns]) {
+    const std::optional<std::uint32_t>& now = number_of[ns];
+    if (!now) {
       continue;
     }
-    Counts& to = counts_[*number_of[ns]];
+    Counts& to = counts_[*now];
     const Counts& from = before.counts_[ns];
     for (std::size_t cause = 0; cause < kCauses; ++cause) {
       to.found.at(cause) += from.found.at(cause);

@@ -122,7 +122,7 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
 }
 
 TlsCredentials::Loaded TlsCredentials::load(const config::ListenTls& settings) {
-  const std::shared_ptr<TlsCredentials> made(new TlsCredentials(new_settings(TLS_server_method())));
+  std::shared_ptr<TlsCredentials> made(new TlsCredentials(new_settings(TLS_server_method())));
   if (std::string trouble = made->use_certificate(settings.cert, settings.key); !trouble.empty()) {
     return std::unexpected(std::move(trouble));
   }
@@ -144,7 +144,7 @@ TlsCredentials::Loaded TlsCredentials::load(const config::ListenTls& settings) {
 
 TlsCredentials::Loaded TlsCredentials::load(const config::UpstreamTls& settings,
                                             const config::Address& address) {
-  const std::shared_ptr<TlsCredentials> made(new TlsCredentials(new_settings(TLS_client_method())));
+  std::shared_ptr<TlsCredentials> made(new TlsCredentials(new_settings(TLS_client_method())));
   SSL_CTX* const ssl = made->ssl_.get();
   if (!settings.cert.empty()) {
     if (std::string trouble = made->use_certificate(settings.cert, settings.key);

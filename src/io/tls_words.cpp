@@ -1,6 +1,6 @@
 #include "io/tls_words.h"
 
-#include <cstring>
+#include <system_error>
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -18,7 +18,7 @@ std::string openssl_words() {
   }
   std::string words;
   if (ERR_SYSTEM_ERROR(error)) {
-    words = std::strerror(ERR_GET_REASON(error));
+    words = std::system_category().message(ERR_GET_REASON(error));
   } else if (const char* const reason = ERR_reason_error_string(error)) {
     words = reason;
   } else {

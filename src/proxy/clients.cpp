@@ -43,6 +43,7 @@ void Clients::drain(std::function<void()> on_empty) {
 
 void Clients::cut_off() {
   std::vector<Session*> left;  // who ends is gone from the map
+  left.reserve(sessions_.size());
   for (const auto& [session, owned] : sessions_) {
     left.push_back(session);
   }
