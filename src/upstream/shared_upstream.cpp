@@ -99,6 +99,9 @@ void SharedUpstream::on_upstream_bytes(std::string_view bytes) {
     }
   }
   io::forget_consumed(runs_, first_run_);
+  if (is_unused()) {
+    drop_connection();  // the last member did not wait for this
+  }
 }
 
 // Of the run at the head. Before it is handed on: the member may send more, or leave. Whether it was the run's last.

@@ -222,6 +222,17 @@ TEST_F(SharedSession, replies_to_a_client_that_has_gone_are_nobodys) {
   EXPECT_EQ(got(c), "$1\r\n4\r\n");
 }
 
+TEST_F(SharedSession, a_connection_goes_with_its_last_client_once_that_is_owed_nothing) {
+  const auto a = connect();
+  send(a, command("PING") + command("PING"));
+  peers_.at(a).reset();
+  redis_sends(0, kPong + "+PO");
+  EXPECT_EQ(redis_got(0), command("PING") + command("PING"));
+  EXPECT_FALSE(upstreams_.at(0).at_end());
+  redis_sends(0, "NG\r\n");
+  EXPECT_TRUE(upstreams_.at(0).at_end());
+}
+
 TEST_F(SharedSession, with_its_connection_go_those_who_wait_for_replies_and_the_others_stay) {
   const auto a = connect();
   const auto b = connect();

@@ -45,6 +45,14 @@ bool may_share(const Words& words, std::size_t raw_bytes) {
                    {"get", "set", "del", "mget", "exists", "incr", "append", "ping", "echo"});
 }
 
+bool may_be_too_large(const Words& words) {
+  constexpr std::size_t kWordsMax = 10;
+  constexpr std::size_t kWordBytesMax = 16384;
+  return words.size() > kWordsMax || std::ranges::any_of(words, [](const std::string& word) {
+           return word.size() > kWordBytesMax;
+         });
+}
+
 bool is_subscription(const Words& words) {
   return !words.empty() && is_one_of(lower(words[0]), {"subscribe", "unsubscribe"});
 }

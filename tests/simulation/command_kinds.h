@@ -25,6 +25,8 @@ bool is_subscription(const Words& words);
 bool is_name(const Words& words);
 // From here on the proxy may follow or may stop looking: it depends on what the connection is.
 bool may_end_reading(const Words& words);
+// Redis closes the connection because of it if nobody has logged in there.
+bool may_be_too_large(const Words& words);
 // These change what the connection is once Redis has replied. Not CLIENT REPLY: it holds from where it stands.
 bool is_change(const Words& words);
 

@@ -1,6 +1,7 @@
 #include "simulation/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -66,6 +67,7 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
     note_write_read(entry, command);
   }
   note_what_binds(words);
+  note_size(entry);
   if (is_change(words)) {
     change_ = command;
   }
@@ -132,6 +134,7 @@ void Ledger::judge_read(Entry& entry, std::uint64_t command) const {
 void Ledger::decide_again() {
   for (std::uint64_t command = std::max(aligned_, first_); command < decided_; ++command) {
     Entry& undecided = entry(command);
+    note_size(undecided);
     if (!undecided.keys.empty() && !may_be_answered(undecided)) {
       judge_read(undecided, command);
     }
@@ -139,9 +142,13 @@ void Ledger::decide_again() {
 }
 
 const char* Ledger::why_not_absent(const std::string& key, std::uint64_t command) const {
-  const auto write = unexecuted_writes_.lower_bound({key, 0});
-  if (write != unexecuted_writes_.end() && write->first == key && write->second < command) {
-    return "the client has written the key itself";
+  const auto next = unexecuted_writes_.lower_bound({key, command});
+  if (next != unexecuted_writes_.begin() && std::prev(next)->first == key) {
+    // However long Redis takes to run it: it is remembered for so long after it was read.
+    const Entry& write = commands_[std::prev(next)->second - first_];
+    if (world_.loop.now() <= learned_at(write) + SimShop::kOverlayTtl) {
+      return "the client has written the key itself";
+    }
   }
   return world_.shop.why_not_absent(key, standing_.db);
 }
@@ -190,9 +197,13 @@ std::optional<std::string_view> Ledger::value_of_write(const Entry& entry) {
 }
 
 // A large command is learned from while it passes.
+io::TimePoint Ledger::learned_at(const Entry& entry) {
+  return is_large(entry) ? *entry.seen : entry.read;
+}
+
 void Ledger::note_write(const Entry& entry) const {
   for (const std::string& key : keys_of_write(entry)) {
-    world_.shop.on_write(key, value_of_write(entry), is_large(entry) ? *entry.seen : entry.read);
+    world_.shop.on_write(key, value_of_write(entry), learned_at(entry));
   }
 }
 
@@ -205,6 +216,15 @@ void Ledger::note_what_binds(const Words& words) {
   is_for_good_ =
       is_for_good_ || (may_end_reading(words) && !is_subscription(words)) ||
       ((is_change(words) || is_subscription(words)) && may_be_in_multi && !is_transaction);
+}
+
+// Redis may close a connection because of it, unless somebody is known to have logged in there.
+void Ledger::note_size(const Entry& entry) {
+  const bool is_known = is_settled(entry.change) && standing_.authenticated &&
+                        (needs_login_ || standing_.user != "default" ||
+                         world_.shop.knows_that_no_password_is_needed());
+  is_for_good_ =
+      is_for_good_ || (!is_known && !is_large(entry) && may_be_too_large(entry.sent.words));
 }
 
 Ledger::Loss Ledger::loss_with(const Wire& wire) const {

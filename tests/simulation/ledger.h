@@ -65,7 +65,8 @@ class Ledger {
   // What a client loses with a connection that is lost: its own connection, too.
   enum class Loss : std::uint8_t { nothing, perhaps, certain };
 
-  Ledger(World world, const Standing& at_start) : world_(world), standing_(at_start) {}
+  Ledger(World world, const Standing& at_start)
+      : world_(world), needs_login_(!at_start.authenticated), standing_(at_start) {}
 
   void on_sent(SentCommand command);
   void on_sent_nothing(std::size_t bytes) { sent_bytes_ += bytes; }  // an empty line, say
@@ -136,6 +137,7 @@ class Ledger {
   void note_write(const Entry& entry) const;
   void note_write_read(const Entry& entry, std::uint64_t command);
   void note_what_binds(const std::vector<std::string>& words);
+  void note_size(const Entry& entry);
   void note_executed(Entry& entry, const RedisConnection::Executed& executed);
   void check_connection(const Entry& entry,
                         const RedisConnection::Executed& executed,
@@ -149,6 +151,7 @@ class Ledger {
   static bool may_be_answered(const Entry& entry);
   static std::span<const std::string> keys_of_write(const Entry& entry);
   static bool is_large(const Entry& entry);
+  static io::TimePoint learned_at(const Entry& entry);
   static std::optional<std::string_view> value_of_write(const Entry& entry);
   static std::string answer_to(const Entry& entry, const SimShop& shop);
   static std::string why_wrong(const Entry& entry, const std::vector<std::string>& asked);
@@ -162,6 +165,7 @@ class Ledger {
   void fail(const std::string& what) const { world_.loop.fail(what); }
 
   World world_;
+  bool needs_login_;
   std::deque<Entry> commands_;  // not answered yet
   std::uint64_t first_ = 0;     // the number of commands_.front()
   std::uint64_t aligned_ = 0;   // Redis has run, or will never run, those before

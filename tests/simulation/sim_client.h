@@ -45,6 +45,9 @@ class SimClient {
   void on_cut_off();  // the proxy waits for it no longer
   bool was_let_go() const { return was_let_go_; }
   bool has_left() const { return has_left_; }
+  void on_proxy_closed() { proxy_has_closed_ = true; }
+  // The proxy may hold memory for it; it may not know yet that the client has left.
+  bool is_held() const { return is_started_ && !proxy_has_closed_; }
   // When all has come to rest.
   void check_at_rest();
 
@@ -69,6 +72,7 @@ class SimClient {
   bool is_calm_ = false;
   bool said_goodbye_ = false;  // half-closed: it still expects every reply
   bool has_left_ = false;      // looks at nothing any more
+  bool proxy_has_closed_ = false;
   bool thinks_ = false;
   bool reads_ = false;
   bool redis_ended_ = false;

@@ -78,6 +78,7 @@ class SimShop {
   // Null if `key` may be answered absent now; else why not.
   const char* why_not_absent(std::string_view key, int db) const;
   const char* why_not_user(const std::string& user) const;
+  bool knows_that_no_password_is_needed() const { return known_.default_needs_no_password; }
   // What a string read of such a key is answered with.
   std::string absent_reply(std::string_view key, int version) const;
 

@@ -147,7 +147,12 @@ void Simulation::admit(int id) {
                             client.ledger().on_read_by_proxy(bytes.size());
                           },
                       .on_write = {},
-                      .on_close = {},
+                      .on_close =
+                          [this, &client] {
+                            if (!is_gone_) {
+                              client.on_proxy_closed();
+                            }
+                          },
                       .on_finish = [&client] { client.ledger().on_farewell(); }});
   const bool is_refused = total_.open >= settings_.limits.max_clients;
   admitted_ = id;
@@ -261,7 +266,7 @@ void Simulation::run_for(std::chrono::nanoseconds time) {
 std::size_t Simulation::memory_for_slow_readers() const {
   std::size_t bytes = 0;
   for (const auto& client : clients_) {
-    bytes += shares() && !client->has_left() ? client->ledger().unreceived() : 0;
+    bytes += shares() && client->is_held() ? client->ledger().unreceived() : 0;
   }
   return 2 * bytes;
 }

@@ -17,12 +17,17 @@ void Simulation::connect(SimTransport& upstream) {
   upstream.observe(
       {.on_read = [this, wire](std::string_view bytes) { on_wire_read(*wire, bytes.size()); },
        .on_write =
-           [this](std::string_view) {
+           [this, wire](std::string_view) {
+             wire->is_used = true;
              if (shares()) {
                let_ledgers_decide();
              }
            },
-       .on_close = [this, wire] { on_wire_closed(*wire); }});
+       .on_close =
+           [this, wire, number] {
+             note_given_up(*wire, number);
+             on_wire_closed(*wire);
+           }});
   redis_.connect(upstream, number);
 }
 
@@ -90,6 +95,14 @@ void Simulation::on_wire_read(Wire& wire, std::size_t bytes) {
     wire.retired = loop_.now();
   } else {
     wire.refusal_bytes.reset();
+  }
+}
+
+// A machine that is suspended while it connects finds that it has taken too long.
+void Simulation::note_given_up(const Wire& wire, int number) {
+  if (!is_gone_ && !wire.end && !wire.is_used &&
+      loop_.now() - wire.opened >= settings_.upstream.connect_timeout) {
+    on_redis_end(number, RedisEnd::unreachable);
   }
 }
 

@@ -11,6 +11,7 @@ namespace cuckooguard::simulation {
 
 struct Wire {
   io::TimePoint opened{};
+  bool is_used = false;           // the proxy has written to it
   std::uint64_t read = 0;         // bytes of Redis's that the proxy has read
   std::optional<RedisEnd> end{};  // the proxy may not know yet
   std::optional<int> client{};    // whose command was the last
