@@ -17,7 +17,7 @@ Guard::Guard(const Parts& parts) : facts_(parts.facts.snapshot()) {
 Guard::~Guard() = default;
 
 void Guard::adopt(const Parts& parts) {
-  parts_ = std::make_unique<const Parts>(parts);
+  parts_.emplace(parts);
   access_ = nullptr;
   namespace_counters_.clear();
   stamped_replies_.clear();

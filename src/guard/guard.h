@@ -196,7 +196,7 @@ class Guard {
   void learn(const Command& command, Arguments arguments, TimePoint now);
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
 
-  std::unique_ptr<const Parts> parts_;  // replaced whole by adopt()
+  std::optional<Parts> parts_;  // always there; in its place at adopt(), too
   std::shared_ptr<const Snapshot> facts_;
   const UserAccess* access_ = nullptr;  // of the client and the command at hand
   std::size_t command_ = 0;
