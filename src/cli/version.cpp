@@ -40,10 +40,9 @@ std::string version_text() {
   const auto line = [&text](std::string_view name, std::string_view value) {
     text += fmt::format("{}: {}\n", name, value);
   };
-  constexpr std::string_view kSanitizers = CUCKOOGUARD_SANITIZERS;
   line("commit", commit());
   line("build", CUCKOOGUARD_BUILD_TYPE);
-  line("sanitizers", kSanitizers.empty() ? "none" : kSanitizers);
+  line("sanitizers", CUCKOOGUARD_SANITIZERS);
   line("compiler", kCompiler);
   line("boost",
        fmt::format(

@@ -1,7 +1,9 @@
 #include "guard/guard.h"
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "guard/command_table.h"
 
@@ -10,14 +12,17 @@ namespace cuckooguard::guard {
 // A longer key may pass unread in a streamed write: it must never be looked up.
 static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);
 
-Guard::Guard(const Parts& parts) : facts_(parts.facts.snapshot()) {
+Guard::Guard(const Parts& parts) : parts_(parts), facts_(parts.facts.snapshot()) {
   adopt(parts);
 }
 
 Guard::~Guard() = default;
 
 void Guard::adopt(const Parts& parts) {
-  parts_.emplace(parts);
+  Parts copy = parts;  // may be the own ones
+  // Others hold references to the parts, which hold references: new ones are made in their place.
+  std::destroy_at(&parts_);
+  std::construct_at(&parts_, std::move(copy));
   access_ = nullptr;
   namespace_counters_.clear();
   stamped_replies_.clear();
@@ -81,17 +86,17 @@ bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) con
 
 // As of now: one load, unless something has changed.
 const Snapshot& Guard::facts() {
-  if (parts_->facts.version() != facts_->version) {
-    facts_ = parts_->facts.snapshot();
+  if (parts_.facts.version() != facts_->version) {
+    facts_ = parts_.facts.snapshot();
   }
   return *facts_;
 }
 
 // By namespace it is known under the numbers of those that Redis was asked about.
 const UserAccess* Guard::access_of(ClientState& client) {
-  const UserAccess* const access = client.access(*facts_, parts_->facts);
+  const UserAccess* const access = client.access(*facts_, parts_.facts);
   const bool holds =
-      access == nullptr || access->is_unrestricted || access->numbering == parts_->numbering;
+      access == nullptr || access->is_unrestricted || access->numbering == parts_.numbering;
   return holds ? access : nullptr;
 }
 
@@ -110,7 +115,7 @@ const Command& Guard::find(std::string_view name) {
 
 // Redis will surely not refuse.
 bool Guard::may_do_anything(ClientState& client) {
-  const UserAccess* const access = client.access(*facts_, parts_->facts);
+  const UserAccess* const access = client.access(*facts_, parts_.facts);
   return facts_->availability == Availability::available && access != nullptr &&
          access->is_unrestricted;
 }
@@ -150,7 +155,7 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
     change_.for_all_clients = true;
   }
   if (change_.for_all_clients) {
-    client.tell(parts_->facts);
+    client.tell(parts_.facts);
   }
   return {.change = &change_};
 }
@@ -158,7 +163,7 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
 // Nobody will see its reply. What it may change for all clients is in doubt until the connection ends.
 Decision Guard::change_unseen(const StateChange& change, ClientState& client) {
   if (change.for_all_clients) {
-    client.tell(parts_->facts);
+    client.tell(parts_.facts);
     client.sent(change);
   }
   client.become_transparent();
@@ -184,11 +189,11 @@ std::string_view Guard::overlay_identity(const keyspace::Lookup& found, std::str
 
 // `value`: what the write makes the key's whole value, if it does.
 void Guard::learn_key(std::string_view key, const std::string_view* value, TimePoint now) {
-  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return;
   }
-  const GuardedNamespace& space = parts_->namespaces[found.ns];
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (space.mode == config::Mode::bypass ||
       (value != nullptr && space.absent_reply.is_written_as(*value))) {
     return;
@@ -198,11 +203,11 @@ void Guard::learn_key(std::string_view key, const std::string_view* value, TimeP
 }
 
 bool Guard::add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl) {
-  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return false;
   }
-  Overlay& overlay = *parts_->namespaces[found.ns].overlay;
+  Overlay& overlay = *parts_.namespaces[found.ns].overlay;
   overlay.add(overlay_identity(found, key), now, ttl ? *ttl : overlay.ttl());
   namespace_counters_[found.ns]->added.add();
   return true;

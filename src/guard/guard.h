@@ -132,7 +132,7 @@ class Guard {
   std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
 
   // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
-  void note_error(std::string_view first_bytes) { parts_->facts.note_error(first_bytes); }
+  void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
 
   // Of a read that was forwarded.
   void note_reply_time(std::chrono::nanoseconds time) { counters_.reply_times.add(time); }
@@ -152,7 +152,7 @@ class Guard {
   const Snapshot& facts();
   // What is known of the client's user; null: nothing that holds for the namespaces as they are numbered now.
   const UserAccess* access_of(ClientState& client);
-  const Parts& parts() const { return *parts_; }
+  const Parts& parts() const { return parts_; }
   const NamespaceCounters& counters(std::uint32_t ns) const { return *namespace_counters_[ns]; }
 
   // Any thread.
@@ -196,7 +196,7 @@ class Guard {
   void learn(const Command& command, Arguments arguments, TimePoint now);
   void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
 
-  std::optional<Parts> parts_;  // always there; in its place at adopt(), too
+  Parts parts_;
   std::shared_ptr<const Snapshot> facts_;
   const UserAccess* access_ = nullptr;  // of the client and the command at hand
   std::size_t command_ = 0;

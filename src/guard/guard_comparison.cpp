@@ -16,7 +16,7 @@ constexpr std::string_view nil_of(resp::Version version) {
 
 // Of a key that would be answered. Not while Redis may be down: then it would cost the client its connection.
 bool Guard::is_sampled(std::uint32_t ns) {
-  const double share = parts_->namespaces[ns].verify_sample;
+  const double share = parts_.namespaces[ns].verify_sample;
   if (share <= 0 || facts_->is_lost) {
     return false;
   }
@@ -40,14 +40,14 @@ AbsentKey Guard::string_read(const KeyVerdict& found,
   const std::string_view absent = absent_reply(found.ns, version, now);
   const bool replaces = found.verdict == Verdict::absent ||
                         (found.verdict == Verdict::redis_first && command_ == kGet);
-  return {.numbering = parts_->numbering,
+  return {.numbering = parts_.numbering,
           .ns = found.ns,
           .key = key,
           .missing = missing,
           .replacement = replaces && absent != missing ? absent : std::string_view{},
           .is_string_read = true,
           .kept_bytes = std::max(missing.size(),
-                                 parts_->namespaces[found.ns].absent_reply.relayed_bytes_max())};
+                                 parts_.namespaces[found.ns].absent_reply.relayed_bytes_max())};
 }
 
 // Of a read of one key; `reply` is what Redis replies to a missing one.
@@ -61,7 +61,7 @@ Decision Guard::answer_or_compare(const KeyVerdict& found,
     return answer(reply);
   }
   absent_keys_.assign(1,
-                      {.numbering = parts_->numbering,
+                      {.numbering = parts_.numbering,
                        .ns = found.ns,
                        .key = key,
                        .missing = reply,
@@ -77,7 +77,7 @@ void Guard::count_unverified(const KeyVerdict& found) {
 
 // Of a namespace that has another number now, or is no more, nothing is counted.
 void Guard::heard(const AbsentKeyReply& heard) {
-  if (heard.numbering != parts_->numbering) {
+  if (heard.numbering != parts_.numbering) {
     return;
   }
   NamespaceCounters& counters = *namespace_counters_[heard.ns];
@@ -85,15 +85,15 @@ void Guard::heard(const AbsentKeyReply& heard) {
     counters.unverified.add();
     return;
   }
-  const AbsentReply& absent = parts_->namespaces[heard.ns].absent_reply;
+  const AbsentReply& absent = parts_.namespaces[heard.ns].absent_reply;
   if (heard.is_whole && (heard.reply == heard.missing ||
                          (heard.is_string_read && absent.is_relayed_as(heard.reply)))) {
     counters.verified.add();
     return;
   }
   counters.contradicted.add();
-  if (parts_->process != nullptr && parts_->process->contradictions != nullptr) {
-    parts_->process->contradictions->add(heard.ns, heard.key);
+  if (parts_.process != nullptr && parts_.process->contradictions != nullptr) {
+    parts_.process->contradictions->add(heard.ns, heard.key);
   }
 }
 

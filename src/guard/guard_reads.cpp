@@ -50,7 +50,7 @@ bool Guard::may_look_up(const Command& command, ClientState& client, bool may_an
 }
 
 Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
-  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     counters_.unguarded_keys.add();
     return {};
@@ -65,7 +65,7 @@ Guard::Inspection Guard::inspect(std::string_view key,
                                  const UserAccess& access,
                                  TimePoint now) {
   static const std::size_t kGet = command_index(find_command("get"));
-  const keyspace::Lookup found = parts_->keyspace.match(key, identity_);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
@@ -78,7 +78,7 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
                        std::string_view key,
                        int db,
                        TimePoint now) const {
-  const GuardedNamespace& space = parts_->namespaces[found.ns];
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (space.mode == config::Mode::bypass) {
     return Verdict::bypassed;
   }
@@ -142,13 +142,13 @@ Decision Guard::decide_getex(Arguments arguments, const ClientState& client, Tim
 }
 
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
-  const AbsentReply& configured = parts_->namespaces[ns].absent_reply;
+  const AbsentReply& configured = parts_.namespaces[ns].absent_reply;
   if (!configured.is_stamped()) {
     return configured.of_string_read(version);
   }
   StampedReply& stamped = stamped_replies_[ns];
   if (now >= stamped.due) {
-    stamped.reply.stamp(parts_->wall_time());
+    stamped.reply.stamp(parts_.wall_time());
     stamped.due = now + kStampedEvery;
   }
   return stamped.reply.of_string_read(version);
