@@ -92,20 +92,11 @@ BenchRedis::BenchRedis() : tls_port_(harness::free_port()), server_(arguments())
 
 std::vector<std::string> BenchRedis::arguments() const {
   harness::write_certificates(folder_.path());
-  return {"--maxclients",
-          std::to_string(kClientsMax),
-          "--tcp-backlog",
-          "4096",
-          "--tls-port",
-          std::to_string(tls_port_),
-          "--tls-cert-file",
-          certificate_file("server.crt"),
-          "--tls-key-file",
-          certificate_file("server.key"),
-          "--tls-ca-cert-file",
-          certificate_file("ca.crt"),
-          "--tls-auth-clients",
-          "no"};
+  auto arguments = harness::redis_tls_arguments(folder_.path(), tls_port_, "no");
+  const std::initializer_list<std::string> many{
+      "--maxclients", std::to_string(kClientsMax), "--tcp-backlog", "4096"};
+  arguments.insert(arguments.begin(), many);
+  return arguments;
 }
 
 OtherProxy::OtherProxy(Kind kind, const harness::RedisServer& redis)

@@ -120,4 +120,19 @@ void write_certificates(const std::filesystem::path& folder) {
   }
 }
 
+std::vector<std::string> redis_tls_arguments(const std::filesystem::path& folder,
+                                             std::uint16_t port,
+                                             const std::string& asks_clients) {
+  return {"--tls-port",
+          std::to_string(port),
+          "--tls-cert-file",
+          folder / "server.crt",
+          "--tls-key-file",
+          folder / "server.key",
+          "--tls-ca-cert-file",
+          folder / "ca.crt",
+          "--tls-auth-clients",
+          asks_clients};
+}
+
 }  // namespace cuckooguard::harness

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <openssl/types.h>
 
@@ -42,5 +44,9 @@ class Authority {
 
 // ca.crt, server.crt, server.key, client.crt, client.key of an authority of their own, as files in a folder.
 void write_certificates(const std::filesystem::path& folder);
+// With which a redis-server speaks TLS on that port, by those in the folder. Whether clients need one: yes, no, optional.
+std::vector<std::string> redis_tls_arguments(const std::filesystem::path& folder,
+                                             std::uint16_t port,
+                                             const std::string& asks_clients);
 
 }  // namespace cuckooguard::harness

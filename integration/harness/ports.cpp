@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/loopback.h"
+
 namespace cuckooguard::harness {
 namespace {
 
@@ -20,10 +22,7 @@ int listen_on(std::uint16_t port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in address = loopback(port);
   if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket, 1) != 0) {
     ::close(socket);

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "harness/loopback.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -39,10 +40,7 @@ int connected(int family, const sockaddr* address, socklen_t length) {
 }  // namespace
 
 RawClient RawClient::to_port(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in address = loopback(port);
   const int socket =
       connected(AF_INET, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int on = 1;

@@ -24,17 +24,8 @@ std::vector<std::string> Shop::redis_arguments() const {
   std::vector<std::string> arguments = settings_.redis_arguments;
   if (settings_.over_tls) {
     write_certificates(directory_.path());
-    arguments.insert(arguments.begin(),
-                     {"--tls-port",
-                      std::to_string(redis_tls_port_),
-                      "--tls-cert-file",
-                      certificate_file("server.crt"),
-                      "--tls-key-file",
-                      certificate_file("server.key"),
-                      "--tls-ca-cert-file",
-                      certificate_file("ca.crt"),
-                      "--tls-auth-clients",
-                      "optional"});
+    const auto tls = redis_tls_arguments(directory_.path(), redis_tls_port_, "optional");
+    arguments.insert(arguments.begin(), tls.begin(), tls.end());
   }
   return arguments;
 }

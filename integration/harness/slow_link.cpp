@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/loopback.h"
+
 namespace cuckooguard::harness {
 namespace {
 
@@ -22,14 +24,6 @@ constexpr int kBacklog = 64;
 
 [[noreturn]] void fail(const char* what) {
   throw std::system_error(errno, std::system_category(), what);
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
 }
 
 void send_at_once(int socket) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/guard_process.h"
+#include "harness/loopback.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -47,9 +48,7 @@ SystemdDouble::~SystemdDouble() {
 
 void SystemdDouble::listen() {
   listening_ = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in any = loopback(0);
   checked(::bind(listening_, reinterpret_cast<const sockaddr*>(&any), sizeof any), "bind");
   checked(::listen(listening_, kBacklog), "listen");
   socklen_t length = sizeof any;

@@ -17,19 +17,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/loopback.h"
+
 namespace cuckooguard::harness {
 namespace {
 
 constexpr int kLookEveryMs = 50;  // for the end of the tunnel
 constexpr std::size_t kPieceBytes = 16 * 1024;
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
 
 void make_prompt(int socket) {
   const int on = 1;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hiredis/hiredis.h>
 
+#include "cli/keyspace_of.h"
 #include "cli/redis_call.h"
 #include "guard/mode_names.h"
 #include "keyspace/identity.h"
@@ -161,26 +161,23 @@ void add_unguarded(Lines& lines, const keyspace::Keyspace& keyspace, std::string
 }  // namespace
 
 std::string explain_key(const config::Config& config, std::string_view key) {
-  const auto keyspace = keyspace::Keyspace::build(config::namespace_templates(config));
-  if (!keyspace) {
-    throw std::logic_error("a checked configuration has no ambiguous templates");
-  }
+  const keyspace::Keyspace keyspace = keyspace_of(config);
   Lines lines;
   lines.add("key", printable(key));
   keyspace::IdentityBuffer scratch;
-  const Lookup found = keyspace->match(key, scratch);
+  const Lookup found = keyspace.match(key, scratch);
   if (found.kind == Lookup::Kind::unguarded) {
-    add_unguarded(lines, *keyspace, key);
+    add_unguarded(lines, keyspace, key);
     return lines.take();
   }
-  lines.add("namespace", keyspace->name(found.ns));
-  if (const KeyTemplate* const matching = matching_template(*keyspace, found.ns, key)) {
+  lines.add("namespace", keyspace.name(found.ns));
+  if (const KeyTemplate* const matching = matching_template(keyspace, found.ns, key)) {
     lines.add("template", matching->text());
   }
   if (found.kind == Lookup::Kind::impossible) {
     lines.add("identity", "none: no row can have such a value (strict: true)");
   } else {
-    const auto columns = keyspace->identity_columns(found.ns);
+    const auto columns = keyspace.identity_columns(found.ns);
     const auto values = keyspace::values_of_identity(found.identity, columns.size());
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto& column = config.namespaces[found.ns].source.columns.at(columns[i]);

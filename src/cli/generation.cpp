@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 
+#include "cli/keyspace_of.h"
 #include "guard/mode_names.h"
 #include "io/clock.h"
 
@@ -15,12 +15,9 @@ namespace {
 using config::Mode;
 
 std::shared_ptr<const Ground> ground_of(config::Config config) {
-  auto keyspace = keyspace::Keyspace::build(config::namespace_templates(config));
-  if (!keyspace) {
-    throw std::logic_error("a checked configuration has no ambiguous templates");
-  }
+  keyspace::Keyspace keyspace = keyspace_of(config);
   return std::make_shared<const Ground>(
-      Ground{.config = std::move(config), .keyspace = std::move(*keyspace)});
+      Ground{.config = std::move(config), .keyspace = std::move(keyspace)});
 }
 
 bool is_one_replica(const config::Source& settings) {

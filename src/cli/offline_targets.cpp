@@ -1,24 +1,12 @@
 #include "cli/offline_targets.h"
 
 #include <cstdint>
-#include <stdexcept>
-#include <utility>
+
+#include "cli/keyspace_of.h"
 
 namespace cuckooguard::cli {
-namespace {
-
-keyspace::Keyspace built_keyspace(const config::Config& config) {
-  auto built = keyspace::Keyspace::build(config::namespace_templates(config));
-  if (!built) {
-    throw std::logic_error("a checked configuration has no ambiguous templates");
-  }
-  return std::move(*built);
-}
-
-}  // namespace
-
 OfflineTargets::OfflineTargets(const config::Config& config)
-    : config_(config), keyspace_(built_keyspace(config)) {
+    : config_(config), keyspace_(keyspace_of(config)) {
   for (std::size_t ns = 0; ns < config.namespaces.size(); ++ns) {
     parts_.emplace_back(epochs_, filter::random_secret());
   }
