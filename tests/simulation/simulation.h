@@ -61,7 +61,7 @@ class Simulation final : RedisWitness {
   void connect(SimTransport& upstream);
   void on_wire_read(Wire& wire, std::size_t bytes);
   void let_ledgers_decide();
-  void note_given_up(const Wire& wire, int number);
+  void note_given_up(Wire& wire, int number);
   void on_wire_closed(const Wire& wire);
   void check_own_command(const RedisConnection::Executed& executed);
   SimClient& client(int id) { return *clients_[static_cast<std::size_t>(id)]; }

@@ -14,6 +14,7 @@ void Simulation::connect(SimTransport& upstream) {
   }
   const std::shared_ptr<Wire> wire = wires_[static_cast<std::size_t>(number)];
   wire->opened = loop_.now();
+  wire->is_given_up = false;
   upstream.observe(
       {.on_read = [this, wire](std::string_view bytes) { on_wire_read(*wire, bytes.size()); },
        .on_write =
@@ -68,6 +69,9 @@ void Simulation::on_push(int number, std::string_view bytes) {
 
 void Simulation::on_redis_end(int number, RedisEnd how) {
   Wire& wire = *wires_[static_cast<std::size_t>(number)];
+  if (wire.is_given_up) {
+    return;
+  }
   wire.end = wire.end.value_or(how);
   if (!shares()) {
     client(number).on_redis_end(how);
@@ -99,10 +103,11 @@ void Simulation::on_wire_read(Wire& wire, std::size_t bytes) {
 }
 
 // A machine that is suspended while it connects finds that it has taken too long.
-void Simulation::note_given_up(const Wire& wire, int number) {
+void Simulation::note_given_up(Wire& wire, int number) {
   if (!is_gone_ && !wire.end && !wire.is_used &&
       loop_.now() - wire.opened >= settings_.upstream.connect_timeout) {
     on_redis_end(number, RedisEnd::unreachable);
+    wire.is_given_up = true;
   }
 }
 
