@@ -157,6 +157,7 @@ class ReloadUnderLoad : public testing::Test {
 
 TEST_F(ReloadUnderLoad, loses_no_command_and_hides_no_key) {
   std::vector<std::jthread> load;
+  load.reserve(kClients + 1);
   for (std::size_t i = 0; i < kClients; ++i) {
     load.emplace_back([this, i] { talk(i); });
   }

@@ -177,7 +177,6 @@ TEST_P(OverTls, a_reload_takes_new_certificates_for_new_clients_and_refuses_bad_
   RawClient before = shop.client();
   EXPECT_EQ(before.call({"PING"}), kPong);
   const std::string certificate = shop.certificate_file("server.crt");
-  const std::string good = read_whole_file(certificate);
   const auto reload = [&](std::string_view outcome) {
     const std::size_t times = count(shop.guard().log(), outcome);
     shop.guard().send_signal(SIGHUP);

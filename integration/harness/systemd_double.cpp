@@ -31,9 +31,11 @@ int checked(int result, const char* what) {
 }  // namespace
 
 SystemdDouble::SystemdDouble(std::string yaml, std::string environment)
-    : yaml_(std::move(yaml)), environment_(std::move(environment)) {
+    : yaml_(std::move(yaml)),
+      environment_(std::move(environment)),
+      notified_(
+          checked(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket")) {
   listen();
-  notified_ = checked(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket");
   sockaddr_un at{};
   at.sun_family = AF_UNIX;
   std::strncpy(&at.sun_path[0], (directory_ / "notify").c_str(), sizeof at.sun_path - 1);

@@ -43,7 +43,7 @@ class SystemdDouble {
   std::string environment_;
   TemporaryDirectory directory_;
   int listening_ = -1;
-  int notified_ = -1;
+  int notified_;
   std::uint16_t port_ = 0;
   std::string told_;  // a line per word
   std::unique_ptr<ChildProcess> guard_;

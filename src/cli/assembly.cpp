@@ -111,16 +111,17 @@ void Assembly::make_workers() {
 }
 
 void Assembly::listen() {
-  listener_.emplace(io_,
-                    config_.listen,
-                    io::Listener::Calls{
-                        .on_accept = [this](int socket) { hand_over(socket); },
-                        .on_failure =
-                            [this](std::error_code error) {
-                              log_.error("accept_failed", {{"why", error.message()}});
-                            },
-                    },
-                    inherited_socket_.value_or(-1));
+  listener_ = std::make_unique<io::Listener>(
+      io_,
+      config_.listen,
+      io::Listener::Calls{
+          .on_accept = [this](int socket) { hand_over(socket); },
+          .on_failure =
+              [this](std::error_code error) {
+                log_.error("accept_failed", {{"why", error.message()}});
+              },
+      },
+      inherited_socket_.value_or(-1));
 }
 
 void Assembly::stop_accepting() {
@@ -174,7 +175,7 @@ void Assembly::make_admin() {
 
 void Assembly::run() {
   raise_descriptor_limit();
-  drain_.emplace(
+  drain_ = std::make_unique<Drain>(
       io_,
       config_.drain_timeout,
       Drain::Calls{.on_begin = [this] { stop_accepting(); }, .on_end = [this] { io_.stop(); }},
@@ -208,11 +209,12 @@ void Assembly::run() {
 
 // Begins, with the generation that is.
 void Assembly::verify() {
-  verification_.emplace(Verification::Parts{.log = log_,
-                                            .guarded = generation_->guarded(0),
-                                            .reader = epochs_.reader(worker_count_ + 1),
-                                            .sources = generation_->sources(),
-                                            .contradictions = generation_->contradictions()});
+  verification_ = std::make_unique<Verification>(
+      Verification::Parts{.log = log_,
+                          .guarded = generation_->guarded(0),
+                          .reader = epochs_.reader(worker_count_ + 1),
+                          .sources = generation_->sources(),
+                          .contradictions = generation_->contradictions()});
   verification_->start();
 }
 

@@ -101,15 +101,15 @@ class Assembly {
   Generation::World world_;
   std::unique_ptr<Generation> generation_;
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
-  std::optional<Verification> verification_;
+  std::unique_ptr<Verification> verification_;
   TlsSides tls_;
   ControlConnection control_;
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;
-  std::optional<Drain> drain_;
+  std::unique_ptr<Drain> drain_;
   std::optional<Watchdog> watchdog_;
-  std::optional<io::Listener> listener_;
+  std::unique_ptr<io::Listener> listener_;
   std::optional<AdminServer> admin_;  // reads what all of the above count
 };
 

@@ -8,7 +8,8 @@ namespace cuckooguard::cli {
 // The thread ends before what it works with.
 struct Assembly::WorkerParts {
   WorkerParts(Assembly& all, std::size_t index)
-      : reader(all.epochs_.reader(index)),
+      : number(index),
+        reader(all.epochs_.reader(index)),
         settings(all.session_settings(all.config_)),
         guard(all.generation_->guarded(index)),
         worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
@@ -22,6 +23,7 @@ struct Assembly::WorkerParts {
   WorkerParts(const WorkerParts&) = delete;
   WorkerParts& operator=(const WorkerParts&) = delete;
 
+  std::size_t number;
   filter::Epochs::Reader& reader;
   proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
   guard::Guard guard;

@@ -80,15 +80,17 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
 bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
   const auto arrivals = std::make_shared<Arrivals>(workers_.size() + (admin_ ? 1 : 0));
   const config::Config& config = next.config();
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    WorkerParts& parts = *workers_[i];
-    parts.worker.loop().post(
-        [&parts, arrivals, guarded = next.guarded(i), settings = session_settings(config)] {
-          parts.guard.adopt(guarded);
-          parts.settings = settings;
-          parts.clients.on_limits_changed();
-          arrivals->arrive();
-        });
+  for (const auto& each : workers_) {
+    WorkerParts& parts = *each;
+    parts.worker.loop().post([&parts,
+                              arrivals,
+                              guarded = next.guarded(parts.number),
+                              settings = session_settings(config)] {
+      parts.guard.adopt(guarded);
+      parts.settings = settings;
+      parts.clients.on_limits_changed();
+      arrivals->arrive();
+    });
   }
   if (admin_) {
     admin_->adopt(next.guarded(0), config.admin.token_file, [arrivals] { arrivals->arrive(); });

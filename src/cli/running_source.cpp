@@ -9,7 +9,7 @@
 namespace cuckooguard::cli {
 
 std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> RunningSource::make(
-    Making making) {
+    const Making& making) {
   std::shared_ptr<RunningSource> running(new RunningSource(making));
   const Ground& ground = *running->ground_;
   std::vector<source::Target> targets;

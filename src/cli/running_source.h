@@ -50,7 +50,7 @@ class RunningSource {
   };
 
   static std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> make(
-      Making making);
+      const Making& making);
 
   void start() { source_->start(); }
   source::Source& source() { return *source_; }

@@ -120,6 +120,7 @@ TEST(EventLog, threads_do_not_mix_their_lines) {
   WrittenLog log;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&log, name = std::string(50, static_cast<char>('a' + i))] {
         for (int round = 0; round < 20; ++round) {

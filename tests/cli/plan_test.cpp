@@ -29,7 +29,7 @@ class Planned : public testing::Test {
         " INSERT INTO user SELECT i, 'x' FROM n;");
     std::ofstream(folder_ / "codes.txt") << "A\nB\n\nC\n";
   }
-  ~Planned() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void sql(const std::string& statements) {
     sqlite3* database = nullptr;

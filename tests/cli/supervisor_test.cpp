@@ -47,7 +47,7 @@ class SupervisorTest : public testing::Test {
     EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
     ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   }
-  ~SupervisorTest() override {
+  void TearDown() override {
     ::unsetenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe): one thread
     ::close(socket_);
     std::filesystem::remove(path_);
@@ -131,8 +131,11 @@ TEST_F(SupervisorTest, is_told_of_no_life_that_it_does_not_ask_for) {
 // Told of the time between two words, as sd_watchdog_enabled(3) has it.
 class WatchdogTest : public SupervisorTest {
  protected:
-  WatchdogTest() { ::setenv("WATCHDOG_USEC", "2000", 1); }   // NOLINT(concurrency-mt-unsafe)
-  ~WatchdogTest() override { ::unsetenv("WATCHDOG_USEC"); }  // NOLINT(concurrency-mt-unsafe)
+  void SetUp() override { ::setenv("WATCHDOG_USEC", "2000", 1); }  // NOLINT(concurrency-mt-unsafe)
+  void TearDown() override {
+    ::unsetenv("WATCHDOG_USEC");  // NOLINT(concurrency-mt-unsafe): one thread
+    SupervisorTest::TearDown();
+  }
 };
 
 TEST_F(WatchdogTest, hears_of_loops_that_turn) {
