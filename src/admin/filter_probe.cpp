@@ -26,7 +26,8 @@ void FilterProbe::look_into(const filter::LiveParts& live, Result& result, guard
     const std::array<std::uint64_t, 2> chance{random_(), random_()};
     std::array<char, sizeof chance> identity{};
     std::memcpy(identity.data(), chance.data(), identity.size());
-    const filter::Finding found = live.find({identity.data(), identity.size()}, std::nullopt, now);
+    const filter::Finding found =
+        live.find(live.hash({identity.data(), identity.size()}), std::nullopt, now);
     if (found == filter::Finding::not_fresh) {
       return;
     }

@@ -69,6 +69,7 @@ void Assembly::open_storage() {
   }
   storage_.emplace(*std::move(opened));
   world_.storage = &*storage_;
+  world_.secret = storage_->secret();  // as its checkpoints are
 }
 
 void Assembly::describe_process() {

@@ -96,17 +96,12 @@ void Generation::make_spaces(const World& world, const Generation* before) {
     if (is_kept) {
       space = *known;
     } else {
-      space.filter = std::make_shared<filter::LiveParts>(
-          world.epochs,
-          world.storage != nullptr ? world.storage->secret() : filter::random_secret());
+      space.filter = std::make_shared<filter::LiveParts>(world.epochs, world.secret);
       space.counts = std::make_shared<guard::NamespaceCounts>(world.workers);
     }
-    space.overlay =
-        is_its_overlay
-            ? known->overlay
-            : std::make_shared<guard::Overlay>(
-                  guard::Overlay::Limits{.max_keys = overlay.max_keys, .ttl = overlay.ttl},
-                  filter::random_secret());
+    space.overlay = is_its_overlay ? known->overlay
+                                   : std::make_shared<guard::Overlay>(guard::Overlay::Limits{
+                                         .max_keys = overlay.max_keys, .ttl = overlay.ttl});
   }
 }
 

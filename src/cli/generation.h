@@ -61,6 +61,8 @@ class Generation {
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
+    // What all that is guarded is hashed with: an overlay may stay when its filter is made anew.
+    filter::HashSecret secret = filter::random_secret();
     guard::Process process{};  // what is the same in all of them
   };
   using Refusals = std::vector<std::string>;

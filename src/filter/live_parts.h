@@ -46,11 +46,11 @@ class LiveParts {
   LiveParts& operator=(const LiveParts&) = delete;
 
   // --- readers ---
-  // `number`: the identity as an integer, if it is one.
-  [[nodiscard]] Finding find(std::string_view identity,
+  // `hash`: of the identity, by hash(). `number`: the identity as an integer, if it is one.
+  [[nodiscard]] Finding find(std::uint64_t hash,
                              const std::optional<std::uint64_t>& number,
                              TimePoint now) const noexcept {
-    return PartsLookup(set_, bond_, kNoStep).find({identity, number}, now);
+    return PartsLookup(set_, bond_, kNoStep).find({hash, number}, now);
   }
   // Whether an absent verdict that needs no look-up would be right: all is known, now.
   [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
@@ -61,7 +61,7 @@ class LiveParts {
   [[nodiscard]] Finding find_in_steps(std::string_view identity,
                                       TimePoint now,
                                       const Step& step) const {
-    return PartsLookup(set_, bond_, step).find({identity, std::nullopt}, now);
+    return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt}, now);
   }
 
   // The gravest of the parts' states; `loading` while the set of tables is not known, or empty.

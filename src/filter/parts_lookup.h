@@ -52,7 +52,7 @@ struct PartSet {
 };
 
 struct SoughtKey {
-  std::string_view identity;
+  std::uint64_t hash;
   const std::optional<std::uint64_t>& number;  // the identity as an integer, if it is one
 };
 
@@ -71,7 +71,7 @@ class PartsLookup {
     if (!set->sole->live.is_fresh(now) || !is_still(*set)) {
       return Finding::not_fresh;
     }
-    return find_in(set->sole->live, key, [this, &key] { return bond_.hash(key.identity); });
+    return find_in(set->sole->live, key);
   }
 
   [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
@@ -98,8 +98,7 @@ class PartsLookup {
     return current_.load(std::memory_order_relaxed) == &set;
   }
 
-  template <class Hash>
-  Finding find_in(const LiveFilter& live, const SoughtKey& key, const Hash& hash) const noexcept {
+  Finding find_in(const LiveFilter& live, const SoughtKey& key) const noexcept {
     step_();
     const CuckooFilter* const filter = live.current();
     if (filter == nullptr) {
@@ -110,7 +109,7 @@ class PartsLookup {
       return Finding::fresh_id;
     }
     step_();
-    return filter->may_contain(hash()) ? Finding::may_exist : Finding::absent;
+    return filter->may_contain(key.hash) ? Finding::may_exist : Finding::absent;
   }
 
   [[gnu::noinline]] Finding find_in_all(const PartSet& set,
@@ -121,9 +120,8 @@ class PartsLookup {
     if (!are_fresh(set, now)) {
       return Finding::not_fresh;
     }
-    const std::uint64_t hash = bond_.hash(key.identity);
     for (const Part* const part : set.parts) {
-      const Finding finding = find_in(part->live, key, [hash] { return hash; });
+      const Finding finding = find_in(part->live, key);
       if (finding != Finding::absent) {
         return finding;
       }

@@ -198,7 +198,7 @@ void Guard::learn_key(std::string_view key, const std::string_view* value, TimeP
       (value != nullptr && space.absent_reply.is_written_as(*value))) {
     return;
   }
-  space.overlay->add(overlay_identity(found, key), now);
+  space.overlay->add(space.filter->hash(overlay_identity(found, key)), now);
   namespace_counters_[found.ns]->learned.add();
 }
 
@@ -207,8 +207,9 @@ bool Guard::add(std::string_view key, TimePoint now, std::optional<std::chrono::
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return false;
   }
-  Overlay& overlay = *parts_.namespaces[found.ns].overlay;
-  overlay.add(overlay_identity(found, key), now, ttl ? *ttl : overlay.ttl());
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  space.overlay->add(
+      space.filter->hash(overlay_identity(found, key)), now, ttl ? *ttl : space.overlay->ttl());
   namespace_counters_[found.ns]->added.add();
   return true;
 }

@@ -88,9 +88,10 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (!access_->may(command_, found.ns)) {
     return Verdict::not_allowed;
   }
-  const Overlay::Search overlaid = space.overlay->begin(overlay_identity(found, key), now);
+  const std::uint64_t hash = space.filter->hash(overlay_identity(found, key));
+  const Overlay::Search overlaid = space.overlay->begin(hash, now);
   if (found.kind == keyspace::Lookup::Kind::guarded) {
-    switch (space.filter->find(found.identity, found.number, now)) {
+    switch (space.filter->find(hash, found.number, now)) {
       case filter::Finding::not_fresh:
         return Verdict::not_fresh;
       case filter::Finding::fresh_id:

@@ -44,9 +44,18 @@ bool is_live(std::uint64_t entry, std::uint32_t tick) {
   return expiry_of(entry) > tick;
 }
 
-std::uint64_t load(const std::uint64_t& word) {
+template <class Word>
+Word load(const Word& word) {
   // std::atomic_ref is for what may be written; this does not.
-  return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
+  return std::atomic_ref(const_cast<Word&>(word)).load(std::memory_order_acquire);
+}
+
+// `word` is a std::atomic or a std::atomic_ref.
+template <class Word>
+void raise_to(Word& word, std::uint32_t value, std::memory_order order) {
+  std::uint32_t before = word.load(std::memory_order_relaxed);
+  while (before < value && !word.compare_exchange_weak(before, value, order)) {
+  }
 }
 
 bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired) {
@@ -56,9 +65,8 @@ bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired)
 
 }  // namespace
 
-Overlay::Overlay(Limits limits, const filter::HashSecret& secret)
-    : hash_(secret),
-      ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero()).count()),
+Overlay::Overlay(Limits limits)
+    : ttl_(std::max(limits.ttl, std::chrono::nanoseconds::zero()).count()),
       max_keys_(limits.max_keys),
       // Four keys to a set of eight at `max_keys`: then one set in fifty has more keys than room.
       set_count_((limits.max_keys + kSetEntries / 2 - 1) / (kSetEntries / 2)) {
@@ -66,7 +74,8 @@ Overlay::Overlay(Limits limits, const filter::HashSecret& secret)
     throw std::invalid_argument("Overlay: max_keys out of range");
   }
   // calloc takes large zeroed memory from the system untouched: no page is spent before it is used.
-  const std::size_t bytes = set_count_ * kLineBytes;
+  const std::size_t set_bytes = set_count_ * kLineBytes;
+  const std::size_t bytes = set_bytes + (sizeof(std::uint32_t) << kCellBits);
   std::size_t room = bytes + kLineBytes;
   memory_.reset(static_cast<std::uint64_t*>(std::calloc(room, 1)));
   if (memory_ == nullptr) {
@@ -74,6 +83,7 @@ Overlay::Overlay(Limits limits, const filter::HashSecret& secret)
   }
   void* start = memory_.get();
   entries_ = static_cast<std::uint64_t*>(std::align(kLineBytes, bytes, start, room));
+  cells_ = reinterpret_cast<std::uint32_t*>(entries_ + set_count_ * kSetEntries);
 }
 
 std::uint64_t* Overlay::set_of(std::uint64_t hash) const noexcept {
@@ -81,12 +91,12 @@ std::uint64_t* Overlay::set_of(std::uint64_t hash) const noexcept {
   return entries_ + ((hash >> 32) * set_count_ >> 32) * kSetEntries;
 }
 
-Overlay::Search Overlay::begin(std::string_view identity, TimePoint now) const noexcept {
+Overlay::Search Overlay::begin(std::uint64_t hash, TimePoint now) const noexcept {
   const std::uint32_t tick = tick_of(now);
-  if (last_expiry_.load(std::memory_order_acquire) <= tick) {
+  if (last_expiry_.load(std::memory_order_acquire) <= tick ||
+      (load(cell_of(hash)) <= tick && all_until_.load(std::memory_order_relaxed) <= tick)) {
     return {};
   }
-  const std::uint64_t hash = hash_(identity);
   const std::uint64_t* const set = set_of(hash);
   __builtin_prefetch(set);
   return {.set = set, .tag = tag_of_hash(hash), .tick = tick};
@@ -112,30 +122,21 @@ bool Overlay::holds(const Search& search) const noexcept {
   return held;
 }
 
-void Overlay::add(std::string_view identity, TimePoint now, std::chrono::nanoseconds ttl) noexcept {
-  const std::uint64_t hash = hash_(identity);
+void Overlay::add(std::uint64_t hash, TimePoint now, std::chrono::nanoseconds ttl) noexcept {
   const std::uint32_t expiry = expiry_tick(now, ttl);
   const std::uint64_t wanted = entry_of(tag_of_hash(hash), expiry);
   std::uint64_t* const set = set_of(hash);
   while (!try_add(set, wanted, tick_of(now))) {
   }
-  lives_until(expiry);
-}
-
-void Overlay::lives_until(std::uint32_t expiry) noexcept {
-  std::uint32_t last = last_expiry_.load(std::memory_order_relaxed);
-  while (last < expiry &&
-         !last_expiry_.compare_exchange_weak(last, expiry, std::memory_order_acq_rel)) {
-  }
+  std::atomic_ref cell(cell_of(hash));
+  raise_to(cell, expiry, std::memory_order_acq_rel);
+  raise_to(last_expiry_, expiry, std::memory_order_acq_rel);
 }
 
 void Overlay::hold_all_until(TimePoint until) noexcept {
   const std::uint32_t expiry = expiry_tick(until, {});
-  std::uint32_t before = all_until_.load(std::memory_order_relaxed);
-  while (before < expiry &&
-         !all_until_.compare_exchange_weak(before, expiry, std::memory_order_relaxed)) {
-  }
-  lives_until(expiry);
+  raise_to(all_until_, expiry, std::memory_order_relaxed);
+  raise_to(last_expiry_, expiry, std::memory_order_acq_rel);
 }
 
 void Overlay::set_ttl(std::chrono::nanoseconds ttl) noexcept {

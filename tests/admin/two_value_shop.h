@@ -35,8 +35,7 @@ class TwoValueShop {
     for (std::uint32_t ns = 0; ns < keyspace_.size(); ++ns) {
       parts.push_back(std::make_unique<filter::LiveParts>(epochs_, guard::fixed_secret(ns)));
       overlays_.push_back(std::make_unique<guard::Overlay>(
-          guard::Overlay::Limits{.max_keys = 100, .ttl = std::chrono::seconds(60)},
-          guard::fixed_secret(ns + 10)));
+          guard::Overlay::Limits{.max_keys = 100, .ttl = std::chrono::seconds(60)}));
       spaces_.push_back({.mode = config::Mode::enforce,
                          .filter = parts.back().get(),
                          .overlay = overlays_.back().get()});

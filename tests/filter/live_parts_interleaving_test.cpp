@@ -229,7 +229,8 @@ class LivePartsUnderChange : public ::testing::Test {
     }
   }
   bool passes(std::string_view identity) const {
-    return parts_.find(identity, std::nullopt, std::chrono::steady_clock::now()) != Finding::absent;
+    return parts_.find(parts_.hash(identity), std::nullopt, std::chrono::steady_clock::now()) !=
+           Finding::absent;
   }
 
   Epochs epochs_{kReaders};

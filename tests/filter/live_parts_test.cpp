@@ -39,7 +39,7 @@ class LivePartsTest : public ::testing::Test {
   }
   Finding find(std::string_view identity, std::optional<std::uint64_t> number = std::nullopt) {
     const EpochScope inside(epochs_.reader(0));
-    return parts_.find(identity, number, kNow);
+    return parts_.find(parts_.hash(identity), number, kNow);
   }
   bool is_fresh() {
     const EpochScope inside(epochs_.reader(0));

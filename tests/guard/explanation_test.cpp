@@ -24,7 +24,7 @@ std::string explained(std::string_view key_template, std::string_view key) {
   const keyspace::Keyspace keyspace = one_namespace(key_template);
   filter::Epochs epochs(1);
   filter::LiveParts live(epochs, fixed_secret(2));
-  Overlay overlay({.max_keys = 8, .ttl = seconds(60)}, fixed_secret(1));
+  Overlay overlay({.max_keys = 8, .ttl = seconds(60)});
   const GuardedNamespace space{.mode = config::Mode::enforce, .filter = &live, .overlay = &overlay};
   RedisFacts facts;
   Guard guard({.keyspace = keyspace, .namespaces = std::span(&space, 1), .facts = facts});

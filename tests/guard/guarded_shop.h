@@ -54,8 +54,8 @@ class GuardedShop {
       parts.push_back(std::make_unique<filter::LiveParts>(epochs_, fixed_secret(ns)));
       filters.push_back(parts.back()->add("table"));
       parts.back()->set_complete(true);
-      overlays.push_back(std::make_unique<Overlay>(
-          Overlay::Limits{.max_keys = 1000, .ttl = seconds(60)}, fixed_secret(ns + 10)));
+      overlays.push_back(
+          std::make_unique<Overlay>(Overlay::Limits{.max_keys = 1000, .ttl = seconds(60)}));
       spaces.push_back({.mode = config::Mode::enforce,
                         .filter = parts.back().get(),
                         .overlay = overlays.back().get()});
