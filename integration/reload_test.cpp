@@ -2,16 +2,22 @@
 // and a file that cannot be used changes nothing and says why. (Under load: reload_under_load_test.cpp.)
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "harness/admin_client.h"
+#include "harness/child_process.h"
+#include "harness/guard_process.h"
 #include "harness/info_field.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -291,6 +297,23 @@ TEST_F(Reload, nobody_is_answered_by_the_rights_on_another_namespace) {
       ASSERT_THAT(limited.call({"GET", absent_user()}), StartsWith("-NOPERM "));
     }
   }
+}
+
+// Its configuration is a pipe, which it has opened, and in which there is nothing yet.
+TEST(ReloadAtTheStart, ends_nothing) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path config = folder / "guard.yaml";
+  ASSERT_EQ(::mkfifo(config.c_str(), S_IRUSR | S_IWUSR), 0);
+  const ChildProcess guard({guard_binary(), "--config", config.string()},
+                           {folder / "output", folder / "errors"});
+  {
+    std::ofstream written(config);  // waits for the reader
+    guard.send_signal(SIGHUP);
+    written << "listen: \"unix:" << (folder / "guard.sock").string() << "\"\n";
+  }
+  EXPECT_TRUE(eventually([&] {
+    return read_whole_file(folder / "errors").contains("event=listening");
+  })) << read_whole_file(folder / "errors");
 }
 
 }  // namespace

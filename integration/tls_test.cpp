@@ -214,6 +214,20 @@ TEST_P(OverTls, ping_goes_by_tls_too) {
   EXPECT_EQ(run_guard({"ping", address, "--tls", "--insecure"}).standard_output, "PONG\n");
 }
 
+TEST_P(OverTls, a_guard_is_asked_what_a_key_is_by_tls_too) {
+  Shop shop(settings());
+  shop.wait_until_it_answers();
+  const std::string address = "localhost:" + std::to_string(shop.guard().tls_port());
+  const Ended ended = run_guard({"explain",
+                                 absent_user(),
+                                 "--address",
+                                 address,
+                                 "--tls",
+                                 "--cacert",
+                                 shop.certificate_file("ca.crt")});
+  EXPECT_THAT(ended.standard_output, HasSubstr("namespace: users\n")) << ended.standard_error;
+}
+
 TEST(Tls, files_that_are_no_good_are_named_before_anything_is_bound) {
   const TemporaryDirectory folder;
   write_certificates(folder.path());
@@ -223,12 +237,17 @@ TEST(Tls, files_that_are_no_good_are_named_before_anything_is_bound) {
                        (folder / "server.crt").string() + "\", key: \"" +
                        (folder / "client.key").string() +
                        "\" } }\nupstream: { tls: { ca: /nowhere/ca.crt } }\n");
-  const Ended ended = run_guard({"--config", config.string()});
-  EXPECT_EQ(ended.exit_code, kConfiguration);
-  EXPECT_THAT(ended.standard_error, HasSubstr("listen.tls: "));
-  EXPECT_THAT(ended.standard_error, HasSubstr("is not the key of the certificate"));
-  EXPECT_THAT(ended.standard_error,
-              HasSubstr("upstream.tls: /nowhere/ca.crt: No such file or directory"));
+  for (const auto& how :
+       std::vector<std::vector<std::string>>{{"--config"}, {"--check-config", "--config"}}) {
+    std::vector<std::string> words = how;
+    words.push_back(config.string());
+    const Ended ended = run_guard(words);
+    EXPECT_EQ(ended.exit_code, kConfiguration);
+    EXPECT_THAT(ended.standard_error, HasSubstr("listen.tls: "));
+    EXPECT_THAT(ended.standard_error, HasSubstr("is not the key of the certificate"));
+    EXPECT_THAT(ended.standard_error,
+                HasSubstr("upstream.tls: /nowhere/ca.crt: No such file or directory"));
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/admin_server.h"
 #include "cli/assembly.h"
 #include "cli/event_log.h"
 #include "cli/explain.h"
@@ -15,6 +16,7 @@
 #include "cli/presets.h"
 #include "cli/print_config.h"
 #include "cli/print_triggers.h"
+#include "cli/tls_sides.h"
 #include "cli/version.h"
 #include "config/config_file.h"
 
@@ -27,6 +29,23 @@ int report(const std::vector<config::Diagnostic>& errors) {
     fmt::print(stderr, "{}\n", diagnostic.text());
   }
   return cli::kExitConfiguration;
+}
+
+// What no file but those that the configuration names can tell.
+int check(const config::Config& config, const std::string& path) {
+  cli::EventLog log(config.log);
+  std::vector<std::string> refusals = cli::TlsSides(log).load(config);
+  if (auto words = cli::refusal(config.admin)) {
+    refusals.push_back(*std::move(words));
+  }
+  for (const std::string& refusal : refusals) {
+    fmt::print(stderr, "{}: {}\n", path, refusal);
+  }
+  if (!refusals.empty()) {
+    return cli::kExitConfiguration;
+  }
+  fmt::print("{}: fine\n", path);
+  return 0;
 }
 
 int print_plan(const config::Config& config) {
@@ -52,6 +71,9 @@ std::expected<config::Config, std::vector<std::string>> read_again(const cli::Se
 }
 
 int run(const cli::Serve& options) {
+  if (!options.plan) {
+    ::signal(SIGHUP, SIG_IGN);  // a word to reload that comes before there is something to reload
+  }
   const auto effective =
       config::load_effective(options.config_path, config::process_environment(), options.overrides);
   if (!effective) {
@@ -59,8 +81,7 @@ int run(const cli::Serve& options) {
   }
   const config::Config* const config = &effective->config;
   if (options.check_config) {
-    fmt::print("{}: fine\n", options.config_path);
-    return 0;
+    return check(*config, options.config_path);
   }
   if (options.print_config) {
     fmt::print("{}", cli::print_config(*effective, options.config_path));
@@ -125,7 +146,8 @@ int run(const cli::Explain& options) {
   if (options.address) {
     return print(cli::explain_key(
         cli::AskedGuard{.address = *options.address,
-                        .password = config::process_environment()("REDISCLI_AUTH").value_or("")},
+                        .password = config::process_environment()("REDISCLI_AUTH").value_or(""),
+                        .tls = options.tls.chosen()},
         options.key));
   }
   const auto config = config::load_config(options.config_path);

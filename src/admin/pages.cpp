@@ -207,6 +207,11 @@ void Pages::remember() {
   history_.add(totals_of(look()));
 }
 
+void Pages::forget() {
+  probe_ = FilterProbe();
+  history_ = History();
+}
+
 Response Pages::status(const Asked& asked) {
   static constexpr std::string_view kEventsAfter = "events_after=";
   std::uint64_t events_after = 0;

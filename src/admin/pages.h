@@ -57,6 +57,8 @@ class Pages {
   Response answer(const Request& request);
   // What the page /history will tell of this moment. Once a second.
   void remember();
+  // What is remembered by the namespaces' numbers: they will have others.
+  void forget();
   // From now on.
   void set_token(BearerToken token) { parts_.token = std::move(token); }
 

@@ -46,6 +46,9 @@ void AdminServer::adopt(const guard::Guard::Parts& guarded,
                         std::string token_file,
                         std::function<void()> done) {
   server_.post([this, guarded, token = std::move(token_file), told = std::move(done)]() mutable {
+    if (guard_.parts().numbering != guarded.numbering) {
+      pages_.forget();
+    }
     guard_.adopt(guarded);
     pages_.set_token(admin::BearerToken(std::move(token)));
     told();

@@ -189,7 +189,7 @@ std::string explain_key(const config::Config& config, std::string_view key) {
 }
 
 std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std::string_view key) {
-  auto connection = RedisCall::open(guard.address, guard.timeout);
+  auto connection = RedisCall::open(guard.address, guard.timeout, guard.tls);
   if (!connection) {
     return std::unexpected(connection.error());
   }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@ struct AskedGuard {
   config::Address address;
   std::chrono::milliseconds timeout{2000};
   std::string password{};  // of the default user; empty: no AUTH
+  std::optional<config::UpstreamTls> tls{};
 };
 
 std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std::string_view key);

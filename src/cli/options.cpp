@@ -1,7 +1,11 @@
 #include "cli/options.h"
 
-#include <CLI/CLI.hpp>
+#include <string_view>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "config/nearest.h"
 #include "config/values.h"
 
 namespace cuckooguard::cli {
@@ -120,6 +124,26 @@ CLI::Option* add_value(CLI::App& command,
       what);
 }
 
+// By the names that redis-cli has for them.
+CLI::Option* add_tls(CLI::App& command, TlsFlags& flags) {
+  CLI::Option* const tls = command.add_flag("--tls", flags.is_tls, "By TLS");
+  const auto add_file = [&](const char* name, std::string& file, const char* what) {
+    return command.add_option(name, file, what)->type_name("FILE")->needs(tls);
+  };
+  add_file("--cacert", flags.tls.ca, "Whose certificates are trusted; else those of the system's");
+  CLI::Option* const cert = add_file("--cert", flags.tls.cert, "A certificate to show");
+  CLI::Option* const key = add_file("--key", flags.tls.key, "Its key");
+  cert->needs(key);
+  key->needs(cert);
+  command
+      .add_option("--sni", flags.tls.server_name, "Whom the certificate must be for; else the host")
+      ->type_name("NAME")
+      ->needs(tls);
+  command.add_flag("!--insecure", flags.tls.verify, "Whoever answers is taken for the right one")
+      ->needs(tls);
+  return tls;
+}
+
 CLI::App& add_explain(CLI::App& app, Explain& explain) {
   CLI::App& command = *app.add_subcommand(
       "explain",
@@ -142,26 +166,8 @@ CLI::App& add_explain(CLI::App& app, Explain& explain) {
               "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)")
           ->type_name("ADDRESS");
   address->excludes(config);
+  add_tls(command, explain.tls)->needs(address);
   return command;
-}
-
-// By the names that redis-cli has for them.
-void add_tls(CLI::App& command, Ping& ping) {
-  CLI::Option* const tls = command.add_flag("--tls", ping.is_tls, "By TLS");
-  const auto add_file = [&](const char* name, std::string& file, const char* what) {
-    return command.add_option(name, file, what)->type_name("FILE")->needs(tls);
-  };
-  add_file("--cacert", ping.tls.ca, "Whose certificates are trusted; else those of the system's");
-  CLI::Option* const cert = add_file("--cert", ping.tls.cert, "A certificate to show");
-  CLI::Option* const key = add_file("--key", ping.tls.key, "Its key");
-  cert->needs(key);
-  key->needs(cert);
-  command
-      .add_option("--sni", ping.tls.server_name, "Whom the certificate must be for; else the host")
-      ->type_name("NAME")
-      ->needs(tls);
-  command.add_flag("!--insecure", ping.tls.verify, "Whoever answers is taken for the right one")
-      ->needs(tls);
 }
 
 CLI::App& add_ping(CLI::App& app, Ping& ping) {
@@ -173,8 +179,31 @@ CLI::App& add_ping(CLI::App& app, Ping& ping) {
   add_value(command, "--timeout", ping.timeout, parse_timeout, "To connect, and to reply")
       ->type_name("DURATION")
       ->default_str("2s");
-  add_tls(command, ping);
+  add_tls(command, ping.tls);
   return command;
+}
+
+// For what was not expected where it stands: the flags that there are.
+std::string suggestions(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+  }
+  std::vector<std::string> flags;
+  for (const CLI::Option* const option : command->get_options()) {
+    if (!option->get_positional()) {
+      flags.push_back(option->get_name());
+    }
+  }
+  const std::vector<std::string_view> names(flags.begin(), flags.end());
+  std::string text;
+  for (const std::string& word : app.remaining(true)) {
+    const std::string_view flag = std::string_view(word).substr(0, word.find('='));
+    if (const auto meant = config::nearest(flag, names)) {
+      text += fmt::format("{}: did you mean \"{}\"?\n", flag, *meant);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -233,6 +262,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     }
   } catch (const CLI::ParseError& outcome) {  // how CLI11 also says that it has printed help
     exit_code = app.exit(outcome) == 0 ? 0 : kExitUsage;
+    if (dynamic_cast<const CLI::ExtrasError*>(&outcome) != nullptr) {
+      fmt::print(stderr, "{}", suggestions(app));
+    }
     return std::nullopt;
   }
   return serve;

@@ -49,11 +49,22 @@ struct PrintTriggers {
 // `cuckooguard presets`
 struct ListPresets {};
 
+// `--tls`, and with it what redis-cli has.
+struct TlsFlags {
+  bool is_tls = false;
+  config::UpstreamTls tls;
+
+  std::optional<config::UpstreamTls> chosen() const {
+    return is_tls ? std::optional(tls) : std::nullopt;
+  }
+};
+
 // `cuckooguard explain KEY --config FILE`, or `--address ADDRESS`
 struct Explain {
   std::string key;
   std::string config_path;                 // its templates, without a guard
   std::optional<config::Address> address;  // a guard that runs
+  TlsFlags tls;
 };
 
 // `cuckooguard --version`
@@ -63,8 +74,7 @@ struct ShowVersion {};
 struct Ping {
   config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
   std::chrono::milliseconds timeout{2000};
-  bool is_tls = false;
-  config::UpstreamTls tls;
+  TlsFlags tls;
 };
 
 using Options = std::variant<Serve,

@@ -7,8 +7,7 @@
 namespace cuckooguard::cli {
 
 std::expected<std::string, std::string> ping(const Ping& options) {
-  auto connection = RedisCall::open(
-      options.address, options.timeout, options.is_tls ? std::optional(options.tls) : std::nullopt);
+  auto connection = RedisCall::open(options.address, options.timeout, options.tls.chosen());
   if (!connection) {
     return std::unexpected(connection.error());
   }

@@ -50,8 +50,8 @@ void Verification::run(const std::stop_token& stop) {
 
 filter::Finding Verification::look_up(std::uint32_t ns, const keyspace::Lookup& found) {
   const filter::EpochScope scope(parts_.reader);
-  return parts_.guarded.namespaces[ns].filter->find(
-      found.identity, found.number, io::now_since_boot());
+  const filter::LiveParts& live = *parts_.guarded.namespaces[ns].filter;
+  return live.find(live.hash(found.identity), found.number, io::now_since_boot());
 }
 
 source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identity) {

@@ -10,7 +10,7 @@
 //   entry = 64 bits:                 | tag: 32 bits of the hash | tick when it expires: 32 bits |
 //   0 = free
 //
-// Most look-ups end at a summary that stays in the second cache: 2^14 cells of 32 bits, of each the
+// Most look-ups end at a summary that stays in the second cache: 2^16 cells of 32 bits, of each the
 // tick when the last of the hashes that fall into it expires.
 //
 // Must: holds(h, t) for every h added at most `ttl` before t. (tests/guard/overlay_test.cpp)
@@ -22,7 +22,7 @@
 // Called by: Guard. Threads: any number, all calls; no locks. An entry is one atomic word and is
 // only ever replaced by one that holds at least what it held, by compare-and-swap; a reader sees
 // one or the other. Errors: std::bad_alloc and std::invalid_argument (no keys) from the
-// constructor. Limits: 64 KiB, and 16 bytes per key of max_keys, of which memory is taken page by
+// constructor. Limits: 256 KiB, and 16 bytes per key of max_keys, of which memory is taken page by
 // page as they are first used. Ticks of 2^28 ns (268 ms): an entry may live up to two ticks longer
 // than asked; 36 years after boot they end and entries stay for good.
 #pragma once
@@ -80,7 +80,7 @@ class Overlay {
 
  private:
   static constexpr std::size_t kSetEntries = 8;
-  static constexpr int kCellBits = 14;
+  static constexpr int kCellBits = 16;
   struct Free {
     void operator()(std::uint64_t* memory) const noexcept { std::free(memory); }
   };

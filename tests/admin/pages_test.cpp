@@ -203,6 +203,13 @@ TEST_F(PagesTest, the_history_is_what_was_remembered_the_oldest_first_and_no_mor
   EXPECT_LT(lines.front().at("at").as_double(), lines.back().at("at").as_double());
 }
 
+TEST_F(PagesTest, what_was_remembered_by_number_is_forgotten_when_numbers_change) {
+  pages_.remember();
+  ASSERT_NE(get("/history").body, "[]\n");
+  pages_.forget();
+  EXPECT_EQ(get("/history").body, "[]\n");
+}
+
 TEST_F(PagesTest, is_ready_while_clients_are_accepted_whatever_the_database_does) {
   EXPECT_EQ(get("/readyz").status, 503U);
   vitals_.is_listening = true;

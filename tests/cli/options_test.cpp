@@ -4,10 +4,14 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace cuckooguard::cli {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::optional<Options> parse(std::vector<const char*> words, int& exit_code) {
   words.insert(words.begin(), "cuckooguard");
@@ -73,8 +77,7 @@ TEST(Options, a_ping_may_go_by_tls_with_the_names_of_redis_cli) {
   int exit_code = -1;
   const auto usual = parse({"ping", "--tls"}, exit_code);
   ASSERT_TRUE(usual);
-  EXPECT_TRUE(std::get<Ping>(*usual).is_tls);
-  EXPECT_EQ(std::get<Ping>(*usual).tls, config::UpstreamTls{});
+  EXPECT_EQ(std::get<Ping>(*usual).tls.chosen(), config::UpstreamTls{});
   const auto given = parse({"ping",
                             "--tls",
                             "--cacert",
@@ -88,8 +91,33 @@ TEST(Options, a_ping_may_go_by_tls_with_the_names_of_redis_cli) {
                             "--insecure"},
                            exit_code);
   ASSERT_TRUE(given);
-  EXPECT_EQ(std::get<Ping>(*given).tls,
+  EXPECT_EQ(std::get<Ping>(*given).tls.chosen(),
             (config::UpstreamTls{"ca", "c", "k", "redis.example", false}));
+}
+
+TEST(Options, a_guard_may_be_asked_by_tls_and_a_configuration_not) {
+  int exit_code = -1;
+  const auto asked = parse({"explain", "user:1", "--address", "guard:6380", "--tls"}, exit_code);
+  ASSERT_TRUE(asked);
+  EXPECT_TRUE(std::get<Explain>(*asked).tls.chosen());
+  EXPECT_FALSE(parse({"explain", "user:1", "--config", "guard.yaml", "--tls"}, exit_code));
+  EXPECT_EQ(exit_code, kExitUsage);
+}
+
+TEST(Options, what_is_misspelled_is_told_with_what_was_probably_meant) {
+  int exit_code = -1;
+  const auto told = [&](std::vector<const char*> words) {
+    words.insert(words.begin(), "cuckooguard");
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(parse_options(static_cast<int>(words.size()), words.data(), exit_code));
+    EXPECT_EQ(exit_code, kExitUsage);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(told({"--cofig", "guard.yaml"}), HasSubstr("--cofig: did you mean \"--config\"?"));
+  EXPECT_THAT(told({"--config", "f", "--log-leve=debug"}),
+              HasSubstr("--log-leve: did you mean \"--log-level\"?"));
+  EXPECT_THAT(told({"ping", "--tsl"}), HasSubstr("--tsl: did you mean \"--tls\"?"));
+  EXPECT_THAT(told({"ping", "--nothing-like-it"}), Not(HasSubstr("did you mean")));
 }
 
 TEST(Options, presets_can_be_listed_without_a_configuration) {

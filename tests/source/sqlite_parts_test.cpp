@@ -52,7 +52,7 @@ class SqliteParts : public testing::Test {
   }
   filter::Finding find(std::uint64_t id) {
     const filter::EpochScope inside(bench_.epochs.reader(0));
-    return bench_.parts[0].find(std::to_string(id), id, bench_.clock.now());
+    return bench_.parts[0].find(bench_.parts[0].hash(std::to_string(id)), id, bench_.clock.now());
   }
 
   TempDirectory directory_;
