@@ -40,7 +40,7 @@ class EventLog {
  public:
   using Fields = std::initializer_list<Field>;
   using Clock = std::function<EventLimits::TimePoint()>;
-  // Called for each event that is written, under the log's lock: it must neither log nor wait.
+  // Called for each event that is written, at the log's end too, under its lock: it must neither log nor wait.
   using Listener = std::function<void(const Event&)>;
 
   // To standard error.

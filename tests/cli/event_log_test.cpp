@@ -102,8 +102,8 @@ TEST(EventLog, what_was_left_out_is_told_at_the_end) {
 }
 
 TEST(EventLog, listeners_hear_what_is_written_and_nothing_else) {
+  std::vector<std::string> heard;  // outlives the log, which says at its end what it has left out
   WrittenLog log;
-  std::vector<std::string> heard;
   log.log.add_listener([&heard](const Event& event) {
     heard.push_back(std::string(level_name(event.level)) + " " + text_of(event));
   });
