@@ -27,16 +27,9 @@ ask() { within redis-cli -s /run/guard.sock "$@"; }
 says() { [ "$(ask $2)" = "$1" ]; }
 
 echo "- a Debian of its own"
-mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
-debootstrap --variant=minbase bookworm "$chroot" "${mirror:-http://deb.debian.org/debian}" >"$folder/debootstrap.log" 2>&1 ||
-  { tail -n 20 "$folder/debootstrap.log" >&2; fail "debootstrap"; }
-for file in /etc/apt/apt.conf.d/*proxy* /etc/apt/sources.list.d/debian.sources; do
-  [ ! -e "$file" ] || cp "$file" "$chroot$file"
-done
-[ ! -e "$chroot/etc/apt/sources.list.d/debian.sources" ] || rm "$chroot/etc/apt/sources.list"  # the same again
+. "$(dirname "$0")/debian_chroot.sh"
+make_debian "$chroot" "$folder/debootstrap.log" || fail "debootstrap"
 mount -t proc proc "$chroot/proc"
-printf '#!/bin/sh\nexit 101\n' >"$chroot/usr/sbin/policy-rc.d"
-chmod +x "$chroot/usr/sbin/policy-rc.d"
 
 echo "- the package in it"
 cp "$package" "$chroot/root/cuckooguard.deb"
