@@ -1,6 +1,7 @@
 # The guard, and its demo, on Debian 12:
 #   docker build -t cuckooguard .               the guard; give it a configuration at /etc/cuckooguard/cuckooguard.yaml
 #   docker build -t cuckooguard-demo --target demo .
+# Stop it with more time than its `drain_timeout` (10s) takes, after which Docker would kill it: docker run --stop-timeout 20.
 # docker-compose.yml builds and runs both, and an application on Django beside them.
 
 FROM debian:bookworm-slim AS build
@@ -41,7 +42,8 @@ COPY --from=build /cuckooguard/build/release/cuckooguard /usr/local/bin/
 USER cuckooguard
 VOLUME /var/lib/cuckooguard
 EXPOSE 6380
-# The guard forwards PING, so that it is well as long as Redis is. Where `listen` is another port, give it here too.
+# The guard forwards PING, so that it is well as long as Redis is. Where `listen` is another port, or has `tls`, say so with
+# docker run --health-cmd: `cuckooguard ping --tls --cacert FILE ADDRESS`, with `client_ca` also --cert and --key.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["cuckooguard", "ping", "127.0.0.1:6380"]
 ENTRYPOINT ["cuckooguard"]
 CMD ["--config", "/etc/cuckooguard/cuckooguard.yaml"]
