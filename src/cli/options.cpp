@@ -262,7 +262,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv, int& exi
     }
   } catch (const CLI::ParseError& outcome) {  // how CLI11 also says that it has printed help
     exit_code = app.exit(outcome) == 0 ? 0 : kExitUsage;
-    if (dynamic_cast<const CLI::ExtrasError*>(&outcome) != nullptr) {
+    if (exit_code != 0) {
       fmt::print(stderr, "{}", suggestions(app));
     }
     return std::nullopt;

@@ -117,6 +117,9 @@ TEST(Options, what_is_misspelled_is_told_with_what_was_probably_meant) {
   EXPECT_THAT(told({"--config", "f", "--log-leve=debug"}),
               HasSubstr("--log-leve: did you mean \"--log-level\"?"));
   EXPECT_THAT(told({"ping", "--tsl"}), HasSubstr("--tsl: did you mean \"--tls\"?"));
+  EXPECT_THAT(told({"ping", "--tls", "--cacrt", "ca.crt"}),
+              HasSubstr("--cacrt: did you mean \"--cacert\"?"))
+      << "ca.crt is no address, either";
   EXPECT_THAT(told({"ping", "--nothing-like-it"}), Not(HasSubstr("did you mean")));
 }
 
