@@ -16,13 +16,7 @@ trap end EXIT
 
 fail() { echo "install_check: $*" >&2; exit 1; }
 within() { chroot "$chroot" env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
-# eventually COMMAND...: within a minute.
-eventually() {
-  until_then=$(($(date +%s) + 60))
-  until "$@" >/dev/null 2>&1; do
-    [ "$(date +%s)" -lt "$until_then" ] || fail "not within a minute: $*"
-  done
-}
+. "$(dirname "$0")/shop.sh"
 ask() { within redis-cli -s /run/guard.sock "$@"; }
 says() { [ "$(ask $2)" = "$1" ]; }
 
@@ -42,23 +36,10 @@ within cuckooguard --check-config --config /etc/cuckooguard/cuckooguard.yaml
 ! within pgrep -x cuckooguard >/dev/null 2>&1 || fail "somebody has started it"
 
 echo "- traffic through it"
-within sqlite3 /var/lib/shop.db "CREATE TABLE user (id INTEGER PRIMARY KEY); INSERT INTO user VALUES (1), (2);"
+within sqlite3 /var/lib/shop.db "$shop_sql"
 chmod 644 "$chroot/var/lib/shop.db"
 chmod 1777 "$chroot/run"
-cat >"$chroot/etc/cuckooguard/cuckooguard.yaml" <<'YAML'
-listen: unix:/run/guard.sock
-upstream: unix:/run/redis.sock
-sources:
-  shop: { type: sqlite, path: /var/lib/shop.db }
-namespaces:
-  users:
-    keys: "user:{id:uint64}"
-    source: { from: shop, table: user }
-    mode: enforce
-    absent_reply: "bytes:__ABSENT__"
-    fresh_ids: 0
-    overlay: { pass_at_start: false }
-YAML
+shop_yaml unix:/run/guard.sock unix:/run/redis.sock >"$chroot/etc/cuckooguard/cuckooguard.yaml"
 chroot "$chroot" redis-server --port 0 --unixsocket /run/redis.sock --unixsocketperm 777 --save "" >"$folder/redis.log" 2>&1 &
 started="$started $!"
 eventually within redis-cli -s /run/redis.sock ping

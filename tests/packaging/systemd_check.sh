@@ -15,6 +15,7 @@ echo "- a Debian of its own, with systemd"
 make_debian "$root" "$folder/debootstrap.log" || fail "debootstrap"
 cp "$package" "$root/root/cuckooguard.deb"
 install -m 755 "$here/systemd_check_inside.sh" "$root/root/check.sh"
+cp "$here/shop.sh" "$root/root/"
 { chroot "$root" apt-get update -qq &&
   chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     systemd systemd-sysv dbus redis-server sqlite3 procps /root/cuckooguard.deb; } >"$folder/install.log" 2>&1 ||

@@ -8,35 +8,16 @@ fail() {
   journalctl -u cuckooguard --no-pager -o cat | tail -n 20
   exit 1
 }
-# eventually COMMAND...: within a minute.
-eventually() {
-  until_then=$(($(date +%s) + 60))
-  until "$@" >/dev/null 2>&1; do
-    [ "$(date +%s)" -lt "$until_then" ] || fail "not within a minute: $*"
-  done
-}
+. "$(dirname "$0")/shop.sh"
 is() { [ "$(systemctl show -p "$1" --value cuckooguard)" = "$2" ]; }
 says() { [ "$(redis-cli -p 6380 $2)" = "$1" ]; }
 pid() { systemctl show -p MainPID --value cuckooguard; }
 
 config=/etc/cuckooguard/cuckooguard.yaml
-sqlite3 /var/lib/shop.db "CREATE TABLE user (id INTEGER PRIMARY KEY); INSERT INTO user VALUES (1), (2);"
+sqlite3 /var/lib/shop.db "$shop_sql"
 chmod 644 /var/lib/shop.db
 redis-server --port 6399 --save "" --daemonize yes >/dev/null
-cat >$config <<'YAML'
-listen: "127.0.0.1:6380"
-upstream: "127.0.0.1:6399"
-sources:
-  shop: { type: sqlite, path: /var/lib/shop.db }
-namespaces:
-  users:
-    keys: "user:{id:uint64}"
-    source: { from: shop, table: user }
-    mode: enforce
-    absent_reply: "bytes:__ABSENT__"
-    fresh_ids: 0
-    overlay: { pass_at_start: false }
-YAML
+shop_yaml 127.0.0.1:6380 127.0.0.1:6399 >$config
 
 echo "- started by the first client of its socket"
 systemctl enable --now cuckooguard.socket
