@@ -31,6 +31,13 @@ int report(const std::vector<config::Diagnostic>& errors) {
   return cli::kExitConfiguration;
 }
 
+int report(const std::string& path, const std::vector<std::string>& refusals) {
+  for (const std::string& refusal : refusals) {
+    fmt::print(stderr, "{}: {}\n", path, refusal);
+  }
+  return cli::kExitConfiguration;
+}
+
 // What no file but those that the configuration names can tell.
 int check(const config::Config& config, const std::string& path) {
   cli::EventLog log(config.log);
@@ -38,11 +45,8 @@ int check(const config::Config& config, const std::string& path) {
   if (auto words = cli::refusal(config.admin)) {
     refusals.push_back(*std::move(words));
   }
-  for (const std::string& refusal : refusals) {
-    fmt::print(stderr, "{}: {}\n", path, refusal);
-  }
   if (!refusals.empty()) {
-    return cli::kExitConfiguration;
+    return report(path, refusals);
   }
   fmt::print("{}: fine\n", path);
   return 0;
@@ -93,11 +97,8 @@ int run(const cli::Serve& options) {
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
   cli::EventLog log(config->log);
   cli::Assembly assembly(*config, [&options] { return read_again(options); }, log);
-  for (const std::string& refusal : assembly.refusals()) {
-    fmt::print(stderr, "{}: {}\n", options.config_path, refusal);
-  }
   if (!assembly.refusals().empty()) {
-    return cli::kExitConfiguration;
+    return report(options.config_path, assembly.refusals());
   }
   assembly.run();
   return 0;
