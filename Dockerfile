@@ -38,6 +38,7 @@ ENTRYPOINT ["python3", "-B", "/usr/local/lib/shop/attack.py"]
 
 # The last stage is what `docker build .` makes.
 FROM runtime AS guard
+COPY LICENSE NOTICE packaging/debian/copyright /usr/share/doc/cuckooguard/
 COPY --from=build /cuckooguard/build/release/cuckooguard /usr/local/bin/
 USER cuckooguard
 VOLUME /var/lib/cuckooguard

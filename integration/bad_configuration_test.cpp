@@ -95,21 +95,23 @@ TEST_F(BadConfiguration, that_is_not_there_is_named) {
   EXPECT_THAT(ended.standard_error, HasSubstr("none.yaml: cannot be read"));
 }
 
-TEST_F(BadConfiguration, a_database_or_table_that_is_not_there_is_said_before_anything_is_bound) {
+// What a database refuses is no wrong configuration, unless it is told to be.
+TEST_F(BadConfiguration, strict_start_takes_a_database_or_table_that_is_not_there_for_one) {
   const std::string missing = (directory_ / "missing.db").string();
-  Ended ended = run(of_table(missing, "user"));
+  EXPECT_EQ(run(of_table(missing, "user")).exit_code, kFailure) << "it gets as far as the port";
+  Ended ended = run(of_table(missing, "user"), {"--strict-start"});
   EXPECT_EQ(ended.exit_code, kConfiguration);
   EXPECT_THAT(ended.standard_error, HasSubstr(missing));
   EXPECT_FALSE(std::filesystem::exists(missing)) << "the guard must not create it";
 
   Database database(directory_ / "shop.db", Journal::wal);
-  ended = run(of_table(database.path().string(), "uzer"));
+  ended = run(of_table(database.path().string(), "uzer"), {"--strict-start"});
   EXPECT_EQ(ended.exit_code, kConfiguration);
   EXPECT_THAT(ended.standard_error, HasSubstr("uzer"));
   EXPECT_THAT(ended.standard_error, HasSubstr("did you mean \"user\""));
 
   // With the right one it gets as far as the port.
-  ended = run(of_table(database.path().string(), "user"));
+  ended = run(of_table(database.path().string(), "user"), {"--strict-start"});
   EXPECT_EQ(ended.exit_code, kFailure);
   EXPECT_THAT(ended.standard_error, HasSubstr("in use"));
   EXPECT_FALSE(taken_.was_called());
@@ -122,6 +124,14 @@ TEST_F(BadConfiguration, is_found_by_check_config_without_running) {
   const Ended good = run(listen_on_taken_port(), {"--check-config"});
   EXPECT_EQ(good.exit_code, 0);
   EXPECT_EQ(good.standard_error, "");
+  EXPECT_THAT(good.standard_output, testing::EndsWith(": fine; Redis was not asked\n"));
+  const Ended with_source = run(
+      listen_on_taken_port() + "sources: { shop: { type: sqlite, path: /nonexistent/shop.db } }\n",
+      {"--check-config"});
+  EXPECT_EQ(with_source.exit_code, 0);
+  EXPECT_THAT(with_source.standard_output,
+              testing::EndsWith(": fine; neither Redis nor the sources (shop) were asked; --plan "
+                                "asks the sources\n"));
 }
 
 TEST_F(BadConfiguration, shows_no_secret) {
@@ -129,6 +139,20 @@ TEST_F(BadConfiguration, shows_no_secret) {
       run("upstream: { address: \"127.0.0.1:1\", control: { pasword: hunter2, username: x } }\n");
   EXPECT_EQ(ended.exit_code, kConfiguration);
   EXPECT_THAT(ended.standard_error, testing::Not(HasSubstr("hunter2")));
+}
+
+// As it stands in a connection string.
+TEST_F(BadConfiguration, shows_no_password_in_front_of_an_address) {
+  for (const std::string_view mode : {"--check-config", "--print-config", "--plan"}) {
+    const Ended ended = run(
+        "sources: { shop: { type: mysql, addresses: \"guard:hunter2@127.0.0.1:3306\", user: guard, "
+        "database: shop } }\n",
+        {std::string(mode)});
+    EXPECT_EQ(ended.exit_code, kConfiguration) << mode;
+    EXPECT_THAT(ended.standard_error, HasSubstr("user and password_file")) << mode;
+    EXPECT_THAT(ended.standard_error + ended.standard_output, testing::Not(HasSubstr("hunter2")))
+        << mode;
+  }
 }
 
 TEST(CommandLine, answers_help_and_version_and_refuses_the_rest) {

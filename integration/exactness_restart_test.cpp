@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@
 #include "exactness/shop_writer.h"
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
-#include "harness/mysql_server.h"
+#include "harness/on_sql_server.h"
 #include "harness/redis_server.h"
 #include "harness/seed.h"
 #include "harness/temporary_directory.h"
@@ -33,13 +32,9 @@ using testing::IsEmpty;
 
 constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
 
-class ExactnessRestart : public testing::Test {
+class ExactnessRestart : public OnSqlServer {
  protected:
-  void SetUp() override {
-    if (const auto missing = missing_server()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_ = make_server();
+  void prepare() override {
     create_tables(*server_);
     redis_.emplace();
   }
@@ -109,7 +104,6 @@ class ExactnessRestart : public testing::Test {
   }
 
   TemporaryDirectory kept_;
-  std::unique_ptr<SqlServer> server_;
   std::optional<RedisServer> redis_;
   Guarded guarded_;  // for its keys alone
   std::optional<GuardProcess> guard_;
@@ -128,9 +122,7 @@ TEST_F(ExactnessRestart, a_guard_that_is_killed_again_and_again_hides_no_row) {
   for (unsigned round = 0; round < rounds; ++round) {
     const unsigned happenings = 1 + chaos.pick(3);
     for (unsigned i = 0; i < happenings; ++i) {
-      const std::uint64_t enough = writers.transactions() + 20 + chaos.pick(200);
-      writers.resume();
-      ASSERT_TRUE(eventually([&] { return writers.transactions() >= enough; }));
+      ASSERT_TRUE(chaos.let_write(20 + chaos.pick(200))) << writers.in_the_way();
       if (chaos.pick(2) == 0) {
         kill_guard();
         start_guard();

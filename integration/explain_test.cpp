@@ -42,6 +42,27 @@ TEST(ExplainCommand, asks_a_guard_that_runs) {
   EXPECT_THAT(told.standard_output, HasSubstr("\nverdict: absent\nwhy: no row has it\n"));
 }
 
+// Nothing is known of the user before its first command, which is this one.
+TEST(ExplainCommand, asks_as_a_user_and_waits_until_its_rights_are_known) {
+  const TemporaryDirectory directory;
+  Shop shop({.redis_arguments = {
+                 "--user", "bob", "on", ">secret", "~user:*", "+get", "+auth", "+hello"}});
+  shop.wait_until_it_answers();
+  const std::string file = (directory / "password").string();
+  write_whole_file(file, "secret\n");
+  const std::string address = "127.0.0.1:" + std::to_string(shop.guard().port());
+  const auto explained = [&](const std::string& key) {
+    return run_guard(
+        {"explain", key, "--address", address, "--user", "bob", "--password-file", file});
+  };
+  const Ended told = explained(shop.find_absent_users(1).front());
+  EXPECT_EQ(told.exit_code, 0) << told.standard_error;
+  EXPECT_THAT(told.standard_output, HasSubstr("\nverdict: absent\nwhy: no row has it\n"));
+  EXPECT_THAT(explained("users:1").standard_output,
+              HasSubstr("nearest: user:{id:uint64} of namespace users: at byte 4, before \"s:1\""));
+  EXPECT_THAT(explained("tag:x").standard_error, HasSubstr("NOPERM"));
+}
+
 TEST(ExplainCommand, says_that_nobody_is_there) {
   const Ended ended = run_guard({"explain", "user:1", "--address", "unix:/nonexistent.sock"});
   EXPECT_EQ(ended.exit_code, 1);

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/mariadb_server.h"
-#include "source/mysql_column.h"
+#include "mysql/column.h"
 
 namespace cuckooguard::harness {
 namespace {

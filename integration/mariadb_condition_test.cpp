@@ -16,10 +16,10 @@
 #include "harness/mariadb_server.h"
 #include "harness/random_items.h"
 #include "harness/seed.h"
-#include "source/log_applier.h"
-#include "source/log_feed.h"
-#include "source/log_stream.h"
-#include "source/read_view.h"
+#include "mysql/log_applier.h"
+#include "mysql/log_feed.h"
+#include "mysql/log_stream.h"
+#include "mysql/read_view.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -176,7 +176,7 @@ class MariaDbCondition : public testing::Test {
     auto stream =
         source::LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});
     ASSERT_TRUE(stream) << stream.error().what;
-    applier.reconnected(stream->checksum());
+    applier.reconnected(stream->checksum(), 1);
     for (;;) {
       const auto event = stream->next();
       ASSERT_TRUE(event) << event.error().what;

@@ -33,17 +33,19 @@ class MariaDbLogForms : public testing::Test {
     run("INSERT INTO user SELECT seq, REPEAT('n', 300), seq FROM seq_1_to_1000");
     create_guard_user(*session_);
   }
-  std::string yaml(const std::string& settings) const {
+  std::string yaml(const std::string& settings, const std::string& filter_settings = "") const {
     return "upstream: " + redis_->address() + "\n" + shop_source(unix_address(*server_)) +
            "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user" +
            settings +
            " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
            "\"bytes:__ABSENT__\", filter: { "
-           "false_positive_rate: 0.0001% } }\n"
+           "false_positive_rate: 0.0001%" +
+           filter_settings +
+           " } }\n"
            "log: { level: debug }\n";  // tells of every load
   }
-  void start_guard() {
-    guard_.emplace(GuardProcess::on_port(yaml("")));
+  void start_guard(const std::string& filter_settings = "") {
+    guard_.emplace(GuardProcess::on_port(yaml("", filter_settings)));
     client_.emplace(guard_->client());
     expect_what_sql_finds();
   }
@@ -143,14 +145,13 @@ TEST_F(MariaDbLogForms, rows_without_unchanged_columns_are_followed_where_keys_a
 
 TEST_F(MariaDbLogForms, rows_without_unchanged_columns_are_refused_where_other_columns_matter) {
   start_server({"--binlog-row-image=MINIMAL"}, "");
-  const TemporaryDirectory folder;
-  write_whole_file(
-      folder / "guard.yaml",
-      "listen: unix:" + (folder / "guard.sock").string() + "\n" + yaml(", where: \"n <> 9\""));
-  const Ended ended = run_guard({"--config", (folder / "guard.yaml").string()});
-  EXPECT_EQ(ended.exit_code, 78);
-  EXPECT_NE(ended.standard_error.find("SET GLOBAL binlog_row_image = FULL"), std::string::npos)
-      << ended.standard_error;
+  guard_.emplace(GuardProcess::on_port(yaml(", where: \"n <> 9\"")));
+  ASSERT_TRUE(eventually([this] {
+    return guard_->log().find("state=refused") != std::string::npos;
+  })) << guard_->log();
+  EXPECT_NE(guard_->log().find("SET GLOBAL binlog_row_image = FULL"), std::string::npos)
+      << guard_->log();
+  EXPECT_NE(guard_->call({"GET", "user:1000000"}), kAnswer);
 }
 
 TEST_F(MariaDbLogForms, partitioned_tables_are_followed) {
@@ -171,6 +172,36 @@ TEST_F(MariaDbLogForms, partitioned_tables_are_followed) {
   run("INSERT INTO other (id) VALUES (20), (21)");
   run("ALTER TABLE user EXCHANGE PARTITION a WITH TABLE other");
   expect_what_sql_finds();
+}
+
+// A definition that changes without a word in the log: the rows behind it have another column in the key's place.
+TEST_F(MariaDbLogForms, columns_that_are_not_those_that_were_read_hide_no_row) {
+  start_server({}, "");
+  start_guard();
+  run("SET sql_log_bin = 0; ALTER TABLE user MODIFY n INT DEFAULT 7 FIRST; SET sql_log_bin = 1");
+  run("INSERT INTO user (id, n) VALUES (1100, 3), (1101, 4)");
+  expect_what_sql_finds();
+  EXPECT_NE(
+      guard_->log().find("column `id` is bigint(20) unsigned in the schema and INT in the log"),
+      std::string::npos)
+      << guard_->log();
+  run("UPDATE user SET id = 1102 WHERE id = 1100");
+  expect_what_sql_finds();
+}
+
+// As tables of events are mostly made; with a key over a text, of which MariaDB keeps a hash in a column of its own.
+TEST_F(MariaDbLogForms, keys_with_a_time_and_columns_that_nobody_sees_are_followed) {
+  start_server({}, "");
+  run("CREATE OR REPLACE TABLE user (id BIGINT UNSIGNED, at DATETIME(3) DEFAULT '2026-02-03', name "
+      "VARCHAR(400), n INT DEFAULT 7, note TEXT, PRIMARY KEY (id, at), UNIQUE (note, id, at)) "
+      "PARTITION BY RANGE COLUMNS (at) (PARTITION a VALUES LESS THAN ('2026-01-01'), PARTITION b "
+      "VALUES LESS THAN MAXVALUE)");
+  run("INSERT INTO user (id, note) SELECT seq, seq FROM seq_1_to_1000");
+  start_guard(", deletes: exact");
+  write_rows();
+  run("UPDATE user SET at = '2025-02-03 04:05:06.789', id = 1180 WHERE id = 5");
+  expect_what_sql_finds();
+  expect_one_load();
 }
 
 TEST_F(MariaDbLogForms, xa_transactions_count_when_their_verdict_is_given) {

@@ -18,9 +18,9 @@
 #include "harness/deadline.h"
 #include "harness/mariadb_server.h"
 #include "harness/seed.h"
-#include "source/log_applier.h"
-#include "source/log_stream.h"
-#include "source/read_view.h"
+#include "mysql/log_applier.h"
+#include "mysql/log_stream.h"
+#include "mysql/read_view.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -78,10 +78,13 @@ source::MysqlTable user_table() {
                                  .charset = "utf8mb4",
                                  .collation = "utf8mb4_bin"};
   source::MysqlTable table{.schema = MariaDbServer::kDatabase, .name = "user"};
-  table.columns = {
-      {.name = "id", .data_type = "bigint", .column_type = "bigint(20) unsigned"}, text, text};
+  table.columns = {{.name = "id",
+                    .data_type = "bigint",
+                    .column_type = "bigint(20) unsigned",
+                    .nullable = false},
+                   text,
+                   {.name = "note", .data_type = "text", .column_type = "text"}};
   table.columns[1].name = "name";
-  table.columns[2].name = "note";
   table.identity = {1};
   table.primary_key = {0};
   return table;
@@ -190,7 +193,7 @@ class MariaDbLog : public testing::Test {
     applier.join(table);
     auto stream = LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});
     ASSERT_TRUE(stream) << stream.error().what;
-    applier.reconnected(stream->checksum());
+    applier.reconnected(stream->checksum(), 1);
     for (;;) {
       const auto event = stream->next();
       ASSERT_TRUE(event) << event.error().what;

@@ -108,6 +108,44 @@ TEST_F(MariaDbParts, lose_no_row_that_moves_from_one_to_the_other) {
   }
 }
 
+// While its files change their names a server does not list it, and its log does not speak of it yet.
+TEST_F(MariaDbParts, hide_no_row_while_one_of_them_is_put_in_its_own_place) {
+  run("CREATE TABLE user_3 (id BIGINT UNSIGNED PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 100");
+  run("INSERT INTO user_3 VALUES (3000)");
+  ASSERT_TRUE(becomes_present_in_time("user:3000"));
+  ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
+  std::jthread others([&](const std::stop_token& stop) {
+    SqlSession session = server_->session();
+    while (!stop.stop_requested()) {
+      session.run("CREATE OR REPLACE TABLE other (id INT)");  // tables are listed again
+    }
+  });
+  std::atomic<bool> is_over = false;
+  std::jthread alterer([&] {
+    SqlSession session = server_->session();
+    for (int i = 0; i < 5; ++i) {
+      session.run("ALTER TABLE user_3 FORCE, ALGORITHM=COPY");
+    }
+    is_over = true;
+  });
+  RawClient client = guard_->client();
+  while (!is_over) {
+    ASSERT_NE(client.call({"GET", "user:3000"}), kAnswer) << guard_->log();
+  }
+  others.request_stop();
+  EXPECT_TRUE(becomes_absent("user:9999")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:3000"));
+}
+
+TEST_F(MariaDbParts, leave_also_where_the_log_does_not_say_so) {
+  create_with_row("user_3", "3000");
+  ASSERT_TRUE(becomes_absent("user:9999"));
+  run("SET sql_log_bin = 0; DROP TABLE user_3; SET sql_log_bin = 1");
+  run("CREATE TABLE other (id INT)");  // tables are listed again
+  EXPECT_TRUE(becomes_absent("user:3000")) << guard_->log();
+  EXPECT_FALSE(is_absent("user:7"));
+}
+
 TEST_F(MariaDbParts, make_all_pass_while_one_of_them_cannot_be_read) {
   run("CREATE TABLE user_3 (id BIGINT UNSIGNED)");  // no key
   run("INSERT INTO user_3 VALUES (3000)");
@@ -131,6 +169,7 @@ TEST_F(MariaDbParts, make_all_pass_while_they_cannot_be_listed_and_are_asked_for
     return guard_->log().find("its tables cannot be listed: a pattern of tables needs a right") !=
            std::string::npos;
   })) << guard_->log();
+  EXPECT_NE(guard_->call({"GUARD.INFO", "users"}).find("\r\nstate:refused\r\n"), std::string::npos);
   const auto connections = [this] {
     return std::stoi(session_->run("SHOW GLOBAL STATUS LIKE 'Connections'")[0][1].value_or("0"));
   };
@@ -145,6 +184,7 @@ TEST_F(MariaDbParts, make_all_pass_while_they_cannot_be_listed_and_are_asked_for
 
 TEST_F(MariaDbParts, are_all_taken_up_from_their_checkpoints) {
   create_with_row("user_3", "3000");
+  ASSERT_TRUE(becomes_present("user:3000"));
   ASSERT_TRUE(becomes_absent("user:9999"));
   guard_.reset();
   create_with_row("user_4", "4000");

@@ -49,11 +49,16 @@ TEST_F(WrongClient, whose_user_is_restricted_gets_redis_refusal) {
 TEST_F(WrongClient, who_became_a_restricted_user_by_a_refused_hello_gets_redis_refusal) {
   shop_.redis().call({"ACL", "SETUSER", "reader", "on", ">word", "~user:1", "+@read"});
   expect_answering();
-  const std::string replies = client_.exchange(
-      command({"MULTI", "x"}) + command({"HELLO", "3", "AUTH", "reader", "word", "SETNAME", "a b"}),
-      2);
-  EXPECT_TRUE(replies.starts_with("-")) << shown(replies);
-  EXPECT_TRUE(client_.exchange(get_absent(), 1).starts_with("-NOPERM"));
+  RawClient straight = shop_.redis().client();
+  for (RawClient* const client : {&client_, &straight}) {
+    const std::string replies =
+        client->exchange(command({"MULTI", "x"}) +
+                             command({"HELLO", "3", "AUTH", "reader", "word", "SETNAME", "a b"}),
+                         2);
+    EXPECT_TRUE(replies.starts_with("-")) << shown(replies);
+  }
+  // Redis 7.0 has taken the AUTH; newer servers look at all of HELLO first.
+  EXPECT_EQ(client_.exchange(get_absent(), 1), straight.exchange(get_absent(), 1));
 }
 
 TEST(WrongClientBehindAPassword, is_refused_before_auth_and_answered_after_it) {

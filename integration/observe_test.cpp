@@ -106,6 +106,44 @@ TEST_F(Observe, what_the_application_caches_for_no_such_row_is_no_contradiction)
   EXPECT_EQ(info("keys_contradicted"), "0");
 }
 
+TEST_F(Observe, values_of_an_application_without_absent_reply_are_forgotten_when_it_is_set) {
+  const std::string yaml = shop_.yaml();
+  const std::string line = "    absent_reply: \"bytes:" + std::string(kAbsentText) + "\"\n";
+  const auto reload = [&](const std::string& instead) {
+    std::string next = yaml;
+    const std::size_t logged = shop_.guard().log().size();
+    shop_.guard().set_configuration(next.replace(next.find(line), line.size(), instead));
+    shop_.guard().send_signal(SIGHUP);
+    return eventually(
+        [&] { return shop_.guard().log().find("event=reloaded", logged) != std::string::npos; });
+  };
+  to_redis({"SET", absent_user(1), "none"});
+  ASSERT_TRUE(reload("")) << shop_.guard().log();
+  EXPECT_EQ(shop_.client().call({"GET", absent_user(1)}), bulk("none"));
+  ASSERT_TRUE(becomes("hidden_values", "1")) << shop_.guard().log();
+  EXPECT_THAT(info("advice"), HasSubstr("or your own placeholders: set absent_reply now"));
+  ASSERT_TRUE(reload("    absent_reply: \"bytes:none\"\n")) << shop_.guard().log();
+  EXPECT_EQ(info("hidden_values"), "0");
+  EXPECT_EQ(shop_.client().call({"GET", absent_user(1)}), bulk("none"));
+  EXPECT_EQ(info("contradictions_open"), "0");
+  EXPECT_THAT(info("advice"), HasSubstr("; too little seen yet: "));
+}
+
+TEST_F(Observe, of_a_template_that_matches_no_read_is_said_what_may_be_meant) {
+  RawClient client = shop_.client();
+  for (std::uint64_t n = 1; n <= 20; ++n) {
+    client.call({"GET", "users:" + std::to_string(n)});
+  }
+  const std::string text =
+      "no read has matched this template; 20 unguarded reads begin with `users:`; try "
+      "`cuckooguard explain KEY`";
+  EXPECT_EQ(info("advice"), text);
+  shop_.guard().send_signal(SIGTERM);
+  EXPECT_EQ(shop_.guard().exit_code(), 0);
+  EXPECT_THAT(shop_.guard().log(),
+              HasSubstr(" warning event=advice namespace=users text=\"" + text + "\""));
+}
+
 // They are read before the guard has heard of them, if it is slow enough.
 TEST_F(Observe, rows_that_have_just_come_or_gone_are_no_hidden_rows) {
   RawClient client = shop_.client();

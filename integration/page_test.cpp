@@ -138,6 +138,7 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
               AllOf(HasSubstr("s ago:Stopped "), HasSubstr("Passed ")));
   EXPECT_EQ(seen.read.at("background"), GetParam().dark ? "rgb(15, 20, 26)" : "rgb(244, 246, 248)");
   EXPECT_THAT(seen.read.at("namespaces"), AllOf(HasSubstr("users"), HasSubstr("1,000")));
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("no read matches")) << "of tags";
   EXPECT_THAT(seen.read.at("sources"), AllOf(HasSubstr("shop"), HasSubstr("following")));
   EXPECT_THAT(seen.read.at("events"), HasSubstr("listening"));
 }
@@ -163,6 +164,78 @@ TEST_F(PageTest, says_first_what_is_wrong) {
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
   EXPECT_THAT(seen.errors, testing::IsEmpty());
   EXPECT_THAT(seen.violations, testing::IsEmpty());
+}
+
+TEST_F(PageTest, says_of_a_guard_that_may_not_ask_its_redis_that_it_does_nothing) {
+  Shop shop({.more = std::string(kAdmin),
+             .redis_arguments = {"--requirepass", "word"},
+             .password = "word"});
+  json::object order =
+      order_for(shop, {.name = "not_allowed", .width = 1280, .height = 800, .dark = false});
+  order["until"] = text_of("namespaces") + ".includes('ready') && " + text_of("events") +
+                   ".includes('control not allowed')";
+  order["read"] = {{"mark", "document.getElementById('verdict').className"},
+                   {"sentence", text_of("sentence")},
+                   {"redis", text_of("tile-redis-role")}};
+  const Chromium::Report seen = browser_->open(order);
+  EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
+  EXPECT_EQ(seen.read.at("sentence"),
+            "Redis does not let the guard ask (NOAUTH Authentication required.): set "
+            "upstream.control (username, password_file); until then every key passes.");
+  EXPECT_EQ(seen.read.at("redis"), "role unknown, available");
+  EXPECT_THAT(seen.errors, testing::IsEmpty());
+}
+
+TEST_F(PageTest, says_of_a_redis_in_cluster_mode_that_it_is_not_supported) {
+  Shop shop({.more = std::string(kAdmin), .redis_arguments = {"--cluster-enabled", "yes"}});
+  json::object order =
+      order_for(shop, {.name = "cluster", .width = 1280, .height = 800, .dark = false});
+  order["until"] = text_of("namespaces") + ".includes('ready') && " + text_of("events") +
+                   ".includes('upstream refused')";
+  order["read"] = {{"mark", "document.getElementById('verdict').className"},
+                   {"sentence", text_of("sentence")}};
+  const Chromium::Report seen = browser_->open(order);
+  EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
+  EXPECT_EQ(
+      seen.read.at("sentence"),
+      "this Redis runs in cluster mode (cluster_enabled:1), which is not supported: put the "
+      "guard in front of one without it; until then every command is forwarded to this node, and "
+      "nothing is answered here.");
+  EXPECT_THAT(seen.errors, testing::IsEmpty());
+}
+
+TEST_F(PageTest, counts_isolated_rows_where_there_are_any) {
+  Shop shop(
+      {.more = "  friends: { keys: 'friend:{name|ci}', source: { from: shop, table: friend } }\n" +
+               std::string(kAdmin)});
+  shop.database().run(
+      "CREATE TABLE friend (name TEXT PRIMARY KEY COLLATE NOCASE);"
+      "INSERT INTO friend VALUES ('bob'), ('Zo\u00eb')");
+  json::object order =
+      order_for(shop, {.name = "isolated", .width = 1280, .height = 800, .dark = false});
+  order["until"] = text_of("namespaces") + ".includes('1 isolated')";
+  order["read"] = {{"namespaces", text_of("namespaces")}};
+  const std::string seen = browser_->open(order).read.at("namespaces");
+  EXPECT_EQ(seen.find("isolated"), seen.rfind("isolated")) << "of the others: " << seen;
+}
+
+TEST_F(PageTest, says_of_what_passes_for_a_while_why_and_for_how_long) {
+  Shop shop({.overlay = "{ ttl: 90s }", .more = std::string(kAdmin)});
+  json::object order =
+      order_for(shop, {.name = "passing", .width = 1280, .height = 800, .dark = false});
+  order["until"] = text_of("namespaces") + ".match(/passing[0-9.]+.s more/) !== null";
+  order["read"] = {{"mark", "document.getElementById('verdict').className"},
+                   {"sentence", text_of("sentence")},
+                   {"namespaces", text_of("namespaces")}};
+  const Chromium::Report seen = browser_->open(order);
+  EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-warning"));
+  EXPECT_THAT(
+      seen.read.at("sentence"),
+      AllOf(HasSubstr("users, tags pass everything for a while: the guard has just begun, and "
+                      "does not know what was written before"),
+            Not(HasSubstr("ready"))));
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("morethe guard has just begun"));
+  EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
 
 TEST_F(PageTest, asks_for_the_token_and_keeps_it_out_of_addresses) {

@@ -14,6 +14,10 @@
 namespace cuckooguard::harness {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
 class PassingAtStart : public GuardedMariaDb {
  protected:
   void prepare() override {
@@ -46,9 +50,21 @@ class PassingAtStart : public GuardedMariaDb {
 TEST_F(PassingAtStart, lasts_for_one_ttl) {
   start("8s", "500ms");
   EXPECT_FALSE(is_absent("user:5000"));
-  EXPECT_THAT(guard_->call({"GUARD.EXPLAIN", "user:5000"}), testing::HasSubstr("has just begun"));
+  EXPECT_THAT(
+      guard_->call({"GUARD.EXPLAIN", "user:5000"}),
+      AllOf(HasSubstr("all keys pass for "), HasSubstr(" s more: the guard has just begun")));
+  EXPECT_THAT(guard_->call({"GUARD.INFO", "users"}),
+              AllOf(HasSubstr("\r\nstate:ready\r\nfresh:1\r\nwhy:the guard has just begun, and "
+                              "does not know what was written before\r\npassing_seconds:"),
+                    Not(HasSubstr("passing_seconds:0\r\n"))));
+  EXPECT_TRUE(eventually([this] {
+    return guard_->log().contains(
+        "event=state namespace=users state=ready why=\"all keys pass for ");
+  })) << guard_->log();
   EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
   EXPECT_FALSE(is_absent("user:1"));
+  EXPECT_THAT(guard_->call({"GUARD.INFO", "users"}),
+              HasSubstr("\r\nfresh:1\r\nwhy:\r\npassing_seconds:0\r\n"));
 }
 
 TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {
@@ -57,12 +73,16 @@ TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {
   end_when_kept();
   start("1h", "10s");
   EXPECT_TRUE(is_absent("user:5000")) << guard_->log();
+  EXPECT_THAT(guard_->log(), HasSubstr("event=namespace namespace=users filter=restored"));
   EXPECT_FALSE(is_absent("user:1"));
   end_when_kept();
   std::filesystem::last_write_time(
       file(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(5));
   start("1h", "10s");
   EXPECT_FALSE(is_absent("user:5000")) << "the checkpoint is too old";
+  EXPECT_THAT(guard_->log(),
+              AllOf(HasSubstr("event=namespace namespace=users filter=restored"),
+                    HasSubstr("state=ready why=\"all keys pass for 36")));
 }
 
 }  // namespace

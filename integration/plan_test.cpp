@@ -73,5 +73,35 @@ TEST_F(PlanOfMariaDb, asks_the_server_for_its_estimate) {
   EXPECT_THAT(nobody.standard_error, HasSubstr("unix:/nonexistent.sock: "));
 }
 
+// Before there is a guard: what is missing is told with the statement that mends it, and once.
+TEST_F(PlanOfMariaDb, checks_what_a_start_checks) {
+  const std::string yaml =
+      upstream_and_source() +
+      "namespaces:\n"
+      "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user } }\n"
+      "  guests: { keys: \"guest:{id:uint64}\", source: { from: shop, table: user } }\n";
+  EXPECT_THAT(plan_of(folder_, yaml).standard_output,
+              HasSubstr("Source shop was asked what a start asks"));
+  run("REVOKE REPLICATION SLAVE ON *.* FROM guard@localhost");
+  const Ended log = plan_of(folder_, yaml);
+  EXPECT_EQ(log.exit_code, 1);
+  EXPECT_THAT(
+      log.standard_error,
+      HasSubstr("a grant is missing: GRANT REPLICATION SLAVE ON *.* TO 'guard'@'localhost'"));
+  run("GRANT REPLICATION SLAVE ON *.* TO guard@localhost");
+  run("REVOKE SELECT ON shop.* FROM guard@localhost");
+  const std::string denied = plan_of(folder_, yaml).standard_error;
+  const std::string grant = "GRANT SELECT ON `shop`.* TO 'guard'@'localhost'";
+  EXPECT_THAT(denied, HasSubstr(grant));
+  EXPECT_EQ(denied.find(grant), denied.rfind(grant)) << denied;
+  const std::string nobody =
+      plan_of(
+          folder_,
+          "sources:\n  shop: { type: mysql, addresses: \"127.0.0.1:1\", user: u, database: d }\n" +
+              yaml.substr(yaml.find("namespaces:")))
+          .standard_error;
+  EXPECT_THAT(nobody, HasSubstr("namespaces users, guests: 127.0.0.1:1: Can't connect"));
+}
+
 }  // namespace
 }  // namespace cuckooguard::harness

@@ -40,9 +40,8 @@ std::vector<Case> bad_requests() {
       {"an empty multibulk length", "*\r\n"},
       {"a wrong first byte of an argument", "*3\r\n$3\r\nSET\r\n$1\r\nx\r\nfooz\r\n"},
       {"a simple string as an argument", "*1\r\n+PING\r\n"},
-      {"unbalanced double quotes", "set \"\"\"test-key\"\"\" test-value\r\n"},
+      {"unbalanced double quotes", "set \"test-key test-value\r\n"},
       {"unbalanced single quotes", "get 'user:1\r\n"},
-      {"a character behind the closing quote", "get \"user:1\"x\r\n"},
       {"a multibulk line without an end", "*" + long_line(kLineMax)},
       {"a bulk line without an end", "*1\r\n$" + long_line(kLineMax)},
       {"an inline line without an end", long_line(kLineMax + 1)},
@@ -102,6 +101,26 @@ TEST_F(ProtocolErrors, get_redis_own_text_and_close) {
     for (std::uint32_t seed = 1; seed <= 5; ++seed) {
       EXPECT_EQ(shown(last_words(shop_.client(), bad.bytes, some_cuts(bad.bytes.size(), seed))),
                 shown(expected));
+    }
+  }
+}
+
+// Valkey 9 takes it for more of the argument, and goes on.
+TEST_F(ProtocolErrors, text_behind_a_closing_quote_is_redis_own_to_refuse_or_to_take) {
+  const std::vector<std::string> lines{"set \"\"\"test-key\"\"\" test-value\r\n",
+                                       "get \"user:\"" + absent_user().substr(5) + "\r\n",
+                                       "exists 'user'\":1\"\r\n"};
+  for (const std::string& line : lines) {
+    RawClient straight = shop_.redis().client();
+    straight.send(line);
+    const std::string expected = straight.read_reply();
+    const bool refuses = expected.starts_with("-ERR Protocol error: ");
+    const std::string next = refuses ? "" : straight.call({"GET", "test-key"});
+    for (const auto& cuts : {std::vector<std::size_t>{}, every_cut(line.size())}) {
+      RawClient client = shop_.client();
+      client.send_cut(line, cuts);
+      EXPECT_EQ(client.read_reply(), expected) << line;
+      EXPECT_EQ(refuses ? client.read_until_closed() : client.call({"GET", "test-key"}), next);
     }
   }
 }

@@ -121,7 +121,24 @@ TEST_P(Triggers, rows_that_stay_pass_while_others_come_and_go) {
   }
 }
 
-TEST(TriggersOfTheOperator, are_asked_for_at_the_start_printed_and_then_followed) {
+TEST(TriggersOfTheOperator, that_are_missing_are_asked_for_and_followed_as_soon_as_they_are_there) {
+  Shop shop({.source = "follow: triggers"});
+  RawClient client = shop.client();
+  const auto log = [&shop] { return shop.guard().log(); };
+  ASSERT_TRUE(eventually([&] { return log().find("state=refused") != std::string::npos; }))
+      << log();
+  EXPECT_THAT(log(), HasSubstr("`cuckooguard triggers --config FILE`"));
+  EXPECT_FALSE(is_answered(client, absent_user()));
+  const TemporaryDirectory folder;
+  write_whole_file(folder / "guard.yaml", shop.yaml());
+  const Ended printed = run_guard({"triggers", "--config", (folder / "guard.yaml").string()});
+  ASSERT_EQ(printed.exit_code, 0) << printed.standard_error;
+  shop.database().run(printed.standard_output);
+  EXPECT_TRUE(eventually([&] { return is_answered(client, absent_user()); })) << log();
+  EXPECT_FALSE(is_answered(client, user(1)));
+}
+
+TEST(TriggersOfTheOperator, are_asked_for_by_a_strict_start_printed_and_then_followed) {
   const TemporaryDirectory directory;
   const TakenPort taken;
   const std::filesystem::path file = directory / "guard.yaml";
@@ -133,7 +150,7 @@ TEST(TriggersOfTheOperator, are_asked_for_at_the_start_printed_and_then_followed
       "namespaces:\n"
       "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user } }\n";
   write_whole_file(file, "listen: 127.0.0.1:" + std::to_string(taken.port()) + "\n" + yaml);
-  const Ended refused = run_guard({"--config", file.string()});
+  const Ended refused = run_guard({"--config", file.string(), "--strict-start"});
   EXPECT_EQ(refused.exit_code, kConfiguration);
   EXPECT_THAT(refused.standard_error, HasSubstr("`cuckooguard triggers --config FILE`"));
 
@@ -143,7 +160,7 @@ TEST(TriggersOfTheOperator, are_asked_for_at_the_start_printed_and_then_followed
   EXPECT_THAT(run_guard({"triggers", "--config", file.string()}).standard_output,
               HasSubstr("nothing to do"));
   // Now it gets as far as the port, which is taken.
-  EXPECT_EQ(run_guard({"--config", file.string()}).exit_code, 1);
+  EXPECT_EQ(run_guard({"--config", file.string(), "--strict-start"}).exit_code, 1);
 
   const Ended other = run_guard({"triggers", "--config", file.string(), "--source", "stock"});
   EXPECT_EQ(other.exit_code, kConfiguration);

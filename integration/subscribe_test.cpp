@@ -18,6 +18,11 @@ class Subscribe : public SideBySide {
 
   // Guarding, now and before: what a test of this file begins with.
   void expect_another_is_answered() { connect().expect_answered(); }
+  // Valkey 8.0 has one error for both (-NOSUB).
+  void leave_what_was_never_joined() {
+    client_.same_through(command({"UNSUBSCRIBE", "a", "b"}) + command({"ECHO", "end"}),
+                         bulk("end"));
+  }
 
   Connection client_ = connect();
 };
@@ -32,8 +37,9 @@ TEST_F(Subscribe, each_channel_has_a_reply_and_each_message_comes) {
   publish("sport", "nobody hears");
   tell_both({"SPUBLISH", "shard", "piece"});
   client_.same({}, 5);
-  client_.same(
-      command({"UNSUBSCRIBE", "news"}) + command({"PUNSUBSCRIBE"}) + command({"SUNSUBSCRIBE"}), 4);
+  client_.same(command({"UNSUBSCRIBE", "news"}) + command({"PUNSUBSCRIBE", "n*"}) +
+                   command({"PUNSUBSCRIBE"}) + command({"SUNSUBSCRIBE"}),
+               4);
   client_.same(command({"UNSUBSCRIBE"}), 1);
 }
 
@@ -67,7 +73,7 @@ TEST_F(Subscribe, in_resp3_messages_are_pushes_between_replies) {
 TEST_F(Subscribe, leaving_what_was_never_joined_has_one_reply_with_a_nil) {
   client_.expect_answered();
   client_.same(command({"UNSUBSCRIBE"}) + command({"PUNSUBSCRIBE"}) + command({"SUNSUBSCRIBE"}), 3);
-  client_.same(command({"UNSUBSCRIBE", "a", "b"}), 2);
+  leave_what_was_never_joined();
   client_.same({"GET", user(1)});
 }
 
@@ -76,7 +82,7 @@ TEST_F(Subscribe, guarding_resumes_after_leaving_what_was_never_joined) {
     client_.same({leave});
     client_.expect_answered();
   }
-  client_.same(command({"UNSUBSCRIBE", "a", "b"}), 2);
+  leave_what_was_never_joined();
   client_.expect_answered();
 }
 

@@ -10,6 +10,7 @@
 #include "cli/event_log.h"
 #include "cli/explain.h"
 #include "cli/filter_file_commands.h"
+#include "cli/last_word.h"
 #include "cli/options.h"
 #include "cli/ping.h"
 #include "cli/plan.h"
@@ -38,6 +39,17 @@ int report(const std::string& path, const std::vector<std::string>& refusals) {
   return cli::kExitConfiguration;
 }
 
+// So that nobody takes it for more than it is.
+std::string not_asked(const config::Config& config) {
+  std::string sources;
+  for (const config::Source& source : config.sources) {
+    sources += (sources.empty() ? "" : ", ") + source.name;
+  }
+  return sources.empty() ? "Redis was not asked"
+                         : "neither Redis nor the sources (" + sources +
+                               ") were asked; --plan asks the sources";
+}
+
 // What no file but those that the configuration names can tell.
 int check(const config::Config& config, const std::string& path) {
   cli::EventLog log(config.log);
@@ -48,7 +60,7 @@ int check(const config::Config& config, const std::string& path) {
   if (!refusals.empty()) {
     return report(path, refusals);
   }
-  fmt::print("{}: fine\n", path);
+  fmt::print("{}: fine; {}\n", path, not_asked(config));
   return 0;
 }
 
@@ -95,8 +107,12 @@ int run(const cli::Serve& options) {
     return print_plan(*config);
   }
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
+  cli::prepare_last_word(config->log.format);
   cli::EventLog log(config->log);
-  cli::Assembly assembly(*config, [&options] { return read_again(options); }, log);
+  cli::Assembly assembly(
+      *config,
+      {.read = [&options] { return read_again(options); }, .is_strict = options.strict_start},
+      log);
   if (!assembly.refusals().empty()) {
     return report(options.config_path, assembly.refusals());
   }
@@ -147,6 +163,8 @@ int run(const cli::Explain& options) {
   if (options.address) {
     return print(cli::explain_key(
         cli::AskedGuard{.address = *options.address,
+                        .user = options.user,
+                        .password_file = options.password_file,
                         .password = config::process_environment()("REDISCLI_AUTH").value_or(""),
                         .tls = options.tls.chosen()},
         options.key));

@@ -1,6 +1,6 @@
 // What the programs of `./dev bench` that need real servers share: a MariaDB, a Redis, and guards of one table.
 //
-// Called by: load_bench, reads_bench. Threads: one. Errors: std::runtime_error.
+// Threads: one. Errors: std::runtime_error.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // What `./dev bench proxy` measures: a cell is one kind of load, with so many clients and such a pipeline.
 //
-// Called by: all of proxy_bench. Threads: any; no I/O.
+// Threads: any; no I/O.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // What the README promises of the guard as a proxy, beside what was measured.
 //
-// Called by: proxy_bench. Threads: any; no I/O.
+// Threads: any; no I/O.
 #pragma once
 
 #include <cstdint>

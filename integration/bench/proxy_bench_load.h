@@ -1,6 +1,6 @@
 // redis-benchmark on a target, and what it costs there.
 //
-// Called by: proxy_bench. Threads: one. Errors: std::runtime_error.
+// Threads: one. Errors: std::runtime_error.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // What a connection costs the process that it is made to.
 //
-// Called by: proxy_bench. Threads: one. Errors: std::runtime_error.
+// Threads: one. Errors: std::runtime_error.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // The results as bars: throughput to Redis without a proxy, for hits and absent keys at each pipeline.
 //
-// Called by: proxy_bench. Threads: any; no I/O.
+// Threads: any; no I/O.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // The results for people, and for machines.
 //
-// Called by: proxy_bench. Threads: any; no I/O.
+// Threads: any; no I/O.
 #pragma once
 
 #include <string>

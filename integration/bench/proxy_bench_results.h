@@ -1,7 +1,7 @@
 // What has been measured, and what can be said of it: ratios within a round, since the machine's speed changes between
 // rounds more than what is asked here differs.
 //
-// Called by: all of proxy_bench. Threads: any; no I/O.
+// Threads: any; no I/O.
 #pragma once
 
 #include <cstddef>

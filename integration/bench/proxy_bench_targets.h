@@ -1,6 +1,6 @@
 // What redis-benchmark is pointed at: Redis itself, and proxies in front of it.
 //
-// Called by: proxy_bench. Threads: one, which starts them (harness/child_process.h). Errors: std::runtime_error.
+// Threads: one, which starts them (harness/child_process.h). Errors: std::runtime_error.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 // The last line is for machines: throughput of the guard (shared, TLS with its clients) to that of Redis with TLS, for rows'
 // keys and no row's, c = 50, pipelines of N; CPU of the guard per hit with TLS over that without; memory of an idle client.
 //
-// Called by: proxy_bench. Threads: any; no I/O.
+// Threads: any; no I/O.
 #pragma once
 
 #include <string>

@@ -19,7 +19,34 @@ void ShopChaos::note(const std::string& name, bool has_happened) {
 }
 
 void ShopChaos::run(const std::string& name, std::string_view sql) {
-  note(name, session().try_run(sql) == 0);
+  const bool has_happened = session().try_run(sql) == 0;
+  if (!has_happened) {
+    session().try_run("ROLLBACK");  // it would keep its locks
+  }
+  note(name, has_happened);
+}
+
+bool ShopChaos::let_write(unsigned transactions, milliseconds too_long) {
+  const std::uint64_t enough = writers_.transactions() + transactions;
+  const auto is_enough = [&] { return writers_.transactions() >= enough; };
+  writers_.resume();
+  if (eventually(is_enough, too_long)) {
+    return true;
+  }
+  adopt_prepared("prepared_adopted");
+  if (eventually(is_enough, kStuck)) {
+    return true;
+  }
+  // MariaDB loses track of a prepared transaction now and then: it holds its locks, XA RECOVER does not list it, and only
+  // a restart gives it back.
+  restart(true);
+  adopt_prepared("locks_freed");
+  return eventually(is_enough);
+}
+
+void ShopChaos::adopt_prepared(const std::string& name) {
+  writers_.adopt_prepared(session());
+  note(name, true);
 }
 
 void ShopChaos::happen() {

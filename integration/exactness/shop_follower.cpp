@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "source/log_follower.h"
-#include "source/mysql_server.h"
-#include "source/server_probe.h"
+#include "mysql/log_follower.h"
+#include "mysql/server.h"
+#include "mysql/server_probe.h"
 
 namespace cuckooguard::harness {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "exactness/shop_tables.h"
-#include "source/read_view.h"
+#include "mysql/read_view.h"
 #include "source/source_thread.h"
 
 namespace cuckooguard::harness {

@@ -142,7 +142,7 @@ bool Guarded::has(std::size_t ns, std::string_view identity) {
 bool Guarded::is_answered_absent(std::uint32_t ns, std::string_view identity) {
   const auto now = std::chrono::steady_clock::now();
   const filter::EpochScope inside(epochs_.reader(1));
-  return parts_[ns].find(parts_[ns].hash(identity), std::nullopt, now) == filter::Finding::absent;
+  return parts_[ns].find(identity, now) == filter::Finding::absent;
 }
 
 void Guarded::compare(std::size_t ns,

@@ -185,11 +185,9 @@ class Writer {
     if (way == 0) {
       session_->try_run("XA COMMIT " + xid + " ONE PHASE");
       session_.reset();
-    } else if (session_->try_run("XA PREPARE " + xid) != 0) {
-      session_.reset();
-    } else if (way == 1) {
-      session_->try_run("XA COMMIT " + xid);
-    } else {
+    } else if (session_->try_run("XA PREPARE " + xid) != 0 || way != 1 ||
+               session_->try_run("XA COMMIT " + xid) != 0) {
+      // Also where an error leaves it prepared, for good: whoever takes it finds out.
       session_.reset();
       all_.put_back(xid);
     }
@@ -248,6 +246,36 @@ void Writers::roll_back_prepared(SqlSession& session) {
                      milliseconds(500));
   }
   prepared_.clear();
+}
+
+void Writers::adopt_prepared(SqlSession& session) {
+  const auto listed = session.run("XA RECOVER");
+  const std::scoped_lock lock(mutex_);
+  for (const auto& row : listed) {
+    const std::string xid = "'" + row[3].value_or("") + "'";
+    if (std::ranges::find(prepared_, xid) == prepared_.end()) {
+      prepared_.push_back(xid);
+    }
+  }
+}
+
+std::string Writers::in_the_way() const {
+  std::string text;
+  SqlSession session = server_.session();
+  for (const char* const question :
+       {"XA RECOVER",
+        "SHOW FULL PROCESSLIST",
+        "SELECT trx_state, trx_started, trx_mysql_thread_id, trx_query, "
+        "trx_rows_locked FROM information_schema.innodb_trx"}) {
+    text.append(question) += '\n';
+    for (const auto& row : session.run(question)) {
+      for (const auto& value : row) {
+        text += "  " + value.value_or("NULL");
+      }
+      text += '\n';
+    }
+  }
+  return text;
 }
 
 void Writers::wait_for_turn(const std::stop_token& stop) {

@@ -38,6 +38,11 @@ class Writers {
   // While paused: what is prepared holds locks that others would wait for.
   void roll_back_prepared(SqlSession& session);
 
+  // Those that the server has and no writer knows of are ended by them, too.
+  void adopt_prepared(SqlSession& session);
+  // Whatever could keep them from writing, for who reads of a test that has failed.
+  std::string in_the_way() const;
+
   std::uint64_t transactions() const { return transactions_; }  // that were answered with success
   std::uint64_t xa_ended() const { return xa_ended_; }
   std::shared_mutex& kill_gate() { return kill_gate_; }

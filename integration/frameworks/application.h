@@ -1,6 +1,6 @@
 // An application of integration/frameworks, and what its look-ups have come to: see lookups.py there.
 //
-// Called by: frameworks_test.cpp. Threads: the test's main thread. Errors: a program that fails fails the test.
+// Threads: the test's main thread. Errors: a program that fails fails the test.
 #pragma once
 
 #include <cstdint>

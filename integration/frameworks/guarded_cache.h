@@ -1,6 +1,6 @@
 // A Redis and a guard in front of it that enforces, for one application's keys.
 //
-// Called by: frameworks_test.cpp. Threads: the test's main thread. Errors: std::runtime_error; what does not come true in time
+// Threads: the test's main thread. Errors: std::runtime_error; what does not come true in time
 // fails the test.
 #pragma once
 

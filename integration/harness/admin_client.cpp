@@ -19,7 +19,8 @@ HttpAnswer AdminClient::ask(std::string_view method,
                             std::string_view headers,
                             std::string_view body) const {
   std::string request(method);
-  request.append(" ").append(target).append(" HTTP/1.1\r\nHost: guard\r\nConnection: close\r\n");
+  request.append(" ").append(target).append(
+      " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n");
   request.append(headers);
   if (!body.empty()) {
     request += "Content-Length: " + std::to_string(body.size()) + "\r\n";

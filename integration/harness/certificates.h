@@ -1,6 +1,6 @@
 // Certificates for tests, made when they run: an authority, and what it has signed.
 //
-// Called by: tests of TLS. Threads: any. Errors: std::runtime_error. Limits: keys are P-256, unless RSA is asked for.
+// Threads: any. Errors: std::runtime_error. Limits: keys are P-256, unless RSA is asked for.
 #pragma once
 
 #include <chrono>

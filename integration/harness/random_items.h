@@ -1,6 +1,6 @@
 // Rows of a table of MariaDB with a column of many a type, and conditions on them that a namespace may have.
 //
-// Threads: each object one. Errors: none.
+// Threads: each object one.
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,10 @@ constexpr std::string_view kAnswerable = R"(
 GET K
 MGET K
 MGET K L M K
+GETEX K
+GETEX K EX 60
+GETEX K PXAT 4102444800000
+GETEX K PERSIST
 EXISTS K
 EXISTS K L K
 TOUCH K
@@ -82,6 +86,24 @@ HRANDFIELD K -4611686018427387903 WITHVALUES
 HSCAN K 0
 HSCAN K 0 MATCH f* COUNT 100
 HSCAN K 17 COUNT 1
+HSCAN K 0 NOVALUES
+HSCAN K 0 COUNT 5 NOVALUES MATCH *
+HTTL K FIELDS 1 field
+HTTL K FIELDS 3 a b a
+HPTTL K FIELDS 1 field
+HPTTL K FIELDS 2 "" FIELDS
+HEXPIRETIME K FIELDS 1 field
+HEXPIRETIME K FIELDS 2 a b
+HPEXPIRETIME K FIELDS 1 1
+HPEXPIRETIME K FIELDS 2 a b
+HGETEX K FIELDS 1 field
+HGETEX K FIELDS 2 a b
+HGETEX K PERSIST FIELDS 2 a b
+HGETEX K EX 60 FIELDS 2 a b
+HGETEX K EX 9999999999 FIELDS 1 a
+HGETEX K PX 60000 FIELDS 1 field
+HGETEX K EXAT 4102444800 FIELDS 3 a b c
+HGETEX K PXAT 9999999999000 FIELDS 1 EX
 SSCAN K 0
 SSCAN K 0 COUNT 5 MATCH *
 ZSCAN K 0
@@ -176,6 +198,22 @@ XREVRANGE K 5 (3-1 COUNT 1
 XREAD STREAMS K 0
 XREAD STREAMS K L M 0-0 $ 5-1
 XREAD COUNT 2 STREAMS K $
+
+VCARD K
+VINFO K
+VEMB K element
+VEMB K element RAW
+VGETATTR K element
+VISMEMBER K element
+VLINKS K element
+VLINKS K element WITHSCORES
+VRANDMEMBER K
+VRANDMEMBER K 3
+VRANDMEMBER K -3
+VRANDMEMBER K 0
+VSIM K ELE element
+VSIM K ELE element WITHSCORES COUNT 5
+VSIM K VALUES 3 0.5 -1 2e3 COUNT 5 EF 100 TRUTH NOTHREAD WITHSCORES
 )";
 
 constexpr std::string_view kOther = R"(
@@ -204,7 +242,29 @@ GETBIT K 4294967296
 BITFIELD_RO K OVERFLOW SAT GET u8 0
 BITFIELD_RO K SET u8 0 1
 HSCAN K 18446744073709551615
-HSCAN K 0 NOVALUES
+SSCAN K 0 NOVALUES
+HTTL K FIELDS 0
+HTTL K FIELDS 2 field
+HTTL K FIELDS 1 field other
+HTTL K field
+HGETEX K EX 0 FIELDS 1 field
+HGETEX K EX 10 PERSIST FIELDS 1 field
+HGETEX K FIELDS 1 field EX 10
+HGETEX K PXAT 99999999999999 FIELDS 1 field
+VDIM K
+VEMB K
+VLINKS K element element
+VSIM K ELE
+VSIM K ELE element FILTER .year>1950 FILTER-EF 500
+VSIM K ELE element FILTER ((
+VSIM K ELE element COUNT 0
+VSIM K VALUES 3 1 2
+VSIM K FP32 12345678
+GETEX K EX 0
+GETEX K EX 10 PERSIST
+XREAD STREAMS K +
+GEOSEARCH K BYPOLYGON 3 1 1 2 2 3 3
+GEOSEARCH K BYPOLYGON 2 1 1 2 2
 ZRANK K member WITHSCORE
 ZRANGE K 0 -1 BYSCORE BYLEX
 ZRANGE K - + BYLEX WITHSCORES
@@ -258,11 +318,15 @@ std::vector<Words> other_reads() {
 }
 
 std::string stat_name(const Words& read, const std::vector<std::string>& names) {
-  std::string name = lower(read.front());
-  if (std::ranges::find(names, name) == names.end() && read.size() > 1) {
-    name += "|" + lower(read[1]);
+  const auto find = [&names](const std::string& name) {
+    return std::ranges::find(names, name, lower);
+  };
+  const std::string name = lower(read.front());
+  auto found = find(name);
+  if (found == names.end() && read.size() > 1) {
+    found = find(name + "|" + lower(read[1]));
   }
-  return std::ranges::find(names, name) != names.end() ? name : std::string();
+  return found != names.end() ? *found : std::string();
 }
 
 bool is_key(std::string_view word) {

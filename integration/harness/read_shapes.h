@@ -9,13 +9,14 @@ namespace cuckooguard::harness {
 
 using Words = std::vector<std::string>;
 
-// What Redis 7.0 runs without an error if the keys are missing: the guard must answer each of them.
+// What every server that has the command runs without an error if the keys are missing: the guard must answer each of
+// them. Not all servers have all: see stat_name().
 std::vector<Words> answerable_reads();
 
 // What the guard may leave to Redis: what fails, waits, or is too seldom used. The bytes must be the same all the same.
 std::vector<Words> other_reads();
 
-// As INFO commandstats calls the command, if it is one of `names`: "get", "object|encoding".
+// As INFO commandstats calls the command, if it is one of `names`: "get", "object|encoding", "VCARD"; else nothing.
 std::string stat_name(const Words& read, const std::vector<std::string>& names);
 
 bool is_key(std::string_view word);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -22,6 +23,12 @@ std::string_view value_behind(std::string_view text, std::string_view label) {
   return rest.substr(0, rest.find_first_of("\r\n,"));
 }
 
+std::string program() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
+  const char* const other = std::getenv("CUCKOOGUARD_REDIS_SERVER");
+  return other != nullptr ? other : "redis-server";
+}
+
 }  // namespace
 
 RedisServer::RedisServer(std::vector<std::string> arguments, std::string password)
@@ -35,12 +42,12 @@ RedisServer::RedisServer(std::vector<std::string> arguments, std::string passwor
       return;
     }
   }
-  throw std::runtime_error("redis-server does not start: " +
-                           read_whole_file(directory_ / "output"));
+  throw std::runtime_error(program() +
+                           " does not start: " + read_whole_file(directory_ / "output"));
 }
 
 void RedisServer::start() {
-  std::vector<std::string> command{"redis-server",
+  std::vector<std::string> command{program(),
                                    "--port",
                                    std::to_string(port_),
                                    "--bind",
@@ -111,8 +118,8 @@ void RedisServer::start_again() {
   start();
   if (!eventually([this] { return is_ours() || !process_->is_running(); }) ||
       !process_->is_running()) {
-    throw std::runtime_error("redis-server does not start again: " +
-                             read_whole_file(directory_ / "output"));
+    throw std::runtime_error(program() +
+                             " does not start again: " + read_whole_file(directory_ / "output"));
   }
 }
 

@@ -1,4 +1,7 @@
 // A real redis-server of the test's own, on a free port of 127.0.0.1 and on a Unix socket; nothing is kept on disk.
+//
+// CUCKOOGUARD_REDIS_SERVER in the environment names another program to run, of a newer Redis or a Valkey; the process
+// that it starts must become the server (a script ends with `exec`). CONTRIBUTING.md says how to come by them.
 #pragma once
 
 #include <cstdint>

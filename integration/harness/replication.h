@@ -1,6 +1,6 @@
 // One MariaDB as the replica of another, by GTID.
 //
-// Called by: tests of sources. Threads: the caller's. Errors: std::runtime_error, as SqlSession.
+// Threads: the caller's. Errors: std::runtime_error, as SqlSession.
 #pragma once
 
 #include "harness/mariadb_server.h"

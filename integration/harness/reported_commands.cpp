@@ -40,38 +40,67 @@ Reply take_reply(std::string_view& bytes) {
   return reply;
 }
 
-bool has(const Reply& flags, std::string_view flag) {
-  return std::ranges::find(flags.elements, flag, &Reply::text) != flags.elements.end();
+std::vector<std::string> texts(const Reply& list) {
+  std::vector<std::string> all;
+  all.reserve(list.elements.size());
+  for (const Reply& element : list.elements) {
+    all.push_back(element.text);
+  }
+  return all;
 }
 
-// What COMMAND says of one: name, arity, flags, first key, ...; the tenth: its subcommands.
-void add_reads(const Reply& command, std::vector<std::string>& names) {
-  constexpr std::size_t kName = 0;
-  constexpr std::size_t kFlags = 2;
-  constexpr std::size_t kFirstKey = 3;
+// What COMMAND says of one: name, arity, flags, first key, last, step, categories, ...; the tenth: its subcommands.
+void add(const Reply& command, std::vector<ReportedCommand>& commands) {
+  constexpr std::size_t kCategories = 6;
   constexpr std::size_t kSubcommands = 9;
-  const Reply& flags = command.elements.at(kFlags);
-  const bool has_keys = command.elements.at(kFirstKey).text != "0" || has(flags, "movablekeys");
-  if (has(flags, "readonly") && has_keys) {
-    names.push_back(command.elements.at(kName).text);
+  const std::vector<Reply>& said = command.elements;
+  ReportedCommand one{.name = said.at(0).text,
+                      .arity = std::stoi(said.at(1).text),
+                      .flags = texts(said.at(2)),
+                      .first_key = std::stoi(said.at(3).text),
+                      .last_key = std::stoi(said.at(4).text),
+                      .key_step = std::stoi(said.at(5).text)};
+  if (said.size() > kCategories) {
+    one.categories = texts(said[kCategories]);
   }
-  if (command.elements.size() > kSubcommands) {
-    for (const Reply& subcommand : command.elements[kSubcommands].elements) {
-      add_reads(subcommand, names);
+  one.has_subcommands = said.size() > kSubcommands && !said[kSubcommands].elements.empty();
+  commands.push_back(one);
+  if (one.has_subcommands) {
+    for (const Reply& subcommand : said[kSubcommands].elements) {
+      add(subcommand, commands);
     }
   }
 }
 
 }  // namespace
 
-std::vector<std::string> read_only_commands_with_keys(RawClient& client) {
+bool ReportedCommand::is(std::string_view flag) const {
+  return std::ranges::find(flags, flag) != flags.end();
+}
+
+bool ReportedCommand::is_in(std::string_view category) const {
+  return std::ranges::find(categories, category) != categories.end();
+}
+
+std::vector<ReportedCommand> reported_commands(RawClient& client) {
   const std::string bytes = client.call({"COMMAND"});
   std::string_view left(bytes);
-  std::vector<std::string> names;
+  std::vector<ReportedCommand> commands;
   for (const Reply& command : take_reply(left).elements) {
-    add_reads(command, names);
+    add(command, commands);
   }
-  std::ranges::sort(names);
+  std::ranges::sort(commands, {}, &ReportedCommand::name);
+  return commands;
+}
+
+std::vector<std::string> read_only_commands_with_keys(RawClient& client) {
+  std::vector<std::string> names;
+  for (const ReportedCommand& command : reported_commands(client)) {
+    const bool reads = command.is("readonly") || command.name.ends_with("getex");
+    if (reads && (command.first_key != 0 || command.is("movablekeys"))) {
+      names.push_back(command.name);
+    }
+  }
   return names;
 }
 

@@ -19,4 +19,17 @@ std::uint32_t seed_of_this_run() {
   return seed;
 }
 
+RunArguments run_arguments(std::span<char* const> words) {
+  RunArguments arguments{.seed = std::random_device{}()};
+  const auto read = [words](std::size_t at, std::uint32_t& into) {
+    if (at < words.size()) {
+      const std::string_view text(words[at]);
+      std::from_chars(text.data(), text.data() + text.size(), into);
+    }
+  };
+  read(1, arguments.seconds);
+  read(2, arguments.seed);
+  return arguments;
+}
+
 }  // namespace cuckooguard::harness

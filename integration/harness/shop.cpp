@@ -83,14 +83,14 @@ std::string Shop::yaml() const {
          policy + "    absent_reply: \"" + settings_.absent_reply +
          "\"\n"
          "    overlay: " +
-         std::string(settings_.overlay) +
+         settings_.overlay +
          "\n"
          "    filter: { false_positive_rate: 0.0001% }\n" +
          settings_.more_namespace +
          "  tags:\n"
          "    keys: \"tag:{name}\"\n"
          "    source: { from: shop, table: tag }\n" +
-         policy + "    overlay: " + std::string(settings_.overlay) +
+         policy + "    overlay: " + settings_.overlay +
          "\n"
          "    absent_reply: \"" +
          settings_.absent_reply + "\"\n" + settings_.more;

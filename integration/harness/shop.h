@@ -44,8 +44,8 @@ struct ShopSettings {
   std::string source{};              // what else stands in the source: "follow: triggers"
   std::string more_namespace{};      // lines of the namespace `users`, indented by four
   // Tests do not wait until what was written before the start is surely known.
-  std::string_view overlay = "{ pass_at_start: false }";  // a literal
-  std::string more{};                                     // lines of the top level
+  std::string overlay = "{ pass_at_start: false }";
+  std::string more{};  // lines of the top level
   Journal journal = Journal::wal;
   std::vector<std::string> redis_arguments{};
   std::string password{};  // of Redis's default user
@@ -61,8 +61,10 @@ class Shop {
   explicit Shop(ShopSettings settings = {});
 
   RedisServer& redis() { return redis_; }
+  const RedisServer& redis() const { return redis_; }
   Database& database() { return *database_; }
   GuardProcess& guard() { return *guard_; }
+  const GuardProcess& guard() const { return *guard_; }
 
   std::filesystem::path database_path() const { return directory_ / "shop.db"; }
   void open_database() { database_.emplace(database_path(), settings_.journal); }

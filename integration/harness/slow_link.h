@@ -3,8 +3,8 @@
 // Connections that carry a binary log are told from others by their command (COM_BINLOG_DUMP,
 // COM_BINLOG_DUMP_GTID), so that the log can be late while questions are answered at once.
 //
-// Called by: tests of sources. Threads: any; it forwards on one of its own. Errors: std::system_error
-// from the constructor; a connection whose server is gone is closed. Limits: no TLS (commands are read).
+// Threads: any; it forwards on one of its own. Errors: std::system_error from the constructor; a
+// connection whose server is gone is closed. Limits: no TLS (commands are read).
 #pragma once
 
 #include <chrono>

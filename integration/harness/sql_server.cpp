@@ -84,7 +84,7 @@ void SqlServer::begin() {
     throw std::runtime_error(recipe_.install.front() + ": " + installed.standard_output +
                              installed.standard_error);
   }
-  start();
+  start({});
   SqlSession(unix_path(), "").run(std::string("CREATE DATABASE ") + kDatabase);
 }
 
@@ -98,8 +98,9 @@ void SqlServer::append_directories(std::vector<std::string>& command) const {
   command.push_back("--tmpdir=" + seen_by_server("tmp"));
 }
 
-void SqlServer::start() {
+void SqlServer::start(const std::vector<std::string>& more) {
   std::vector<std::string> command = recipe_.run;
+  command.insert(command.end(), more.begin(), more.end());
   append_directories(command);
   command.push_back("--socket=" + seen_by_server("server.sock"));
   command.push_back("--pid-file=" + seen_by_server("server.pid"));

@@ -54,9 +54,10 @@ class SqlServer {
   SqlSession session() const { return {unix_path(), kDatabase}; }
 
   void send_signal(int signal) const { process_->send_signal(signal); }
-  void kill();                     // SIGKILL
-  void stop();                     // SIGTERM, and waits
-  void start_again() { start(); }  // on the same port and data
+  void kill();  // SIGKILL
+  void stop();  // SIGTERM, and waits
+  // On the same port and data; `more` arguments count this time.
+  void start_again(const std::vector<std::string>& more = {}) { start(more); }
 
  protected:
   struct Recipe {
@@ -72,7 +73,7 @@ class SqlServer {
  private:
   void append_directories(std::vector<std::string>& command) const;
   std::string seen_by_server(const std::string& name) const;
-  void start();
+  void start(const std::vector<std::string>& more);
   void wait_until_it_serves();
 
   Recipe recipe_;

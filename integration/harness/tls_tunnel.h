@@ -4,8 +4,8 @@
 //   RawClient ── plain ── TlsTunnel ══ TLS ══ guard
 //
 // An end of one direction is handed on as such (close_notify), and so is the end of both.
-// Called by: Shop, where tests are run over TLS. Threads: two per connection; construct and destroy from one. Errors:
-// std::runtime_error when it is made; a connection that cannot be made is closed.
+// Threads: two per connection; construct and destroy from one. Errors: std::runtime_error when it
+// is made; a connection that cannot be made is closed.
 #pragma once
 
 #include <atomic>

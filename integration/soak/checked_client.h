@@ -3,7 +3,8 @@
 // several pipelines, other users, dbs and protocol versions, subscriptions, scripts, commands that block, large values; and
 // it leaves in the middle of things.
 //
-// Called by: soak.cpp. Threads: one each. Errors: a mismatch of its world, which names the seed that its commands came from.
+// Threads: one each. Errors: a mismatch of its world, which names the seed that its commands came
+//   from.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +33,8 @@ class CheckedClient {
   };
 
   void live();  // one connection, from its beginning to its end
+  void log_in(Both& both);
+  static void log_in_instead_of_reset(std::string& request);
   void pipeline(Both& both);
   void interlude(Both& both);
   void broken_watch(Both& both);
@@ -50,6 +53,7 @@ class CheckedClient {
   harness::CommandMix mix_;
   std::size_t counted_ = 0;  // of the mix's commands
   std::size_t pipelines_ = 0;
+  std::string asked_;  // the last
 };
 
 }  // namespace cuckooguard::soak

@@ -92,7 +92,7 @@ void load_until(SoakWorld& world, Load& load, RawClient& client) {
 void load(SoakWorld& world, std::size_t number, std::uint32_t seed) {
   try {
     Load load(number, seed);
-    RawClient client = world.guarded();
+    RawClient client = world.guarded_soak();
     load_until(world, load, client);
   } catch (const std::exception& error) {
     world.mismatch("load", error.what());

@@ -1,6 +1,6 @@
 // Who is on the same connections to Redis as the checked clients.
 //
-// Called by: soak.cpp. Threads: one each, until the world is over. Errors: a mismatch of the world.
+// Threads: one each, until the world is over. Errors: a mismatch of the world.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "keyspace/identity.h"
+
 namespace cuckooguard::admin {
 namespace {
 
@@ -17,9 +19,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool has_scheme(std::string_view authorization) {
-  return std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, {}, [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  return std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, {}, keyspace::fold);
 }
 
 // Looks at all of `given`, whatever it finds.

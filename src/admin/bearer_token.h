@@ -1,7 +1,7 @@
 // Whether a request may be answered: by the word in a file, which is read anew each time, so that it can be changed while
 // the guard runs (an orchestrator replaces mounted secrets under it).
 //
-// Called by: Pages; cli/ for the refusal at start-up. Threads: any. Errors: values. Limits: kTokenBytesMax.
+// Threads: any. Errors: values. Limits: kTokenBytesMax.
 #pragma once
 
 #include <cstddef>

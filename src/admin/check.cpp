@@ -49,9 +49,10 @@ Check::Answer Check::ask(std::uint32_t ns,
   const guard::Guard::Inspection seen = inspect(ns, values, now);
   guard_.parts().namespaces[ns].counts->checked.of(seen.verdict).add();
   Answer answer{.may_exist = seen.verdict != Verdict::absent, .verdict = seen.verdict};
-  answer.reason = seen.verdict == Verdict::unguarded
-                      ? "no key of this namespace leads back to this identity"
-                      : guard::reason_of(guard_.parts(), seen, guard_.parts().namespaces[ns].db);
+  answer.reason =
+      seen.verdict == Verdict::unguarded
+          ? "no key of this namespace leads back to this identity"
+          : guard::reason_of(guard_.parts(), seen, guard_.parts().namespaces[ns].db, now);
   return answer;
 }
 
@@ -67,7 +68,7 @@ guard::Guard::Inspection Check::inspect(std::uint32_t ns,
   if (seen.found.kind == Lookup::Kind::impossible) {
     return seen;
   }
-  // What the key carries must be what was asked for: a value can hold what should have ended it.
+  // A value can hold what should have ended it: the key must be read as the row is.
   const std::vector<std::optional<std::string_view>> row(values.begin(), values.end());
   const auto identity = guard_.parts().keyspace.identity_of_row(ns, row, scratch_);
   const bool leads_back = identity && *identity && (*identity)->identity == seen.found.identity;

@@ -5,9 +5,10 @@
 // the way of that (not fresh, bypass, observe, overlay, a fresh id) means "may exist"; so do values of which no key can
 // be made that leads back to them, since nothing is known of those: the verdict is then `unguarded`.
 //
-// Called by: Pages. Threads: one, which has a Guard of its own, between Epochs::Reader enter() and leave().
-// Lifetimes: the guard outlives it; an Answer is a value. Errors: none. Calling with a namespace that does not exist or another number of
-// values than values_of() is a programming error (throws). Limits: keys above keyspace::kKeyBytesMax are unguarded.
+// Threads: one, which has a Guard of its own, between Epochs::Reader enter() and leave().
+// Lifetimes: the guard outlives it; an Answer is a value. Calling with a namespace that does not
+// exist or another number of values than values_of() is a programming error (throws). Limits: keys
+// above keyspace::kKeyBytesMax are unguarded.
 #pragma once
 
 #include <cstddef>

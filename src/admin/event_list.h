@@ -1,6 +1,6 @@
 // What the process has logged of late, as the page shows it.
 //
-// Called by: cli/ (RecentEvents) is one, the pages ask. Threads: the implementation is thread-safe. Errors: none.
+// Threads: the implementation is thread-safe.
 #pragma once
 
 #include <chrono>

@@ -27,7 +27,7 @@ void FilterProbe::look_into(const filter::LiveParts& live, Result& result, guard
     std::array<char, sizeof chance> identity{};
     std::memcpy(identity.data(), chance.data(), identity.size());
     const filter::Finding found =
-        live.find(live.hash({identity.data(), identity.size()}), std::nullopt, now);
+        live.find(std::string_view(identity.data(), identity.size()), now);
     if (found == filter::Finding::not_fresh) {
       return;
     }

@@ -5,8 +5,8 @@
 // Some look-ups each time somebody asks for /status or /metrics, kEvery at most; older ones weigh less, so that the rate
 // follows the filters as they fill. Nothing is counted while a namespace is not fresh.
 //
-// Called by: Pages. Threads: the admin thread's, between Epochs::Reader enter() and leave(). Errors: none. Limits:
-// kLookups look-ups in filters per namespace and time, whatever its number of tables; some 100 ns each.
+// Threads: the admin thread's, between Epochs::Reader enter() and leave(). Limits: kLookups
+// look-ups in filters per namespace and time, whatever its number of tables; some 100 ns each.
 #pragma once
 
 #include <cstdint>

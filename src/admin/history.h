@@ -1,6 +1,6 @@
 // The last minutes, a line per second, so that a page that is opened has a past.
 //
-// Called by: Pages. Threads: the admin thread's. Errors: none. Limits: kLinesMax lines, some 300 bytes each.
+// Threads: the admin thread's. Limits: kLinesMax lines, some 300 bytes each.
 #pragma once
 
 #include <cstddef>

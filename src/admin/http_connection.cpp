@@ -87,7 +87,7 @@ void HttpConnection::refuse(Response response) {
 }
 
 void HttpConnection::close() {
-  idle_since_.reset();
+  waiting_since_.reset();
   Error ignored;
   (void)socket_.close(ignored);
 }
@@ -108,6 +108,10 @@ void HttpConnection::limit_time(std::chrono::milliseconds time) {
 }
 
 void HttpConnection::wait_for_request() {
+  if (!socket_.is_open()) {
+    return;  // its place was given away when the response had just been written
+  }
+  waiting_since_ = io::now_since_boot();
   parser_ = std::make_unique<Parser>();
   parser_->header_limit(limits_.header_bytes_max);
   parser_->body_limit(limits_.body_bytes_max);
@@ -115,11 +119,9 @@ void HttpConnection::wait_for_request() {
     read_header();
     return;
   }
-  idle_since_ = io::now_since_boot();
   limit_time(limits_.idle_max);
   socket_.async_read_some(buffer_.prepare(kReadBytes),
                           [self = shared_from_this()](const Error& error, std::size_t bytes) {
-                            self->idle_since_.reset();
                             if (!error) {
                               self->buffer_.commit(bytes);
                               self->read_header();
@@ -178,6 +180,7 @@ void HttpConnection::failed(const Error& error) {
 void HttpConnection::respond() {
   const auto& request = parser_->get();
   asked_since_ = asked_since_.value_or(io::now_since_boot());
+  waiting_since_.reset();
   Response response;
   try {
     response = calls_.answer({.method = view(request.method_string()),
@@ -185,6 +188,8 @@ void HttpConnection::respond() {
                               .authorization = view(request[http::field::authorization]),
                               .body = request.body(),
                               .if_none_match = view(request[http::field::if_none_match]),
+                              .host = view(request[http::field::host]),
+                              .origin = view(request[http::field::origin]),
                               .since = *asked_since_});
   } catch (const std::exception&) {
     response = refusal(500, "internal", "The guard could not make this page.");
@@ -194,6 +199,7 @@ void HttpConnection::respond() {
     return;
   }
   asked_since_.reset();
+  waiting_since_ = io::now_since_boot();
   const unsigned version = request.version();
   if (request.method() == http::verb::head || response.status == kNotModified) {
     write<http::empty_body>(std::move(response), version, request.keep_alive());

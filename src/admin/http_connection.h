@@ -12,7 +12,7 @@
 // Closed after a response means: no more is sent, and what still comes is thrown away for linger_max, since a closed
 // socket would take the response back from a client that is still sending.
 //
-// Called by: HttpServer. Threads: its io_context's. Lifetimes: kept by its operations; `calls` outlive it.
+// Threads: its io_context's. Lifetimes: kept by its operations; `calls` outlive it.
 #pragma once
 
 #include <chrono>
@@ -62,8 +62,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void start();
   // Reads nothing: says this, and ends.
   void refuse(Response response);
-  // Since when it has been waiting for a request; nothing while it has one.
-  std::optional<io::TimePoint> idle_since() const { return idle_since_; }
+  // Since when it has been the client's turn: to ask, to ask to the end, or to take what it is told. Nothing while the
+  // response is to be made.
+  std::optional<io::TimePoint> waiting_since() const { return waiting_since_; }
   void close();
 
  private:
@@ -92,7 +93,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool has_timed_out_ = false;
   boost::beast::flat_buffer buffer_;
   std::unique_ptr<Parser> parser_;  // of the request that comes next
-  std::optional<io::TimePoint> idle_since_;
+  std::optional<io::TimePoint> waiting_since_ = io::now_since_boot();
   std::optional<io::TimePoint> asked_since_;  // of a request whose response is to come
 };
 

@@ -1,6 +1,6 @@
 // One HTTP request and its response as values: all that the pages see of HTTP. http_connection.h turns bytes into them.
 //
-// Called by: Pages, HttpConnection. Threads: plain values. Lifetimes: a Request views the connection's buffer.
+// Threads: plain values. Lifetimes: a Request views the connection's buffer.
 #pragma once
 
 #include <string>
@@ -16,6 +16,8 @@ struct Request {
   std::string_view authorization{};  // empty: no such header
   std::string_view body{};
   std::string_view if_none_match{};  // empty: no such header
+  std::string_view host{};           // the same
+  std::string_view origin{};         // the same
   io::TimePoint since{};             // when it had come
 };
 

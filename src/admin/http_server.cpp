@@ -72,7 +72,7 @@ void HttpServer::post(std::function<void()> call) {
 }
 
 void HttpServer::admit(int socket) {
-  const bool is_full = open_.size() >= limits_.connections_max && !close_longest_idle();
+  const bool is_full = open_.size() >= limits_.connections_max && !close_longest_waiting();
   if (is_full && open_.size() >= limits_.connections_max + kRefusedMax) {
     ::close(socket);
     return;
@@ -95,11 +95,11 @@ void HttpServer::admit(int socket) {
   }
 }
 
-bool HttpServer::close_longest_idle() {
+bool HttpServer::close_longest_waiting() {
   HttpConnection* longest = nullptr;
   io::TimePoint longest_since = io::TimePoint::max();
   for (HttpConnection* const connection : open_) {
-    const auto since = connection->idle_since();
+    const auto since = connection->waiting_since();
     if (since && *since < longest_since) {
       longest = connection;
       longest_since = *since;

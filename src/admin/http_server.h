@@ -1,9 +1,11 @@
 // The admin server: listens, and answers on a thread of its own, so that it neither waits for a worker nor holds one up.
 //
-// At most HttpLimits::connections_max clients. One more takes the place of the one that has waited longest for a request
-// to come; if none waits it gets 503. Those that are being refused are kRefusedMax at most, the rest are closed at once.
+// At most HttpLimits::connections_max clients. One more takes the place of the one whose client has kept it waiting for
+// longest: for a request, for the rest of one, or for its response to be taken. So nobody can keep probes out with requests
+// that never end. Only while every place has a response to be made does one more get 503. Those that are being refused
+// are kRefusedMax at most, the rest are closed at once.
 //
-// Called by: cli/. Threads: construct, start and destroy from the owner's; `answer` is called on the server's.
+// Threads: construct, start and destroy from the owner's; `answer` is called on the server's.
 // Lifetimes: `answer` and what it refers to outlive this. Errors: the constructor throws std::system_error (start-up).
 #pragma once
 
@@ -46,7 +48,7 @@ class HttpServer {
  private:
   void admit(int socket);
   // False: there is none.
-  bool close_longest_idle();
+  bool close_longest_waiting();
   void wait_a_second();
 
   HttpLimits limits_;

@@ -3,7 +3,8 @@
 //   ["42", 43]                     one value each: text, or a whole number
 //   [["acme", 7], ["acme", 8]]     several values each, in the order of the first template's placeholders
 //
-// Called by: Pages. Errors: a sentence, without bytes of the body. Limits: kIdentitiesMax; the connection's for the body.
+// Errors: a sentence, without bytes of the body. Limits: kIdentitiesMax; the connection's for the
+//   body.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // How far the loads are that go on now, for whoever looks.
 //
-// Called by: cli/ (LoadReport) writes, the pages read. Threads: any; a lock is held for no longer than a few numbers are
-// copied. Errors: none. Limits: an entry per table that is being loaded; what nobody has written for kShownFor has ended
-// in another way than with its last row, and is not told.
+// Threads: any; a lock is held for no longer than a few numbers are copied. Limits: an entry per
+// table that is being loaded; what nobody has written for kShownFor has ended in another way than
+// with its last row, and is not told.
 #pragma once
 
 #include <chrono>

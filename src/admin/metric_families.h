@@ -1,6 +1,6 @@
 // Metrics on their way into Prometheus's text format.
 //
-// Called by: metrics.cpp. Threads: none of its own. Errors: std::bad_alloc alone. Limits: none of its own.
+// Threads: none of its own. Errors: std::bad_alloc alone. Limits: none of its own.
 // Source: https://prometheus.io/docs/instrumenting/exposition_formats (text format 0.0.4)
 #pragma once
 

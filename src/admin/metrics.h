@@ -5,7 +5,7 @@
 //
 // A position of a source is no metric (its label would never have the same value twice): it stands in /status.
 //
-// Called by: Pages. Threads and lifetimes: as Sight. Errors: none. Limits: some 6 KiB per namespace, 1 KiB per source, 4 KiB for
+// Threads and lifetimes: as Sight. Limits: some 6 KiB per namespace, 1 KiB per source, 4 KiB for
 // the rest.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The page / as it is sent, made at build time of page/page.html, its style and scripts, and the chart library
 // (page/embed_page.cmake): one file without a link to another one. Whoever changes it there has another tag.
 //
-// Called by: Pages. Threads: any; literals.
+// Threads: any; literals.
 #pragma once
 
 #include <string_view>

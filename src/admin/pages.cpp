@@ -82,14 +82,14 @@ std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
 
 const Pages::Page* Pages::find(std::string_view path) {
   static constexpr std::array<Page, 8> kPages{
-      {{.path = "/", .needs_token = false, .answer = &Pages::page},
-       {.path = "/livez", .needs_token = false, .answer = &Pages::livez},
-       {.path = "/readyz", .needs_token = false, .answer = &Pages::readyz},
-       {.path = "/v1/check/", .needs_token = true, .answer = &Pages::check},
-       {.path = "/-/reload", .needs_token = true, .answer = &Pages::reload},
-       {.path = "/status", .needs_token = true, .answer = &Pages::status},
-       {.path = "/history", .needs_token = true, .answer = &Pages::history},
-       {.path = "/metrics", .needs_token = true, .answer = &Pages::metrics}}};
+      {{.path = "/", .needs_token = false, .is_for_all = false, .answer = &Pages::page},
+       {.path = "/livez", .needs_token = false, .is_for_all = true, .answer = &Pages::livez},
+       {.path = "/readyz", .needs_token = false, .is_for_all = true, .answer = &Pages::readyz},
+       {.path = "/v1/check/", .needs_token = true, .is_for_all = false, .answer = &Pages::check},
+       {.path = "/-/reload", .needs_token = true, .is_for_all = false, .answer = &Pages::reload},
+       {.path = "/status", .needs_token = true, .is_for_all = false, .answer = &Pages::status},
+       {.path = "/history", .needs_token = true, .is_for_all = false, .answer = &Pages::history},
+       {.path = "/metrics", .needs_token = true, .is_for_all = false, .answer = &Pages::metrics}}};
   const auto* const found = std::ranges::find_if(kPages, [&](const Page& page) {
     const bool has_below = page.path.size() > 1 && page.path.ends_with('/');
     return has_below ? path.starts_with(page.path) : path == page.path;
@@ -110,6 +110,12 @@ Response Pages::answer(const Request& request) {
   const std::size_t mark = std::min(target->find('?'), target->size());
   const std::string_view path = target->substr(0, mark);
   const Page* const page = find(path);
+  if ((page == nullptr || !page->is_for_all) &&
+      !parts_.hosts.may_ask(request.host, request.origin)) {
+    return refusal(403,
+                   "foreign_host",
+                   "Asked under a name that is not in admin.hosts, or by another site's page.");
+  }
   if (page == nullptr || page->needs_token) {
     if (auto refused = refusal_of(parts_.token.judge(request.authorization))) {
       return *std::move(refused);

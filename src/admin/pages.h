@@ -16,13 +16,14 @@
 //
 // 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
 // or a namespace that does not exist, and an identity that cannot be read, are 400. Other errors: 401 no or another token,
-// 405 with Allow, 503 no token can be read; of the connection (http_connection.h): 408, 413, 431, 503. Bodies are JSON:
-// {"error": "unknown_namespace", "message": "..."}. HEAD is GET without a body.
+// 403 asked under a foreign name or by a foreign page (allowed_hosts.h), 405 with Allow, 503 no token can be read; of the
+// connection (http_connection.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace", "message": "..."}.
+// HEAD is GET without a body.
 //
-// /livez and /readyz need no token; `?verbose` tells more there. Neither does /, which has nothing of this process in it,
-// and asks people for theirs.
+// /livez and /readyz need no token, and may be asked under any name; `?verbose` tells more there. Neither does / need a
+// token: it has nothing of this process in it, and asks people for theirs.
 //
-// Called by: HttpServer. Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
+// Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
 // Limits: as HttpLimits and identity_list.h say.
 #pragma once
 
@@ -30,6 +31,7 @@
 #include <string>
 #include <string_view>
 
+#include "admin/allowed_hosts.h"
 #include "admin/bearer_token.h"
 #include "admin/check.h"
 #include "admin/filter_probe.h"
@@ -49,6 +51,7 @@ class Pages {
     filter::Epochs::Reader& reader;
     Vitals& vitals;
     BearerToken token;
+    AllowedHosts hosts{};
     std::function<guard::TimePoint()> now;
   };
 
@@ -60,7 +63,10 @@ class Pages {
   // What is remembered by the namespaces' numbers: they will have others.
   void forget();
   // From now on.
-  void set_token(BearerToken token) { parts_.token = std::move(token); }
+  void set_access(BearerToken token, AllowedHosts hosts) {
+    parts_.token = std::move(token);
+    parts_.hosts = std::move(hosts);
+  }
 
  private:
   struct Asked {  // a request, taken apart
@@ -75,6 +81,7 @@ class Pages {
   struct Page {
     std::string_view path;  // ends in '/': all below it, but of "/"
     bool needs_token;
+    bool is_for_all;  // under any name, from any page of a browser: probes
     Response (Pages::*answer)(const Asked&);
   };
 

@@ -1,6 +1,6 @@
 // What this process uses of the machine, as Prometheus's own client libraries tell it (process_*).
 //
-// Called by: metrics.h. Threads: any. Errors: what the kernel does not tell is 0.
+// Threads: any. Errors: what the kernel does not tell is 0.
 #pragma once
 
 namespace cuckooguard::admin {

@@ -1,7 +1,7 @@
 // What the pages /status and /metrics look at, at one moment.
 //
-// Called by: Pages makes it for one request, between Epochs::Reader enter() and leave(). Threads: the admin thread's; what
-// it refers to may be written by others, in atomics. Counters are each read once, not all at one moment.
+// Threads: the admin thread's; what it refers to may be written by others, in atomics. Counters are
+// each read once, not all at one moment.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
 #include "guard/mode_names.h"
+#include "guard/passing.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::admin {
@@ -34,18 +35,28 @@ json::value seconds_of(const std::optional<std::chrono::nanoseconds>& time) {
   return time ? json::value(std::chrono::duration<double>(*time).count()) : json::value(nullptr);
 }
 
+json::value control_of(const guard::ControlReport& control) {
+  return json::object{{"state", guard::state_name(control.state)},
+                      {"why", text_of(control.why)},
+                      {"hint", text_of(control.hint)},
+                      {"why_keys_pass", text_of(control.why_keys_pass())}};
+}
+
 json::value redis_of(const Sight& sight) {
   const RedisSeen seen = sight.vitals.redis.load(std::memory_order_relaxed);
   if (seen == RedisSeen::never) {
-    return json::object{{"up", nullptr}, {"role", nullptr}, {"state", nullptr}};
+    return json::object{
+        {"up", nullptr}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
   }
+  const auto role = guard::role_name(sight.redis);
   return json::object{
       {"up", seen == RedisSeen::up},
-      {"role", sight.redis.is_master ? "master" : "replica"},
+      {"role", role ? json::value(*role) : json::value(nullptr)},
       {"state",
        sight.redis.is_lost
            ? std::string_view("lost")
-           : kAvailabilities.at(static_cast<std::size_t>(sight.redis.availability))}};
+           : kAvailabilities.at(static_cast<std::size_t>(sight.redis.availability))},
+      {"control", control_of(sight.redis.control)}};
 }
 
 json::value keys_of(const Sight& sight, std::uint32_t ns) {
@@ -86,6 +97,7 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       return counters.*counter;
     });
   };
+  const guard::Passing all_pass = guard::passing(space, sight.now);
   const bool has_origin = ns < sight.process.origins.size();
   const guard::Evidence seen = guard::evidence(sight.guarded, ns, sight.now);
   const auto measured = sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
@@ -94,11 +106,14 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"db", space.db},
       {"state", filter::state_name(space.filter->state())},
       {"fresh", space.filter->is_fresh(sight.now)},
+      {"why", text_of(all_pass.why)},
+      {"passing_seconds", seconds_of(all_pass.left)},
       {"order", space.order == config::Order::redis_first ? "redis-first" : "guard-first"},
       {"source", has_origin ? json::value(sight.process.origins[ns].source) : json::value()},
       {"proven_seconds_ago", seconds_of(sight.proof_age(ns))},
       {"tables", totals.tables},
       {"rows", totals.items},
+      {"isolated_rows", totals.isolated},
       {"capacity", totals.capacity},
       {"load", totals.load()},
       {"expected_false_positive_rate", totals.false_positive_rate},
@@ -109,8 +124,10 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"keys", keys_of(sight, ns)},
       {"keys_learned", sum(&guard::NamespaceCounters::learned)},
       {"keys_added", sum(&guard::NamespaceCounters::added)},
+      {"keys_lost", sum(&guard::NamespaceCounters::lost)},
       {"contradictions", contradictions_of(seen)},
-      {"advice", guard::advice(seen)}};
+      {"unmatched", seen.is_unmatched()},
+      {"advice", text_of(guard::advice(seen))}};
 }
 
 json::value configuration_of(const Sight& sight) {
@@ -152,7 +169,7 @@ json::value process_of(const ProcessUse& use) {
                       {"descriptors_max", use.descriptors_max}};
 }
 
-json::value not_looked_at(const Sight& sight) {
+json::value unchecked_reads(const Sight& sight) {
   const auto sum = [&](const guard::Counter guard::GuardCounters::* counter) {
     return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
       return guard.counters().*counter;
@@ -213,7 +230,7 @@ std::string status_json(const Sight& sight, std::uint64_t events_after) {
                                       {"redis", redis_of(sight)},
                                       {"totals", json_of(totals_of(sight))},
                                       {"reply_time_bounds", reply_time_bounds()},
-                                      {"reads_not_looked_at", not_looked_at(sight)},
+                                      {"unchecked_reads", unchecked_reads(sight)},
                                       {"namespaces", std::move(namespaces)},
                                       {"sources", std::move(sources)},
                                       {"events", events_of(sight, events_after)}}) +

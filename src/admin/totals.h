@@ -1,7 +1,7 @@
 // What the process has counted, as one line of a chart: keys of reads by what became of them, how long those took that
 // were forwarded, and how old the sources' proofs are.
 //
-// Called by: /status tells those of now, History keeps those of before. Threads: as Sight. Errors: none.
+// Threads: as Sight.
 #pragma once
 
 #include <array>

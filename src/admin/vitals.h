@@ -1,6 +1,6 @@
 // What the process tells the admin pages of itself, beside what the guards count.
 //
-// Called by: cli/ writes, Pages read. Threads: the atomics any; the rest is complete before the first request.
+// Threads: the atomics any; the rest is complete before the first request.
 // Lifetimes: outlives the pages; what `clients` and the heartbeats refer to, too.
 #pragma once
 

@@ -4,8 +4,7 @@
 // and nothing outside the bytes is ever touched. So a decoder reads all its fields and asks `ok`
 // once.
 //
-// Called by: every decoder of this room. Threads: any, on different cursors. Lifetimes: views into
-// the bytes given.
+// Threads: any, on different cursors. Lifetimes: views into the bytes given.
 // Errors: `ok`. Limits: none of its own.
 // Source: MySQL's and MariaDB's protocol documentation, "Integer Types" and "String Types".
 #pragma once

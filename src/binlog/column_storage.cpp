@@ -28,7 +28,12 @@ std::optional<ResolvedColumn> with_fraction(ColumnType type,
                                             std::size_t bytes,
                                             std::uint16_t digits) {
   constexpr std::uint16_t kFractionDigitsMax = 6;
-  return digits <= kFractionDigitsMax ? fixed(type, bytes + (digits + 1U) / 2) : std::nullopt;
+  if (digits > kFractionDigitsMax) {
+    return std::nullopt;
+  }
+  return ResolvedColumn{
+      .shape = {.type = type, .scale = static_cast<std::uint8_t>(digits)},
+      .storage = {.fixed_bytes = static_cast<std::uint16_t>(bytes + (digits + 1U) / 2)}};
 }
 
 std::optional<ResolvedColumn> text(ColumnType type, std::uint16_t length) {
@@ -38,8 +43,13 @@ std::optional<ResolvedColumn> text(ColumnType type, std::uint16_t length) {
 std::optional<ResolvedColumn> bits(std::uint16_t metadata) {
   const unsigned odd_bits = metadata & 0xffU;
   const unsigned bytes = metadata >> 8U;
-  return odd_bits <= 7 && bytes <= 8 ? fixed(ColumnType::bit, bytes + (odd_bits != 0 ? 1 : 0))
-                                     : std::nullopt;
+  const unsigned all_bits = 8 * bytes + odd_bits;
+  if (odd_bits > 7 || all_bits > 64) {
+    return std::nullopt;
+  }
+  return ResolvedColumn{
+      .shape = {.type = ColumnType::bit, .length = static_cast<std::uint16_t>(all_bits)},
+      .storage = {.fixed_bytes = static_cast<std::uint16_t>((all_bits + 7) / 8)}};
 }
 
 std::optional<ResolvedColumn> decimal(std::uint16_t metadata) {

@@ -1,7 +1,7 @@
 // How a value of each column type lies in a row image: how long it is, and what its table map says
 // about it.
 //
-// Called by: TableLayout (metadata), RowReader (values). Threads: any.
+// Threads: any.
 // Errors: `unsupported`: a type whose values cannot even be skipped. Refused is MySQL's TYPED_ARRAY
 //   (20), which belongs to the hidden column of a multi-valued index and is never logged (recorded
 //   from 9.7).
@@ -58,8 +58,8 @@ std::optional<std::size_t> metadata_bytes(ColumnType type);
 struct ColumnShape {
   ColumnType type =
       ColumnType::null;      // `string` is resolved: enumeration and set come as themselves
-  std::uint16_t length = 0;  // of string and varchar: most bytes; decimal: precision
-  std::uint8_t scale = 0;    // decimal
+  std::uint16_t length = 0;  // of string and varchar: most bytes; decimal: precision; bit: bits
+  std::uint8_t scale = 0;  // decimal; digits of a second's fraction in a time, datetime, timestamp
 
   bool operator==(const ColumnShape&) const = default;
 };

@@ -1,7 +1,7 @@
 // How many bytes a DECIMAL takes: nine digits in four, what is left over in as few as can hold it,
 // and the integer and the fraction by themselves.
 //
-// Called by: column_storage, value_text. Threads: any. Limits: kDecimalDigitsMax, the servers' own.
+// Threads: any. Limits: kDecimalDigitsMax, the servers' own.
 // Source: MySQL's "Fixed-Point Types" page, decimal storage.
 #pragma once
 

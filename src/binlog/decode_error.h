@@ -2,7 +2,7 @@
 // same: nothing behind the event can be trusted, so reconnect, and read the tables anew if that
 // does not help.
 //
-// Called by: everything in this room and its callers. Threads: any.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

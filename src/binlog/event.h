@@ -1,7 +1,7 @@
 // The events of a binary log as values. What is of no use is `Ignorable`, what nobody may skip
 // `Unknown`.
 //
-// Called by: EventDecoder makes them, the follower visits them. Threads: any.
+// Threads: any.
 // Lifetimes: views into the event's bytes, or, decompressed, into the decoder, to its next event.
 // Source: MySQL's "Binlog Event" pages and MariaDB's "Replication Protocol" pages; corners as
 //   recorded from MariaDB 10.11 and 11.8, and MySQL 9.7 (tests/binlog/recorded).

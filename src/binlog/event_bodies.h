@@ -1,6 +1,6 @@
 // Reads the bodies of single event types, the bytes between header and checksum.
 //
-// Called by: EventDecoder. Threads: any. Lifetimes: views into the body. Errors: DecodeError.
+// Threads: any. Lifetimes: views into the body. Errors: DecodeError.
 // Limits: kColumnsMax columns in a table, both servers' own limit.
 // Source: MySQL's and MariaDB's protocol documentation.
 #pragma once

@@ -5,7 +5,7 @@
 // a Rotate and a heartbeat made for the connection may come before. Rows and queries that MariaDB
 // has compressed come out as any others; MySQL's transaction payload is opened by a PayloadReader.
 //
-// Called by: the follower, for each packet. Threads: one. Lifetimes: see event.h.
+// Threads: one. Lifetimes: see event.h.
 // Errors: DecodeError; the decoder itself is as before, and may go on with a stream's next event
 //   (but should it? see decode_error.h).
 // Limits: `decompressed_bytes_max` for one compressed event of MariaDB; the buffer is kept between

@@ -1,6 +1,6 @@
 // What every event of a binary log begins and may end with: 19 bytes of header, 4 bytes of CRC32.
 //
-// Called by: EventDecoder; `read_event_header` also by who cuts a file into events. Threads: any.
+// Threads: any.
 // Errors: `truncated` (no whole header), `length_mismatch`, `checksum_mismatch`.
 // Source: MySQL's "Event Header" page; the checksum is zlib's crc32 of all bytes before it.
 #pragma once

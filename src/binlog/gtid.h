@@ -1,8 +1,7 @@
 // The numbers that name a transaction: MySQL's and MariaDB's. They have nothing in common but the
 // name.
 //
-// Called by: the events, the sets (mysql_gtid_set.h, mariadb_position.h), the follower. Threads:
-// any.
+// Threads: any.
 #pragma once
 
 #include <array>

@@ -93,6 +93,15 @@ bool MariaDbPosition::add(const MariaDbGtid& gtid) {
   return true;
 }
 
+std::optional<MariaDbGtid> MariaDbPosition::last_of(std::uint32_t domain) const {
+  const auto found = domains_.find(domain);
+  return found == domains_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<MariaDbGtid> MariaDbPosition::only() const {
+  return domains_.size() == 1 ? std::optional(domains_.begin()->second) : std::nullopt;
+}
+
 bool MariaDbPosition::covers(const MariaDbGtid& gtid) const {
   const auto found = domains_.find(gtid.domain);
   if (found == domains_.end()) {

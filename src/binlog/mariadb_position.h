@@ -2,7 +2,7 @@
 //
 //     0-1-75,1-2-3        domain-server-sequence
 //
-// Called by: the follower. Threads: one, or many that only read.
+// Threads: one, or many that only read.
 // Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at
 //   the limit.
 // Limits: kDomainsMax domains. `covers` compares sequence numbers within a domain, which grow only
@@ -38,6 +38,13 @@ class MariaDbPosition {
   // The domain's position is this one from now on. False: too many domains.
   bool add(const MariaDbGtid& gtid);
 
+  // The domain stands nowhere any more.
+  void forget(std::uint32_t domain) { domains_.erase(domain); }
+
+  // Where the domain stands.
+  std::optional<MariaDbGtid> last_of(std::uint32_t domain) const;
+  // Where the only domain stands, if there is just one.
+  std::optional<MariaDbGtid> only() const;
   // Whether it was applied: the domain stands there or behind.
   bool covers(const MariaDbGtid& gtid) const;
   // Its number is not above the domain's last one, which is another server's: no number of this

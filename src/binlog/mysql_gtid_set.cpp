@@ -204,6 +204,40 @@ bool MySqlGtidSet::add(const MySqlGtidSource& source, std::uint64_t first, std::
   return true;
 }
 
+bool MySqlGtidSet::remove(const MySqlGtid& gtid) {
+  if (!contains(gtid)) {
+    return true;
+  }
+  Intervals& intervals = intervals_[gtid.source];
+  const auto at =
+      std::ranges::upper_bound(intervals, gtid.number, {}, &Interval::first) - 1;  // it is in there
+  const Interval whole = *at;
+  if (whole.first == whole.last) {
+    intervals.erase(at);
+    --interval_count_;
+    if (intervals.empty()) {
+      intervals_.erase(gtid.source);
+    }
+  } else if (gtid.number == whole.first) {
+    ++at->first;
+  } else {
+    at->last = gtid.number - 1;
+    return gtid.number == whole.last || add(gtid.source, gtid.number + 1, whole.last);
+  }
+  return true;
+}
+
+std::optional<MySqlGtid> MySqlGtidSet::last_of(const MySqlGtidSource& source) const {
+  const auto found = intervals_.find(source);
+  return found == intervals_.end()
+             ? std::nullopt
+             : std::optional(MySqlGtid{.source = source, .number = found->second.back().last});
+}
+
+std::optional<MySqlGtid> MySqlGtidSet::last_of_only() const {
+  return intervals_.size() == 1 ? last_of(intervals_.begin()->first) : std::nullopt;
+}
+
 bool MySqlGtidSet::has(const Intervals& intervals, const Interval& wanted) {
   const auto behind = std::ranges::upper_bound(intervals, wanted.first, {}, &Interval::first);
   return behind != intervals.begin() && (behind - 1)->last >= wanted.last;

@@ -2,7 +2,7 @@
 //
 //     3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5:7,64caee36-e5cc-11f1-b04e-02fc00000001:1:blue:1-2
 //
-// Called by: the follower. Threads: one, or many that only read.
+// Threads: one, or many that only read.
 // Errors: `parse` gives nothing for what is no such text; `decode` a DecodeError; `add` false at
 //   the limit.
 // Limits: kIntervalsMax intervals in all; a server that counts without holes needs one per source.
@@ -45,6 +45,13 @@ class MySqlGtidSet {
   // All numbers from `first` to `last`, which is not smaller. False: full, or no such numbers.
   bool add(const MySqlGtidSource& source, std::uint64_t first, std::uint64_t last);
 
+  // False: full, where what is left are two intervals. Nothing is changed if it is not there.
+  bool remove(const MySqlGtid& gtid);
+
+  // The largest number of a source; nothing if there is none of it.
+  std::optional<MySqlGtid> last_of(const MySqlGtidSource& source) const;
+  // The largest number of the only source, if there is just one.
+  std::optional<MySqlGtid> last_of_only() const;
   bool contains(const MySqlGtid& gtid) const;
   bool covers(const MySqlGtidSet& other) const;
   bool is_empty() const { return intervals_.empty(); }

@@ -8,8 +8,8 @@
 //       decoder.decode_payload_event(*bytes) ...
 //     }
 //
-// Called by: the follower. Threads: one. Lifetimes: an event's bytes are valid until the next call;
-// the payload must live until the last one. Errors: for good, until the next `open`.
+// Threads: one. Lifetimes: an event's bytes are valid until the next call; the payload must live
+// until the last one. Errors: for good, until the next `open`.
 // Limits: `event_bytes_max` per event (`too_large`); windows up to kWindowLogMax, zstd's own
 //   default.
 // Source: MySQL's Transaction_payload_event; its events have no checksum of their own, the

@@ -184,9 +184,21 @@ char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+bool is_same_letter(char a, char b) {
+  return to_lower(a) == to_lower(b);
+}
+
+// Of which a name without quotes is made. What is not ASCII may be a blank in the charset of who wrote it.
 bool is_plain_name_byte(char c) {
   const char lower = to_lower(c);
   return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+}
+
+// It is written in one way only: no quote is doubled in it, and no letter is of another charset.
+bool is_written_as_it_is(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return c >= ' ' && c <= '~' && c != '`' && c != '"' && c != '\'' && c != '\\';
+  });
 }
 
 }  // namespace
@@ -231,13 +243,34 @@ QueryVerdict judge_query(std::string_view text) {
 }
 
 bool may_name(std::string_view text, std::string_view name) {
-  // Other bytes may be written in more than one way: quotes doubled, letters of another charset.
-  if (name.empty() || !std::ranges::all_of(name, is_plain_name_byte)) {
+  if (!is_written_as_it_is(name)) {
     return true;
   }
-  const auto found =
-      std::ranges::search(text, name, [](char a, char b) { return to_lower(a) == to_lower(b); });
-  return !found.empty();
+  // The digits of a version comment end where a name begins, without a blank.
+  const bool is_any_part = text.contains("/*!") || text.contains("/*M!");
+  for (std::string_view rest = text;;) {
+    const auto found = std::ranges::search(rest, name, is_same_letter);
+    if (found.empty()) {
+      return false;
+    }
+    const auto at = static_cast<std::size_t>(found.begin() - rest.begin());
+    const std::size_t end = at + name.size();
+    const bool begins = at == 0 || !is_plain_name_byte(rest[at - 1]);
+    const bool ends = end == rest.size() || !is_plain_name_byte(rest[end]);
+    if (is_any_part || (begins && ends)) {
+      return true;
+    }
+    rest.remove_prefix(at + 1);
+  }
+}
+
+bool may_be_about(const Query& query, std::string_view schema, std::string_view table) {
+  const bool names_schema = may_name(query.text, schema);
+  const bool is_of_schema =
+      names_schema && (may_name(query.text, "DATABASE") || may_name(query.text, "SCHEMA"));
+  const bool is_in_schema =
+      names_schema || std::ranges::equal(query.schema, schema, is_same_letter);
+  return is_of_schema || (is_in_schema && may_name(query.text, table));
 }
 
 }  // namespace cuckooguard::binlog

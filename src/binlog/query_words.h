@@ -5,8 +5,8 @@
 // in a version comment (/*! */, /*M! */), which one server executes and another does not, are
 // believed where they make things worse only.
 //
-// Called by: the follower. Threads: any. Lifetimes: nothing is kept. Limits: none; only the first
-// words are looked at, but for `may_name`, which searches the text once.
+// Threads: any. Lifetimes: nothing is kept. Limits: none; only the first words are looked at, but
+// for `may_name`, which searches the text once.
 // Source: MySQL's and MariaDB's statement syntax pages; the texts in tests/binlog/recorded.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "binlog/event.h"
 #include "binlog/xid.h"
 
 namespace cuckooguard::binlog {
@@ -51,8 +52,9 @@ struct QueryVerdict {
 
 QueryVerdict judge_query(std::string_view text);
 
-// Whether the text may name the table or schema `name`, in whatever quotes and letters: false only
-// where it cannot. DDL is about a table if it may name the table, or its schema (DROP DATABASE).
+// Whether the text may have `name` as a whole name, in whatever quotes and letters: false only where it cannot.
 bool may_name(std::string_view text, std::string_view name);
+// Whether DDL may be about this table: it may name it, or its schema as a whole (DROP DATABASE).
+bool may_be_about(const Query& query, std::string_view schema, std::string_view table);
 
 }  // namespace cuckooguard::binlog

@@ -45,6 +45,13 @@ std::expected<TextRule, DecodeError> rule_of(const Column& column, const ColumnC
       return integer_rule(column, choice);
     case ColumnType::varchar:
     case ColumnType::var_string:
+    case ColumnType::tiny_blob:
+    case ColumnType::medium_blob:
+    case ColumnType::long_blob:
+    case ColumnType::blob:
+    case ColumnType::geometry:
+    case ColumnType::float4:  // no text, but bytes to tell one row from another
+    case ColumnType::float8:
       return TextRule{.form = TextForm::bytes};
     case ColumnType::string:
       return string_rule(column, choice);
@@ -56,6 +63,17 @@ std::expected<TextRule, DecodeError> rule_of(const Column& column, const ColumnC
       return TextRule{.form = TextForm::date};
     case ColumnType::year:
       return TextRule{.form = TextForm::year};
+    case ColumnType::datetime:
+      return TextRule{.form = TextForm::datetime, .scale = column.shape.scale};
+    case ColumnType::timestamp:
+      return TextRule{.form = TextForm::timestamp, .scale = column.shape.scale};
+    case ColumnType::time:
+      return TextRule{.form = TextForm::time, .scale = column.shape.scale};
+    case ColumnType::enumeration:
+    case ColumnType::set:
+      return TextRule{.form = TextForm::unsigned_int};
+    case ColumnType::bit:
+      return TextRule{.form = TextForm::big_endian};
     default:
       return std::unexpected(DecodeError::no_text_form);
   }

@@ -12,7 +12,7 @@
 // UPDATE also writes the old row anew. Nothing in the log tells them apart: whoever follows a table
 // must know that it is none.
 //
-// Called by: the follower, a reader per watched table. Threads: one.
+// Threads: one.
 // Lifetimes: the reader needs the layout only in `make`, an event's bytes from `open` to the last
 //   use of a value; values are valid until `next`.
 // Errors: for good, until the next `open`.

@@ -1,7 +1,7 @@
 // Cuts the front of an SQL text into words, one at a time: comments and blanks go, quoted texts are
 // words of their own.
 //
-// Called by: judge_query. Threads: one. Lifetimes: words view the text.
+// Threads: one. Lifetimes: words view the text.
 // Errors: an unclosed quote or comment ends the text, as `malformed`.
 // Source: MySQL's "Comments" and "String Literals" pages. Neither ANSI_QUOTES nor
 //   NO_BACKSLASH_ESCAPES is known here, so a quoted word's end is a guess; who goes on behind one

@@ -5,8 +5,6 @@
 //     MINIMAL (MySQL's default)    and signedness, collations
 //     FULL                         and names, the primary key
 //
-// Called by: the follower, which keeps one per table id until the ids change. A map is sent before
-// each statement's rows: `is_same` tells that nothing new has come, so that most need no parse.
 // Threads: one.
 // Lifetimes: the layout keeps a copy of the map; names and spans view it.
 // Errors: `truncated`; `malformed`, also for a column type that cannot be skipped; `old_temporal`:

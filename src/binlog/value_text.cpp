@@ -4,8 +4,10 @@
 #include <array>
 #include <charconv>
 
+#include "binlog/big_endian.h"
 #include "binlog/byte_cursor.h"
 #include "binlog/decimal_bytes.h"
+#include "binlog/temporal_text.h"
 
 namespace cuckooguard::binlog {
 
@@ -14,9 +16,7 @@ namespace {
 using Text = std::expected<std::string_view, DecodeError>;
 
 constexpr std::size_t kIntegerCharactersMax = 20;  // of -9223372036854775808
-constexpr std::size_t kDateCharacters = 10;
-constexpr std::size_t kYearCharacters = 4;
-constexpr std::size_t kDecimalBytesMax = 32;  // of 65 digits, however they are split
+constexpr std::size_t kDecimalBytesMax = 32;       // of 65 digits, however they are split
 
 constexpr std::array<std::uint32_t, kDigitsPerGroup + 1> kPowerOfTen = {
     1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
@@ -37,46 +37,6 @@ Text signed_number(std::string_view value, char* scratch) {
   const auto result = static_cast<std::int64_t>(extended) >> (64 - bits);
   const auto end = std::to_chars(scratch, scratch + kIntegerCharactersMax, result).ptr;
   return std::string_view(scratch, static_cast<std::size_t>(end - scratch));
-}
-
-// Four digits of a year, whatever it is below 10000.
-char* put_year(std::uint32_t year, char* out) {
-  *out++ = digit(year / 1000);
-  *out++ = digit(year / 100);
-  *out++ = digit(year / 10);
-  *out++ = digit(year);
-  return out;
-}
-
-char* put_two(std::uint32_t value, char* out) {
-  *out++ = digit(value / 10);
-  *out++ = digit(value);
-  return out;
-}
-
-// 5 bits of day, 4 of month, 15 of year. Months and days may be zero (sql_mode).
-Text date(std::string_view value, char* scratch) {
-  constexpr std::uint32_t kYearMax = 9999;
-  const auto packed = static_cast<std::uint32_t>(ByteCursor(value).integer(3));
-  const std::uint32_t year = packed >> 9;
-  const std::uint32_t month = (packed >> 5) & 0x0f;
-  const std::uint32_t day = packed & 0x1f;
-  if (year > kYearMax || month > 12) {
-    return std::unexpected(DecodeError::malformed);
-  }
-  char* out = put_year(year, scratch);
-  *out++ = '-';
-  out = put_two(month, out);
-  *out++ = '-';
-  put_two(day, out);
-  return std::string_view(scratch, kDateCharacters);
-}
-
-Text year(std::string_view value, char* scratch) {
-  constexpr std::uint32_t kFirst = 1900;
-  const std::uint32_t stored = ByteCursor(value).u8();
-  put_year(stored == 0 ? 0 : kFirst + stored, scratch);
-  return std::string_view(scratch, kYearCharacters);
 }
 
 Text padded(const TextRule& rule, std::string_view value, char* scratch) {
@@ -163,6 +123,7 @@ std::size_t TextRule::scratch_bytes() const {
       return length;
     case TextForm::signed_int:
     case TextForm::unsigned_int:
+    case TextForm::big_endian:
       return kIntegerCharactersMax;
     case TextForm::decimal:
       return length + 3U;  // sign, zero, point
@@ -170,6 +131,10 @@ std::size_t TextRule::scratch_bytes() const {
       return kDateCharacters;
     case TextForm::year:
       return kYearCharacters;
+    case TextForm::datetime:
+    case TextForm::timestamp:
+    case TextForm::time:
+      return kTemporalCharactersMax;
   }
   return 0;
 }
@@ -189,9 +154,17 @@ Text write_text(const TextRule& rule, std::string_view value, char* scratch) {
     case TextForm::decimal:
       return decimal(rule, value, scratch);
     case TextForm::date:
-      return date(value, scratch);
+      return date_text(value, scratch);
     case TextForm::year:
-      return year(value, scratch);
+      return year_text(value, scratch);
+    case TextForm::big_endian:
+      return number(big_endian(value), scratch);
+    case TextForm::datetime:
+      return datetime_text(rule.scale, value, scratch);
+    case TextForm::timestamp:
+      return timestamp_text(rule.scale, value, scratch);
+    case TextForm::time:
+      return time_text(rule.scale, value, scratch);
   }
   return std::unexpected(DecodeError::no_text_form);
 }

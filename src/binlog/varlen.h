@@ -3,7 +3,7 @@
 //
 //     xxxxxxx0 | xxxxxx01 xxxxxxxx | ... | 11111111 and 8 bytes     (the value above the marks)
 //
-// Called by: the readers of tagged GTIDs and of their sets. Threads: any. Errors: the cursor's.
+// Threads: any. Errors: the cursor's.
 // Source: MySQL's mysql::serialization; seen in recordings of 9.7.
 #pragma once
 

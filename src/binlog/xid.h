@@ -1,8 +1,7 @@
 // The name that an XA transaction bears from XA PREPARE to its XA COMMIT or XA ROLLBACK: fixed
 // size, comparable.
 //
-// Called by: the events that carry one; the follower keeps prepared transactions under it. Threads:
-// any.
+// Threads: any.
 // Limits: 64 bytes for each of the two parts, as the X/Open XA specification has it.
 #pragma once
 

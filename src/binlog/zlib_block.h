@@ -3,7 +3,7 @@
 //
 //     1000 0www | uncompressed length, www bytes (1..4), big-endian | zlib stream to the end
 //
-// Called by: EventDecoder. Threads: any. Errors: `malformed`, `too_large`, `decompression_failed`.
+// Threads: any. Errors: `malformed`, `too_large`, `decompression_failed`.
 // Limits: the caller's; and no buffer is made larger than what the stream's length could possibly
 //   become.
 // Source: MariaDB's "Compressing Events to Reduce Size of the Binary Log" page; seen in recordings

@@ -26,12 +26,13 @@ std::optional<std::string> refusal(const config::Admin& settings) {
 AdminServer::AdminServer(const World& world)
     : log_(world.log),
       address_(world.address),
-      asks_for_token_(!world.token_file.empty()),
+      asks_for_token_(!world.settings.token_file.empty()),
       guard_(world.guarded),
       pages_({.guard = guard_,
               .reader = world.reader,
               .vitals = world.vitals,
-              .token = admin::BearerToken(world.token_file),
+              .token = admin::BearerToken(world.settings.token_file),
+              .hosts = admin::AllowedHosts(address_, world.settings.hosts),
               .now = io::now_since_boot}),
       server_(address_,
               {},
@@ -43,14 +44,15 @@ AdminServer::AdminServer(const World& world)
                .each_second = [this] { pages_.remember(); }}) {}
 
 void AdminServer::adopt(const guard::Guard::Parts& guarded,
-                        std::string token_file,
+                        config::Admin settings,
                         std::function<void()> done) {
-  server_.post([this, guarded, token = std::move(token_file), told = std::move(done)]() mutable {
+  server_.post([this, guarded, next = std::move(settings), told = std::move(done)]() mutable {
     if (guard_.parts().numbering != guarded.numbering) {
       pages_.forget();
     }
     guard_.adopt(guarded);
-    pages_.set_token(admin::BearerToken(std::move(token)));
+    pages_.set_access(admin::BearerToken(std::move(next.token_file)),
+                      admin::AllowedHosts(address_, std::move(next.hosts)));
     told();
   });
 }

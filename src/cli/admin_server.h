@@ -1,8 +1,9 @@
 // The admin room as this process has it: its pages with a guard and an epoch reader of their own, its server, and what
 // they are told of the rest.
 //
-// Called by: Assembly. Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that World
-// names outlives it, but what is guarded the call of `done` of the next adopt(). Errors: refusal() before anything is bound; std::system_error if the address cannot be.
+// Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that
+// World names outlives it, but what is guarded the call of `done` of the next adopt(). Errors:
+// refusal() before anything is bound; std::system_error if the address cannot be.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,8 @@ std::optional<std::string> refusal(const config::Admin& settings);
 class AdminServer {
  public:
   struct World {
-    const config::Address& address;
-    const std::string& token_file;
+    const config::Address& address;  // that of `settings`
+    const config::Admin& settings;
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
     admin::Vitals& vitals;
@@ -39,7 +40,7 @@ class AdminServer {
   void start();
   // From now on these, on its own thread, which then calls `done`.
   void adopt(const guard::Guard::Parts& guarded,
-             std::string token_file,
+             config::Admin settings,
              std::function<void()> done);
 
  private:

@@ -14,10 +14,10 @@
 
 namespace cuckooguard::cli {
 
-Assembly::Assembly(config::Config config, Read read, EventLog& log)
+Assembly::Assembly(config::Config config, Start start, EventLog& log)
     : log_(log),
       config_(std::move(config)),
-      read_(std::move(read)),
+      read_(std::move(start.read)),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
       reloads_(
@@ -34,7 +34,8 @@ Assembly::Assembly(config::Config config, Read read, EventLog& log)
              .report = report_,
              .status = load_status_,
              .storage = nullptr,
-             .workers = worker_count_},
+             .workers = worker_count_,
+             .starts_strictly = start.is_strict},
       tls_(log),
       control_(facts_, vitals_, tls_.upstream(), log) {
   refusals_ = tls_.load(config_);
@@ -128,7 +129,6 @@ void Assembly::listen() {
 void Assembly::stop_accepting() {
   vitals_.is_draining = true;
   supervisor_.stopping("draining");
-  listener_->accept_waiting();
   listener_->close();
 }
 
@@ -136,10 +136,11 @@ void Assembly::stop_accepting() {
 void Assembly::hand_over(int socket) {
   WorkerParts& least = **std::ranges::min_element(
       workers_, {}, [](const auto& parts) { return parts->clients.count(); });
+  least.clients.expect();
   least.worker.loop().post([this, &least, socket] {
-    if (auto transport = least.worker.loop().adopt(socket)) {
-      least.clients.admit(tls_.accepted(least.worker.loop(), std::move(transport)));
-    }
+    auto transport = least.worker.loop().adopt(socket);
+    least.clients.admit_expected(
+        transport ? tls_.accepted(least.worker.loop(), std::move(transport)) : nullptr);
   });
 }
 
@@ -166,7 +167,7 @@ void Assembly::make_admin() {
     vitals_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
   }
   admin_.emplace(AdminServer::World{.address = *config_.admin.address,
-                                    .token_file = config_.admin.token_file,
+                                    .settings = config_.admin,
                                     .guarded = generation_->guarded(0),
                                     .reader = epochs_.reader(worker_count_),
                                     .vitals = vitals_,

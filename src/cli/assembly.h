@@ -1,11 +1,11 @@
 // All parts of a running guard, made and wired in the order in which they need each other, and ended in reverse.
 //
-// A reload (assembly_reload.cpp) replaces what the configuration makes, but for what needs a restart (needs_restart.h):
+// A reload (assembly_reload.cpp) replaces what the configuration makes, but for what needs a restart (config::keep_what_needs_a_restart):
 //   reload thread: reads the file, makes the next Generation ─ refused? then nothing has happened
 //   each worker, between two batches: its guard adopts it, its clients its limits ─┐  and the admin server's guard on its thread
 //   reload thread, when all have: the old generation ends, the new sources begin ◀─┘
 // No client is closed for it, and no command is decided by anything but one generation: a batch is one or the other.
-// What a client's session has said before it forgets nothing of: replies that are to come are in its ReplyOrder as bytes; keys
+// Sessions keep every reply that they have already promised: it is in their ReplyOrder as bytes; keys
 // whose reply is compared carry their numbering (guard/absent_key.h); a held command is asked again as if it had just come.
 //
 // Threads: the main thread's, until run() begins the reload thread, whose the generation and what asks about it are from then
@@ -53,13 +53,18 @@ class Assembly {
   // The configuration's file, read and checked; or what is wrong with it, a line each.
   using Read = std::function<std::expected<config::Config, std::vector<std::string>>()>;
 
-  // `read`: for reloads. The log outlives it.
-  Assembly(config::Config config, Read read, EventLog& log);
+  struct Start {
+    Read read;               // for reloads
+    bool is_strict = false;  // --strict-start
+  };
+
+  // The log outlives it.
+  Assembly(config::Config config, Start start, EventLog& log);
   ~Assembly();
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
 
-  // What the sources cannot work with, one sentence each; empty: go on.
+  // What cannot work, one sentence each; empty: go on.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
   // Binds the port, starts everything, returns after a signal, when the clients are done or `drain_timeout` has passed.

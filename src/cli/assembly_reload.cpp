@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cli/assembly_parts.h"
-#include "cli/needs_restart.h"
 #include "cli/start_report.h"
+#include "config/read_config.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -45,7 +45,7 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
     return std::unexpected(std::move(config.error()));
   }
   std::vector<std::string> needs_restart =
-      keep_what_needs_a_restart(generation_->config(), *config);
+      config::keep_what_needs_a_restart(generation_->config(), *config);
   std::vector<std::string> refusals;
   auto next = Generation::make(world_, std::move(*config), generation_.get());
   if (!next) {
@@ -93,7 +93,7 @@ bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
     });
   }
   if (admin_) {
-    admin_->adopt(next.guarded(0), config.admin.token_file, [arrivals] { arrivals->arrive(); });
+    admin_->adopt(next.guarded(0), config.admin, [arrivals] { arrivals->arrive(); });
   }
   control_.open(config, next.numbering());
   return arrivals->wait(stop);

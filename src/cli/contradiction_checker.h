@@ -14,7 +14,7 @@
 // What cannot be told apart from here: a row that came a moment after the verdict, which is nobody's fault, and one that
 // the filter did not find for a moment only. Both are late_row.
 //
-// Called by: Verification. Threads: one. Errors: a question without an answer is asked kAttemptsMax times, then unknown.
+// Threads: one. Errors: a question without an answer is asked kAttemptsMax times, then unknown.
 // Limits: one question per kAskEvery; kSuspectsMax keys at a time, the others wait in guard::Contradictions. All are
 // forgotten every kForgetEvery, so that a key that was explained can be reported again.
 #pragma once

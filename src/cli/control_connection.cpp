@@ -11,10 +11,15 @@ ControlConnection::ControlConnection(guard::RedisFacts& facts,
                                      const io::TlsSlot& tls,
                                      EventLog& log)
     : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
-  facts_.set_on_doubt([this] {
+  facts_.set_on_doubt([this](guard::RedisFacts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
-    if (control_) {
+    if (!control_) {
+      return;
+    }
+    if (urgency == guard::RedisFacts::Urgency::at_once) {
       control_->refresh();
+    } else {
+      control_->refresh_soon();
     }
   });
 }
@@ -35,6 +40,9 @@ void ControlConnection::open(const config::Config& config, std::uint64_t numberi
   std::unique_lock lock(mutex_);
   std::swap(control_, next);
   lock.unlock();  // the old one ends here
+  if (!is_wanted) {
+    facts_.report({});
+  }
 }
 
 std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config& config,
@@ -59,8 +67,18 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
                   on_reachable(reachable, why);
                 }
               },
-          .on_refused =
-              [this](const std::string& why) { log_.error("upstream_refused", {{"why", why}}); },
+          .on_lost =
+              [this, is_current](bool is_up, const std::string& why) {
+                if (is_current()) {
+                  facts_.lost({.why = why, .is_up = is_up});
+                }
+              },
+          .on_allowed =
+              [this, is_current](const upstream::NotAllowed& lack) {
+                if (is_current()) {
+                  on_allowed(report_of(lack));
+                }
+              },
       },
       &tls_);
 }
@@ -70,8 +88,27 @@ void ControlConnection::on_reachable(bool reachable, const std::string& why) {
   if (reachable) {
     log_.info("upstream_up");
   } else {
-    facts_.lost();
     log_.warning("upstream_down", {{"why", why}});
+  }
+}
+
+// Once per change, also over a reload that asks by another connection.
+void ControlConnection::on_allowed(const guard::ControlReport& report) {
+  using State = guard::ControlReport::State;
+  const guard::ControlReport before = facts_.snapshot()->control;
+  if (report == before) {
+    return;
+  }
+  facts_.report(report);
+  const std::initializer_list<Field> fields{{"why", report.why}, {"hint", report.hint}};
+  if (report.state == State::unsupported) {
+    log_.write(config::LogLevel::error, "upstream_refused", fields);
+  } else if (report.state == State::not_allowed) {
+    log_.write(config::LogLevel::error, "control_not_allowed", fields);
+  } else if (report.state == State::limited) {
+    log_.write(config::LogLevel::warning, "control_not_allowed", fields);
+  } else if (before.state != State::unknown) {
+    log_.info("control_allowed");
   }
 }
 

@@ -5,9 +5,9 @@
 namespace cuckooguard::cli {
 namespace {
 
-bool goes_on_from(const config::Namespace& space, std::string_view prefix) {
+bool is_rival_of(const config::Namespace& space, std::string_view prefix) {
   return std::ranges::any_of(space.keys, [prefix](const keyspace::KeyTemplate& key) {
-    return prefix.starts_with(key.literal_prefix());
+    return prefix.starts_with(key.literal_prefix()) || key.literal_prefix().starts_with(prefix);
   });
 }
 
@@ -27,7 +27,7 @@ Definition definition_of(const config::Config& config, std::size_t ns) {
   }
   for (const config::Namespace& other : config.namespaces) {
     for (const keyspace::KeyTemplate& key : other.keys) {
-      if (&other != &space && goes_on_from(space, key.literal_prefix())) {
+      if (&other != &space && is_rival_of(space, key.literal_prefix())) {
         all.rivals.push_back((other.strict ? "strict " : "") + key.text());
       }
     }

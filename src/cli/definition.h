@@ -5,7 +5,7 @@
 // Must: two namespaces with equal definitions have the same rows in their filters, under the same identities.
 // Compared whole instead of by a hash: it is some hundred bytes, and no two can be mistaken for each other.
 //
-// Called by: Generation. Threads: values. Errors: none.
+// Threads: values.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Definition {
   std::string name;               // progress and checkpoints go by it
   std::vector<std::string> keys;  // templates
   bool strict = false;
-  // Templates of other namespaces that may win keys over its own: those that go on from their prefixes.
+  // Templates of other namespaces that may win keys over its own, or claim keys of its rows: one prefix goes on from the other.
   std::vector<std::string> rivals;
   config::SourceTable rows;
   config::Source source;  // its credentials, too: a running source does not hear of new ones

@@ -7,8 +7,9 @@
 // A second signal ends the process at once, with kExitFailure and without a last checkpoint: it is for somebody who will not
 // wait, whatever hangs. (Checkpoints are replaced as a whole: an older one stays good.)
 //
-// Called by: Assembly. Threads: the io_context's, but for what is posted to the workers' loops. Lifetimes: loops and clients
-// outlive the io_context's run. Errors: none. Limits: `timeout` and kLastWord; with a timeout of 0 on_end comes at once.
+// Threads: the io_context's, but for what is posted to the workers' loops. Lifetimes: loops and
+// clients outlive the io_context's run. Limits: `timeout` and kLastWord; with a timeout of 0 on_end
+// comes at once.
 #pragma once
 
 #include <chrono>

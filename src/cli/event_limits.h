@@ -1,7 +1,7 @@
 // How many events of a kind are written: kEventsMax per kWindow and (name, subject), so that what goes wrong a thousand times a
 // second does not fill a disk. What was left out is counted, and told with the next that is written.
 //
-// Called by: EventLog. Threads: one at a time. Errors: none. Limits: kSubjectsMax pairs are known at a time; of those beyond, all
+// Threads: one at a time. Limits: kSubjectsMax pairs are known at a time; of those beyond, all
 // subjects of a name are one.
 #pragma once
 

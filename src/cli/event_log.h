@@ -7,7 +7,7 @@
 //
 // Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a Redis key, or a value out of one,
 //       is written as its hash unless shows_keys().
-// Called by: main makes it, Assembly and its parts write. Threads: any, but add_listener(), which comes before there are several.
+// Threads: any, but add_listener(), which comes before there are several.
 // Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.
 // Cost: a lock and a write: for changes of state, never per command. Limits: event_limits.h, kFieldBytesMax.
 #pragma once

@@ -1,7 +1,7 @@
 // The names of all events that the log can have. They are an interface: alerts and dashboards search for them. README.md says what
 // each means, and a test compares the two.
 //
-// Called by: event_log.h, which takes no other name: one that is not here does not compile. Threads: constants.
+// Threads: constants.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,8 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "advice",
     "client_tls_failed",
     "contradiction_unknown",
+    "control_allowed",
+    "control_not_allowed",
     "drain_timeout",
     "drained",
     "draining",
@@ -28,7 +30,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "listening",
     "loaded",
     "loading",
-    "loop_stands_still",
+    "loop_stalled",
     "mode_reset",
     "namespace",
     "needs_restart",

@@ -4,7 +4,7 @@
 //   event=upstream_down why="Connection refused"
 //   {"time":"2026-11-22T06:05:08.123Z","level":"warning","event":"upstream_down","why":"Connection refused"}
 //
-// Called by: EventLog, and whoever else shows events. Threads: free functions. Errors: none. Limits: kFieldBytesMax.
+// Threads: free functions. Limits: kFieldBytesMax.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
 // `cuckooguard explain KEY`: what a Redis key is to the guard. By a configuration: its namespace, template and identity, or where the
-// nearest template ceases to fit. By a guard that runs: GUARD.EXPLAIN, with the password of REDISCLI_AUTH, as redis-cli takes it.
+// nearest template ceases to fit. By a guard that runs: GUARD.EXPLAIN, as a user of Redis: with the password in a file, or that of
+// REDISCLI_AUTH, as redis-cli takes it.
 //
-// Called by: main. Threads: the main thread's. Errors: a sentence; nothing is printed here.
+// Threads: the main thread's. Errors: a sentence; nothing is printed here.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,9 @@ std::string explain_key(const config::Config& config, std::string_view key);
 struct AskedGuard {
   config::Address address;
   std::chrono::milliseconds timeout{2000};
-  std::string password{};  // of the default user; empty: no AUTH
+  std::string user{};           // empty: the default one
+  std::string password_file{};  // its first line is the password
+  std::string password{};       // if there is no such file; empty, and no user: no AUTH
   std::optional<config::UpstreamTls> tls{};
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "filter/filter_file.h"
+#include "filter/isolated_rows.h"
 #include "filter/secret_file.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/printable.h"
@@ -83,6 +84,10 @@ std::expected<std::string, std::string> query_filter(const QueryFilter& options)
   if (!file) {
     return std::unexpected(file.error().what);
   }
+  const auto isolated = filter::IsolatedRows::parse(file->label.attachment);
+  if (!isolated) {
+    return std::unexpected(options.path + ": its isolated rows cannot be read");
+  }
   std::string text;
   keyspace::IdentityBuffer scratch;
   for (const std::string& key : options.keys) {
@@ -90,7 +95,9 @@ std::expected<std::string, std::string> query_filter(const QueryFilter& options)
     std::string_view verdict = "unguarded";
     if (found.kind == keyspace::Lookup::Kind::guarded) {
       const filter::Filter& filter = *file->filter;
-      verdict = filter.may_contain(filter.hash(found.identity)) ? "may exist" : "absent";
+      const bool may_exist = filter.may_contain(filter.hash(found.identity)) ||
+                             isolated->may_be(found.identity, filter);
+      verdict = may_exist ? "may exist" : "absent";
     }
     text += fmt::format("{:<9} {}\n", verdict, key);
   }

@@ -1,6 +1,6 @@
 // `cuckooguard filter inspect|query`: what a filter file says, for an operator who asks "is this key in it?".
 //
-// Called by: main. Threads: the main thread's; files are only read. Errors: a sentence; nothing is printed here.
+// Threads: the main thread's; files are only read. Errors: a sentence; nothing is printed here.
 #pragma once
 
 #include <expected>

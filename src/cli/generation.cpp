@@ -1,11 +1,12 @@
 #include "cli/generation.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <utility>
-#include <variant>
 
 #include "cli/keyspace_of.h"
+#include "cli/refusals.h"
+#include "cli/source_kinds.h"
 #include "guard/mode_names.h"
 #include "io/clock.h"
 
@@ -13,16 +14,12 @@ namespace cuckooguard::cli {
 namespace {
 
 using config::Mode;
+using Hold = guard::Overlay::Hold;
 
 std::shared_ptr<const Ground> ground_of(config::Config config) {
   keyspace::Keyspace keyspace = keyspace_of(config);
   return std::make_shared<const Ground>(
       Ground{.config = std::move(config), .keyspace = std::move(keyspace)});
-}
-
-bool is_one_replica(const config::Source& settings) {
-  const auto* const mysql = std::get_if<config::MysqlSource>(&settings.kind);
-  return mysql != nullptr && mysql->server_id.has_value();
 }
 
 }  // namespace
@@ -31,7 +28,7 @@ Generation::Made Generation::make(const World& world,
                                   config::Config config,
                                   const Generation* before) {
   std::unique_ptr<Generation> made(new Generation(world, std::move(config), before));
-  Refusals refusals;
+  std::vector<std::string> refusals;
   for (const config::Source& settings : made->config().sources) {
     made->make_source(world, settings, before == nullptr, refusals);
   }
@@ -105,9 +102,8 @@ void Generation::make_spaces(const World& world, const Generation* before) {
   }
 }
 
-// Two replicas of one number throw each other out.
 bool Generation::must_be_read_anew(const config::Source& settings, const Generation& before) const {
-  if (!is_one_replica(settings)) {
+  if (!kind_of(settings).runs_alone(settings)) {
     return false;
   }
   std::size_t members = 0;
@@ -126,29 +122,17 @@ bool Generation::must_be_read_anew(const config::Source& settings, const Generat
   return source == nullptr || source->size() != members;
 }
 
-// At the start: a guard that goes on where another one ended a moment ago need not let everything pass.
-std::function<void(std::string_view)> Generation::lift_holds(
-    const std::vector<RunningSource::Fed>& fed) const {
-  std::map<std::string, std::shared_ptr<guard::Overlay>, std::less<>> overlays;
-  for (const RunningSource::Fed& each : fed) {
-    overlays.emplace(spaces_[each.ns].definition.name, spaces_[each.ns].overlay);
-  }
-  return [overlays = std::move(overlays)](std::string_view ns) {
-    overlays.find(ns)->second->hold_all_no_more();
-  };
-}
-
 void Generation::make_source(const World& world,
                              const config::Source& settings,
                              bool is_first,
-                             Refusals& refusals) {
+                             std::vector<std::string>& refusals) {
   std::vector<RunningSource::Fed> fed;
   bool is_used = false;
   for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
     const bool is_its_own = spaces_[ns].definition.source.name == settings.name;
     is_used = is_used || is_its_own;
     if (is_its_own && !spaces_[ns].source) {
-      fed.push_back({.ns = ns, .filter = spaces_[ns].filter});
+      fed.push_back({.ns = ns, .filter = spaces_[ns].filter, .overlay = spaces_[ns].overlay});
     }
   }
   if (!is_used) {
@@ -162,14 +146,13 @@ void Generation::make_source(const World& world,
                            .ground = ground_,
                            .fed = fed,
                            .report = world.status,
-                           .on_resumed = is_first ? lift_holds(fed) : nullptr,
+                           .lifts_holds = is_first,
                            .storage = {.directory = world.storage,
-                                       .checkpoint_every = config().storage.checkpoint_every}});
+                                       .checkpoint_every = config().storage.checkpoint_every},
+                           .must_be_readable = world.starts_strictly || !is_first});
   if (!made) {
-    for (const source::Refusal& refusal : made.error()) {
-      refusals.push_back(refusal.ns.empty() ? "source " + settings.name + ": " + refusal.what
-                                            : "namespace " + refusal.ns + ": " + refusal.what);
-    }
+    std::ranges::move(Refusals(made.error()).sentences(settings.name),
+                      std::back_inserter(refusals));
     return;
   }
   for (const RunningSource::Fed& each : fed) {
@@ -193,6 +176,7 @@ void Generation::describe(const World& world) {
          .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
          .filter = space.filter.get(),
          .overlay = space.overlay.get(),
+         .max_lag = space.definition.source.max_lag,
          .counts = space.counts});
     process_.origins.push_back({.source = space.definition.source.name,
                                 .max_lag = space.definition.source.max_lag,
@@ -225,17 +209,19 @@ void Generation::let_pass(const Generation* before) {
         known != nullptr && known->definition.has_the_keys_of(spaces_[ns].definition);
     if (!is_known) {
       if (settings.pass_at_start) {
-        overlay.hold_all_until(now + settings.ttl);
+        overlay.hold_all_until(now + settings.ttl,
+                               before == nullptr ? Hold::begun : Hold::reloaded);
       }
       continue;
     }
     overlay.set_ttl(settings.ttl);
     const auto& was = before->namespaces_[static_cast<std::size_t>(known - before->spaces_.data())];
     if (was.mode == Mode::bypass && namespaces_[ns].mode != Mode::bypass) {
-      overlay.hold_all_until(now + settings.ttl);
+      overlay.hold_all_until(now + settings.ttl, Hold::bypassed);
     }
     if (was.overlay != &overlay) {
-      overlay.hold_all_until(std::max(was.overlay->holds_until(), now + settings.ttl));
+      overlay.hold_all_until(std::max(was.overlay->holds_until(), now + settings.ttl),
+                             Hold::reloaded);
     }
   }
 }
@@ -248,11 +234,15 @@ std::optional<std::uint32_t> Generation::number_of_kept(const Space& there) cons
 }
 
 void Generation::take_over(Generation& before) {
-  std::vector<std::optional<std::uint32_t>> number_of;
+  std::vector<std::optional<guard::Contradictions::Heir>> heirs;
   for (std::uint32_t ns = 0; ns < before.spaces_.size(); ++ns) {
     const Space& there = before.spaces_[ns];
-    number_of.push_back(number_of_kept(there));
-    if (!number_of.back()) {
+    if (const auto here = number_of_kept(there)) {
+      heirs.push_back({{.ns = *here,
+                        .forgets_values = config().namespaces[*here].absent_reply !=
+                                          before.config().namespaces[ns].absent_reply}});
+    } else {
+      heirs.emplace_back();
       there.source->abandon(there.definition.name);
     }
     const Mode mode = before.namespaces_[ns].mode;
@@ -263,7 +253,7 @@ void Generation::take_over(Generation& before) {
                     {"why", "the configuration was loaded anew"}});
     }
   }
-  contradictions_->take_over(*before.contradictions_, number_of);
+  contradictions_->take_over(*before.contradictions_, heirs);
 }
 
 bool Generation::has_kept_filter_of(std::string_view ns) const {

@@ -9,7 +9,8 @@
 //   its overlay                 its key templates are as they were                 a new one; overlay.pass_at_start
 //   its counters                its definition is as it was                        they begin at 0
 //   what was found to be
-//   hidden                      its definition is as it was                        the same
+//   hidden                      its definition is as it was; values and what is    the same
+//                               yet to be asked: its absent reply, too
 //   its mode                    never: the file's is set, also over GUARD.MODE
 //
 // One source that is a replica of a number of its own (server_id) is there once or not at all: if not all of its namespaces are
@@ -19,15 +20,17 @@
 // into the overlay of before. So an overlay that is new, or of a namespace that was in bypass, holds everything for a ttl from
 // the moment at which all have moved; one that is larger or smaller than before as long as the old one held anything.
 //
-// Called by: Assembly. Threads: made and ended on one (the main thread, then the reload's); what it gives to guards, any.
+// Threads: made and ended on one (the main thread, then the reload's); what it gives to guards,
+//   any.
 // Lifetimes: World outlives it. What it shares with the generation of before lives as long as either. It ends when nobody has
 // its Guard::Parts any more; its sources end with it, unless they are shared.
-// Errors: refusals, one line each: the configuration cannot work; nothing has been changed.
+// Errors: refusals, one line each: the configuration cannot work; nothing has been changed. Sources that cannot be read are such
+// a reason at a reload, where what was before goes on, and not at the start, but for `starts_strictly`: they pass, say why, and
+// try again.
 #pragma once
 
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,14 +64,14 @@ class Generation {
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
+    bool starts_strictly = false;  // a source that cannot be read is a reason not to start
     // What all that is guarded is hashed with: an overlay may stay when its filter is made anew.
     filter::HashSecret secret = filter::random_secret();
     guard::Process process{};  // what is the same in all of them
   };
-  using Refusals = std::vector<std::string>;
-  using Made = std::expected<std::unique_ptr<Generation>, Refusals>;
+  using Made = std::expected<std::unique_ptr<Generation>, std::vector<std::string>>;
 
-  // The first, if `before` is null. Opens databases; starts nothing.
+  // The first, if `before` is null. May open databases; starts nothing.
   static Made make(const World& world, config::Config config, const Generation* before);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -109,12 +112,10 @@ class Generation {
   bool are_numbered_as(const Generation& before) const;
   void make_spaces(const World& world, const Generation* before);
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
-  std::function<void(std::string_view)> lift_holds(
-      const std::vector<RunningSource::Fed>& fed) const;
   void make_source(const World& world,
                    const config::Source& settings,
                    bool is_first,
-                   Refusals& refusals);
+                   std::vector<std::string>& refusals);
   void describe(const World& world);
 
   std::shared_ptr<const Ground> ground_;

@@ -1,7 +1,7 @@
 // The keyspace of a configuration that has been read: its namespaces, in their order.
 //
-// Called by: Generation, OfflineTargets, explain_key. Threads: any. Errors: std::logic_error if templates are ambiguous, which
-// reading a configuration rules out.
+// Threads: any. Errors: std::logic_error if templates are ambiguous, which reading a configuration
+// rules out.
 #pragma once
 
 #include "config/config.h"

@@ -14,7 +14,7 @@ using guard::Role;
 
 Role role_of(const upstream::CommandFacts& facts) {
   if (facts.subscribes) {
-    return Role::transparent;
+    return Role::unplaced;
   }
   return facts.writes ? Role::write : Role::read;
 }
@@ -76,8 +76,11 @@ guard::CommandSet command_set(const std::vector<bool>& may) {
 }
 
 guard::UserAccess user_of(const upstream::UserFacts& facts, std::uint64_t numbering) {
-  guard::UserAccess user{.on_readable = command_set(facts.commands_on_readable),
+  guard::UserAccess user{.may_write = facts.may_write,
+                         .on_readable = command_set(facts.commands_on_readable),
                          .on_writable = command_set(facts.commands_on_writable),
+                         .reads_no_key = facts.reads_no_key,
+                         .knows_commands = facts.knows_commands,
                          .numbering = numbering};
   for (const upstream::KeyAccess access : facts.keys) {
     user.namespaces.push_back(access_of(access));
@@ -86,16 +89,12 @@ guard::UserAccess user_of(const upstream::UserFacts& facts, std::uint64_t number
 }
 
 guard::Users users_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
-  guard::Users users;
+  guard::Users users{.default_needs_no_password = !facts.needs_password, .refusal = facts.refusal};
   if (acl == config::Acl::trust) {
     users.trusts_everyone = facts.is_cluster != true;
-    users.default_needs_no_password = !facts.needs_password;
     return users;
   }
   for (const upstream::UserFacts& user : facts.users) {
-    if (user.name == "default") {
-      users.default_needs_no_password = user.needs_no_password;
-    }
     if (user.unrestricted) {
       users.unrestricted.insert(user.name);
     } else {
@@ -140,12 +139,25 @@ upstream::Questions questions_for(const config::Config& config) {
   return questions;
 }
 
+guard::ControlReport report_of(const upstream::NotAllowed& lack) {
+  using State = guard::ControlReport::State;
+  State state = lack.passes ? State::not_allowed : State::limited;
+  if (lack.why.empty()) {
+    state = State::allowed;
+  } else if (lack.is_unsupported) {
+    state = State::unsupported;
+  }
+  return {.state = state, .why = lack.why, .hint = lack.hint};
+}
+
 guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
   return {.commands = facts.commands ? commands_of(*facts.commands) : nullptr,
           .users = users_of(facts, acl, numbering),
           .availability = availability_of(facts.state),
           .is_master = facts.is_master,
-          .idle_timeout = facts.idle_timeout};
+          .takes_writes = facts.takes_writes,
+          .idle_timeout = facts.idle_timeout,
+          .good_until = facts.asked_at + guard::RedisFacts::kKnownFor};
 }
 
 }  // namespace cuckooguard::cli

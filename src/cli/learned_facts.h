@@ -1,8 +1,8 @@
 // The control connection's words and the guard's: what the guard wants to know of Redis, and what
 // it is told. Neither room knows the other.
 //
-// Called by: Assembly. Threads: pure functions. Errors: none; what Redis lists in a form that the
-// guard has no room for may have its keys anywhere.
+// Threads: pure functions. Errors: none; what Redis lists in a form that the guard has no room for
+// may have its keys anywhere.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@
 namespace cuckooguard::cli {
 
 upstream::Questions questions_for(const config::Config& config);
+
+guard::ControlReport report_of(const upstream::NotAllowed& lack);
 
 // `numbering`: of the namespaces in the questions (guard::Guard::Parts).
 guard::Reading reading_of(const upstream::Facts& facts,

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/grouped.h"
+#include "guard/grouped.h"
 #include "io/clock.h"
 
 namespace cuckooguard::cli {
@@ -40,15 +40,15 @@ double seconds(std::chrono::nanoseconds duration) {
 }  // namespace
 
 std::string describe(const source::Progress& progress) {
-  std::string text = fmt::format("{}: {}", progress.ns, grouped(progress.rows));
+  std::string text = fmt::format("{}: {}", progress.ns, guard::grouped(progress.rows));
   if (progress.rows_expected > 0 && !progress.complete) {
-    text += fmt::format(" of {}", grouped(progress.rows_expected));
+    text += fmt::format(" of {}", guard::grouped(progress.rows_expected));
   }
   text += " rows";
   if (!progress.complete) {
     text += fmt::format(", {:.0f} %", progress.fraction * 100);
   }
-  text += fmt::format(", {} rows/s", grouped(whole(progress.rows_per_second)));
+  text += fmt::format(", {} rows/s", guard::grouped(whole(progress.rows_per_second)));
   if (progress.complete) {
     text += fmt::format(", in {:.2f} s", seconds(progress.elapsed));
   } else if (progress.remaining) {
@@ -102,7 +102,14 @@ void LoadReport::on_state(std::string_view ns, filter::State state, std::string_
   } else if (state == filter::State::ready) {
     over = troubled_.erase(std::string(ns)) > 0;
   }
-  const auto info = first || over ? LogLevel::info : LogLevel::debug;
+  // Once, not after each rescan.
+  bool held = state == filter::State::ready && !why.empty();
+  if (held) {
+    held = held_.emplace(ns).second;
+  } else if (state == filter::State::ready) {
+    held_.erase(std::string(ns));
+  }
+  const auto info = first || over || held ? LogLevel::info : LogLevel::debug;
   std::vector<Field> fields{{"namespace", ns}, {"state", filter::state_name(state)}};
   if (!why.empty()) {
     fields.emplace_back("why", why);
@@ -114,6 +121,10 @@ void LoadReport::on_trouble(std::string_view source, std::string_view what) {
   log_.warning("source_trouble", {{"source", source}, {"what", what}});
 }
 
+void LoadReport::on_restored(std::string_view ns) {
+  log_.info("namespace", {{"namespace", ns}, {"filter", "restored"}});
+}
+
 // Of a namespace of several tables each load has a name of its own, "users/user_3".
 void LoadReport::forget(std::string_view ns) {
   const std::lock_guard lock(mutex_);
@@ -122,6 +133,7 @@ void LoadReport::forget(std::string_view ns) {
     return name.starts_with(ns) && (name.size() == ns.size() || name[ns.size()] == '/');
   });
   troubled_.erase(std::string(ns));
+  held_.erase(std::string(ns));
 }
 
 }  // namespace cuckooguard::cli

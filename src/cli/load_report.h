@@ -1,6 +1,6 @@
 // Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
 //
-// Called by: sources. Lifetimes: the log outlives it.
+// Lifetimes: the log outlives it.
 // Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
 // it ends; the terminal's line at most as often as sources report (10 per second each).
 #pragma once
@@ -29,6 +29,7 @@ class LoadReport final : public source::Observer {
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
   void on_trouble(std::string_view source, std::string_view what) override;
+  void on_restored(std::string_view ns) override;
 
   // What comes of it next is its first load again: its definition has changed.
   void forget(std::string_view ns);
@@ -41,6 +42,8 @@ class LoadReport final : public source::Observer {
   std::map<std::string, std::chrono::nanoseconds, std::less<>>
       logged_;                                       // by namespace: elapsed at its last line
   std::map<std::string, bool, std::less<>> loaded_;  // by namespace: it has been loaded once
+  std::set<std::string, std::less<>>
+      held_;  // namespaces of which it was told why they pass though they are ready
   std::set<std::string, std::less<>> troubled_;  // namespaces of which a warning was the last word
 };
 

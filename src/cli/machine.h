@@ -1,6 +1,6 @@
 // What this process may use of its machine.
 //
-// Called by: Assembly. Threads: before there are others. Errors: none; what cannot be raised stays as it is.
+// Threads: before there are others. Errors: none; what cannot be raised stays as it is.
 #pragma once
 
 namespace cuckooguard::cli {

@@ -1,7 +1,7 @@
 // The namespaces of one source as sources take them, for commands that look at a database without a guard: their filters are empty,
 // and nobody asks them.
 //
-// Called by: plan.cpp, print_triggers.cpp. Threads: one. Lifetimes: views the configuration; what targets() gives views this.
+// Threads: one. Lifetimes: views the configuration; what targets() gives views this.
 // Errors: std::logic_error for a configuration that was not checked.
 #pragma once
 

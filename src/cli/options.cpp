@@ -35,18 +35,22 @@ void add_override(
 void add_serve(CLI::App& app, Serve& serve) {
   app.add_option("--config", serve.config_path, "The configuration, YAML; see config/minimal.yaml")
       ->type_name("FILE");
-  auto* const check =
-      app.add_flag("--check-config",
-                   serve.check_config,
-                   "Report every error of the configuration and end: 0 if there is none, else 78");
-  auto* const print = app.add_flag(
-      "--print-config",
-      serve.print_config,
-      "Print every setting in force and where it comes from, without secrets, and end");
+  auto* const check = app.add_flag(
+      "--check-config",
+      serve.check_config,
+      "Check the configuration and exit: 0 if it is valid, 78 with every error otherwise");
+  auto* const print =
+      app.add_flag("--print-config",
+                   serve.print_config,
+                   "Print every effective setting and its origin, without secrets, and exit");
   auto* const plan = app.add_flag(
       "--plan",
       serve.plan,
-      "Count the rows of every source and print what their filters will take, and end");
+      "Count the rows of every source, print the memory their filters will need, and exit");
+  app.add_flag("--strict-start",
+               serve.strict_start,
+               "End with 78 if a source cannot be read as it is; else its namespaces pass, and it "
+               "is tried again");
   print->excludes(check);
   plan->excludes(check)->excludes(print);
   add_override(app, serve, "--listen", "listen.address", "ADDRESS");
@@ -75,7 +79,7 @@ CLI::App& add_query(CLI::App& filter, QueryFilter& query) {
   CLI::App& command = *filter.add_subcommand(
       "query", "What a filter file says of Redis keys: one line each, `absent` or `may exist`");
   command.add_option("file", query.path, "The filter file")->required();
-  command.add_option("--secret", query.secret_path, "The secret that the file was hashed with")
+  command.add_option("--secret", query.secret_path, "The secret the file was hashed with")
       ->required()
       ->type_name("FILE");
   command.add_option("--template", query.key_template, "The namespace's, such as user:{id:uint64}")
@@ -93,7 +97,7 @@ CLI::App& add_triggers(CLI::App& app, PrintTriggers& triggers) {
   command.add_option("--config", triggers.config_path, "The configuration")
       ->required()
       ->type_name("FILE");
-  command.add_option("--source", triggers.source, "Of which source, if there are several")
+  command.add_option("--source", triggers.source, "The source, if there are several")
       ->type_name("NAME");
   return command;
 }
@@ -117,7 +121,7 @@ CLI::Option* add_value(CLI::App& command,
       [&value, parse](const std::string& text) {
         const auto parsed = parse(text);
         if (!parsed) {
-          throw CLI::ValidationError("\"" + text + "\" " + parsed.error());
+          throw CLI::ValidationError(config::shown(text) + " " + parsed.error());
         }
         value = *parsed;
       },
@@ -126,7 +130,7 @@ CLI::Option* add_value(CLI::App& command,
 
 // By the names that redis-cli has for them.
 CLI::Option* add_tls(CLI::App& command, TlsFlags& flags) {
-  CLI::Option* const tls = command.add_flag("--tls", flags.is_tls, "By TLS");
+  CLI::Option* const tls = command.add_flag("--tls", flags.is_tls, "Use TLS");
   const auto add_file = [&](const char* name, std::string& file, const char* what) {
     return command.add_option(name, file, what)->type_name("FILE")->needs(tls);
   };
@@ -136,11 +140,11 @@ CLI::Option* add_tls(CLI::App& command, TlsFlags& flags) {
   cert->needs(key);
   key->needs(cert);
   command
-      .add_option("--sni", flags.tls.server_name, "Whom the certificate must be for; else the host")
+      .add_option(
+          "--sni", flags.tls.server_name, "Name the certificate must match, if not the host")
       ->type_name("NAME")
       ->needs(tls);
-  command.add_flag("!--insecure", flags.tls.verify, "Whoever answers is taken for the right one")
-      ->needs(tls);
+  command.add_flag("!--insecure", flags.tls.verify, "Do not verify the certificate")->needs(tls);
   return tls;
 }
 
@@ -150,7 +154,9 @@ CLI::App& add_explain(CLI::App& app, Explain& explain) {
       "Say what a Redis key is to the guard: its namespace and identity, or why it has none");
   command.add_option("key", explain.key, "The Redis key")->required()->type_name("KEY");
   auto* const config =
-      command.add_option("--config", explain.config_path, "By the templates of this configuration")
+      command
+          .add_option(
+              "--config", explain.config_path, "Explain by the templates of this configuration")
           ->type_name("FILE");
   auto* const address =
       command
@@ -159,13 +165,25 @@ CLI::App& add_explain(CLI::App& app, Explain& explain) {
               [&explain](const std::string& text) {
                 const auto parsed = config::parse_address(text);
                 if (!parsed) {
-                  throw CLI::ValidationError("--address", '"' + text + "\" " + parsed.error());
+                  throw CLI::ValidationError("--address",
+                                             config::shown(text) + " " + parsed.error());
                 }
                 explain.address = *parsed;
               },
               "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)")
           ->type_name("ADDRESS");
   address->excludes(config);
+  command
+      .add_option(
+          "--user", explain.user, "Log in as this Redis user, who must be allowed to GET the key")
+      ->type_name("NAME")
+      ->needs(address);
+  command
+      .add_option("--password-file",
+                  explain.password_file,
+                  "File whose first line is the password; default: REDISCLI_AUTH")
+      ->type_name("FILE")
+      ->needs(address);
   add_tls(command, explain.tls)->needs(address);
   return command;
 }

@@ -1,6 +1,6 @@
 // The command line: what was asked for, as values. CLI11 prints help and usage errors itself.
 //
-// Called by: main. Threads: free functions. Errors: usage errors are printed and end with kExitUsage.
+// Threads: free functions. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
 
 #include <chrono>
@@ -25,6 +25,7 @@ struct Serve {
   bool check_config = false;
   bool print_config = false;
   bool plan = false;
+  bool strict_start = false;  // what a source refuses ends the start
 };
 
 // `cuckooguard filter inspect FILE`
@@ -64,6 +65,8 @@ struct Explain {
   std::string key;
   std::string config_path;                 // its templates, without a guard
   std::optional<config::Address> address;  // a guard that runs
+  std::string user;                        // of Redis, whom it is asked as; empty: the default one
+  std::string password_file;               // empty: the password is REDISCLI_AUTH, if there is one
   TlsFlags tls;
 };
 

@@ -1,7 +1,7 @@
 // `cuckooguard ping ADDRESS`: is somebody there who answers as Redis does? For health checks of containers.
 //
-// Called by: main. Threads: the main thread's. Errors: a sentence. Limits: the time-out is for the connect, and again
-// for the reply; looking a name up may take the system's own time.
+// Threads: the main thread's. Errors: a sentence. Limits: the time-out is for the connect, and
+// again for the reply; looking a name up may take the system's own time.
 //
 // Any reply is good, an error too: -NOAUTH comes from a server that works. The guard forwards PING, so that it answers
 // as long as Redis does.

@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <variant>
+#include <chrono>
+#include <iterator>
 
 #include <fmt/format.h>
 
-#include "cli/grouped.h"
 #include "cli/offline_targets.h"
+#include "cli/refusals.h"
+#include "cli/source_kinds.h"
 #include "filter/exact_counts.h"
+#include "guard/grouped.h"
 #include "source/load_sizing.h"
-#include "source/row_counts.h"
 
 namespace cuckooguard::cli {
 namespace {
 
-constexpr std::uint64_t kOverlayKeyBytes = 16;  // guard/overlay.h
+constexpr std::uint64_t kOverlayKeyBytes = 16 + 40;  // guard/overlay.h, guard/learned_keys.h
 constexpr double kBitsPerByte = 8;
 
 PlannedTable planned(const source::Target& target,
@@ -90,28 +92,56 @@ std::string aligned(const std::vector<Cells>& rows) {
   return text;
 }
 
+// False: they cannot be counted.
+bool plan_rows(const config::Source& source,
+               const source::Target& target,
+               Refusals& refusals,
+               std::vector<PlannedTable>& tables) {
+  const auto sizes = kind_of(source).count_rows(source, target);
+  if (!sizes) {
+    if (!refusals.explain(target.settings.name)) {
+      refusals.add({.ns = target.settings.name, .what = sizes.error()});
+    }
+    return false;
+  }
+  for (const source::TableSize& size : *sizes) {
+    tables.push_back(planned(target, size, sizes->size()));
+  }
+  return true;
+}
+
+void plan_source(const config::Source& source,
+                 const std::vector<source::Target>& targets,
+                 Plan& plan) {
+  std::vector<PlannedTable> tables;
+  Refusals refusals;
+  const bool is_server = kind_of(source).is_server;
+  if (is_server) {
+    refusals = Refusals(kind_of(source).check(source, targets, std::chrono::steady_clock::now));
+  }
+  for (const source::Target& target : targets) {
+    if (plan_rows(source, target, refusals, tables)) {
+      plan.overlays += target.settings.overlay.max_keys * kOverlayKeyBytes;
+    }
+  }
+  if (is_server && refusals.is_empty()) {
+    plan.checked.push_back(source.name);
+  }
+  std::ranges::move(refusals.sentences(source.name), std::back_inserter(plan.failures));
+  for (const PlannedTable& table : tables) {
+    plan.steady += table.steady;
+  }
+  plan.rebuild += most_beside(tables, is_server);
+  plan.tables.insert(plan.tables.end(), tables.begin(), tables.end());
+}
+
 }  // namespace
 
 Plan make_plan(const config::Config& config) {
   Plan plan;
   OfflineTargets all(config);
   for (const config::Source& source : config.sources) {
-    std::vector<PlannedTable> tables;
-    for (const source::Target& target : all.targets(source.name)) {
-      const auto sizes = source::count_rows(source, target);
-      if (!sizes) {
-        plan.failures.push_back(fmt::format(
-            "source {}, namespace {}: {}", source.name, target.settings.name, sizes.error()));
-        continue;
-      }
-      for (const source::TableSize& size : *sizes) {
-        tables.push_back(planned(target, size, sizes->size()));
-        plan.steady += tables.back().steady;
-      }
-      plan.overlays += target.settings.overlay.max_keys * kOverlayKeyBytes;
-    }
-    plan.rebuild += most_beside(tables, std::holds_alternative<config::MysqlSource>(source.kind));
-    plan.tables.insert(plan.tables.end(), tables.begin(), tables.end());
+    plan_source(source, all.targets(source.name), plan);
   }
   plan.rebuild += plan.steady;
   return plan;
@@ -124,7 +154,7 @@ std::string describe(const Plan& plan) {
     has_estimates = has_estimates || table.is_estimate;
     rows.push_back({table.ns,
                     table.table.empty() ? "-" : table.table,
-                    (table.is_estimate ? "~" : "") + grouped(table.rows),
+                    (table.is_estimate ? "~" : "") + guard::grouped(table.rows),
                     bits_per_row(table),
                     bytes_text(table.steady),
                     bytes_text(table.rebuild)});
@@ -137,6 +167,11 @@ std::string describe(const Plan& plan) {
   text +=
       fmt::format("Beside that up to {} for keys written through the guard (overlay.max_keys).\n",
                   bytes_text(plan.overlays));
+  for (const std::string& source : plan.checked) {
+    text += fmt::format(
+        "Source {} was asked what a start asks: its grants, settings and tables will do.\n",
+        source);
+  }
   return text;
 }
 

@@ -1,8 +1,9 @@
 // `cuckooguard --plan`: how many rows every namespace has, and what its filters will take: steadily, and while they are built again,
 // when the next stands beside the one in force. For those who set a container's limit.
 //
-// Called by: main. Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each source that could not be
-// asked; the others are there all the same.
+// Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each
+// source that could not be asked, or that a start would refuse (grants, the log's settings,
+// tables), with the namespaces that this is of; the others are there all the same.
 // Not in it: the process itself, its clients (limits), changes that wait while a table is read.
 #pragma once
 
@@ -31,6 +32,7 @@ struct Plan {
   std::uint64_t rebuild = 0;
   std::uint64_t overlays = 0;  // at most
   std::vector<std::string> failures;
+  std::vector<std::string> checked;  // sources of which a start would refuse nothing
 };
 
 Plan make_plan(const config::Config& config);

@@ -1,6 +1,6 @@
 // `cuckooguard --print-config`: the settings in force, as YAML that can be used as a configuration, each with its origin.
 //
-// Called by: main. Threads: free function. Errors: none.
+// Threads: free function.
 #pragma once
 
 #include <string>

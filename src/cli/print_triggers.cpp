@@ -4,9 +4,11 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/offline_targets.h"
-#include "source/sqlite_trigger_install.h"
+#include "cli/refusals.h"
+#include "sqlite/trigger_install.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -48,13 +50,8 @@ std::expected<std::string, std::string> print_triggers(const config::Config& con
   const std::vector<source::Target> targets = all.targets(chosen->source->name);
   auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
   if (!sql) {
-    std::string reasons;
-    for (const source::Refusal& refusal : sql.error()) {
-      reasons +=
-          (reasons.empty() ? "" : "\n") +
-          (refusal.ns.empty() ? refusal.what : "namespace " + refusal.ns + ": " + refusal.what);
-    }
-    return std::unexpected(reasons);
+    return std::unexpected(
+        fmt::format("{}", fmt::join(Refusals(sql.error()).sentences(chosen->source->name), "\n")));
   }
   return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
                      chosen->sqlite->path,

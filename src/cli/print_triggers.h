@@ -1,6 +1,6 @@
 // `cuckooguard triggers`: the SQL by which a SQLite database logs what changes in its guarded tables.
 //
-// Called by: main. Threads: the main thread's; the database is only read. Errors: a sentence, or several, each on a
+// Threads: the main thread's; the database is only read. Errors: a sentence, or several, each on a
 // line; nothing is printed here.
 #pragma once
 

@@ -1,8 +1,7 @@
 // The log's last events for the page (admin/event_list.h): those that are written, at info and above, but never a key, even
 // where the log shows them.
 //
-// Called by: Assembly makes it hear the log before there are other threads; whoever logs writes. Threads: any. Lifetimes: the
-// log shares it. Errors: none. Limits: kLinesMax events, kLineBytesMax of each.
+// Threads: any. Lifetimes: the log shares it. Limits: kLinesMax events, kLineBytesMax of each.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 // Who asks while one runs is told of the next one, which begins when that has ended: what was written to the file in between
 // is surely read. All who ask meanwhile share it.
 //
-// Called by: Assembly (owns it), the guards' own commands and the admin pages (guard/reloads.h). Threads: any; load() on its
-// own. Lifetimes: what load() refers to, and the log, outlive it. Errors: an exception of load() is an outcome.
+// Threads: any; load() on its own. Lifetimes: what load() refers to, and the log, outlive it.
+// Errors: an exception of load() is an outcome.
 #pragma once
 
 #include <chrono>

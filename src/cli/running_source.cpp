@@ -4,9 +4,19 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/source_kinds.h"
+#include "guard/passing.h"
 #include "io/clock.h"
 
 namespace cuckooguard::cli {
+namespace {
+
+// Progress and states are told by table: "users/user_3".
+std::string_view namespace_of(std::string_view told) {
+  return told.substr(0, told.find('/'));
+}
+
+}  // namespace
 
 std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> RunningSource::make(
     const Making& making) {
@@ -16,8 +26,19 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
   for (const Fed& fed : running->fed_) {
     targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
   }
-  auto made = source::make_source(
-      making.settings, std::move(targets), running->report_, io::now_since_boot, making.storage);
+  const source::SourceKind& kind = kind_of(making.settings);
+  if (making.must_be_readable) {
+    if (auto refusals = kind.check(making.settings, targets, io::now_since_boot);
+        !refusals.empty()) {
+      return std::unexpected(std::move(refusals));
+    }
+  }
+  auto made = source::make_source(kind,
+                                  {.settings = making.settings,
+                                   .targets = targets,
+                                   .observer = running->report_,
+                                   .clock = io::now_since_boot,
+                                   .storage = making.storage});
   if (!made) {
     return std::unexpected(std::move(made.error()));
   }
@@ -39,10 +60,9 @@ void RunningSource::Report::abandon(std::string_view ns) {
   abandoned_.emplace(ns);
 }
 
-// Progress is told by table: "users/user_3".
 bool RunningSource::Report::is_abandoned(std::string_view ns) {
   const std::lock_guard lock(mutex_);
-  return abandoned_.contains(ns.substr(0, ns.find('/')));
+  return abandoned_.contains(namespace_of(ns));
 }
 
 void RunningSource::Report::on_progress(const source::Progress& progress) {
@@ -54,8 +74,20 @@ void RunningSource::Report::on_progress(const source::Progress& progress) {
 void RunningSource::Report::on_state(std::string_view ns,
                                      filter::State state,
                                      std::string_view why) {
-  if (!is_abandoned(ns)) {
+  if (is_abandoned(ns)) {
+    return;
+  }
+  const auto overlay = overlays_.find(namespace_of(ns));
+  if (state == filter::State::ready && overlay != overlays_.end()) {
+    report_.on_state(ns, state, guard::why_all_are_held(*overlay->second, io::now_since_boot()));
+  } else {
     report_.on_state(ns, state, why);
+  }
+}
+
+void RunningSource::Report::on_restored(std::string_view ns) {
+  if (!is_abandoned(ns)) {
+    report_.on_restored(ns);
   }
 }
 
@@ -64,8 +96,8 @@ void RunningSource::Report::on_trouble(std::string_view source, std::string_view
 }
 
 void RunningSource::Report::on_resumed(std::string_view ns) {
-  if (on_resumed_) {
-    on_resumed_(ns);
+  if (const auto overlay = overlays_.find(ns); lifts_holds_ && overlay != overlays_.end()) {
+    overlay->second->hold_all_no_more();
   }
 }
 

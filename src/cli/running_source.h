@@ -5,14 +5,15 @@
 // defines anew, is read along unseen for as long as another of the same source goes on: the memory of its filter is the price
 // of the other's keeping its own.
 //
-// Called by: Generation. Threads: make, start, stop and destroy from one at a time; the source has its own.
+// Threads: make, start, stop and destroy from one at a time; the source has its own.
 // Lifetimes: shared by the generations that have one of its namespaces; `report` and the storage outlive it.
-// Errors: make() says what the operator can mend (source::Refusal).
+// Errors: make() says what is wrong with the configuration, and if asked what the operator must mend in the database
+// (source::Refusal).
 #pragma once
 
 #include <cstdint>
 #include <expected>
-#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -22,6 +23,7 @@
 
 #include "config/config.h"
 #include "filter/live_parts.h"
+#include "guard/overlay.h"
 #include "keyspace/keyspace.h"
 #include "source/source.h"
 
@@ -38,15 +40,17 @@ class RunningSource {
   struct Fed {
     std::uint32_t ns;  // in the ground's numbers
     std::shared_ptr<filter::LiveParts> filter;
+    std::shared_ptr<guard::Overlay> overlay;
   };
   struct Making {
     const config::Source& settings;
     std::shared_ptr<const Ground> ground;
     std::vector<Fed> fed;
     source::Observer& report;
-    // On the source's thread; may be empty. source::Observer::on_resumed
-    std::function<void(std::string_view ns)> on_resumed;
+    // At the start: a guard that goes on where another one ended a moment ago need not let everything pass (on_resumed).
+    bool lifts_holds = false;
     source::Storage storage;
+    bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
   };
 
   static std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> make(
@@ -60,23 +64,29 @@ class RunningSource {
   void abandon(std::string_view ns) { report_.abandon(ns); }
 
  private:
-  // Tells on, but for those that were abandoned.
+  // Tells on, but for those that were abandoned; of those that are ready, why all of their keys pass all the same.
   class Report final : public source::Observer {
    public:
     explicit Report(const Making& making)
-        : report_(making.report), on_resumed_(making.on_resumed) {}
+        : report_(making.report), lifts_holds_(making.lifts_holds) {
+      for (const Fed& fed : making.fed) {
+        overlays_.emplace(making.ground->config.namespaces[fed.ns].name, fed.overlay);
+      }
+    }
     void abandon(std::string_view ns);
 
     void on_progress(const source::Progress& progress) override;
     void on_state(std::string_view ns, filter::State state, std::string_view why) override;
     void on_trouble(std::string_view source, std::string_view what) override;
+    void on_restored(std::string_view ns) override;
     void on_resumed(std::string_view ns) override;
 
    private:
     bool is_abandoned(std::string_view ns);
 
     source::Observer& report_;
-    std::function<void(std::string_view)> on_resumed_;
+    std::map<std::string, std::shared_ptr<guard::Overlay>, std::less<>> overlays_;
+    bool lifts_holds_;
     std::mutex mutex_;
     std::set<std::string, std::less<>> abandoned_;
   };

@@ -17,6 +17,8 @@ std::string_view state_name(source::SourceState state) {
       return "loading";
     case source::SourceState::following:
       return "following";
+    case source::SourceState::refused:
+      return "refused";
     case source::SourceState::down:
       break;
   }
@@ -30,9 +32,11 @@ int severity(source::SourceState state) {
     case source::SourceState::loading:
       return 1;
     case source::SourceState::down:
+      return 2;
+    case source::SourceState::refused:
       break;
   }
-  return 2;
+  return 3;
 }
 
 }  // namespace
@@ -78,7 +82,7 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
           .losses = all.losses};
 }
 
-// What is no position of one is none of the others.
+// A text that is not a position of one is not a position of the others.
 guard::Reached SourceList::reached(std::size_t source, std::string_view position) const {
   bool is_reached = true;
   for (const source::Source* const running : entries_.at(source).running) {

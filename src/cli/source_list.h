@@ -4,9 +4,8 @@
 // Under one name there may be several that run: a namespace that a reload adds is read by a source of its own beside those
 // that go on (cli/generation.h). Of these the state is the gravest, and a position is reached when all have reached it.
 //
-// Called by: Generation makes it, the workers' guards ask (guard/process.h). Threads: add() and feeds() before it is
-// shared, the rest any, look_up_row() one at a time. Lifetimes: the sources outlive it. Errors: none. A source that no
-// namespace uses is not here.
+// Threads: add() and feeds() before it is shared, the rest any, look_up_row() one at a time.
+// Lifetimes: the sources outlive it. A source that no namespace uses is not here.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ void Watchdog::beat() {
   for (admin::Heartbeat& loop : loops_) {
     if (!loop.is_alive(now)) {
       all_turn = false;
-      log_.error("loop_stands_still", {{"name", loop.name()}});
+      log_.error("loop_stalled", {{"name", loop.name()}});
     }
   }
   if (all_turn) {

@@ -2,8 +2,8 @@
 // process says of itself (sd_notify), and a watchdog. Whoever sets LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC will do; where
 // nobody does, nothing of this does anything.
 //
-// Called by: Assembly; LoadStatus by the sources. Threads: any, but Watchdog: the io_context's. Lifetimes: Watchdog ends
-// before the loops that its heartbeats are posted to. Errors: socket_for(). What cannot be told is not told.
+// Threads: any, but Watchdog: the io_context's. Lifetimes: Watchdog ends before the loops that its
+// heartbeats are posted to. Errors: socket_for(). What cannot be told is not told.
 // Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
 #pragma once
 
@@ -53,6 +53,7 @@ class LoadStatus final : public source::Observer {
   void on_trouble(std::string_view source, std::string_view what) override {
     next_.on_trouble(source, what);
   }
+  void on_restored(std::string_view ns) override { next_.on_restored(ns); }
   void on_resumed(std::string_view ns) override { next_.on_resumed(ns); }
   // Nobody will say that its load is complete.
   void forget(std::string_view ns);

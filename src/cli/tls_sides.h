@@ -1,6 +1,6 @@
 // TLS as it is spoken with clients and with Redis: loaded at the start, and again at a reload.
 //
-// Called by: Assembly. Threads: load() from one at a time; the rest from any.
+// Threads: load() from one at a time; the rest from any.
 // Lifetimes: outlives the loops, transports and the control connection that it is given to; the log outlives it.
 // Errors: load() says what is wrong with which setting, and then nothing has changed. Handshakes that fail are logged, which
 // limits how often (event_limits.h).

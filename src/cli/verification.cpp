@@ -36,7 +36,7 @@ void Verification::stop() {
 
 void Verification::run(const std::stop_token& stop) {
   stop_ = stop;
-  TimePoint advise_at = io::now_since_boot() + kAdviseEvery;
+  TimePoint advise_at = io::now_since_boot() + kAdviseFirst;
   while (!stop.stop_requested()) {
     checker_.step();
     if (const TimePoint now = io::now_since_boot(); now >= advise_at) {
@@ -51,7 +51,7 @@ void Verification::run(const std::stop_token& stop) {
 filter::Finding Verification::look_up(std::uint32_t ns, const keyspace::Lookup& found) {
   const filter::EpochScope scope(parts_.reader);
   const filter::LiveParts& live = *parts_.guarded.namespaces[ns].filter;
-  return live.find(live.hash(found.identity), found.number, io::now_since_boot());
+  return live.find({live.hash(found.identity), found.number, found.identity}, io::now_since_boot());
 }
 
 source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identity) {
@@ -96,12 +96,16 @@ void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
 }
 
 void Verification::advise() const {
+  const filter::EpochScope scope(parts_.reader);
   for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
     const guard::Evidence seen = guard::evidence(parts_.guarded, ns, io::now_since_boot());
     const std::string sentence = guard::advice(seen);
-    if (!sentence.empty() && seen.keys > 0) {
-      parts_.log.info("advice",
-                      {{"namespace", parts_.guarded.keyspace.name(ns)}, {"text", sentence}});
+    if (!sentence.empty() && (seen.keys > 0 || seen.reads.all > 0)) {
+      const std::array<Field, 2> fields{
+          {{"namespace", parts_.guarded.keyspace.name(ns)}, {"text", sentence}}};
+      parts_.log.write(seen.is_unmatched() ? config::LogLevel::warning : config::LogLevel::info,
+                       "advice",
+                       fields);
     }
   }
 }

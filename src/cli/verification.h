@@ -3,14 +3,14 @@
 //   event=hidden_row    each one, at most one per two seconds
 //   event=hidden_value, event=contradiction_unknown, event=late_row
 //                       the first, then at most one per namespace and kLogEvery, with their number so far
-//   event=advice        every kAdviseEvery, if something was seen, and at the end (guard/advice.h)
+//   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was read (guard/advice.h)
 //
 // A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if the log may show keys.
 //
 // One for each configuration that is loaded: a reload ends it, and begins another one.
 //
-// Called by: Assembly. Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
-// outlives it. Errors: none.
+// Threads: its own; the constructor and stop() from the owner's. Lifetimes: all that it is given
+// outlives it.
 #pragma once
 
 #include <array>
@@ -37,6 +37,7 @@ class Verification {
  public:
   static constexpr std::chrono::milliseconds kStepEvery{200};
   static constexpr std::chrono::minutes kLogEvery{10};
+  static constexpr std::chrono::minutes kAdviseFirst{5};  // after the start, or a reload
   static constexpr std::chrono::hours kAdviseEvery{1};
 
   struct Parts {

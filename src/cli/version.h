@@ -1,7 +1,7 @@
 // `cuckooguard --version`: what this program was built from, how, and with which libraries; of a shared library the version that is
 // loaded. One `name: value` per line behind the first.
 //
-// Called by: main. Threads: free functions. Errors: none.
+// Threads: free functions.
 #pragma once
 
 #include <string>

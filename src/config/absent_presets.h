@@ -1,8 +1,7 @@
 // The absent replies that have a name: for each framework the bytes by which it caches "no such row" itself, so that an
 // unmodified application stops there and does not ask its database. One table; `cuckooguard presets` prints it.
 //
-// Called by: values.h (which names there are), guard/absent_reply.h (what is sent, and what a write of the same looks
-// like), cli/presets.h. Threads: immutable. Errors: none. Limits: kTimesMax times in one form.
+// Threads: immutable. Limits: kTimesMax times in one form.
 // Source: AbsentPreset::constant names project, file and version; tests/guard/absent_preset_bytes_test.cpp has the bytes again.
 #pragma once
 

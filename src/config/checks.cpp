@@ -57,7 +57,7 @@ void check_source(const Config& config,
     return;
   }
   const auto* const file = std::get_if<FileSource>(&source->kind);
-  if (file == nullptr && space.source.tables.empty()) {
+  if (file == nullptr && here.is_table_left_out) {
     report.add(here.table, "table is missing here: the table whose rows the keys are made of");
   }
   if (file != nullptr && !space.source.tables.empty()) {

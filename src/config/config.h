@@ -1,7 +1,7 @@
 // What the operator can set, as plain structs. Every default of the product is stated here and nowhere else;
 // config/cuckooguard.yaml documents them, and a test compares the two.
 //
-// Called by: config_file.h, which fills it from YAML, and main, which hands its parts to the rooms. Threads: plain values.
+// Threads: plain values.
 // Units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
 #pragma once
 
@@ -225,6 +225,7 @@ struct Limits {
 struct Admin {                         // the HTTP pages of src/admin
   std::optional<Address> address;      // nullopt: none
   std::string token_file;              // read again for every request; empty: none is asked for
+  std::vector<std::string> hosts;      // by which it may be asked, beside IP addresses; no ports
   std::vector<std::string> operators;  // users of Redis who may GUARD.MODE and GUARD.REBUILD
 
   bool operator==(const Admin&) const = default;

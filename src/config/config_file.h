@@ -4,8 +4,8 @@
 //
 // YAML's anchors, aliases and tags are refused: a configuration needs none, and an alias can grow without bound.
 //
-// Called by: main, before anything is bound. Threads: free functions without state. Errors: values; exceptions of
-// yaml-cpp end here. Limits: kFileBytesMax, kNestingMax.
+// Threads: free functions without state. Errors: values; exceptions of yaml-cpp end here. Limits:
+// kFileBytesMax, kNestingMax.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 //     max_clients: 500                     # guard.yaml:12
 //     client_output_soft: 1MiB             # default
 //
-// Called by: Section (add), cli (print). Threads: plain values. Errors: none.
+// Threads: plain values.
 #pragma once
 
 #include <cstdint>

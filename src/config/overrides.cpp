@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "config/schema.h"
+#include "config/key_list.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -51,8 +51,8 @@ std::optional<TreeNode> node_of(const std::string& value, Place place, Report& r
 
 // `upstream: host:port` as the mapping that it stands for, so that more can be said.
 void lengthen(TreeNode& node, std::string_view section) {
-  const auto list = std::ranges::find(schema::kAll, section, &KeyList::section);
-  if (node.kind != TreeNode::Kind::scalar || list == schema::kAll.end() ||
+  const auto list = std::ranges::find(all_sections(), section, &KeyList::section);
+  if (node.kind != TreeNode::Kind::scalar || list == all_sections().end() ||
       list->short_form.empty()) {
     return;
   }

@@ -1,7 +1,7 @@
 // Settings from the command line. They are put over the file before it is read, so that they are read and judged by the same rules;
 // what is wrong with one is reported under its flag.
 //
-// Called by: config_file.cpp. Threads: free function. Errors: in the Report.
+// Threads: free function. Errors: in the Report.
 #pragma once
 
 #include <span>

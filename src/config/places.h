@@ -13,6 +13,7 @@ struct NamespacePlaces {
   std::vector<Place> keys;  // of each template in Namespace::keys
   Place from;
   Place table;
+  bool is_table_left_out = true;  // and no unknown key looks as if it were meant
   Place columns;
   Place where;
   Place fresh_ids;

@@ -9,6 +9,7 @@
 
 #include "config/absent_presets.h"
 #include "config/nearest.h"
+#include "config/section_table.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::config {
@@ -47,10 +48,7 @@ std::string absent_reply_needed() {
       fmt::join(presets, " | "));
 }
 
-void read_keys(const Reading& reading,
-               const Section& section,
-               std::vector<KeyTemplate>& keys,
-               std::vector<Place>& places) {
+void read_keys(const Section& section, std::vector<KeyTemplate>& keys, std::vector<Place>& places) {
   section.require("keys");
   for (const ListItem& item : section.read_list("keys")) {
     auto parsed = KeyTemplate::parse(item.text);
@@ -58,7 +56,7 @@ void read_keys(const Reading& reading,
       keys.push_back(std::move(*parsed));
       places.push_back(item.place);
     } else {
-      reading.report.add(
+      section.report(
           item.at(parsed.error().offset),
           fmt::format("keys: {} {}", keyspace::printable(item.text), parsed.error().what));
     }
@@ -77,8 +75,7 @@ std::vector<std::string_view> identity_placeholders(const std::vector<KeyTemplat
   return names;
 }
 
-void read_columns(const Reading& reading,
-                  const Section& section,
+void read_columns(const Section& section,
                   const std::vector<KeyTemplate>& keys,
                   std::map<std::string, std::string>& columns) {
   const std::vector<std::string_view> placeholders = identity_placeholders(keys);
@@ -96,17 +93,17 @@ void read_columns(const Reading& reading,
     return;
   }
   if (entry->value.kind != TreeNode::Kind::mapping) {
-    reading.report.add(
+    section.report(
         entry->value.place,
         "columns must be a mapping from placeholders to columns, such as { id: user_id }");
     return;
   }
   for (const Entry& column : entry->value.entries) {
     if (std::ranges::count(placeholders, column.key) == 0 && !keys.empty()) {
-      reading.report.add(column.place,
-                         fmt::format("columns: no template in keys has a placeholder {}{}",
-                                     keyspace::printable(column.key),
-                                     suggestion(column.key, placeholders)));
+      section.report(column.place,
+                     fmt::format("columns: no template in keys has a placeholder {}{}",
+                                 keyspace::printable(column.key),
+                                 suggestion(column.key, placeholders)));
       continue;
     }
     if (auto value = section.scalar(column)) {
@@ -118,31 +115,34 @@ void read_columns(const Reading& reading,
   }
 }
 
-void read_tables(const Reading& reading, const Section& section, std::vector<std::string>& out) {
+void read_tables(const Section& section, std::vector<std::string>& out) {
   for (ListItem& item : section.read_list("table")) {
     if (const auto text = parse_text(item.text); !text) {
-      reading.report.add(item.place, fmt::format("table: \"\" {}", text.error()));
+      section.report(item.place, fmt::format("table: \"\" {}", text.error()));
     } else if (std::ranges::find(out, item.text) != out.end()) {
-      reading.report.add(item.place,
-                         fmt::format("table: {} is named twice", keyspace::printable(item.text)));
+      section.report(item.place,
+                     fmt::format("table: {} is named twice", keyspace::printable(item.text)));
     } else {
       out.push_back(std::move(item.text));
     }
   }
 }
 
-void read_table(const Reading& reading,
-                const Section& section,
-                Namespace& result,
-                NamespacePlaces& places) {
+constexpr auto kTable =
+    section<SourceTable>("namespaces.*.source",
+                         value("from", &SourceTable::from, parse_text).required(),
+                         ReadBy<SourceTable>{"table"},
+                         ReadBy<SourceTable>{"columns"},
+                         ReadBy<SourceTable>{"where"});
+
+void read_table(const Section& section, Namespace& result, NamespacePlaces& places) {
   if (section.require("source") == nullptr) {
     return;
   }
-  const Section table = section.inside("source", schema::kTable);
-  table.require("from");
-  table.read("from", result.source.from, parse_text);
-  read_tables(reading, table, result.source.tables);
-  read_columns(reading, table, result.keys, result.source.columns);
+  const Section table = section.inside("source", kTable.keys());
+  kTable.read(table, result.source);
+  read_tables(table, result.source.tables);
+  read_columns(table, result.keys, result.source.columns);
   std::optional<std::string> where;
   table.read(
       "where",
@@ -154,63 +154,24 @@ void read_table(const Reading& reading,
       [&](const auto&) { return where; });
   places.from = table.place_of("from");
   places.table = table.place_of("table");
+  places.is_table_left_out = table.is_left_out("table");
   places.columns = table.place_of("columns");
   places.where = table.place_of("where");
 }
 
-void read_filter(const Section& filter, Filter& out) {
-  filter.read_choice("deletes", out.deletes, kDeletes);
-  filter.read("false_positive_rate",
-              out.false_positive_rate,
-              bounded(parse_fraction,
-                      kFalsePositiveRateMin,
-                      kFalsePositiveRateMax,
-                      "must be from 0.0001% to 10%"));
-  filter.read(
-      "capacity", out.capacity, [](std::string_view text) -> Parsed<std::optional<std::uint64_t>> {
-        if (text == "auto") {
-          return std::nullopt;
-        }
-        return bounded<std::uint64_t>(
-            parse_count, 1, kCapacityMax, "must be auto, or from 1 to 100G rows")(text);
-      });
-}
-
-void read_overlay(const Section& overlay, Overlay& out) {
-  overlay.read("pass_at_start", out.pass_at_start, parse_bool);
-  overlay.read("ttl", out.ttl, [](std::string_view text) -> Parsed<std::chrono::seconds> {
-    const auto parsed =
-        bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text);
-    if (!parsed) {
-      return std::unexpected(parsed.error());
-    }
-    if (*parsed % 1s != 0ms) {
-      return std::unexpected("must be whole seconds");
-    }
-    return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
-  });
-  overlay.read("max_keys",
-               out.max_keys,
-               bounded<std::uint64_t>(parse_count, 1, kOverlayKeysMax, "must be from 1 to 1G"));
-}
-
-void read_policy(const Reading& reading, const Section& section, Namespace& result) {
-  section.read_choice("mode", result.mode, kModes);
-  section.read_choice("order", result.order, kOrders);
-  section.read("verify_sample",
-               result.verify_sample,
-               bounded(parse_fraction, 0.0, 1.0, "must be from 0% to 100%"));
-  section.read("absent_reply", result.absent_reply, parse_absent_reply);
-  section.read("db", result.db, bounded<int>(parse_count, 0, kDbMax, "is no database number"));
-  section.read("strict", result.strict, parse_bool);
-  section.read("fresh_ids", result.fresh_ids, parse_fresh_ids);
-  if (result.mode == Mode::enforce && section.find("absent_reply") == nullptr) {
-    reading.report.add(section.place_of("mode"), absent_reply_needed());
+Parsed<std::chrono::seconds> parse_ttl(std::string_view text) {
+  const auto parsed = bounded<milliseconds>(parse_duration, 1s, 24h, "must be from 1s to 1d")(text);
+  if (!parsed) {
+    return std::unexpected(parsed.error());
   }
+  if (*parsed % 1s != 0ms) {
+    return std::unexpected("must be whole seconds");
+  }
+  return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
 }
 
 // `strict` is about integers; on a namespace without one it would be a wish that nothing fulfils.
-void check_strict(const Reading& reading, const Section& section, const Namespace& result) {
+void check_strict(const Section& section, const Namespace& result) {
   const auto is_integer = [](const keyspace::Placeholder& placeholder) {
     return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
   };
@@ -218,29 +179,76 @@ void check_strict(const Reading& reading, const Section& section, const Namespac
     return std::ranges::any_of(key_template.placeholders(), is_integer);
   };
   if (result.strict && !result.keys.empty() && std::ranges::none_of(result.keys, has_integer)) {
-    reading.report.add(
+    section.report(
         section.place_of("strict"),
         "strict: true needs an integer in keys, such as {id:uint64}: it is about values that "
         "are no canonical integer");
   }
 }
 
+constexpr auto kFilter = section<Filter>(
+    "namespaces.*.filter",
+    choice("deletes", &Filter::deletes, kDeletes),
+    value("false_positive_rate",
+          &Filter::false_positive_rate,
+          bounded(parse_fraction,
+                  kFalsePositiveRateMin,
+                  kFalsePositiveRateMax,
+                  "must be from 0.0001% to 10%")),
+    value("capacity",
+          &Filter::capacity,
+          or_auto(bounded<std::uint64_t>(
+              parse_count, 1, kCapacityMax, "must be auto, or from 1 to 100G rows"))));
+
+constexpr auto kOverlay = section<Overlay>(
+    "namespaces.*.overlay",
+    value("pass_at_start", &Overlay::pass_at_start, parse_bool),
+    value("ttl", &Overlay::ttl, parse_ttl),
+    value("max_keys",
+          &Overlay::max_keys,
+          bounded<std::uint64_t>(parse_count, 1, kOverlayKeysMax, "must be from 1 to 1G")));
+
+constexpr auto kNamespace =
+    section<Namespace>(
+        "namespaces.*",
+        ReadBy<Namespace>{"keys"},
+        ReadBy<Namespace>{"source"},
+        choice("mode", &Namespace::mode, kModes),
+        choice("order", &Namespace::order, kOrders),
+        value("verify_sample",
+              &Namespace::verify_sample,
+              bounded(parse_fraction, 0.0, 1.0, "must be from 0% to 100%")),
+        value("absent_reply", &Namespace::absent_reply, parse_absent_reply),
+        value("db", &Namespace::db, bounded<int>(parse_count, 0, kDbMax, "is no database number")),
+        value("strict", &Namespace::strict, parse_bool),
+        value("fresh_ids", &Namespace::fresh_ids, parse_fresh_ids),
+        Inside{"filter", &Namespace::filter, kFilter},
+        Inside{"overlay", &Namespace::overlay, kOverlay})
+        .checked_by([](const Section& section, Namespace& result) {
+          if (result.mode == Mode::enforce && section.is_left_out("absent_reply")) {
+            section.report(section.place_of("mode"), absent_reply_needed());
+          }
+          check_strict(section, result);
+        });
+
 }  // namespace
 
 Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePlaces& places) {
-  const Section section(reading, entry, schema::kNamespace);
+  const Section section(reading, entry, kNamespace.keys());
   Namespace result{.name = entry.key};
   places.name = entry.place;
-  read_keys(reading, section, result.keys, places.keys);
-  read_table(reading, section, result, places);
-  read_policy(reading, section, result);
-  check_strict(reading, section, result);
   places.fresh_ids = section.place_of("fresh_ids");
-  const Section filter = section.inside("filter", schema::kFilter);
-  read_filter(filter, result.filter);
-  places.deletes = filter.place_of("deletes");
-  read_overlay(section.inside("overlay", schema::kOverlay), result.overlay);
+  places.deletes = section.place_of("filter", "deletes");
+  read_keys(section, result.keys, places.keys);
+  read_table(section, result, places);
+  kNamespace.read(section, result);
   return result;
+}
+
+std::span<const KeyList> namespace_sections() {
+  static constexpr std::array kSections = {
+      kNamespace.keys(), kTable.keys(), kFilter.keys(), kOverlay.keys()};
+  return kSections;
 }
 
 }  // namespace cuckooguard::config

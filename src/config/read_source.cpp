@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
 
-#include <fmt/format.h>
-
-#include "keyspace/printable.h"
+#include "config/section_table.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -24,20 +24,95 @@ constexpr std::array kFollows = {Choice<Follow>{"rescan", Follow::rescan},
 constexpr std::array kTls = {Choice<Tls>{"off", Tls::off},
                              Choice<Tls>{"required", Tls::required},
                              Choice<Tls>{"verified", Tls::verified}};
-constexpr std::uint32_t kServerIdMax = 0xFFFFFFFF;
-constexpr milliseconds kMaxLagMin = 10ms;
-constexpr milliseconds kMaxLagMax = 1h;
 
-SqliteSource read_sqlite(const Reading& reading, const Section& section, milliseconds max_lag) {
-  SqliteSource sqlite;
-  section.require("path");
-  section.read("path", sqlite.path, parse_text);
-  section.read_choice("follow", sqlite.follow, kFollows);
-  section.read("install_triggers", sqlite.install_triggers, parse_bool);
-  if (sqlite.install_triggers && sqlite.follow != Follow::triggers) {
-    reading.report.add(section.place_of("install_triggers"),
-                       "install_triggers is of no use without follow: triggers");
+// Also for the names of databases that somebody may look for here.
+Parsed<SourceType> parse_source_type(std::string_view text) {
+  if (text == "mariadb") {
+    return std::unexpected("is unknown, did you mean \"mysql\"? It is for MariaDB as well");
   }
+  if (text.starts_with("postgres")) {
+    return std::unexpected(
+        "is unknown: PostgreSQL cannot be followed; a list of its keys can be, as type: file");
+  }
+  return parse_choice(text, kSourceTypes);
+}
+
+constexpr auto kSqlite =
+    section<SqliteSource>("sources.* of type sqlite",
+                          ReadBy<SqliteSource>{"type"},
+                          ReadBy<SqliteSource>{"max_lag"},
+                          value("path", &SqliteSource::path, parse_text).required(),
+                          choice("follow", &SqliteSource::follow, kFollows),
+                          value("install_triggers", &SqliteSource::install_triggers, parse_bool),
+                          ReadBy<SqliteSource>{"poll_every"})
+        .checked_by([](const Section& section, SqliteSource& sqlite) {
+          if (sqlite.install_triggers && sqlite.follow != Follow::triggers) {
+            section.report(section.place_of("install_triggers"),
+                           "install_triggers is of no use without follow: triggers");
+          }
+        });
+
+constexpr auto kMysql =
+    section<MysqlSource>(
+        "sources.* of type mysql",
+        ReadBy<MysqlSource>{"type"},
+        ReadBy<MysqlSource>{"max_lag"},
+        list("addresses", &MysqlSource::addresses, parse_address).required(),
+        value("user", &MysqlSource::user, parse_text).required(),
+        secret("password", &MysqlSource::password),
+        text("password_file", &MysqlSource::password_file),
+        value("database", &MysqlSource::database, parse_text).required(),
+        choice("tls", &MysqlSource::tls, kTls),
+        text("ca_file", &MysqlSource::ca_file),
+        value("server_id",
+              &MysqlSource::server_id,
+              or_auto(bounded<std::uint32_t>(
+                  parse_count, 1, 0xFFFFFFFF, "must be auto, or from 1 to 4294967295"))))
+        .checked_by([](const Section& section, MysqlSource& mysql) {
+          check_password(section, mysql);
+          if (!mysql.ca_file.empty() && mysql.tls != Tls::verified) {
+            section.report(section.place_of("ca_file"),
+                           "ca_file is of no use without tls: verified");
+          }
+        });
+
+constexpr auto kFile = section<FileSource>("sources.* of type file",
+                                           ReadBy<FileSource>{"type"},
+                                           ReadBy<FileSource>{"max_lag"},
+                                           value("path", &FileSource::path, parse_text).required(),
+                                           choice("format", &FileSource::format, kFileFormats));
+
+constexpr std::array kOfEachType = {kSqlite.keys(), kMysql.keys(), kFile.keys()};
+
+// The keys of every type, for as long as the type is not known.
+const KeyList& any_source() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (const KeyList& type : kOfEachType) {
+      std::ranges::copy_if(type.keys, std::back_inserter(names), [&names](std::string_view name) {
+        return std::ranges::count(names, name) == 0;
+      });
+    }
+    return names;
+  }();
+  static const KeyList kKeys{"sources.*", kNames};
+  return kKeys;
+}
+
+// The type decides which keys there are, so it is looked at before the rest is read.
+const KeyList& keys_of(const Entry& source) {
+  for (std::size_t i = 0; i < kSourceTypes.size(); ++i) {
+    const bool is_it = std::ranges::any_of(source.value.entries, [&](const Entry& entry) {
+      return entry.key == "type" && entry.value.text == kSourceTypes[i].first;
+    });
+    if (is_it) {
+      return kOfEachType[i];
+    }
+  }
+  return any_source();
+}
+
+void read_poll_every(const Section& section, milliseconds max_lag, SqliteSource& sqlite) {
   const milliseconds automatic = std::min(
       max_lag / kPollsPerMaxLag, sqlite.follow == Follow::triggers ? kTriggersPollMost : max_lag);
   sqlite.poll_every = automatic;
@@ -53,70 +128,6 @@ SqliteSource read_sqlite(const Reading& reading, const Section& section, millise
     }
     return parsed;
   });
-  return sqlite;
-}
-
-MysqlSource read_mysql(const Reading& reading, const Section& section) {
-  MysqlSource mysql;
-  for (const std::string_view key : {"addresses", "user", "database"}) {
-    section.require(key);
-  }
-  for (const ListItem& item : section.read_list("addresses")) {
-    if (auto address = parse_address(item.text)) {
-      mysql.addresses.push_back(*std::move(address));
-    } else {
-      reading.report.add(
-          item.at(0),
-          fmt::format("addresses: {} {}", keyspace::printable(item.text), address.error()));
-    }
-  }
-  section.read("user", mysql.user, parse_text);
-  section.read_secret("password", mysql.password);
-  section.read_text("password_file", mysql.password_file);
-  if (!mysql.password.empty() && !mysql.password_file.empty()) {
-    reading.report.add(section.place_of("password_file"),
-                       "password_file and password are both here; one of them is enough");
-  }
-  section.read("database", mysql.database, parse_text);
-  section.read_choice("tls", mysql.tls, kTls);
-  section.read_text("ca_file", mysql.ca_file);
-  if (!mysql.ca_file.empty() && mysql.tls != Tls::verified) {
-    reading.report.add(section.place_of("ca_file"), "ca_file is of no use without tls: verified");
-  }
-  section.read("server_id",
-               mysql.server_id,
-               [](std::string_view text) -> Parsed<std::optional<std::uint32_t>> {
-                 if (text == "auto") {
-                   return std::nullopt;
-                 }
-                 return bounded<std::uint32_t>(
-                     parse_count, 1, kServerIdMax, "must be auto, or from 1 to 4294967295")(text);
-               });
-  return mysql;
-}
-
-FileSource read_file(const Section& section) {
-  FileSource file;
-  section.require("path");
-  section.read("path", file.path, parse_text);
-  section.read_choice("format", file.format, kFileFormats);
-  return file;
-}
-
-// The type decides which keys there are, so it is looked at before the rest is read.
-const KeyList& keys_of(const Entry& source) {
-  const auto has_type = [&](std::string_view type) {
-    return std::ranges::any_of(source.value.entries, [&](const Entry& entry) {
-      return entry.key == "type" && entry.value.text == type;
-    });
-  };
-  if (has_type("sqlite")) {
-    return schema::kSqlite;
-  }
-  if (has_type("mysql")) {
-    return schema::kMysql;
-  }
-  return has_type("file") ? schema::kFile : schema::kAnySource;
 }
 
 }  // namespace
@@ -125,22 +136,28 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
   const Section section(reading, entry, keys_of(entry));
   SourceType type{};
   section.require("type");
-  if (!section.read_choice("type", type, kSourceTypes)) {
+  const auto name_of = [](SourceType value) { return name_of_choice(value, kSourceTypes); };
+  if (!section.read("type", type, parse_source_type, name_of)) {
     return std::nullopt;
   }
-
   Source source{.name = entry.key, .kind = {}};
   section.read("max_lag",
                source.max_lag,
-               bounded(parse_duration, kMaxLagMin, kMaxLagMax, "must be from 10ms to 1h"));
+               bounded<milliseconds>(parse_duration, 10ms, 1h, "must be from 10ms to 1h"));
   if (type == SourceType::sqlite) {
-    source.kind = read_sqlite(reading, section, source.max_lag);
+    auto& sqlite = source.kind.emplace<SqliteSource>();
+    kSqlite.read(section, sqlite);
+    read_poll_every(section, source.max_lag, sqlite);
   } else if (type == SourceType::mysql) {
-    source.kind = read_mysql(reading, section);
+    kMysql.read(section, source.kind.emplace<MysqlSource>());
   } else {
-    source.kind = read_file(section);
+    kFile.read(section, source.kind.emplace<FileSource>());
   }
   return source;
+}
+
+std::span<const KeyList> source_sections() {
+  return kOfEachType;
 }
 
 }  // namespace cuckooguard::config

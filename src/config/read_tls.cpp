@@ -2,67 +2,80 @@
 
 #include <utility>
 
+#include "config/section_table.h"
+
 namespace cuckooguard::config {
 namespace {
 
-void check_key(const Reading& reading, const Section& section, const UpstreamTls& tls) {
-  if (tls.cert.empty() != tls.key.empty()) {
-    reading.report.add(section.place_of(tls.cert.empty() ? "key" : "cert"),
-                       "cert and key are of use only together");
+constexpr auto kListenTls =
+    section<ListenTls>("listen.tls",
+                       value("cert", &ListenTls::cert, parse_text).required(),
+                       value("key", &ListenTls::key, parse_text).required(),
+                       text("client_ca", &ListenTls::client_ca));
+
+constexpr auto kUpstreamTls =
+    section<UpstreamTls>("upstream.tls",
+                         text("ca", &UpstreamTls::ca),
+                         text("cert", &UpstreamTls::cert),
+                         text("key", &UpstreamTls::key),
+                         text("server_name", &UpstreamTls::server_name),
+                         value("verify", &UpstreamTls::verify, parse_bool))
+        .checked_by([](const Section& section, UpstreamTls& tls) {
+          if (tls.cert.empty() != tls.key.empty()) {
+            section.report(section.place_of(tls.cert.empty() ? "key" : "cert"),
+                           "cert and key are of use only together");
+          }
+        });
+
+// What the section has, or the defaults where TLS is only switched on.
+template <typename Table, typename Struct>
+bool read_tls(const Section& outer, const Table& table, Struct& out) {
+  const Entry* const entry = outer.find("tls");
+  if (entry != nullptr && entry->value.kind != TreeNode::Kind::scalar) {
+    table.read(outer.inside("tls", table.keys()), out);
+    return true;
   }
-}
-
-// `tls:` with settings of its own; else it is on or off, and off by default.
-bool is_section(const Section& section) {
-  const Entry* const entry = section.find("tls");
-  return entry != nullptr && entry->value.kind != TreeNode::Kind::scalar;
-}
-
-bool read_switch(const Section& section) {
   bool is_on = false;
-  section.read("tls", is_on, parse_bool);
+  outer.read("tls", is_on, parse_bool);
   return is_on;
 }
 
 }  // namespace
 
-std::optional<ListenTls> read_listen_tls(const Reading& reading, const Section& listen) {
-  if (is_section(listen)) {
-    const Section section = listen.inside("tls", schema::kListenTls);
-    ListenTls tls;
-    section.require("cert");
-    section.read("cert", tls.cert, parse_text);
-    section.require("key");
-    section.read("key", tls.key, parse_text);
-    section.read_text("client_ca", tls.client_ca);
-    return tls;
+void read_listen_tls(const Section& listen, Config& out) {
+  ListenTls tls;
+  if (!read_tls(listen, kListenTls, tls)) {
+    return;
   }
-  if (read_switch(listen)) {
-    reading.report.add(listen.place_of("tls"),
-                       "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
+  if (const Entry* const entry = listen.find("tls"); entry->value.kind == TreeNode::Kind::scalar) {
+    listen.report(entry->value.place,
+                  "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
+    return;
   }
-  return std::nullopt;
+  out.listen_tls = std::move(tls);
 }
 
-void read_upstream_tls(const Reading& reading, const Section& upstream, Upstream& out) {
+std::span<const KeyList> listen_tls_sections() {
+  static constexpr KeyList kKeys = kListenTls.keys();
+  return {&kKeys, 1};
+}
+
+void read_upstream_tls(const Section& upstream, Upstream& out) {
   UpstreamTls tls;
-  if (is_section(upstream)) {
-    const Section section = upstream.inside("tls", schema::kUpstreamTls);
-    section.read_text("ca", tls.ca);
-    section.read_text("cert", tls.cert);
-    section.read_text("key", tls.key);
-    section.read_text("server_name", tls.server_name);
-    section.read("verify", tls.verify, parse_bool);
-    check_key(reading, section, tls);
-  } else if (!read_switch(upstream)) {
+  if (!read_tls(upstream, kUpstreamTls, tls)) {
     return;
   }
   if (tls.verify && tls.server_name.empty() && out.address.is_unix()) {
-    reading.report.add(upstream.place_of("tls"),
-                       "tls: a Unix socket has no host that a certificate could be for: give the "
-                       "server_name that it is for, or verify: false");
+    upstream.report(upstream.place_of("tls"),
+                    "tls: a Unix socket has no host that a certificate could be for: give the "
+                    "server_name that it is for, or verify: false");
   }
   out.tls = std::move(tls);
+}
+
+std::span<const KeyList> upstream_tls_sections() {
+  static constexpr KeyList kKeys = kUpstreamTls.keys();
+  return {&kKeys, 1};
 }
 
 }  // namespace cuckooguard::config

@@ -1,18 +1,21 @@
-// Reads `listen.tls` and `upstream.tls`.
+// Reads `listen.tls` and `upstream.tls`: true, false, or a section.
 //
-// Called by: config_file. Errors: to the Report. What stands in the files is looked at when they are used (io/tls_credentials.h).
+// Errors: to the Report. What stands in the files is looked at when they are used
+//   (io/tls_credentials.h).
 #pragma once
 
-#include <optional>
+#include <span>
 
 #include "config/config.h"
 #include "config/section.h"
 
 namespace cuckooguard::config {
 
-std::optional<ListenTls> read_listen_tls(const Reading& reading, const Section& listen);
+void read_listen_tls(const Section& listen, Config& out);
+std::span<const KeyList> listen_tls_sections();
 
 // Once the address is read.
-void read_upstream_tls(const Reading& reading, const Section& section, Upstream& upstream);
+void read_upstream_tls(const Section& upstream, Upstream& out);
+std::span<const KeyList> upstream_tls_sections();
 
 }  // namespace cuckooguard::config

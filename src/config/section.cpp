@@ -6,7 +6,6 @@
 
 #include "config/environment.h"
 #include "config/nearest.h"
-#include "keyspace/printable.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -17,18 +16,12 @@ std::string place_text(const KeyList& keys) {
 
 // A key that is right, but not here.
 std::optional<std::string_view> section_with(std::string_view key) {
-  for (const KeyList& other : schema::kAll) {
+  for (const KeyList& other : all_sections()) {
     if (std::ranges::count(other.keys, key) > 0) {
       return other.section;
     }
   }
   return std::nullopt;
-}
-
-// What may hold a user and password, such as a URL, is not shown.
-std::string shown(std::string_view raw) {
-  const bool may_hold_secret = raw.find('@') != std::string_view::npos;
-  return may_hold_secret ? "the value" : keyspace::printable(raw);
 }
 
 // `${NAME}` alone.
@@ -115,10 +108,18 @@ const Entry* Section::find(std::string_view key) const {
 
 const Entry* Section::require(std::string_view key) const {
   const Entry* const entry = find(key);
-  if (entry == nullptr) {
+  if (is_left_out(key)) {
     reading_.report.add(place_, fmt::format("{} is missing here", key));
   }
   return entry;
+}
+
+bool Section::is_left_out(std::string_view key) const {
+  const auto is_meant = [&](const Entry& entry) {
+    return std::ranges::count(keys_.keys, entry.key) == 0 && nearest(entry.key, keys_.keys) == key;
+  };
+  return find(key) == nullptr &&
+         (section_ == nullptr || std::ranges::none_of(section_->value.entries, is_meant));
 }
 
 Place Section::place_of(std::string_view key) const {
@@ -126,8 +127,16 @@ Place Section::place_of(std::string_view key) const {
   return entry == nullptr ? place_ : entry->value.place;
 }
 
-void Section::read_text(std::string_view key, std::string& out) const {
-  read(key, out, [](std::string_view text) -> Parsed<std::string> { return std::string(text); });
+Place Section::place_of(std::string_view key, std::string_view inside) const {
+  const Entry* const entry = find(key);
+  if (entry == nullptr) {
+    return place_;
+  }
+  const auto found = std::ranges::find(entry->value.entries, inside, &Entry::key);
+  if (found != entry->value.entries.end()) {
+    return found->value.place;
+  }
+  return entry->value.kind == TreeNode::Kind::scalar ? entry->value.place : entry->place;
 }
 
 void Section::read_secret(std::string_view key, std::string& out) const {
@@ -233,6 +242,10 @@ std::string Section::origin(const Entry* entry, const std::optional<Scalar>& val
     return "environment " + value->variables;
   }
   return reading_.report.origin(entry->value.place);
+}
+
+void Section::report(Place place, std::string what) const {
+  reading_.report.add(place, std::move(what));
 }
 
 void Section::report(const Entry& entry, std::string_view what) const {

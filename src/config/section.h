@@ -1,7 +1,7 @@
 // One mapping of the configuration file, read key by key. What is wrong goes to the Report; the struct keeps its
 // default then, so that reading goes on and every error is found. What was read is noted as a Setting, with its origin.
 //
-// Called by: the readers of this room. Lifetimes: views the tree, the Reading and its Setting.
+// Lifetimes: views the tree, the Reading and its Setting.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@
 #include "config/config_file.h"
 #include "config/diagnostic.h"
 #include "config/effective.h"
-#include "config/schema.h"
+#include "config/key_list.h"
+#include "config/places.h"
 #include "config/value_text.h"
 #include "config/values.h"
 #include "config/yaml_tree.h"
@@ -28,6 +29,7 @@ struct Reading {  // of one file
   Report& report;
   const EnvironmentLookup& environment;
   Setting* settings = nullptr;  // where what is read is noted; null: nowhere
+  Places* places = nullptr;     // of what is checked when all is read
 };
 
 struct Scalar {
@@ -61,10 +63,14 @@ class Section {
 
   // The key's entry, or nullptr if it is left out. A key with no value (`mode:`) is reported and counts as left out.
   const Entry* find(std::string_view key) const;
-  // The same, and its absence is reported.
+  // The same, and its absence is reported, once: not if a key was reported as a misspelling of it.
   const Entry* require(std::string_view key) const;
+  // It is left out, and no unknown key looks as if it were meant.
+  bool is_left_out(std::string_view key) const;
   // Where to point at for the key: its value, or the section if it is left out.
   Place place_of(std::string_view key) const;
+  // The same for a key inside the section under `key`.
+  Place place_of(std::string_view key, std::string_view inside) const;
 
   // parse: text -> Parsed<T>; print: T -> text, or nullopt if the key has to be left out. Whether there was a value.
   template <typename T, typename Parse, typename Print = AsText>
@@ -96,18 +102,30 @@ class Section {
         [&](T value) { return name_of_choice(value, choices); });
   }
 
-  void read_text(std::string_view key, std::string& out) const;
-  // The same, and it is not shown.
+  // A text that is not shown.
   void read_secret(std::string_view key, std::string& out) const;
   // One text, or a list of texts; an empty list is reported, unless it says something.
   enum class EmptyList : bool { is_wrong, is_right };
   std::vector<ListItem> read_list(std::string_view key,
                                   EmptyList empty = EmptyList::is_wrong) const;
 
+  // Each item parsed; those that cannot be are reported.
+  template <typename T, typename Parse>
+  void read_items(std::string_view key, EmptyList empty, std::vector<T>& out, Parse parse) const {
+    for (const ListItem& item : read_list(key, empty)) {
+      if (auto parsed = parse(item.text)) {
+        out.push_back(*std::move(parsed));
+      } else {
+        report(item.at(0), std::string(key) + ": " + shown(item.text) + " " + parsed.error());
+      }
+    }
+  }
+
   // The value of an entry with its variables put in; nullopt (reported) if it is no scalar.
   std::optional<Scalar> scalar(const Entry& entry) const;
   // Where the value comes from, in words; a null entry is a default.
   std::string origin(const Entry* entry, const std::optional<Scalar>& value) const;
+  void report(Place place, std::string what) const;
   // `key: "value" what`, with the value as the file has it, unless it could be a secret.
   void report(const Entry& entry, std::string_view what) const;
 

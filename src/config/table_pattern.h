@@ -2,7 +2,7 @@
 // characters, or none, and `?` for one. Nothing else is special, and nothing escapes: a table with such
 // a character in its name can only be named by a pattern.
 //
-// Called by: the readers of this room, and sources, which know the tables. Threads: free functions.
+// Threads: free functions.
 // Cost: linear in the name for patterns of one `*`; their product at most.
 #pragma once
 

@@ -1,6 +1,6 @@
 // UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
 //
-// Called by: yaml_tree.h (files), cli/event_text.h (log lines). Threads: free function.
+// Threads: free function.
 #pragma once
 
 #include <cstddef>

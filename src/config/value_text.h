@@ -1,6 +1,6 @@
 // The values of settings as text, such that the readers of values.h give the same value again.
 //
-// Called by: Section, for what --print-config shows. Threads: free functions. Errors: none.
+// Threads: free functions.
 #pragma once
 
 #include <chrono>

@@ -14,6 +14,7 @@
 
 #include "config/absent_presets.h"
 #include "config/nearest.h"
+#include "keyspace/printable.h"
 
 namespace cuckooguard::config {
 namespace {
@@ -110,6 +111,10 @@ std::optional<std::string> bytes_of_hex(std::string_view hex) {
 
 }  // namespace
 
+std::string shown(std::string_view text) {
+  return text.find('@') != std::string_view::npos ? "the value" : keyspace::printable(text);
+}
+
 Parsed<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto value =
       parse_with_unit(text, kDurationUnits, "a number and ms, s, m, h or d, such as 500ms or 1s");
@@ -153,11 +158,22 @@ Parsed<std::string> parse_text(std::string_view text) {
   return std::string(text);
 }
 
+Parsed<std::string> parse_any_text(std::string_view text) {
+  return std::string(text);
+}
+
 Parsed<bool> parse_bool(std::string_view text) {
   if (text != "true" && text != "false") {
     return unexpected("is neither true nor false");
   }
   return text == "true";
+}
+
+Parsed<std::string> parse_host(std::string_view text) {
+  if (!is_host(text)) {
+    return unexpected("is no host name: write it alone, without http:// and without a port");
+  }
+  return std::string(text);
 }
 
 Parsed<Address> parse_address(std::string_view text) {
@@ -166,6 +182,11 @@ Parsed<Address> parse_address(std::string_view text) {
   }
   if (text.starts_with("unix:")) {
     return parse_unix_address(text.substr(5));
+  }
+  if (text.find('@') != std::string_view::npos) {
+    return unexpected(
+        "has something in front of an '@': write host:port alone; user and password_file have keys "
+        "of their own");
   }
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {

@@ -3,7 +3,7 @@
 // Each function takes the whole text and gives the value, or words that go on from the value: `"5" has no unit: ...`.
 // The words never repeat the text: it may come from the environment, or hold a secret that went astray.
 //
-// Called by: the readers of this room. Threads: free functions without state.
+// Threads: free functions without state.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,13 +30,18 @@ inline constexpr std::chrono::hours kDurationMax{24 * 365};
 inline constexpr std::size_t kUnixPathBytesMax = 107;  // sockaddr_un::sun_path without its NUL
 inline constexpr std::size_t kAbsentReplyBytesMax = 64 * 1024;
 
+// A text that could not be read, for the words about it. What may hold a user and password, such as a URL, is not shown.
+std::string shown(std::string_view text);
+
 Parsed<std::chrono::milliseconds> parse_duration(std::string_view text);  // 500ms, 1s, 5m, 2h, 1d
 Parsed<std::uint64_t> parse_bytes(std::string_view text);                 // 512B, 64KiB, 1MiB, 2GiB
 Parsed<std::uint64_t> parse_count(std::string_view text);                 // 20, 10k, 20M, 1G
 Parsed<double> parse_fraction(std::string_view text);                     // 0.2% -> 0.002
 Parsed<std::string> parse_text(std::string_view text);                    // anything but nothing
+Parsed<std::string> parse_any_text(std::string_view text);                // and nothing
 Parsed<bool> parse_bool(std::string_view text);                           // true, false
 Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path
+Parsed<std::string> parse_host(std::string_view text);          // a name, without a port
 Parsed<AbsentReply> parse_absent_reply(std::string_view text);  // nil, go-zero, bytes:TEXT, hex:4a
 std::vector<std::string_view> absent_reply_names();             // all that it takes
 Parsed<FreshIds> parse_fresh_ids(std::string_view text);        // auto, 0 (off), 500
@@ -70,7 +76,7 @@ std::string name_of_choice(T value, const std::array<Choice<T>, n>& choices) {
 
 // parse, and then only a value from `low` to `high`; `words` say so: `must be from 1 to 1024`.
 template <typename Out, typename Parse>
-auto bounded(Parse parse, Out low, Out high, std::string_view words) {
+constexpr auto bounded(Parse parse, Out low, Out high, std::string_view words) {
   return [=](std::string_view text) -> Parsed<Out> {
     const auto parsed = parse(text);
     if (!parsed) {
@@ -81,6 +87,16 @@ auto bounded(Parse parse, Out low, Out high, std::string_view words) {
       return std::unexpected(std::string(words));
     }
     return static_cast<Out>(*parsed);
+  };
+}
+
+// `auto`, which is nothing, or what `parse` makes of it.
+template <typename Parse>
+constexpr auto or_auto(Parse parse) {
+  return [=](std::string_view text) {
+    using Value = std::remove_cvref_t<decltype(*parse(text))>;
+    return text == "auto" ? Parsed<std::optional<Value>>(std::nullopt)
+                          : Parsed<std::optional<Value>>(parse(text));
   };
 }
 

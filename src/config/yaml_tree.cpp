@@ -175,6 +175,15 @@ std::optional<Place> first_non_text(std::string_view text) {
   return std::nullopt;
 }
 
+// Of the tab that a line is indented by; 0: by none.
+int column_of_indenting_tab(std::string_view yaml, int line) {
+  for (int i = 1; i < line; ++i) {
+    yaml.remove_prefix(std::min(yaml.find('\n'), yaml.size() - 1) + 1);
+  }
+  const std::size_t tab = yaml.find_first_not_of(' ');
+  return tab != std::string_view::npos && yaml[tab] == '\t' ? static_cast<int>(tab) + 1 : 0;
+}
+
 }  // namespace
 
 bool looks_like_a_name(std::string_view text) {
@@ -217,6 +226,8 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
     const auto last_line = static_cast<int>(1 + std::ranges::count(text, '\n'));
     if (place.line > last_line) {
       report.add({last_line, 1}, "the file ends inside a value: a quote, [ or { is not closed");
+    } else if (const int tab = column_of_indenting_tab(text, place.line); tab > 0) {
+      report.add({place.line, tab}, "a tab; YAML indents by spaces");
     } else {
       report.add(place, error.msg);
     }

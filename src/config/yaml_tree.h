@@ -4,7 +4,7 @@
 // Built from yaml-cpp's events rather than its nodes: events keep every place and every duplicate, and an alias can be
 // refused before it expands. yaml-cpp's exceptions end here, as entries of the Report.
 //
-// Called by: config_file.cpp. Threads: free function without state. Limits: kFileBytesMax, kNestingMax, kNodesMax.
+// Threads: free function without state. Limits: kFileBytesMax, kNestingMax, kNodesMax.
 #pragma once
 
 #include <cstddef>

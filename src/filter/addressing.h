@@ -10,7 +10,6 @@
 // which costs up to twice the memory. The number of buckets is even and g is odd, so the two
 // buckets have different parity and are never the same one.
 //
-// Called by: readers and the writer of a table.
 // Threads:   immutable.
 // Source:    the additive form: T. M. Graf & D. Lemire, fastfilter_cpp, "CuckooStable"; range
 //            reduction: D. Lemire, "Fast Random Integer Generation in an Interval", 2019.

@@ -10,7 +10,6 @@
 //
 // `Lanes` computes on arrays of 64: lanes_scalar.h, lanes_avx2.h, lanes_avx512.h.
 //
-// Called by: FilterTable (table.cpp), the interleaving test.
 // Threads:   any number of readers.
 // Limits:    kBatchMax hashes.
 #pragma once

@@ -8,7 +8,6 @@
 // A slot of 0 is free; fingerprints are 1 .. 2^bits - 1. The class of a fingerprint, its lowest
 // bits, says which overflow bit speaks for it.
 //
-// Called by: everything that reads or changes a table.
 // Threads:   pure.
 // Source:    comparing all slots at once: "determine if a word has a zero byte", H. S. Warren,
 //            "Hacker's Delight", 2nd ed., section 6-1, here with slots of any width.

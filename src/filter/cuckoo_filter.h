@@ -34,7 +34,6 @@
 //             and a larger filter can be built without asking the database (rebuilt()).
 // In no mode does inserting one identity many times fill buckets or ask for growth.
 //
-// Called by: sources (one writer each), the guard's look-ups (readers), by way of LiveFilter.
 // Threads:   may_contain(), hash(), stats() from any thread at any time; all else from one writer.
 // Errors:    none thrown after construction, which throws std::bad_alloc and std::invalid_argument.
 // Limits:    fewer than 2^32 buckets; batches of kBatchMax hashes.

@@ -5,7 +5,6 @@
 // may free the old object once passed() is true for the number it got: every reader has then either
 // left or entered after the replacement.
 //
-// Called by: workers (Reader), sources through LiveFilter (advance, passed).
 // Threads:   each Reader belongs to one thread at a time; advance() and passed() from any thread.
 // Lifetimes: Epochs outlives every LiveFilter that uses it and every worker.
 // Cost:      enter() is one exchange per wake-up; leave() a plain store.

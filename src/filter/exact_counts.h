@@ -9,7 +9,6 @@
 // Growing copies everything at once: give the expected number of keys to spare a large filter that
 // pause.
 //
-// Called by: CuckooFilter in DeleteMode::exact; filter files.
 // Threads:   one writer; nobody else looks.
 // Errors:    std::bad_alloc.
 // Limits:    fewer than 2^32 slots.

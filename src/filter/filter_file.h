@@ -2,7 +2,7 @@
 //
 //   offset 0      header, 4096 bytes: FileHeader (filter_file_format.h), zeros, its own checksum
 //   offset 4096   checksums, 8 bytes for each block of 1 MiB of what follows (the last is shorter)
-//   behind them   the table's words; with exact counts: hashes, counts, large counts
+//   behind them   the table's words; with exact counts: hashes, counts, large counts; an attachment
 //
 // Numbers are in the byte order of the machine that wrote them, which the header states. Checksums
 // are XXH3-64; every byte is covered by one, and all are verified before anything is used. A file
@@ -14,10 +14,9 @@
 // mapping: a mapped file could be truncated under running look-ups, and verifying reads it all
 // anyway.
 //
-// Called by: source checkpoints (write), start-up (read), `cuckooguard filter inspect|query`.
 // Threads:   write_filter_file() on the filter's writer thread; the others anywhere.
 // Errors:    FilterFileError; std::bad_alloc.
-// Limits:    kSourcePositionMax bytes of position.
+// Limits:    kSourcePositionMax bytes of position, kAttachmentMax of an attachment.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +33,7 @@
 namespace cuckooguard::filter {
 
 inline constexpr std::size_t kSourcePositionMax = 2048;
+inline constexpr std::size_t kAttachmentMax = std::size_t{16} << 20U;
 
 // What the file says about where the filter comes from; the filter room does not read meaning into
 // it.
@@ -41,6 +41,7 @@ struct FilterFileLabel {
   std::string source_position;        // how far the source had been applied
   std::uint64_t definition_hash = 0;  // of templates, columns, condition, schema: see source
   std::uint64_t created = 0;          // seconds since 1970
+  std::string attachment;             // what else it keeps of the rows
 };
 
 enum class FilterFileFault : std::uint8_t {

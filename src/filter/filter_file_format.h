@@ -42,7 +42,8 @@ struct FileHeader {
   std::array<std::uint64_t, kStashEntries> stash;
   std::uint64_t position_bytes;
   std::array<char, kSourcePositionMax> position;
-  std::array<std::byte, 1392> zeros;
+  std::uint64_t attachment_bytes;
+  std::array<std::byte, 1384> zeros;
   std::uint64_t header_checksum;  // of everything before it
 };
 static_assert(sizeof(FileHeader) == kFileHeaderBytes);
@@ -58,15 +59,18 @@ struct FileParts {
   std::uint64_t count_hashes_bytes;
   std::uint64_t small_counts_bytes;  // rounded up to 8
   std::uint64_t large_counts_bytes;
+  std::uint64_t attachment_bytes;
 
   explicit FileParts(const FileHeader& header)
       : words_bytes(header.buckets * sizeof(std::uint64_t)),
         count_hashes_bytes(header.count_slots * sizeof(std::uint64_t)),
         small_counts_bytes((header.count_slots + 7) / 8 * 8),
-        large_counts_bytes(header.large_counts * sizeof(LargeCount)) {}
+        large_counts_bytes(header.large_counts * sizeof(LargeCount)),
+        attachment_bytes(header.attachment_bytes) {}
 
   [[nodiscard]] std::uint64_t payload_bytes() const {
-    return words_bytes + count_hashes_bytes + small_counts_bytes + large_counts_bytes;
+    return words_bytes + count_hashes_bytes + small_counts_bytes + large_counts_bytes +
+           attachment_bytes;
   }
   [[nodiscard]] std::uint64_t blocks() const {
     return (payload_bytes() + kFileBlockBytes - 1) / kFileBlockBytes;

@@ -39,9 +39,12 @@ struct Verified {
             .load = header.sizing_load};
   }
   [[nodiscard]] FilterFileLabel label() const {
+    const Bytes attachment = payload.last(parts.attachment_bytes);
     return {.source_position = std::string(header.position.data(), header.position_bytes),
             .definition_hash = header.definition_hash,
-            .created = header.created};
+            .created = header.created,
+            .attachment =
+                std::string(reinterpret_cast<const char*>(attachment.data()), attachment.size())};
   }
 };
 
@@ -54,7 +57,7 @@ bool within_bounds(const FileHeader& header) {
          header.buckets >= 2 && header.buckets <= kBucketsMax && header.buckets % 2 == 0 &&
          header.sizing_load > 0 && header.sizing_load <= 1 && header.count_slots < kCountSlotsMax &&
          exact == (header.count_slots != 0) && header.large_counts <= header.count_slots &&
-         header.position_bytes <= kSourcePositionMax;
+         header.position_bytes <= kSourcePositionMax && header.attachment_bytes <= kAttachmentMax;
 }
 
 std::expected<FileHeader, FilterFileError> verify_header(Bytes bytes) {
@@ -114,7 +117,8 @@ std::unique_ptr<ExactCounts> restore_counts(const Verified& file) {
   const Bytes behind_words = file.payload.subspan(file.parts.words_bytes);
   const Bytes hashes = behind_words.first(file.parts.count_hashes_bytes);
   const Bytes small = behind_words.subspan(hashes.size(), file.parts.small_counts_bytes);
-  const Bytes large = behind_words.subspan(hashes.size() + small.size());
+  const Bytes large =
+      behind_words.subspan(hashes.size() + small.size(), file.parts.large_counts_bytes);
   std::unordered_map<std::uint64_t, std::uint64_t> large_counts;
   for (std::size_t i = 0; i < file.header.large_counts; ++i) {
     LargeCount entry{};

@@ -103,12 +103,13 @@ FileHeader header_of(const CuckooFilter& filter, const FilterFileLabel& label) {
   for (unsigned entry = 0; entry < kStashEntries; ++entry) {
     header.stash[entry] = cells.load_stash(entry);
   }
+  header.attachment_bytes = label.attachment.size();
   header.position_bytes = label.source_position.size();
   std::ranges::copy(label.source_position, header.position.begin());
   return header;
 }
 
-bool write_payload(BlockWriter& blocks, const CuckooFilter& filter) {
+bool write_payload(BlockWriter& blocks, const CuckooFilter& filter, std::string_view attachment) {
   bool written = blocks.add(std::as_bytes(FilterFileAccess::table(filter).cells().words()));
   if (const ExactCounts* const counts = FilterFileAccess::counts(filter)) {
     const std::span<const std::uint8_t> small = counts->small_counts();
@@ -121,13 +122,14 @@ bool write_payload(BlockWriter& blocks, const CuckooFilter& filter) {
     }
     written = written && blocks.add(std::as_bytes(std::span(large)));
   }
+  written = written && blocks.add(std::as_bytes(std::span(attachment)));
   return written && blocks.finish();
 }
 
 bool write_contents(int file, const CuckooFilter& filter, const FilterFileLabel& label) {
   FileHeader header = header_of(filter, label);
   BlockWriter blocks(file, kFileHeaderBytes + FileParts(header).checksums_bytes());
-  if (!write_payload(blocks, filter)) {
+  if (!write_payload(blocks, filter, label.attachment)) {
     return false;
   }
   const auto checksums = std::as_bytes(blocks.checksums());
@@ -166,6 +168,10 @@ std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
   if (label.source_position.size() > kSourcePositionMax) {
     return std::unexpected(FilterFileError{
         FilterFileFault::unwritable, path + ": the source position is too long for the header"});
+  }
+  if (label.attachment.size() > kAttachmentMax) {
+    return std::unexpected(
+        FilterFileError{FilterFileFault::unwritable, path + ": the attachment is too long"});
   }
   std::string temporary = path + ".XXXXXX";
   FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));

@@ -6,7 +6,6 @@
 // is fast (2 to 4 ns for short keys) and makes no cryptographic claim; the secret must not be shown
 // to clients.
 //
-// Called by: the guard (look-ups) and sources (rows), by way of CuckooFilter::hash().
 // Threads:   everything here is immutable after construction; any thread.
 // Source:    xxHash 0.8, XXH3_64bits_withSecret; the secret must be at least 136 bytes of good
 //            entropy.

@@ -17,11 +17,15 @@ const char* state_name(State state) noexcept {
       return "unsynced";
     case State::full:
       return "full";
+    case State::refused:
+      return "refused";
     case State::down:
       break;
   }
   return "down";
 }
+
+const IsolatedRows LiveFilter::kNoneIsolated;
 
 LiveFilter::~LiveFilter() = default;
 
@@ -70,6 +74,19 @@ void LiveFilter::publish(std::unique_ptr<CuckooFilter> next) {
   reclaim();
 }
 
+void LiveFilter::set_isolated(IsolatedRows rows) {
+  note_removal();
+  replaced_rows_.reserve(replaced_rows_.size() + 1);
+  auto next = std::make_unique<const IsolatedRows>(std::move(rows));
+  std::unique_ptr<const IsolatedRows> old = std::exchange(isolated_owned_, std::move(next));
+  isolated_.store(isolated_owned_.get(), std::memory_order_seq_cst);
+  const std::uint64_t epoch = epochs_.advance();
+  if (old) {
+    replaced_rows_.push_back({std::move(old), epoch});
+  }
+  reclaim();
+}
+
 InsertOutcome LiveFilter::insert(std::uint64_t hash) {
   reclaim();
   for (const Replaced& replaced : replaced_) {
@@ -98,7 +115,9 @@ EraseOutcome LiveFilter::erase(std::uint64_t hash) {
 bool LiveFilter::reclaim() {
   std::erase_if(replaced_,
                 [this](const Replaced& replaced) { return epochs_.passed(replaced.epoch); });
-  return replaced_.empty();
+  std::erase_if(replaced_rows_,
+                [this](const ReplacedRows& replaced) { return epochs_.passed(replaced.epoch); });
+  return replaced_.empty() && replaced_rows_.empty();
 }
 
 }  // namespace cuckooguard::filter

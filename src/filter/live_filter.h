@@ -4,10 +4,9 @@
 // Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now),
 // and for growing integer identities !is_fresh_id(id). The state is for people and metrics.
 //
-// Called by: one writer thread (the namespace's source): publish, insert, erase, reclaim, set_*.
-//            any number of readers (workers): current, is_fresh, is_fresh_id, state.
-// Threads:   a reader calls current() only between its Epochs::Reader::enter() and leave(), and
-//            drops the pointer before leave(). Readers never wait.
+// Threads:   one writer (the namespace's source): publish, insert, erase, reclaim, set_*. Any number of readers
+//            (workers): current, isolated, is_fresh, is_fresh_id, state. A reader calls current() and isolated()
+//            only between its Epochs::Reader::enter() and leave(), and drops the pointer before leave(). Readers never wait.
 // Lifetimes: the Epochs outlives this. Destroy it after the readers have stopped.
 // Growth:    to replace a filter, the writer fills a new one aside (applying events to it and to
 //            this one), then publishes it. Until every reader has passed, events still reach the
@@ -23,19 +22,18 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "filter/cuckoo_filter.h"
 #include "filter/epochs.h"
+#include "filter/isolated_rows.h"
+#include "filter/told_state.h"
 
 namespace cuckooguard::filter {
 
 using TimePoint = std::chrono::steady_clock::time_point;
-
-// DESIGN 9. Only `ready` filters are fresh, but readers ask is_fresh().
-enum class State : std::uint8_t { loading, ready, lagging, unsynced, down, full };
-
-const char* state_name(State state) noexcept;
 
 // What the parts of one namespace have in common (live_parts.h).
 struct PartsBond {
@@ -59,12 +57,18 @@ class LiveFilter {
   [[nodiscard]] const CuckooFilter* current() const noexcept {
     return current_.load(std::memory_order_seq_cst);  // see epochs.h
   }
+  // To be asked after current() and may_contain() have answered: what is in that filter is here. Null until there was one.
+  [[nodiscard]] const IsolatedRows* isolated() const noexcept {
+    return isolated_.load(std::memory_order_seq_cst);  // see epochs.h
+  }
   [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
     return now.time_since_epoch().count() < fresh_until_.load(std::memory_order_acquire);
   }
   // True: just above the largest id seen; the row may exist although its event has not arrived.
   [[nodiscard]] bool is_fresh_id(std::uint64_t id) const noexcept;
-  [[nodiscard]] State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] State state() const noexcept { return state_.get(); }
+  // Why it is in that state, in its writer's words; empty: it has said none.
+  [[nodiscard]] std::string why() const { return state_.why(); }
   [[nodiscard]] TimePoint fresh_until() const noexcept;
   // An operator wants the rows read again. Any number of times before the writer asks count once.
   void ask_for_rebuild() const noexcept { rebuild_asked_.store(true, std::memory_order_relaxed); }
@@ -73,6 +77,13 @@ class LiveFilter {
   // of reclaim(), publish(), insert() or erase(), once every reader has passed. Null withdraws the
   // current filter.
   void publish(std::unique_ptr<CuckooFilter> next);
+
+  // Before a filter that has one of them is published, or the hash of one is inserted; without those alone that no such
+  // filter has. Freed like a replaced filter.
+  void set_isolated(IsolatedRows rows);
+  [[nodiscard]] const IsolatedRows& writable_isolated() const noexcept {
+    return isolated_owned_ ? *isolated_owned_ : kNoneIsolated;
+  }
 
   // To the current filter, and to replaced ones that readers may still hold. The outcome is the
   // current filter's. Without a current filter: `full` / `not_found`, and nothing is stored.
@@ -94,13 +105,19 @@ class LiveFilter {
 
   // May move backwards: TimePoint::min() ends absent verdicts at once.
   void set_fresh_until(TimePoint until) noexcept;
-  void set_state(State state) noexcept { state_.store(state, std::memory_order_release); }
+  void set_state(State state, std::string_view why = {}) { state_.set(state, why); }
   // Ids in (largest, largest + window] pass. window 0 switches it off.
   void set_growth(std::uint64_t largest_id, std::uint64_t window) noexcept;
 
  private:
+  static const IsolatedRows kNoneIsolated;
+
   struct Replaced {
     std::unique_ptr<CuckooFilter> filter;
+    std::uint64_t epoch;
+  };
+  struct ReplacedRows {
+    std::unique_ptr<const IsolatedRows> rows;
     std::uint64_t epoch;
   };
 
@@ -109,14 +126,17 @@ class LiveFilter {
   Epochs& epochs_;
   PartsBond* bond_ = nullptr;
   std::atomic<CuckooFilter*> current_{nullptr};
+  std::atomic<const IsolatedRows*> isolated_{nullptr};
   std::atomic<TimePoint::rep> fresh_until_{TimePoint::min().time_since_epoch().count()};
   std::atomic<std::uint64_t> largest_id_{0};
   std::atomic<std::uint64_t> growth_window_{0};
-  std::atomic<State> state_{State::loading};
+  ToldState state_;
   mutable std::atomic<bool> rebuild_asked_{false};
   // The writer's own:
   std::unique_ptr<CuckooFilter> owned_;
   std::vector<Replaced> replaced_;
+  std::unique_ptr<const IsolatedRows> isolated_owned_;
+  std::vector<ReplacedRows> replaced_rows_;
 };
 
 }  // namespace cuckooguard::filter

@@ -21,9 +21,11 @@ int severity(State state) noexcept {
     case State::unsynced:
       return 4;
     case State::down:
+      return 5;
+    case State::refused:
       break;
   }
-  return 5;
+  return 6;
 }
 
 }  // namespace
@@ -38,12 +40,23 @@ LiveParts::~LiveParts() = default;
 State LiveParts::state() const noexcept {
   const PartSet* const set = set_.load(std::memory_order_seq_cst);
   if (!set->is_complete || set->parts.empty()) {
-    return State::loading;
+    return state_without_tables_.get();
   }
   return std::ranges::max(
       set->parts | std::views::transform([](const Part* part) { return part->live.state(); }),
       {},
       severity);
+}
+
+std::string LiveParts::why() const {
+  const PartSet* const set = set_.load(std::memory_order_seq_cst);
+  if (!set->is_complete || set->parts.empty()) {
+    return state_without_tables_.why();
+  }
+  const Part* const gravest = *std::ranges::max_element(
+      set->parts, {}, [](const Part* part) { return severity(part->live.state()); });
+  std::string why = gravest->live.why();
+  return set->parts.size() == 1 || why.empty() ? why : gravest->name + ": " + why;
 }
 
 TimePoint LiveParts::fresh_until() const noexcept {

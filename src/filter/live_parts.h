@@ -11,7 +11,6 @@
 // That look-ups hold to it is parts_lookup.h's to say: nobody misses a new part while trusting a
 // later proof of another, and nobody falls between two parts.
 //
-// Called by: one writer thread (the namespace's source). Any number of readers (workers).
 // Threads:   as in live_filter.h: a reader is between Epochs::Reader enter() and leave(). Readers
 //            never wait.
 // Lifetimes: the Epochs outlives this. What add() gives lives until remove(), and after that until
@@ -46,11 +45,16 @@ class LiveParts {
   LiveParts& operator=(const LiveParts&) = delete;
 
   // --- readers ---
-  // `hash`: of the identity, by hash(). `number`: the identity as an integer, if it is one.
-  [[nodiscard]] Finding find(std::uint64_t hash,
-                             const std::optional<std::uint64_t>& number,
-                             TimePoint now) const noexcept {
-    return PartsLookup(set_, bond_, kNoStep).find({hash, number}, now);
+  // `key.hash`: of the identity, by hash().
+  [[nodiscard]] Finding find(const SoughtKey& key, TimePoint now) const noexcept {
+    return PartsLookup(set_, bond_, kNoStep).find(key, now);
+  }
+  [[nodiscard]] Finding find(std::string_view identity, TimePoint now) const noexcept {
+    return find({.hash = hash(identity), .number = std::nullopt, .identity = identity}, now);
+  }
+  // For look-ups in several namespaces (parts_lookup.h): how often something was taken out.
+  [[nodiscard]] std::uint64_t removals() const noexcept {
+    return bond_.removals.load(std::memory_order_acquire);
   }
   // Whether an absent verdict that needs no look-up would be right: all is known, now.
   [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
@@ -61,11 +65,13 @@ class LiveParts {
   [[nodiscard]] Finding find_in_steps(std::string_view identity,
                                       TimePoint now,
                                       const Step& step) const {
-    return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt}, now);
+    return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt, identity}, now);
   }
 
-  // The gravest of the parts' states; `loading` while the set of tables is not known, or empty.
+  // The gravest of the parts' states; while the set of tables is not known, or empty, what set_state_without_tables() said.
   [[nodiscard]] State state() const noexcept;
+  // Why it is in that state, in its source's words, of several tables behind the table's name; empty: nobody has said.
+  [[nodiscard]] std::string why() const;
   // The earliest of the parts'; TimePoint::min() if is_fresh() could not be true.
   [[nodiscard]] TimePoint fresh_until() const noexcept;
   // take(name, live filter) of every part.
@@ -95,6 +101,10 @@ class LiveParts {
   void remove(std::string_view name);
   // False, as in the beginning: which tables there are is not known, or in doubt; everything passes.
   void set_complete(bool is_complete);
+  // For people, as LiveFilter::set_state(); `loading` in the beginning.
+  void set_state_without_tables(State state, std::string_view why = {}) {
+    state_without_tables_.set(state, why);
+  }
   // As many as look-ups ask.
   [[nodiscard]] std::size_t size() const noexcept { return set_owned_->parts.size(); }
   // Frees what was removed and no reader can hold any more; true if none is left.
@@ -116,6 +126,7 @@ class LiveParts {
   Epochs& epochs_;
   PartsBond bond_;
   std::atomic<const PartSet*> set_;
+  ToldState state_without_tables_;
   // The writer's own:
   std::vector<std::unique_ptr<Part>> owned_;
   std::unique_ptr<const PartSet> set_owned_;

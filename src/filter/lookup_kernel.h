@@ -1,6 +1,5 @@
 // Which instructions a batch of look-ups uses. All give the same answers.
 //
-// Called by: CuckooFilter at construction; tests and the benchmark to force one.
 // Threads:   pure functions.
 #pragma once
 

@@ -3,7 +3,6 @@
 // A table larger than the cache takes one TLB miss per look-up with 4 KiB pages; with 2 MiB pages
 // look-ups were 6 to 20 % faster. Granting is the kernel's choice (madvise): without it all works.
 //
-// Called by: SharedCells.
 // Threads:   none of its own.
 // Errors:    std::bad_alloc. Failing to lock is no error: locked() tells.
 #pragma once

@@ -15,10 +15,12 @@
 // after it went. So `removals` counts whatever is taken out of any part (erases, filters), each
 // time before it is, and who reads several parts reads it before and after: if it has moved, the
 // key passes. As in table_reader.h, all that was read is then as it was at one moment. The writer's
-// part of it: insert first and erase last, also across tables.
+// part of it: insert first and erase last, also across tables. The same holds within a part that has isolated rows
+// (isolated_rows.h), where a row that changes goes from the filter's hashes to them, or back.
 //
-// Called by: LiveParts::find(), in every decision. A namespace of one table, the usual case, costs
-//            two loads more than its filter alone.
+// Who asks several namespaces whether a key is one of their rows, since rows of each can have it, does the same with all their
+// counts (guard/shared_keys.h).
+//
 // Threads:   readers between Epochs::Reader enter() and leave(). `step` is for tests: called
 //            between any two things that are read (tests/filter/live_parts_interleaving_test.cpp).
 #pragma once
@@ -52,8 +54,10 @@ struct PartSet {
 };
 
 struct SoughtKey {
-  std::uint64_t hash;
-  const std::optional<std::uint64_t>& number;  // the identity as an integer, if it is one
+  std::uint64_t hash;                   // of `identity`
+  std::optional<std::uint64_t> number;  // the identity as an integer, if it is one
+  std::string_view identity;            // what isolated rows are compared with
+  bool may_be_any_isolated = false;     // whatever the identity is
 };
 
 template <class Step>
@@ -109,7 +113,33 @@ class PartsLookup {
       return Finding::fresh_id;
     }
     step_();
-    return filter->may_contain(key.hash) ? Finding::may_exist : Finding::absent;
+    if (filter->may_contain(key.hash)) {
+      return Finding::may_exist;
+    }
+    step_();
+    return live.isolated() == nullptr ? Finding::absent : find_isolated(live, key);
+  }
+
+  // A row may become one that is isolated, or be so no more: between two parts of one filter it is as between two parts.
+  // So all is read anew behind the count: what has been isolated since it was read is not in what was read before.
+  [[gnu::noinline]] Finding find_isolated(const LiveFilter& live,
+                                          const SoughtKey& key) const noexcept {
+    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);
+    step_();
+    const CuckooFilter& filter = *live.current();
+    step_();
+    const IsolatedRows& isolated = *live.isolated();
+    step_();
+    if (filter.may_contain(key.hash)) {
+      return Finding::may_exist;
+    }
+    step_();
+    if (isolated.may_be(key.identity, filter, key.may_be_any_isolated)) {
+      return Finding::may_exist;
+    }
+    step_();
+    const bool undisturbed = bond_.removals.load(std::memory_order_relaxed) == removals;
+    return undisturbed ? Finding::absent : Finding::may_exist;
   }
 
   [[gnu::noinline]] Finding find_in_all(const PartSet& set,

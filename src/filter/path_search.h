@@ -7,7 +7,6 @@
 // been touched when the search fails, and paths are short: at most six moves with kPathNodesMax
 // nodes.
 //
-// Called by: TableWriter; the arrays are its scratch.
 // Threads:   the writer's.
 // Limits:    kPathNodesMax buckets looked at per search; at a load of 0.95 about ten are enough.
 // Source:    Li, Andersen, Kaminsky, Freedman, EuroSys 2014, section 4.3 (BFS).

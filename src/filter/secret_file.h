@@ -3,7 +3,6 @@
 // A filter file is useless without the secret it was hashed with, and whoever reads the secret can
 // compute keys that pass the filter. So it stands beside the filter files, mode 0600.
 //
-// Called by: main at start-up; `cuckooguard filter query`.
 // Threads:   any; two processes that create at once agree on one secret.
 // Errors:    a sentence for the operator, with the path and what to do.
 #pragma once

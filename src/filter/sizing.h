@@ -1,6 +1,5 @@
 // From what is wanted (a false positive rate, a number of keys) to a layout and a bucket count.
 //
-// Called by: sources before they build a filter, `--plan`, the benchmark.
 // Threads:   pure functions.
 // Limits:    false positive rates from kFalsePositiveRateMin to 1 (others are taken as the
 //            nearest); buckets are even and below 2^32 (32 GiB of words); more items than fit are

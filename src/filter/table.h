@@ -1,7 +1,6 @@
 // A table of any layout behind one interface: what CuckooFilter calls and the file reads and
 // writes.
 //
-// Called by: CuckooFilter, filter files.
 // Threads:   may_contain and load_* from any thread; the rest from one writer.
 #pragma once
 

@@ -8,7 +8,6 @@
 // keys crafted to collide. By chance it happens to 2 of 100,000 keys with W8 and to next to none
 // with W12.
 //
-// Called by: FilterTable (table.cpp), the interleaving test.
 // Threads:   one writer.
 // Errors:    outcomes; a failed insert has changed no bucket.
 #pragma once

@@ -6,8 +6,8 @@
 // Which reads are compared: those of one key, and each element of an MGET. Of a read of several keys whose reply is one
 // (EXISTS a b, SINTER) nobody could say which key it was; they count as unverified.
 //
-// Called by: Guard makes them, the session carries them. Threads: a worker's. Lifetimes: an AbsentKey's views are the
-// guard's, valid until its next call; those of an AbsentKeyReply until the call returns. Errors: none.
+// Threads: a worker's. Lifetimes: an AbsentKey's views are the guard's, valid until its next call;
+// those of an AbsentKeyReply until the call returns.
 // Limits: of a reply no more is kept than what it is compared with; one that is longer equals nothing.
 #pragma once
 
@@ -28,6 +28,12 @@ struct AbsentKey {
   std::string_view replacement{};
   bool is_string_read = false;  // of which the absent reply's own bytes are no contradiction
   std::size_t kept_bytes = 0;   // so much of the reply is needed at most
+
+  // What it costs to keep a copy until the reply has come.
+  std::size_t bytes() const {
+    constexpr std::size_t kStringBytes = 32;
+    return sizeof(AbsentKey) + 3 * kStringBytes + key.size() + missing.size() + replacement.size();
+  }
 };
 
 struct AbsentKeyReply {

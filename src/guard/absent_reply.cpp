@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "guard/word.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -16,10 +17,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kPlaces = 3;                      // behind the point
 constexpr milliseconds kDecimalMax{9'999'999'999'999};  // ten digits of seconds
 constexpr std::string_view kEndOfBulk = "\r\n";
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 void write_binary(std::span<char> out, milliseconds time) {
   auto rest = static_cast<std::uint64_t>(time.count());

@@ -2,8 +2,8 @@
 // application's framework itself caches "no such row", so that an unmodified cache-aside
 // application stops there. Some of these bytes carry a time (config/absent_presets.h).
 //
-// Called by: Guard. Threads: stamp() by its one owner; else immutable. Errors: none. Limits: none of
-// its own; a time before 1970 or after the year 2286 is sent as the nearest that there is.
+// Threads: stamp() by its one owner; else immutable. Limits: none of its own; a time before 1970 or
+// after the year 2286 is sent as the nearest that there is.
 #pragma once
 
 #include <chrono>

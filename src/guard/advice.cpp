@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "config/nearest.h"
+#include "guard/grouped.h"
+#include "guard/key_shapes.h"
+#include "guard/passing.h"
 #include "guard/process.h"
 
 namespace cuckooguard::guard {
@@ -32,6 +39,85 @@ std::string readable(std::chrono::nanoseconds time) {
                             : text(floor<seconds>(time), "second");
 }
 
+// Of all guards: how many reads were of which shape.
+using Shapes = std::map<std::string, std::uint64_t, std::less<>>;
+
+Shapes shapes_of(std::span<const Guard* const> guards) {
+  Shapes shapes;
+  for (const Guard* const guard : guards) {
+    guard->unguarded_shapes().for_each([&shapes](std::string_view shape, std::uint64_t reads) {
+      shapes[std::string(shape)] += reads;
+    });
+  }
+  return shapes;
+}
+
+// The one that resembles the beginning of a template, a typing error away; else the most common one, if it is that.
+Shapes::const_iterator likely_shape(const Shapes& shapes,
+                                    std::span<const keyspace::KeyTemplate> templates) {
+  constexpr std::uint64_t kCommonLeast = 100;
+  std::vector<std::string_view> names;
+  for (const auto& [shape, reads] : shapes) {
+    names.push_back(shape);
+  }
+  for (const keyspace::KeyTemplate& key_template : templates) {
+    const std::string key = std::string(key_template.literal_prefix()) + "0";
+    const std::string_view wanted = shape_of(key);
+    const auto near = wanted.empty() ? std::nullopt : config::nearest(wanted, names);
+    if (near) {
+      return shapes.find(*near);
+    }
+  }
+  const auto most = std::ranges::max_element(shapes, {}, &Shapes::value_type::second);
+  return most != shapes.end() && most->second >= kCommonLeast ? most : shapes.end();
+}
+
+bool is_most(std::uint64_t part, std::uint64_t all) {
+  return part > all / 2;
+}
+
+std::string most_reads(std::uint64_t part, std::uint64_t all) {
+  return "most reads (" + grouped(part) + " of " + grouped(all) + ") ";
+}
+
+// Why keys pass now, or most reads were not looked at, or in vain; empty if most were.
+std::string what_is_in_the_way(const Evidence& seen) {
+  if (!seen.why_keys_pass.empty()) {
+    return seen.why_keys_pass + "; ";
+  }
+  const Evidence::Reads& reads = seen.reads;
+  if (is_most(reads.not_allowed, reads.all)) {
+    return most_reads(reads.not_allowed, reads.all) +
+           "were not allowed: it is not known what their users may do, see upstream.control; ";
+  }
+  if (is_most(reads.unavailable, reads.all)) {
+    return most_reads(reads.unavailable, reads.all) +
+           "came while Redis was not ready, or could not be asked; ";
+  }
+  if (is_most(seen.not_fresh, seen.keys)) {
+    return most_reads(seen.not_fresh, seen.keys) + "came while the filter was not ready; ";
+  }
+  return is_most(reads.unguarded, reads.all) && !seen.is_unmatched()
+             ? most_reads(reads.unguarded, reads.all) + "were of no namespace; "
+             : "";
+}
+
+std::string what_matches_instead(const Evidence& seen) {
+  const auto reads = [](std::uint64_t number, const char* of_one, const char* of_several) {
+    return grouped(number) + (number == 1 ? of_one : of_several);
+  };
+  std::string text = "no read has matched ";
+  text += seen.templates == 1 ? "this template; " : "these templates; ";
+  if (seen.shape.empty()) {
+    text += reads(seen.reads.unguarded, " read was", " reads were") + " of no namespace";
+  } else {
+    text += seen.reads.unguarded > KeyShapes::kAllUpTo ? "about " : "";
+    text += reads(seen.reads_of_shape, " unguarded read begins", " unguarded reads begin") +
+            " with `" + seen.shape + "`";
+  }
+  return text + "; try `cuckooguard explain KEY`";
+}
+
 std::string what_was_seen(const Evidence& seen) {
   const Contradictions::Counts& counts = seen.contradictions;
   std::string text =
@@ -50,6 +136,30 @@ std::string what_was_seen(const Evidence& seen) {
   return text + ", " + std::to_string(share) + " % of look-ups would have been stopped";
 }
 
+// By which the application itself marks what is not there: they are no contradiction when the guard knows them.
+std::string own_placeholders(const Evidence& seen) {
+  return seen.has_absent_reply || seen.mode != config::Mode::observe
+             ? ""
+             : ", or your own placeholders: set absent_reply now";
+}
+
+// What has to be seen yet; empty: nothing.
+std::string what_lacks(const Evidence& seen) {
+  using std::chrono::floor;
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  std::string text;
+  if (seen.compared < kComparedMin) {
+    text = grouped(seen.compared) + " of " + grouped(kComparedMin) + " comparisons";
+  }
+  if (seen.watched < kWatchedMin) {
+    text += text.empty() ? "" : ", ";
+    text += std::to_string(floor<minutes>(seen.watched).count()) + " min of " +
+            std::to_string(kWatchedMin.count()) + " h";
+  }
+  return text;
+}
+
 std::string what_to_do(const Evidence& seen) {
   const Contradictions::Counts& counts = seen.contradictions;
   const bool enforces = seen.mode == config::Mode::enforce;
@@ -58,28 +168,60 @@ std::string what_to_do(const Evidence& seen) {
                     : ": do not enforce; see event=hidden_row in the log";
   }
   if (counts.of(Cause::hidden_value) > 0) {
-    return "; only Redis has those values: the keys are wider than the table, or a cache is stale; "
-           "see "
-           "event=hidden_value in the log, and order: redis-first";
+    return "; only Redis has those values: the keys are wider than the table, or a cache is stale" +
+           own_placeholders(seen) + "; see event=hidden_value in the log, and order: redis-first";
   }
   const std::uint64_t unknown = counts.of(Cause::unknown) + counts.dropped;
   if (unknown > 0) {
-    return "; of " + counted(unknown, "key") + " that Redis has the source could not be asked";
+    return "; of " + counted(unknown, "key") + " that Redis has the source could not be asked" +
+           own_placeholders(seen);
   }
   if (counts.open > 0) {
     return "; " + counted(counts.open, "key") + " that Redis has to be looked up in the source yet";
   }
+  if (!seen.why_keys_pass.empty()) {
+    return "";
+  }
   if (enforces) {
     return "; nothing speaks against it";
   }
-  return seen.compared < kComparedMin || seen.watched < kWatchedMin ? "; too little seen yet"
-                                                                    : "; ready for enforce";
+  const std::string lacks = what_lacks(seen);
+  if (!lacks.empty()) {
+    return "; too little seen yet: " + lacks;
+  }
+  return seen.has_absent_reply ? "; ready for enforce"
+                               : "; ready for enforce, once absent_reply is set";
+}
+
+std::string why_keys_pass(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
+  std::string why = parts.facts.snapshot()->control.why_keys_pass();
+  if (!why.empty()) {
+    return why;
+  }
+  const Passing all = passing(parts.namespaces[ns], now);
+  return all.why.empty() ? "" : "every key passes: " + all.why;
+}
+
+Evidence::Reads reads_of(std::span<const Guard* const> guards) {
+  Evidence::Reads reads;
+  for (const Guard* const guard : guards) {
+    const GuardCounters& counters = guard->counters();
+    reads.not_allowed += counters.not_allowed_reads.value();
+    reads.unavailable += counters.unavailable_reads.value();
+    reads.unguarded += counters.unguarded_keys.value();
+    reads.all += counters.guarded_keys.value() + counters.unsettled_reads.value() +
+                 counters.no_room_reads.value();
+  }
+  reads.all += reads.not_allowed + reads.unavailable + reads.unguarded;
+  return reads;
 }
 
 }  // namespace
 
 Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
-  Evidence all{.mode = parts.namespaces[ns].mode};
+  Evidence all{.mode = parts.namespaces[ns].mode,
+               .has_absent_reply = parts.namespaces[ns].may_enforce,
+               .why_keys_pass = why_keys_pass(parts, ns, now)};
   for (const NamespaceCounters& counters : parts.namespaces[ns].counts->by_worker) {
     for (const Counter& verdict : counters.keys) {
       all.keys += verdict.value();
@@ -87,6 +229,7 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
     for (const Verdict verdict : {Verdict::observed, Verdict::redis_first, Verdict::absent}) {
       all.absent += counters.of(verdict).value();
     }
+    all.not_fresh += counters.of(Verdict::not_fresh).value();
     all.compared += counters.verified.value() + counters.contradicted.value();
   }
   if (const Process* const process = parts.process; process != nullptr) {
@@ -96,13 +239,27 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
     if (process->contradictions != nullptr) {
       all.contradictions = process->contradictions->counts(ns);
     }
+    all.reads = reads_of(process->guards);
+    all.templates = parts.keyspace.templates(ns).size();
+    if (all.is_unmatched()) {
+      const Shapes shapes = shapes_of(process->guards);
+      const auto likely = likely_shape(shapes, parts.keyspace.templates(ns));
+      if (likely != shapes.end()) {
+        all.shape = likely->first;
+        all.reads_of_shape = likely->second;
+      }
+    }
   }
   return all;
 }
 
 std::string advice(const Evidence& evidence) {
-  return evidence.mode == config::Mode::bypass ? ""
-                                               : what_was_seen(evidence) + what_to_do(evidence);
+  if (evidence.mode == config::Mode::bypass) {
+    return "";
+  }
+  return what_is_in_the_way(evidence) + (evidence.is_unmatched()
+                                             ? what_matches_instead(evidence)
+                                             : what_was_seen(evidence) + what_to_do(evidence));
 }
 
 }  // namespace cuckooguard::guard

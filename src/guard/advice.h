@@ -2,10 +2,13 @@
 //
 //   "12 days, 0 hidden rows, 83 % of look-ups would have been stopped; ready for enforce"
 //
-// Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found against it.
+// Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found against it. First is said what keeps the
+// guard from guarding now, in the words of GUARD.INFO and the page, and then nothing is called ready; else what has kept it from looking
+// at most reads. Of a namespace that no read has matched it is told how those begin that may be meant for it.
 //
-// Called by: GUARD.INFO, and the log (cli/contradiction_thread.h). Threads: any; evidence() reads counters of all workers,
-// each once, not all at one moment. Errors: none. Limits: what it counts is of this process, since the namespace came.
+// Threads: any, between Epochs::Reader enter() and leave(); evidence() reads counters of all
+// workers, each once, not all at one moment. Limits: what it counts is of this process, since the
+// namespace came.
 #pragma once
 
 #include <chrono>
@@ -24,11 +27,32 @@ inline constexpr std::chrono::hours kWatchedMin{1};
 
 struct Evidence {
   config::Mode mode = config::Mode::observe;
+  bool has_absent_reply = true;
   std::chrono::nanoseconds watched{0};
-  std::uint64_t keys = 0;      // of reads
-  std::uint64_t absent = 0;    // of them
-  std::uint64_t compared = 0;  // with Redis's reply
+  std::uint64_t keys = 0;       // of reads
+  std::uint64_t absent = 0;     // of them
+  std::uint64_t not_fresh = 0;  // of them, too
+  std::uint64_t compared = 0;   // with Redis's reply
   Contradictions::Counts contradictions{};
+  std::string why_keys_pass{};  // now; empty: each for its own reason
+
+  // Reads by all clients, of whatever key, since the process began. Those of several keys count as several, if they were looked at.
+  struct Reads {
+    std::uint64_t all = 0;
+    std::uint64_t not_allowed = 0;
+    std::uint64_t unavailable = 0;
+    std::uint64_t unguarded = 0;
+  };
+  Reads reads{};
+
+  // If none was of this namespace, how unguarded ones begin that may be meant for it (guard/key_shapes.h). Empty: not known.
+  std::size_t templates = 1;
+  std::string shape{};
+  std::uint64_t reads_of_shape = 0;
+
+  bool is_unmatched() const {
+    return mode != config::Mode::bypass && keys == 0 && reads.unguarded > 0;
+  }
 };
 
 // Of all workers. Nothing is known of the process: all of it is zero but what was counted.

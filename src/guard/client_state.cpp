@@ -11,8 +11,6 @@ void ClientState::sent(const StateChange& change) {
   }
   if (change.for_all_clients) {
     ++for_all_in_flight_;
-    queued_for_all_ = queued_for_all_ || may_be_in_multi();
-    facts_->change_sent();
   }
 }
 
@@ -21,15 +19,41 @@ void ClientState::replied(const StateChange& change, char reply_type) {
   if (change.kind == ChangeKind::multi) {
     --multis_in_flight_;
   }
-  if (change.for_all_clients) {
-    // Also if it was refused: CONFIG SET of several settings, an EXEC.
-    --for_all_in_flight_;
-    facts_->change_replied();
+  replied_for_all(change, reply_type);
+  // DISCARD replies +OK, an EXEC that did nothing a nil. One that is refused has not ended what it did not begin.
+  const bool ends_multi = change.kind == ChangeKind::end_multi || change.kind == ChangeKind::reset;
+  if (writes_ != nullptr && ends_multi && reply_type != '-') {
+    writes_->end_transaction(reply_type == '*');
   }
   if (reply_type == '-' || reply_type == '!') {
     refused(change);
   } else {
     accepted(change);
+  }
+  if (changes_in_flight_ == 0 && !has_unread_replies()) {
+    may_be_another_ = false;
+  }
+}
+
+// Who may not run it is refused when it would be queued. EXEC's reply may say that nothing was executed, too: then it is
+// asked in vain.
+void ClientState::replied_for_all(const StateChange& change, char reply_type) {
+  if (change.kind == ChangeKind::end_multi) {
+    if (queued_for_all_ && reply_type == '*') {
+      facts_->withdraw_users();
+    }
+    return;
+  }
+  if (!change.for_all_clients) {
+    return;
+  }
+  --for_all_in_flight_;
+  if (reply_type == '-' || reply_type == '!') {
+    facts_->doubt();
+  } else if ((unsettled_ & kInMulti) != 0) {
+    queued_for_all_ = true;
+  } else {
+    facts_->withdraw_users();
   }
 }
 
@@ -57,6 +81,7 @@ void ClientState::accepted(const StateChange& change) {
       break;
     case ChangeKind::end_multi:
       set(kInMulti | kWatching, false);
+      queued_for_all_ = false;
       break;
     case ChangeKind::watch:
       set(kWatching, true);
@@ -76,6 +101,9 @@ void ClientState::accepted(const StateChange& change) {
     case ChangeKind::subscribe:  // confirmed() has heard of each
     case ChangeKind::server:
       break;
+    case ChangeKind::lasting:
+      set(kLasting, true);
+      [[fallthrough]];
     case ChangeKind::unknown:
     case ChangeKind::unclear:
       set(kUncertain, true);
@@ -90,7 +118,7 @@ void ClientState::refused(const StateChange& change) {
       // an error. The user is known again once Redis has accepted one.
       if (change.authenticates) {
         standing_ = Standing::unknown;
-        facts_version_ = 0;
+        on_user_changed();
       }
       break;
     case ChangeKind::unclear:
@@ -115,9 +143,7 @@ const UserAccess* ClientState::access(const Snapshot& snapshot, RedisFacts& fact
       break;
     case Standing::authenticated:
       access_ = snapshot.users->find(user_);
-      if (access_ == nullptr) {
-        facts.ask_for(user_);
-      }
+      facts.ask_for(user_);
       break;
     case Standing::unknown:
       break;
@@ -139,15 +165,25 @@ ClientState::Login ClientState::login(const Snapshot& snapshot) const {
     // Behind a control connection that is gone there may be another Redis.
     return snapshot.is_lost && has_upstream_ ? Login::unknown : Login::yes;
   }
-  const bool is_known =
-      users.trusts_everyone || !users.unrestricted.empty() || !users.restricted.empty();
+  const bool is_known = users.trusts_everyone || !users.unrestricted.empty() ||
+                        !users.restricted.empty() || !users.refusal.empty();
   return is_known && !snapshot.is_lost ? Login::no : Login::unknown;
 }
 
 void ClientState::ended() {
-  for (; for_all_in_flight_ > 0; --for_all_in_flight_) {
-    facts_->change_replied();
+  if (for_all_in_flight_ > 0 || (queued_for_all_ && changes_in_flight_ > 0)) {
+    facts_->doubt();
   }
+  for_all_in_flight_ = 0;
+  queued_for_all_ = false;
+}
+
+bool ClientState::may_rely_on(const Snapshot& known, TimePoint now) const {
+  return now < known.good_until && !(known.is_lost && has_upstream_);
+}
+
+bool ClientState::is_wary(const Snapshot& known) const {
+  return known.epoch < wary_until_;
 }
 
 void ClientState::confirmed(const PubSubFrame& frame) {
@@ -162,6 +198,13 @@ void ClientState::update_subscribed() {
 
 bool ClientState::can_set_reply_mode() const {
   return changes_in_flight_ == 0 && (unsettled_ & ~kSilent) == 0;
+}
+
+WritesInFlight& ClientState::remember_writes(std::size_t& worker_keys) {
+  if (writes_ == nullptr) {
+    writes_ = std::make_unique<WritesInFlight>(worker_keys);
+  }
+  return *writes_;
 }
 
 bool ClientState::can_subscribe() const {
@@ -203,10 +246,17 @@ void ClientState::set(std::uint8_t bit, bool on) {
   unsettled_ = static_cast<std::uint8_t>(on ? unsettled_ | bit : unsettled_ & ~bit);
 }
 
+void ClientState::on_user_changed() {
+  facts_version_ = 0;
+  if (writes_ != nullptr) {
+    writes_->user = WritesInFlight::kNone;
+  }
+}
+
 void ClientState::set_user(const StateChange& change) {
   user_ = change.user;
   standing_ = Standing::authenticated;
-  facts_version_ = 0;
+  on_user_changed();
   if (remembers_) {
     remembered().login = {.user = change.names_user ? change.user : "", .secret = change.secret};
   }
@@ -240,8 +290,8 @@ ClientState::Told& ClientState::remembered() {
 }
 
 bool ClientState::is_transferable() const {
-  return is_settled() && !subscriptions_.any() && standing_ != Standing::unknown && !transparent_ &&
-         streamed_ == nullptr;
+  return is_settled() && !subscriptions_.any() && standing_ != Standing::unknown &&
+         !has_unread_replies() && streamed_ == nullptr;
 }
 
 resp::ConnectionState ClientState::told() const {
@@ -256,11 +306,14 @@ resp::ConnectionState ClientState::told() const {
 }
 
 void ClientState::begin_again() {
+  ++beginnings_;
   db_ = 0;
   version_ = resp::Version::resp2;
   standing_ = Standing::initial;
-  facts_version_ = 0;
-  unsettled_ = 0;
+  was_let_in_ = false;
+  on_user_changed();
+  unsettled_ &= kLasting;
+  queued_for_all_ = false;
   silence_ = Silence::none;
   subscriptions_.clear();
   user_.clear();

@@ -12,21 +12,26 @@
 // where the client may be inside MULTI takes effect at EXEC, or never: if Redis accepts it, nothing
 // is answered until RESET.
 //
-// Called by: the session (sent, replied, upstream_is_up, ended), Guard (the questions). Threads: its worker's. Errors:
-// none. Limits: 112 bytes, and the user's name if it is longer than 15 bytes; at most 2^32 - 1
-// changes in flight. Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c
-// helloCommand and resetCommand), asked by hand.
+// Threads: its worker's. Limits: 136 bytes, the user's name if it is longer than 15 bytes, and what
+// writes in flight take; at most 2^32 - 1 changes in flight.
+// Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c helloCommand and
+// resetCommand), asked by hand.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "guard/state_change.h"
+#include "guard/writes_in_flight.h"
 #include "resp/connection_state.h"
 #include "resp/version.h"
 
 namespace cuckooguard::guard {
+
+using TimePoint = std::chrono::steady_clock::time_point;
 
 class RedisFacts;
 struct Snapshot;
@@ -41,16 +46,31 @@ class ClientState {
   // the same order.
   void replied(const StateChange& change, char reply_type);
 
-  // For the rest of the connection: everything is relayed unread.
-  void become_transparent() { transparent_ = true; }
-  bool is_transparent() const { return transparent_; }
+  // For the rest of the connection, which is of one of these kinds from then on:
+  //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is answered here. Commands are
+  //                  still looked at: what they write is learned, what they change for all clients is noticed
+  //   raw            what is no longer RESP, or no longer this client's: relayed unread in both directions
+  void stop_reading_replies() { sight_ = std::max(sight_, Sight::commands); }
+  void become_raw() { sight_ = Sight::nothing; }
+  bool has_unread_replies() const { return sight_ != Sight::all; }
+  bool is_raw() const { return sight_ == Sight::nothing; }
+
+  // Null: it has not written a guarded key yet.
+  WritesInFlight* writes() const { return writes_.get(); }
+  WritesInFlight& remember_writes(std::size_t& worker_keys);
+  // Redis has replied to commands up to this one, which are no changes.
+  void replied_to(std::uint64_t reply, bool is_refused) {
+    if (writes_ != nullptr && writes_->is_in_flight()) {
+      writes_->replied(reply, is_refused, (unsettled_ & kInMulti) != 0);
+    }
+  }
 
   // Redis has confirmed a subscription or its end.
   void confirmed(const PubSubFrame& frame);
   const Subscriptions& subscriptions() const { return subscriptions_; }
 
   // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain state, so that the
-  // guard can follow. Else the connection becomes transparent.
+  // guard can follow. Else the connection is scanned only.
   bool can_set_reply_mode() const;
   bool can_subscribe() const;
 
@@ -85,34 +105,64 @@ class ClientState {
   // streaming, and what was told is known.
   bool is_transferable() const;
   resp::ConnectionState told() const;
+  // How often RESET has made it a new client: what was known of it before counts no more.
+  std::uint32_t beginnings() const { return beginnings_; }
 
   // What this client's user may do; null: nothing is known of it, or it has not authenticated. Looks
-  // it up only after the snapshot or the user has changed; one comparison otherwise. A user of whom
-  // nothing is known is asked for. Lifetime: as long as the snapshot.
+  // it up only after the snapshot or the user has changed; one comparison otherwise. Its user goes on
+  // being asked for. Lifetime: as long as the snapshot.
   const UserAccess* access(const Snapshot& snapshot, RedisFacts& facts);
 
   // Whether Redis would take it for authenticated: what the guard's own commands ask.
   enum class Login : std::uint8_t { yes, no, unknown };
   Login login(const Snapshot& snapshot) const;
+  // Redis may refuse its next command for that, and no reply is to come that could change it.
+  bool may_be_logged_out(const Snapshot& snapshot) const {
+    return standing_ == Standing::initial && changes_in_flight_ == 0 &&
+           login(snapshot) != Login::yes;
+  }
   // Of a client that is known to be authenticated.
   std::string_view user() const {
     return standing_ == Standing::initial ? std::string_view("default") : std::string_view(user_);
   }
 
-  // Its own connection to Redis stands, or has stood.
+  // Whether what is known of Redis counts for it: kept up to date, and not of a Redis that was lost since it could reach
+  // one (behind a control connection that is gone there may be another Redis).
+  bool may_rely_on(const Snapshot& known, TimePoint now) const;
+  bool has_authenticated() const { return standing_ == Standing::authenticated; }
+
+  // AUTH, HELLO or RESET is on its way: who it is may be about to change, or has changed unseen.
+  void may_become_another() { may_be_another_ = true; }
+  bool may_be_another() const { return may_be_another_ || standing_ == Standing::unknown; }
+  // Redis has taken it for authenticated, without AUTH, and goes on doing so whatever `default` needs by now.
+  void was_let_in() { was_let_in_ = true; }
+  bool has_been_let_in() const { return was_let_in_; }
+
+  // Redis has told it that it does not serve: it is asked until then whether that is so.
+  void be_wary_until(std::uint64_t epoch) { wary_until_ = epoch; }
+  bool is_wary(const Snapshot& known) const;
+
+  // Its connection to Redis stands, or has stood; not one that it shared, lost, and lost nothing with.
   void upstream_is_up() { has_upstream_ = true; }
+  void upstream_is_down() { has_upstream_ = false; }
   bool has_upstream() const { return has_upstream_; }
+
+  // It has sent what may change what holds for all clients; and what Redis has said to that may be in what is not read.
+  void may_change_all() { may_change_all_ = true; }
+  bool may_have_changed_all_unseen() const { return may_change_all_ && has_unread_replies(); }
 
   // Before sent(), for changes for all clients: who hears of them. Outlives this, or ended().
   void tell(RedisFacts& facts) { facts_ = &facts; }
-  // It has sent such a change inside MULTI: EXEC is one, too.
-  bool has_queued_for_all() const { return queued_for_all_; }
   // The connection is gone: replies that have not come never will. Harmless when repeated.
   void ended();
 
-  // The streamed command (Guard::stream) whose chunks are passing; null between them.
+  // The streamed command (Guard::stream) whose chunks are passing; null between them. `is_unseen`: its reply will not be.
   const Command* streamed() const { return streamed_; }
-  void set_streamed(const Command* command) { streamed_ = command; }
+  bool is_streamed_unseen() const { return is_streamed_unseen_; }
+  void set_streamed(const Command* command, bool is_unseen = false) {
+    streamed_ = command;
+    is_streamed_unseen_ = is_unseen;
+  }
 
  private:
   // Bits of unsettled_.
@@ -122,10 +172,13 @@ class ClientState {
   static constexpr std::uint8_t kTracking = 8;
   static constexpr std::uint8_t kSubscribed = 16;  // and in RESP2: next to nothing is allowed
   static constexpr std::uint8_t kSilent = 32;
+  static constexpr std::uint8_t kLasting = 64;  // uncertain beyond RESET
 
   // Of the connection's user. `initial` is Redis's default user, who may still have to give a
   // password.
   enum class Standing : std::uint8_t { initial, authenticated, unknown };
+
+  enum class Sight : std::uint8_t { all, commands, nothing };
 
   enum class Silence : std::uint8_t { none, this_one_and_next, next, off };
 
@@ -136,33 +189,42 @@ class ClientState {
 
   void accepted(const StateChange& change);
   void refused(const StateChange& change);
+  void replied_for_all(const StateChange& change, char reply_type);
   void set_user(const StateChange& change);
   void set_label(const StateChange& change);
   Told& remembered();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
+  void on_user_changed();
   void begin_again();
 
   const Command* streamed_ = nullptr;
   const UserAccess* access_ = nullptr;
   RedisFacts* facts_ = nullptr;
   std::uint64_t facts_version_ = 0;  // of the snapshot that `access_` is of; 0: look it up again
+  std::uint64_t wary_until_ = 0;
   std::uint32_t changes_in_flight_ = 0;
   std::uint32_t multis_in_flight_ = 0;
   std::uint32_t for_all_in_flight_ = 0;
+  std::uint32_t beginnings_ = 0;
   int db_ = 0;
   resp::Version version_ = resp::Version::resp2;
   Standing standing_ = Standing::initial;
   std::uint8_t unsettled_ = 0;
   Silence silence_ = Silence::none;
-  bool transparent_ = false;
+  Sight sight_ = Sight::all;
   bool has_upstream_ = false;
-  bool queued_for_all_ = false;
+  bool queued_for_all_ = false;  // inside MULTI: EXEC is such a change, too
   bool remembers_ = false;
+  bool is_streamed_unseen_ = false;
+  bool may_be_another_ = false;
+  bool was_let_in_ = false;
+  bool may_change_all_ = false;
   Subscriptions subscriptions_;
   std::string user_;            // meaningful if authenticated
   std::unique_ptr<Told> told_;  // null: neither a login nor a label
+  std::unique_ptr<WritesInFlight> writes_;
 };
-static_assert(sizeof(ClientState) <= 80 + sizeof(std::string), "one per client");
+static_assert(sizeof(ClientState) <= 104 + sizeof(std::string), "one per client");
 
 }  // namespace cuckooguard::guard

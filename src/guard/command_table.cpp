@@ -39,6 +39,13 @@ constexpr Command keys_counted(Role role, std::uint8_t count, std::uint8_t desti
       .name = {}, .role = role, .keys = KeyShape::counted, .first = destination, .count = count};
 }
 
+// A key and its value, so many times.
+constexpr Command pairs_counted(Role role, std::uint8_t count) {
+  Command command = keys_counted(role, count);
+  command.step = 2;
+  return command;
+}
+
 constexpr Command keys_anywhere(Role role, std::uint8_t first) {
   return {.name = {}, .role = role, .keys = KeyShape::anywhere, .first = first};
 }
@@ -54,24 +61,27 @@ using enum Role;
 constexpr Family kFamilies[] = {
     // Reads that are answered in a way of their own.
     {"get", keys_in_range(get, 1, 1)},
-    {"getex", keys_in_range(getex, 1, 1)},
+    {"getex hgetex", keys_in_range(getex, 1, 1)},
     {"mget", keys_in_range(mget, 1, -1)},
     {"exists touch", keys_in_range(exists, 1, -1)},
 
     // Writes of one key: strings and keys in general,
     {"set setnx getset", with_value(keys_in_range(write, 1, 1), 1)},
     {"setex psetex", with_value(keys_in_range(write, 1, 1), 2)},
-    {"append bitfield decr decrby getdel incr incrby incrbyfloat setbit setrange",
+    {"append bitfield decr decrby delifeq getdel incr incrby incrbyfloat setbit setrange",
      keys_in_range(write, 1, 1)},
     {"expire expireat move persist pexpire pexpireat restore restore-asking",
      keys_in_range(write, 1, 1)},
     // hashes, lists, sets,
-    {"hdel hincrby hincrbyfloat hmset hset hsetnx", keys_in_range(write, 1, 1)},
+    {"hdel hexpire hexpireat hgetdel hincrby hincrbyfloat hmset hpersist hpexpire hpexpireat hset "
+     "hsetex hsetnx",
+     keys_in_range(write, 1, 1)},
     {"linsert lpop lpush lpushx lrem lset ltrim rpop rpush rpushx", keys_in_range(write, 1, 1)},
     {"sadd spop srem", keys_in_range(write, 1, 1)},
     // sorted sets, geo,
     {"zadd zincrby zpopmax zpopmin zrem zremrangebylex zremrangebyrank zremrangebyscore geoadd",
      keys_in_range(write, 1, 1)},
+    {"vadd vrem vsetattr", keys_in_range(write, 1, 1)},
     // streams, HyperLogLog. XGROUP CREATE key ...; its other subcommands are writes too.
     {"xack xadd xautoclaim xclaim xdel xsetid xtrim pfadd", keys_in_range(write, 1, 1)},
     {"xgroup pfdebug", keys_in_range(write, 2, 2)},
@@ -80,6 +90,7 @@ constexpr Family kFamilies[] = {
     {"blmove brpoplpush copy geosearchstore lmove rename renamenx rpoplpush smove zrangestore",
      keys_in_range(write, 1, 2)},
     {"mset msetnx", with_value(keys_in_range(write, 1, -1, 2), 1)},
+    {"msetex", with_value(pairs_counted(write, 1), 1)},
     {"del pfmerge sdiffstore sinterstore sunionstore unlink", keys_in_range(write, 1, -1)},
     {"bitop", keys_in_range(write, 2, -1)},
     {"blpop brpop bzpopmax bzpopmin", keys_in_range(write, 1, -2)},
@@ -95,7 +106,8 @@ constexpr Family kFamilies[] = {
     {"bitcount bitfield_ro bitpos dump expiretime getbit getrange pexpiretime pttl strlen "
      "substr ttl type",
      keys_in_range(read, 1, 1)},
-    {"hexists hget hgetall hkeys hlen hmget hrandfield hscan hstrlen hvals",
+    {"hexists hexpiretime hget hgetall hkeys hlen hmget hpexpiretime hpttl hrandfield hscan "
+     "hstrlen httl hvals",
      keys_in_range(read, 1, 1)},
     {"lindex llen lpos lrange", keys_in_range(read, 1, 1)},
     {"scard sismember smembers smismember srandmember sscan", keys_in_range(read, 1, 1)},
@@ -105,6 +117,7 @@ constexpr Family kFamilies[] = {
     {"geodist geohash geopos georadius_ro georadiusbymember_ro geosearch sort_ro",
      keys_in_range(read, 1, 1)},
     {"xlen xpending xrange xrevrange", keys_in_range(read, 1, 1)},
+    {"vcard vdim vemb vgetattr vinfo vismember vlinks vrandmember vsim", keys_in_range(read, 1, 1)},
     {"lcs", keys_in_range(read, 1, 2)},
     {"memory object xinfo", keys_in_range(read, 2, 2)},
     {"pfcount sdiff sinter sunion", keys_in_range(read, 1, -1)},
@@ -129,12 +142,12 @@ constexpr Family kFamilies[] = {
     {"acl config", without_keys(server)},
 
     // Not one reply for one command, or no reply, or an end of the connection.
-    {"monitor sync psync replconf quit shutdown", without_keys(transparent)},
+    {"monitor sync psync replconf quit shutdown", without_keys(unplaced)},
 
     // The rest.
-    {"asking bgrewriteaof bgsave cluster command dbsize debug echo failover info keys "
-     "lastsave latency lolwut module pfselftest ping publish pubsub randomkey readonly readwrite "
-     "replicaof role save scan slaveof slowlog spublish time wait",
+    {"asking bgrewriteaof bgsave cluster clusterscan command commandlog dbsize debug echo failover "
+     "info keys lastsave latency lolwut module pfselftest ping publish pubsub randomkey readonly "
+     "readwrite replicaof role save scan slaveof slowlog spublish time wait waitaof",
      without_keys(plain)},
 };
 
@@ -164,9 +177,9 @@ constexpr auto kCommands = [] {
 constexpr Command kUnknown = keys_anywhere(unknown, 1);
 
 // An open hash table, filled at compile time: most names are found at the first slot.
-constexpr std::size_t kSlotBits = 10;
+constexpr std::size_t kSlotBits = 11;
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
-constexpr std::uint8_t kEmpty = 0xff;
+constexpr std::uint16_t kEmpty = 0xffff;
 static_assert(kCommands.size() <= kCommandsMax && kCommandsMax <= kEmpty);
 
 constexpr std::size_t slot_of(const FoldedName& name) {
@@ -176,7 +189,7 @@ constexpr std::size_t slot_of(const FoldedName& name) {
 
 struct NameTable {
   std::array<FoldedName, kCommands.size()> names{};
-  std::array<std::uint8_t, kSlots> slots{};
+  std::array<std::uint16_t, kSlots> slots{};
 };
 
 constexpr NameTable kNames = [] {
@@ -188,7 +201,7 @@ constexpr NameTable kNames = [] {
     while (table.slots[slot] != kEmpty) {
       slot = (slot + 1) % kSlots;
     }
-    table.slots[slot] = static_cast<std::uint8_t>(i);
+    table.slots[slot] = static_cast<std::uint16_t>(i);
   }
   return table;
 }();
@@ -275,9 +288,10 @@ KeyIndexes key_indexes(const Command& command,
     case KeyShape::counted: {
       const std::size_t keys = count < total ? number(arguments[count]) : 0;
       // More keys than arguments: Redis refuses the command.
-      const bool fits = keys <= total - std::min(total, count + 1);
+      const bool fits = keys <= (total - std::min(total, count + 1)) / command.step;
       return {.first = count + 1,
-              .end = fits ? count + 1 + keys : 0,
+              .end = fits ? count + 1 + keys * command.step : 0,
+              .step = command.step,
               .also = first < total ? first : 0};
     }
     case KeyShape::streams:

@@ -32,27 +32,33 @@ void Contradictions::add(std::uint32_t ns, std::string_view key) {
   ++counts_[ns].open;
 }
 
-void Contradictions::take_over(Contradictions& before,
-                               std::span<const std::optional<std::uint32_t>> number_of) {
+void Contradictions::take_over(Contradictions& before, std::span<const std::optional<Heir>> heirs) {
   const std::scoped_lock lock(mutex_, before.mutex_);
-  for (std::size_t ns = 0; ns < number_of.size(); ++ns) {
-    const std::optional<std::uint32_t>& now = number_of[ns];
-    if (!now) {
+  for (std::size_t ns = 0; ns < heirs.size(); ++ns) {
+    const std::optional<Heir>& heir = heirs[ns];
+    if (!heir) {
       continue;
     }
-    Counts& to = counts_[*now];
+    Counts& to = counts_[heir->ns];
     const Counts& from = before.counts_[ns];
+    if (heir->forgets_values) {
+      for (const Cause cause : {Cause::hidden_row, Cause::late_row}) {
+        to.found.at(static_cast<std::size_t>(cause)) += from.of(cause);
+      }
+      continue;
+    }
     for (std::size_t cause = 0; cause < kCauses; ++cause) {
       to.found.at(cause) += from.found.at(cause);
     }
     to.dropped += from.dropped + from.open;
   }
   for (Key& key : before.waiting_) {
-    const auto ns = number_of[key.ns];
-    if (ns && waiting_.size() < kWaitingMax && known_.insert(hash_of(*ns, key.key)).second) {
-      --counts_[*ns].dropped;
-      ++counts_[*ns].open;
-      waiting_.push_back({.ns = *ns, .key = std::move(key.key)});
+    const auto& heir = heirs[key.ns];
+    if (heir && !heir->forgets_values && waiting_.size() < kWaitingMax &&
+        known_.insert(hash_of(heir->ns, key.key)).second) {
+      --counts_[heir->ns].dropped;
+      ++counts_[heir->ns].open;
+      waiting_.push_back({.ns = heir->ns, .key = std::move(key.key)});
     }
   }
   before.waiting_.clear();

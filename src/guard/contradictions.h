@@ -6,9 +6,8 @@
 // A key that waits, or about which something was found out since the last forget(), is not asked about again: one hot
 // key would keep all others from their turn. So what is found is counted by keys, not by reads of them.
 //
-// Called by: Guard (add), the checker (next, found, forget), GUARD.INFO and the log (counts). Threads: any; a lock is
-// held for no longer than a key is copied. Errors: none. Limits: kWaitingMax keys wait; one more is counted as dropped.
-// kRememberedMax are remembered, then all are forgotten.
+// Threads: any; a lock is held for no longer than a key is copied. Limits: kWaitingMax keys wait;
+// one more is counted as dropped. kRememberedMax are remembered, then all are forgotten.
 #pragma once
 
 #include <array>
@@ -60,8 +59,13 @@ class Contradictions {
   explicit Contradictions(std::size_t namespaces) : counts_(namespaces) {}
 
   // Of a configuration that was loaded anew: goes on with what `before` has, which nobody adds to any more.
-  // `number_of[ns there]` is the namespace's number here, if it stays. What its checker had taken is dropped.
-  void take_over(Contradictions& before, std::span<const std::optional<std::uint32_t>> number_of);
+  // `heirs[ns there]` says what the namespace is here, if it stays. What its checker had taken is dropped.
+  struct Heir {
+    std::uint32_t ns = 0;
+    // Its absent reply is another: what Redis has may be that. Only what was found out about rows is kept.
+    bool forgets_values = false;
+  };
+  void take_over(Contradictions& before, std::span<const std::optional<Heir>> heirs);
 
   void add(std::uint32_t ns, std::string_view key);
   Counts counts(std::uint32_t ns) const;

@@ -15,7 +15,7 @@ namespace cuckooguard::guard {
 // What the guard finds out about one key, in the order of the checks: only the last three mean that
 // the key has no row.
 enum class Verdict : std::uint8_t {
-  unguarded,    // no namespace's key
+  unguarded,    // belongs to no namespace
   bypassed,     // the namespace's mode is bypass
   other_db,     // the client has selected another db than the namespace's
   not_allowed,  // the client's user is not known to be allowed this command on the namespace's keys
@@ -35,6 +35,8 @@ struct alignas(64) NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
   Counter added;    // keys that GUARD.ADD put there
+  Counter
+      lost;  // of both: that a client or its user lost before their time, having filled its share
 
   Counter sampled;  // of the absent ones: Redis was asked all the same (verify_sample)
   // What Redis said to those of which it was asked (guard/absent_key.h).
@@ -65,14 +67,18 @@ struct NamespaceCounts {
 };
 
 struct GuardCounters {
-  Counter answered;  // commands, whole
+  Counter answered;      // commands, whole
+  Counter guarded_keys;  // of reads: of a namespace, and of none
   Counter unguarded_keys;
   // Reads that were forwarded without a look at their keys, and why.
   Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
   Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
   Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known
   Counter no_room_reads;      // the session could not have held the answer
-  ReplyTimes reply_times;     // of reads that were forwarded
+  // Keys of reads that passed because their client had filled its share of an overlay within max_lag.
+  Counter share_filled_keys;
+  Counter scripts_without_keys;  // EVAL, EVALSHA, FCALL: what they write cannot be seen
+  ReplyTimes reply_times;        // of reads that were forwarded
 };
 
 }  // namespace cuckooguard::guard

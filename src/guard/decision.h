@@ -1,7 +1,6 @@
 // What becomes of one command: the guard's word to the session.
 //
-// Called by: Guard makes it, the session carries it out. Threads: plain values. Lifetimes: views
-// are valid until the guard's next call (guard/guard.h).
+// Threads: plain values. Lifetimes: views are valid until the guard's next call (guard/guard.h).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +14,11 @@
 namespace cuckooguard::guard {
 
 enum class Action : std::uint8_t {
-  forward,      // send the command's own bytes, relay its one reply
-  answer,       // `reply` holds the bytes, nothing is sent
-  rewrite,      // send `request` instead, relay its one reply (EXISTS, TOUCH)
-  merge,        // send `request`; its array reply is merged with `elements` (MGET), an error is all
-  transparent,  // send the bytes; from here on everything is relayed unread, both ways
+  forward,  // send the command's own bytes, relay its one reply
+  answer,   // `reply` holds the bytes, nothing is sent
+  rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
+  merge,    // send `request`; its array reply is merged with `elements` (MGET), an error is all
+  unread,  // send the bytes; from here on replies are relayed unread (ClientState says what else is)
 };
 
 struct Decision {
@@ -34,6 +33,8 @@ struct Decision {
   // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
   // ClientState::replied.
   const StateChange* change = nullptr;
+  // With `forward` only: ClientState::writes() is to be told which reply is this command's, now.
+  bool awaits_reply = false;
 };
 
 }  // namespace cuckooguard::guard

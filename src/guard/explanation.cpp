@@ -4,8 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "guard/passing.h"
 #include "guard/process.h"
 #include "keyspace/identity.h"
+#include "keyspace/misfit.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -40,9 +42,36 @@ std::optional<std::string_view> why_redis(const Snapshot& redis) {
   return "Redis is busy with a script: it answers itself";
 }
 
+// In the words of `cuckooguard explain`.
+std::string why_unguarded(const keyspace::Keyspace& keyspace, std::string_view key) {
+  const keyspace::Misfit misfit = keyspace::misfit_of(keyspace, key);
+  return "no namespace has a template for this key" +
+         (misfit.nearest.empty() ? "" : "; nearest: " + misfit.nearest) + ": " + misfit.why;
+}
+
+std::string words_of(Held held) {
+  switch (held) {
+    case Held::in_flight:
+      return "this client has written it, and Redis has not replied yet";
+    case Held::share_filled:
+      return "this client has written more than its share of the overlay: all that it reads "
+             "passes, for max_lag";
+    case Held::added:
+      return "it was added a moment ago, by GUARD.ADD";
+    case Held::all:  // why_all_are_held() has more to say
+    case Held::written:
+    case Held::no:
+      break;
+  }
+  return "it was written through the guard a moment ago";
+}
+
 }  // namespace
 
-std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, int db) {
+std::string reason_of(const Guard::Parts& parts,
+                      const Guard::Inspection& seen,
+                      int db,
+                      TimePoint now) {
   const GuardedNamespace* const space =
       seen.verdict == Verdict::unguarded ? nullptr : &parts.namespaces[seen.found.ns];
   switch (seen.verdict) {
@@ -56,16 +85,19 @@ std::string reason_of(const Guard::Parts& parts, const Guard::Inspection& seen, 
     case Verdict::not_allowed:
       return "it is not known what this user may do";
     case Verdict::not_fresh:
-      return space->filter->state() == filter::State::loading
-                 ? "the filter is being loaded"
-                 : "there is no proof that the filter is up to date";
+      return seen.other ? "a row of namespace " + parts.keyspace.name(*seen.other) +
+                              " may have this key, and of those nothing is known: " +
+                              passing(parts.namespaces[*seen.other], now).why
+                        : passing(*space, now).why;
     case Verdict::fresh_id:
       return "the id is just above the largest seen: its row may be on its way";
     case Verdict::may_exist:
-      return "the filter has it, or takes it for another that it has";
+      return seen.other ? "a row of namespace " + parts.keyspace.name(*seen.other) +
+                              " may have this key: its filter has it, or takes it for another "
+                              "that it has"
+                        : "the filter has it, or takes it for another that it has";
     case Verdict::overlaid:
-      return "it was written through the guard, or added, a moment ago; or the guard has just "
-             "begun";
+      return seen.held == Held::all ? why_all_are_held(*space->overlay, now) : words_of(seen.held);
     case Verdict::observed:
       return "no row has it, but the namespace's mode is observe";
     case Verdict::redis_first:
@@ -103,7 +135,8 @@ void append_explanation(std::string& out, const Explained& explained) {
     key_hash = explained.parts.process->key_hash(explained.key);
   }
   std::string_view verdict = ns ? "pass" : "unguarded";
-  std::string why = reason_of(explained.parts, explained.seen, explained.db);
+  std::string why = ns ? reason_of(explained.parts, explained.seen, explained.db, explained.now)
+                       : why_unguarded(explained.parts.keyspace, explained.key);
   if (explained.seen.verdict == Verdict::absent) {
     const auto against = why_redis(explained.redis);
     verdict = against ? "pass" : "absent";

@@ -33,6 +33,9 @@ FilterTotals filter_totals(const filter::LiveParts& live) {
     all.slots += stats.slots;
     all.bytes += stats.bytes;
     all.stale += stats.stale;
+    if (const filter::IsolatedRows* const isolated = part.isolated()) {
+      all.isolated += isolated->count_in(*filter);
+    }
     all.full = all.full || stats.full;
     all.rebuild_needed = all.rebuild_needed || stats.rebuild_needed;
     all.capacity += filter->sizing().capacity();

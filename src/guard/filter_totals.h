@@ -1,6 +1,6 @@
 // What a namespace's filters hold, all of its tables taken as one: a look-up asks each of them.
 //
-// Called by: info_text.h, admin/. Threads: any that is between Epochs::Reader enter() and leave(). Errors: none.
+// Threads: any that is between Epochs::Reader enter() and leave().
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct FilterTotals {
   std::uint64_t slots = 0;
   std::uint64_t bytes = 0;
   std::uint64_t stale = 0;
+  std::uint64_t isolated = 0;      // of the items: filter/isolated_rows.h
   double false_positive_rate = 0;  // to be expected, as the filters are filled now
   bool full = false;
   bool rebuild_needed = false;

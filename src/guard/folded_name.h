@@ -1,7 +1,7 @@
 // A command's name in lower case as three words: cheap to compute, to hash and to compare, at run time and at compile
 // time alike.
 //
-// Called by: the command table. Threads: pure functions. Errors: none.
+// Threads: pure functions.
 #pragma once
 
 #include <array>

@@ -20,10 +20,14 @@ Guard::~Guard() = default;
 
 void Guard::adopt(const Parts& parts) {
   Parts copy = parts;  // may be the own ones
+  if (parts.numbering != parts_.numbering) {
+    unguarded_shapes_.clear();
+  }
   // Others hold references to the parts, which hold references: new ones are made in their place.
   std::destroy_at(&parts_);
   std::construct_at(&parts_, std::move(copy));
   access_ = nullptr;
+  writes_ = nullptr;
   namespace_counters_.clear();
   stamped_replies_.clear();
   for (const GuardedNamespace& space : parts.namespaces) {
@@ -33,46 +37,44 @@ void Guard::adopt(const Parts& parts) {
     namespace_counters_.push_back(&space.counts->by_worker.at(parts.worker));
     stamped_replies_.push_back({.reply = space.absent_reply, .due = TimePoint::min()});
   }
+  learner_.adopt(parts.namespaces);
 }
 
 Decision Guard::decide(const Command& command,
                        Arguments arguments,
                        ClientState& client,
                        TimePoint now,
-                       bool may_answer) {
-  if (client.is_transparent()) {
-    return {.action = Action::transparent};
+                       std::size_t room) {
+  room_ = room;
+  if (client.has_unread_replies()) {
+    return decide_unread(command, arguments, client, now);
   }
   switch (command.role) {
     case Role::plain:
       return {};
     case Role::get:
-      return may_look_up(command, client, may_answer) ? decide_get(arguments, client, now)
-                                                      : Decision{};
+      return may_look_up(command, client, now) ? decide_get(arguments, client, now) : Decision{};
     case Role::getex:
-      return may_look_up(command, client, may_answer) ? decide_getex(arguments, client, now)
-                                                      : Decision{};
+      return may_look_up(command, client, now) ? decide_getex(command, arguments, client, now)
+                                               : Decision{};
     case Role::mget:
-      return may_look_up(command, client, may_answer) ? decide_mget(arguments, client, now)
-                                                      : Decision{};
+      return may_look_up(command, client, now) ? decide_mget(arguments, client, now) : Decision{};
     case Role::exists:
-      return may_look_up(command, client, may_answer) ? decide_exists(arguments, client, now)
-                                                      : Decision{};
+      return may_look_up(command, client, now) ? decide_exists(arguments, client, now) : Decision{};
     case Role::read:
-      return may_look_up(command, client, may_answer) ? decide_read(command, arguments, client, now)
-                                                      : Decision{};
+      return may_look_up(command, client, now) ? decide_read(command, arguments, client, now)
+                                               : Decision{};
     case Role::write:
     case Role::unknown:
-      learn(command, arguments, now);
-      return {};
+      return {.awaits_reply = scan_write(command, arguments, client, now)};
     default:
-      return decide_change(command, arguments, client);
+      return decide_change(command, arguments, client, now);
   }
 }
 
 Lane Guard::lane_of(const Command& command, Arguments arguments, const ClientState& client) const {
   const Lane lane = guard::lane_of(command, arguments);
-  return lane == Lane::shared && may_be_too_large(arguments, client) ? Lane::for_good : lane;
+  return is_shared(lane) && may_be_too_large(arguments, client) ? Lane::for_good : lane;
 }
 
 // Redis may close the connection at once, since nobody has logged in there.
@@ -114,21 +116,50 @@ const Command& Guard::find(std::string_view name) {
 }
 
 // Redis will surely not refuse.
-bool Guard::may_do_anything(ClientState& client) {
+bool Guard::may_do_anything(ClientState& client, TimePoint now) {
   const UserAccess* const access = client.access(*facts_, parts_.facts);
-  return facts_->availability == Availability::available && access != nullptr &&
-         access->is_unrestricted;
+  return facts_->availability == Availability::available && !client.is_wary(*facts_) &&
+         client.may_rely_on(*facts_, now) && access != nullptr && access->is_unrestricted;
 }
 
-Decision Guard::decide_change(const Command& command, Arguments arguments, ClientState& client) {
+// Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be changed for
+// all clients is asked for.
+Decision Guard::decide_unread(const Command& command,
+                              Arguments arguments,
+                              ClientState& client,
+                              TimePoint now) {
+  if (client.is_raw()) {
+    return {.action = Action::unread};
+  }
+  if (changes_user(command.role)) {
+    client.may_become_another();
+  } else if (command.role == Role::write || command.role == Role::unknown) {
+    scan_write(command, arguments, client, now);
+  } else if (makes_raw(command)) {
+    client.become_raw();
+  } else if (changes_server(command, arguments)) {
+    return change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client, now);
+  } else if (command.role == Role::end_multi) {
+    stop_reading_replies(client, now);  // what was queued before
+  }
+  return {.action = Action::unread};
+}
+
+Decision Guard::decide_change(const Command& command,
+                              Arguments arguments,
+                              ClientState& client,
+                              TimePoint now) {
   const auto reply_mode = reply_mode_of(command, arguments);
-  if (reply_mode && client.can_set_reply_mode() && may_do_anything(client)) {
+  if (reply_mode && client.can_set_reply_mode() && may_do_anything(client, now)) {
     client.set_reply_mode(*reply_mode);
     return {};
   }
-  if (makes_transparent(command, arguments)) {
-    client.become_transparent();
-    return {.action = Action::transparent};
+  if (ends_placing(command, arguments)) {
+    stop_reading_replies(client, now);
+    if (makes_raw(command)) {
+      client.become_raw();
+    }
+    return {.action = Action::unread};
   }
   auto change = state_change_of(command, arguments, client.may_be_in_multi());
   if (change && change->kind == ChangeKind::label) {
@@ -142,108 +173,33 @@ Decision Guard::decide_change(const Command& command, Arguments arguments, Clien
   if (!change) {
     return {};
   }
+  if (changes_user(command.role)) {
+    client.may_become_another();
+  }
   if (change->kind == ChangeKind::reset && client.has_replies_off() && arguments.size() == 1 &&
-      may_do_anything(client)) {
+      may_do_anything(client, now)) {
     client.set_reply_mode(ReplyMode::on);  // RESET does so before it replies
   }
   // A change whose outcome could not be seen, or confirmations that would come at another time.
   if (client.is_silent() || (change->kind == ChangeKind::subscribe && !client.can_subscribe())) {
-    return change_unseen(*change, client);
+    return change_unseen(*change, client, now);
   }
   change_ = *std::move(change);
-  if (change_.kind == ChangeKind::end_multi && client.has_queued_for_all()) {
-    change_.for_all_clients = true;
-  }
   if (change_.for_all_clients) {
+    client.may_change_all();  // in MULTI: EXEC's reply may be one that is not read
     client.tell(parts_.facts);
   }
   return {.change = &change_};
 }
 
-// Nobody will see its reply. What it may change for all clients is in doubt until the connection ends.
-Decision Guard::change_unseen(const StateChange& change, ClientState& client) {
+// Nobody will see its reply.
+Decision Guard::change_unseen(const StateChange& change, ClientState& client, TimePoint now) {
   if (change.for_all_clients) {
-    client.tell(parts_.facts);
-    client.sent(change);
+    client.may_change_all();
+    parts_.facts.doubt();
   }
-  client.become_transparent();
-  return {.action = Action::transparent};
-}
-
-void Guard::learn(const Command& command, Arguments arguments, TimePoint now) {
-  const KeyIndexes keys = key_indexes(command, arguments);
-  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
-    const std::size_t value = i + command.value_offset;
-    const bool has_value = value != i && value < arguments.size();
-    learn_key(arguments[i], has_value ? &arguments[value] : nullptr, now);
-  }
-  if (keys.also != 0) {
-    learn_key(arguments[keys.also], nullptr, now);
-  }
-}
-
-// What the overlay knows a key by. A key that no row can have has no identity; it may be written all the same.
-std::string_view Guard::overlay_identity(const keyspace::Lookup& found, std::string_view key) {
-  return found.kind == keyspace::Lookup::Kind::impossible ? key : found.identity;
-}
-
-// `value`: what the write makes the key's whole value, if it does.
-void Guard::learn_key(std::string_view key, const std::string_view* value, TimePoint now) {
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
-  if (found.kind == keyspace::Lookup::Kind::unguarded) {
-    return;
-  }
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
-  if (space.mode == config::Mode::bypass ||
-      (value != nullptr && space.absent_reply.is_written_as(*value))) {
-    return;
-  }
-  space.overlay->add(space.filter->hash(overlay_identity(found, key)), now);
-  namespace_counters_[found.ns]->learned.add();
-}
-
-bool Guard::add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl) {
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
-  if (found.kind == keyspace::Lookup::Kind::unguarded) {
-    return false;
-  }
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
-  space.overlay->add(
-      space.filter->hash(overlay_identity(found, key)), now, ttl ? *ttl : space.overlay->ttl());
-  namespace_counters_[found.ns]->added.add();
-  return true;
-}
-
-Decision Guard::stream(const resp::Scan& chunk,
-                       Arguments arguments,
-                       ClientState& client,
-                       TimePoint now) {
-  if (client.is_transparent()) {
-    return {.action = Action::transparent};
-  }
-  if (chunk.begins) {
-    const Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
-    if (may_change_connection(begun, arguments)) {
-      client.become_transparent();
-      return {.action = Action::transparent};
-    }
-    if (begun.role == Role::server) {
-      return change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client);
-    }
-    client.set_streamed(&find_command(begun.name));  // a learned one may be gone at the next chunk
-  }
-  const Command& command = client.streamed() != nullptr ? *client.streamed() : find_command({});
-  if (command.role == Role::write || command.role == Role::unknown) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (may_be_key(command, chunk.first_argument + i, chunk.argument_total)) {
-        learn_key(arguments[i], nullptr, now);
-      }
-    }
-  }
-  if (chunk.ends) {
-    client.set_streamed(nullptr);
-  }
-  return {};
+  stop_reading_replies(client, now);
+  return {.action = Action::unread};
 }
 
 }  // namespace cuckooguard::guard

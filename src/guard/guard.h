@@ -7,28 +7,33 @@
 //     keys is absent; of MGET, EXISTS and TOUCH those that are absent are left out
 //   - a key is absent if a namespace in mode enforce guards it, in the db that the client has
 //     selected; the namespace's filters are published and fresh at `now`; the id is not just above
-//     the largest seen; the filters say so (filter/live_parts.h); and it was not written through the guard a moment ago
-//     (guard/overlay.h)
+//     the largest seen; the filters say so (filter/live_parts.h), also those of other namespaces whose rows can have it
+//     (guard/shared_keys.h); and it was not written through the guard a moment ago (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
-//   - the session has room for the reply (`may_answer`)
+//   - the session has room for the reply (`room`). How long it is, is known before it is made: a command of 64 KiB may ask
+//     for a thousand times as much
 // A read that is forwarded although its key is absent (mode observe, order redis-first, verify_sample) says so in its
 // Decision, and heard() is told what Redis replied (guard/absent_key.h). The verdict is of the moment at which the
 // command is taken: a row that is committed later may be replaced by an absent reply if Redis is slow, as its read
 // might have come before.
-// Each key of a write enters its namespace's overlay before decide() returns, so that the next
-// command sees it; except where the value written is the absent reply's own bytes.
+// Each key of a write passes for its client's next command, and enters its namespace's overlay when Redis has replied and
+// not refused it (guard/writes_in_flight.h), as long as the shares allow (guard/learned_keys.h); except where the value
+// written is the absent reply's own bytes. Where that reply will not be seen (CLIENT REPLY OFF, a client that is scanned
+// only, one that has gone, too much in flight, a script's error), the client's rights decide, at once: a write is not
+// learned of one that is known not to be logged in, or not to be allowed to write the namespace's keys.
 //
 // GETEX is one of the reads: of a key that is not there it changes nothing, and Redis refuses it only
-// where it refuses writes. Such a Redis is known if it is a replica.
+// where it refuses writes (-READONLY, -MISCONF, -NOREPLICAS): there it is forwarded from when the control connection
+// has noticed.
 //
-// Called by: the session, for each command it has scanned, between Epochs::Reader enter() and
-// leave(). Threads: one Guard per worker; what it is built from is shared by all workers.
-// A reload gives it other parts, on its worker's thread, between two batches: nothing that a Decision has said before is
-// looked up again but AbsentKey, which says of which numbering its namespace is.
-// Lifetimes: its parts outlive it, or the next adopt(). All views in a Decision point into the Guard, its parts or the
-// arguments, and are valid until its next call. Errors: none. Limits: keys above
-// resp::kWholeArgumentBytesMax are never guarded. Scratch grows to the largest command.
+// Threads: one Guard per worker; what it is built from is shared by all workers. A reload gives it
+// other parts, on its worker's thread, between two batches: nothing that a Decision has said before
+// is looked up again but AbsentKey, which says of which numbering its namespace is.
+// Lifetimes: its parts outlive it, or the next adopt(). All views in a Decision point into the
+// Guard, its parts or the arguments, and are valid until its next call. Limits: keys above
+// resp::kWholeArgumentBytesMax are never guarded. Scratch grows to the largest command; a reply's
+// beyond kScratchBytesMax is given back at the next read.
 #pragma once
 
 #include <chrono>
@@ -49,9 +54,10 @@
 #include "guard/command_table.h"
 #include "guard/counters.h"
 #include "guard/decision.h"
+#include "guard/guarded_namespace.h"
+#include "guard/key_shapes.h"
 #include "guard/lane.h"
-#include "guard/live_mode.h"
-#include "guard/overlay.h"
+#include "guard/learner.h"
 #include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
 #include "resp/request_scanner.h"
@@ -59,18 +65,6 @@
 namespace cuckooguard::guard {
 
 struct Process;
-
-struct GuardedNamespace {
-  LiveMode mode = config::Mode::observe;
-  config::Order order = config::Order::guard_first;
-  double verify_sample = 0;
-  bool may_enforce = true;  // an absent reply was configured
-  int db = 0;
-  AbsentReply absent_reply{config::AbsentReply{}};
-  const filter::LiveParts* filter = nullptr;
-  Overlay* overlay = nullptr;
-  std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
-};
 
 class Guard {
  public:
@@ -99,30 +93,42 @@ class Guard {
   // As this Redis has it. Valid until the next call of any of these.
   const Command& find(std::string_view name);
 
-  // One whole command, its name first. may_answer = false: the session has no room to hold a local
-  // reply. An action `transparent` has already been told to `client`.
+  // One whole command, its name first. `room`: how many bytes the session may hold for it: a local reply's, or those of
+  // keys whose replies are compared; what needs more is forwarded as it is. 0: nothing may be answered. An action
+  // `unread` has already been told to `client`.
   Decision decide(const Command& command,
                   Arguments arguments,
                   ClientState& client,
                   TimePoint now,
-                  bool may_answer);
-  Decision decide(Arguments arguments, ClientState& client, TimePoint now, bool may_answer) {
+                  std::size_t room);
+  Decision decide(Arguments arguments, ClientState& client, TimePoint now, std::size_t room) {
     return decide(find(arguments.empty() ? std::string_view{} : arguments.front()),
                   arguments,
                   client,
                   now,
-                  may_answer);
+                  room);
   }
+
+  // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner). Before its command is
+  // scanned.
+  bool may_be_logged_out(const ClientState& client) { return client.may_be_logged_out(facts()); }
 
   // How it may travel where connections to Redis are shared. Before decide().
   Lane lane_of(const Command& command, Arguments arguments, const ClientState& client) const;
 
-  // One chunk of a command too large to be held whole: forward, or transparent if the command
+  // One chunk of a command too large to be held whole: forward, or unread if the command
   // changes the connection.
   Decision stream(const resp::Scan& chunk,
                   std::span<const std::string_view> arguments,
                   ClientState& client,
                   TimePoint now);
+
+  // Replies of this client's have been read: what they say was written is learned. If writes()->has_outcomes().
+  void learn_replied(ClientState& client, TimePoint now);
+  // Its replies will not be read any more (ClientState::stop_reading_replies), or it has gone: nothing comes of it after
+  // this.
+  void stop_reading_replies(ClientState& client, TimePoint now);
+  void ended(ClientState& client, TimePoint now);
 
   // What Redis has said of a Decision's absent key; a contradiction goes to Process::contradictions.
   void heard(const AbsentKeyReply& reply);
@@ -131,8 +137,20 @@ class Guard {
   // decide().
   std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
 
-  // Redis has replied with an error that begins like this: LOADING, BUSY ... hold for all clients.
-  void note_error(std::string_view first_bytes) { parts_.facts.note_error(first_bytes); }
+  // Before bytes of Redis's leave for the client.
+  void relayed(const ClientState& client) {
+    if (client.may_have_changed_all_unseen()) {
+      parts_.facts.may_be_withdrawn();
+    }
+  }
+
+  // Redis has replied to this client with an error that begins like this. LOADING, BUSY ...: its reads pass until the control
+  // connection has asked whether that is so; it alone may have been told so by a script.
+  void note_error(std::string_view first_bytes, ClientState& client) {
+    if (const std::uint64_t epoch = parts_.facts.note_error(first_bytes); epoch != 0) {
+      client.be_wary_until(epoch);
+    }
+  }
 
   // Of a read that was forwarded.
   void note_reply_time(std::chrono::nanoseconds time) { counters_.reply_times.add(time); }
@@ -144,11 +162,21 @@ class Guard {
   struct Inspection {
     keyspace::Lookup found{};
     Verdict verdict = Verdict::unguarded;
+    Held held = Held::no;  // if overlaid
+    std::optional<std::uint32_t>
+        other{};  // the namespace that lets it pass, if it is another (guard/shared_keys.h)
   };
-  // What the key alone makes of a GET by a user with these rights.
-  Inspection inspect(std::string_view key, int db, const UserAccess& access, TimePoint now);
-  // To its namespace's overlay, for `ttl` or as long as any. False: no namespace's key.
-  bool add(std::string_view key, TimePoint now, std::optional<std::chrono::seconds> ttl);
+  // What the key alone makes of a GET by a user with these rights, who has these writes in flight.
+  Inspection inspect(std::string_view key,
+                     int db,
+                     const UserAccess& access,
+                     TimePoint now,
+                     const WritesInFlight* writes = nullptr);
+  // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no namespace's key.
+  bool add(std::string_view key,
+           ClientState& client,
+           TimePoint now,
+           std::optional<std::chrono::seconds> ttl);
   const Snapshot& facts();
   // What is known of the client's user; null: nothing that holds for the namespaces as they are numbered now.
   const UserAccess* access_of(ClientState& client);
@@ -157,6 +185,8 @@ class Guard {
 
   // Any thread.
   const GuardCounters& counters() const { return counters_; }
+  // Of those that counters().unguarded_keys counts.
+  const KeyShapes& unguarded_shapes() const { return unguarded_shapes_; }
 
  private:
   struct KeyVerdict {
@@ -168,22 +198,30 @@ class Guard {
     TimePoint due;  // to be stamped anew
   };
 
-  bool may_look_up(const Command& command, ClientState& client, bool may_answer);
-  bool may_do_anything(ClientState& client);
+  static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;
+
+  bool may_look_up(const Command& command, ClientState& client, TimePoint now);
+  bool has_room_for(std::size_t bytes);
+  bool may_do_anything(ClientState& client, TimePoint now);
   bool may_be_too_large(Arguments arguments, const ClientState& client) const;
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
-  static std::string_view overlay_identity(const keyspace::Lookup& found, std::string_view key);
-  Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) const;
+  Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now);
+  bool passes_for_client(std::uint64_t hash, TimePoint now);
+  Held why_held(const keyspace::Lookup& found, TimePoint now) const;
   Decision answer(std::string_view reply);
   bool is_sampled(std::uint32_t ns);
   AbsentKey string_read(const KeyVerdict& found,
                         std::string_view key,
                         resp::Version version,
                         TimePoint now);
+  Decision compare(const AbsentKey& key);
   Decision answer_or_compare(const KeyVerdict& found, std::string_view key, std::string_view reply);
   void count_unverified(const KeyVerdict& found);
   Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
-  Decision decide_getex(Arguments arguments, const ClientState& client, TimePoint now);
+  Decision decide_getex(const Command& command,
+                        Arguments arguments,
+                        const ClientState& client,
+                        TimePoint now);
   Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
   Decision decide_read(const Command& command,
@@ -191,19 +229,47 @@ class Guard {
                        const ClientState& client,
                        TimePoint now);
   bool are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
-  Decision decide_change(const Command& command, Arguments arguments, ClientState& client);
-  Decision change_unseen(const StateChange& change, ClientState& client);
-  void learn(const Command& command, Arguments arguments, TimePoint now);
-  void learn_key(std::string_view key, const std::string_view* value, TimePoint now);
+  Decision decide_unread(const Command& command,
+                         Arguments arguments,
+                         ClientState& client,
+                         TimePoint now);
+  Decision decide_change(const Command& command,
+                         Arguments arguments,
+                         ClientState& client,
+                         TimePoint now);
+  Decision change_unseen(const StateChange& change, ClientState& client, TimePoint now);
+
+  // Of one command: its client, and how its writes are learned.
+  struct Write {
+    ClientState& client;
+    TimePoint now;
+    bool is_unseen = false;
+    bool may_be_half_done = false;
+    bool awaits_reply = false;
+  };
+  bool scan_write(const Command& command, Arguments arguments, ClientState& client, TimePoint now);
+  void scan_chunk(const Command& command,
+                  const resp::Scan& chunk,
+                  Arguments arguments,
+                  Write& write);
+  void scan_key(std::string_view key, const std::string_view* value, Write& write);
+  bool may_have_written(ClientState& client);
+  std::string_view sharer(const ClientState& client);
+  void learn_key(ClientState& client, std::uint32_t ns, std::uint64_t hash, TimePoint now);
 
   Parts parts_;
   std::shared_ptr<const Snapshot> facts_;
-  const UserAccess* access_ = nullptr;  // of the client and the command at hand
+  const UserAccess* access_ = nullptr;      // of the client and the command at hand
+  const WritesInFlight* writes_ = nullptr;  // of the client at hand; null: none
   std::size_t command_ = 0;
+  std::size_t room_ = 0;  // for it
   GuardCounters counters_;
+  KeyShapes unguarded_shapes_;
   std::vector<NamespaceCounters*> namespace_counters_;
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
+  Learner learner_;
   keyspace::IdentityBuffer identity_;
+  keyspace::IdentityBuffer other_identity_;  // by another template
   StateChange change_;
   std::string reply_;
   std::string request_;

@@ -60,12 +60,18 @@ Decision Guard::answer_or_compare(const KeyVerdict& found,
   if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
     return answer(reply);
   }
-  absent_keys_.assign(1,
-                      {.numbering = parts_.numbering,
-                       .ns = found.ns,
-                       .key = key,
-                       .missing = reply,
-                       .kept_bytes = reply.size()});
+  return compare({.numbering = parts_.numbering,
+                  .ns = found.ns,
+                  .key = key,
+                  .missing = reply,
+                  .kept_bytes = reply.size()});
+}
+
+Decision Guard::compare(const AbsentKey& key) {
+  if (!has_room_for(key.bytes())) {
+    return {};
+  }
+  absent_keys_.assign(1, key);
   return {.absent_keys = absent_keys_};
 }
 

@@ -3,11 +3,14 @@
 #include "guard/guard.h"
 #include "guard/missing_reply.h"
 #include "guard/read_shape.h"
+#include "guard/shared_keys.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
 namespace {
 
+// What is kept of an element of a merged reply, beside its bytes.
+constexpr std::size_t kElementBytes = 16;
 constexpr std::string_view kNoneExists = ":0\r\n";
 
 // A stamp is this old at most. The time is asked for no more often, so that an absent key costs as little as with
@@ -26,36 +29,47 @@ bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-bool Guard::may_look_up(const Command& command, ClientState& client, bool may_answer) {
+bool Guard::may_look_up(const Command& command, ClientState& client, TimePoint now) {
+  if (reply_.capacity() > kScratchBytesMax) {
+    std::string().swap(reply_);
+  }
   if (!client.is_settled()) {
     counters_.unsettled_reads.add();
     return false;
   }
   const Snapshot& known = *facts_;  // of find()
-  if (known.availability != Availability::available || (known.is_lost && client.has_upstream())) {
+  if (known.availability != Availability::available || client.is_wary(known) ||
+      !client.may_rely_on(known, now)) {
     counters_.unavailable_reads.add();
     return false;
   }
   access_ = access_of(client);
+  writes_ = client.writes();
   command_ = command_index(command);
   if (access_ == nullptr) {
     counters_.not_allowed_reads.add();
     return false;
   }
-  if (!may_answer) {
+  return has_room_for(1);
+}
+
+bool Guard::has_room_for(std::size_t bytes) {
+  const bool has_room = bytes <= room_;
+  if (!has_room) {
     counters_.no_room_reads.add();
-    return false;
   }
-  return true;
+  return has_room;
 }
 
 Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     counters_.unguarded_keys.add();
+    unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
     return {};
   }
   const Verdict verdict = look_up(found, key, db, now);
+  counters_.guarded_keys.add();
   namespace_counters_[found.ns]->of(verdict).add();
   return {.verdict = verdict, .ns = found.ns};
 }
@@ -63,21 +77,37 @@ Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
 Guard::Inspection Guard::inspect(std::string_view key,
                                  int db,
                                  const UserAccess& access,
-                                 TimePoint now) {
+                                 TimePoint now,
+                                 const WritesInFlight* writes) {
   static const std::size_t kGet = command_index(find_command("get"));
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
   access_ = &access;
+  writes_ = writes;
   command_ = kGet;
-  return {.found = found, .verdict = look_up(found, key, db, now)};
+  const Verdict verdict = look_up(found, key, db, now);
+  Inspection seen{.found = found, .verdict = verdict};
+  if (verdict == Verdict::overlaid) {
+    seen.held = why_held(found, now);
+  } else if (verdict == Verdict::may_exist || verdict == Verdict::not_fresh) {
+    seen.other =
+        find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_).other;
+  }
+  return seen;
 }
 
-Verdict Guard::look_up(const keyspace::Lookup& found,
-                       std::string_view key,
-                       int db,
-                       TimePoint now) const {
+Held Guard::why_held(const keyspace::Lookup& found, TimePoint now) const {
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const Held held = space.overlay->why_held(space.filter->hash(found.identity), now);
+  if (held != Held::no || writes_ == nullptr) {
+    return held;
+  }
+  return now < learner_.reads_pass_until(*writes_) ? Held::share_filled : Held::in_flight;
+}
+
+Verdict Guard::look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) {
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   if (space.mode == config::Mode::bypass) {
     return Verdict::bypassed;
@@ -88,23 +118,25 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (!access_->may(command_, found.ns)) {
     return Verdict::not_allowed;
   }
-  const std::uint64_t hash = space.filter->hash(overlay_identity(found, key));
+  const std::uint64_t hash = space.filter->hash(found.identity);
   const Overlay::Search overlaid = space.overlay->begin(hash, now);
-  if (found.kind == keyspace::Lookup::Kind::guarded) {
-    switch (space.filter->find(hash, found.number, now)) {
-      case filter::Finding::not_fresh:
-        return Verdict::not_fresh;
-      case filter::Finding::fresh_id:
-        return Verdict::fresh_id;
-      case filter::Finding::may_exist:
-        return Verdict::may_exist;
-      case filter::Finding::absent:
-        break;
-    }
-  } else if (!space.filter->is_fresh(now)) {
-    return Verdict::not_fresh;
+  filter::Finding finding = space.filter->find({hash, found.number, found.identity}, now);
+  if (finding == filter::Finding::absent && !parts_.keyspace.makers_of(found).empty())
+      [[unlikely]] {
+    finding =
+        find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_).finding;
   }
-  if (space.overlay->holds(overlaid)) {
+  switch (finding) {
+    case filter::Finding::not_fresh:
+      return Verdict::not_fresh;
+    case filter::Finding::fresh_id:
+      return Verdict::fresh_id;
+    case filter::Finding::may_exist:
+      return Verdict::may_exist;
+    case filter::Finding::absent:
+      break;
+  }
+  if (space.overlay->holds(overlaid) || (writes_ != nullptr && passes_for_client(hash, now))) {
     return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {
@@ -113,7 +145,19 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
 }
 
+// What it has written itself, and nobody else can know of yet; or may have forgotten again.
+bool Guard::passes_for_client(std::uint64_t hash, TimePoint now) {
+  if (now < learner_.reads_pass_until(*writes_)) {
+    counters_.share_filled_keys.add();
+    return true;
+  }
+  return writes_->is_in_flight() && writes_->holds(hash);
+}
+
 Decision Guard::answer(std::string_view reply) {
+  if (!has_room_for(reply.size())) {
+    return {};
+  }
   counters_.answered.add();
   return {.action = Action::answer, .reply = reply};
 }
@@ -128,18 +172,26 @@ Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimeP
     return {};
   }
   if (found.verdict != Verdict::absent || is_sampled(found.ns)) {
-    absent_keys_.assign(1, string_read(found, arguments[1], client.version(), now));
-    return {.absent_keys = absent_keys_};
+    return compare(string_read(found, arguments[1], client.version(), now));
   }
   return answer(absent_reply(found.ns, client.version(), now));
 }
 
-// Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter.
-Decision Guard::decide_getex(Arguments arguments, const ClientState& client, TimePoint now) {
-  if (!facts_->is_master || !is_getex_that_cannot_fail(arguments)) {
+// Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter. Where it takes no
+// writes it refuses every form, the one without options, too.
+Decision Guard::decide_getex(const Command& command,
+                             Arguments arguments,
+                             const ClientState& client,
+                             TimePoint now) {
+  static const Command& getex = find_command("getex");
+  if (!facts_->takes_writes) {
     return {};
   }
-  return decide_get(arguments.first(2), client, now);
+  if (&command != &getex) {
+    return decide_read(command, arguments, client, now);
+  }
+  return is_getex_that_cannot_fail(arguments) ? decide_get(arguments.first(2), client, now)
+                                              : Decision{};
 }
 
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
@@ -159,18 +211,26 @@ Decision Guard::decide_mget(Arguments arguments, const ClientState& client, Time
   passing_.assign(1, arguments.front());
   elements_.clear();
   absent_keys_.clear();
+  std::size_t bytes = 0;  // that are kept for the reply, or make it
   for (const std::string_view key : arguments.subspan(1)) {
     const KeyVerdict found = judge(key, client.db(), now);
     if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
-      elements_.emplace_back(absent_reply(found.ns, client.version(), now));
+      const std::string_view reply = absent_reply(found.ns, client.version(), now);
+      elements_.emplace_back(reply);
+      bytes += reply.size();
       continue;
     }
     if (found.verdict >= Verdict::observed) {
       absent_keys_.push_back(string_read(found, key, client.version(), now));
       absent_keys_.back().element = static_cast<std::uint32_t>(elements_.size());
+      bytes += absent_keys_.back().bytes();
     }
     elements_.emplace_back(std::nullopt);
     passing_.push_back(key);
+  }
+  const bool is_merged = passing_.size() > 1 && bytes > 0;
+  if (!has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0))) {
+    return {};
   }
   if (passing_.size() == arguments.size()) {
     return absent_keys_.empty() ? Decision{}

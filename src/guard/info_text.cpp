@@ -10,6 +10,7 @@
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
 #include "guard/mode_names.h"
+#include "guard/passing.h"
 #include "guard/process.h"
 
 namespace cuckooguard::guard {
@@ -131,6 +132,10 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
             asked.redis.is_lost
                 ? "lost"
                 : kAvailabilities.at(static_cast<std::size_t>(asked.redis.availability)));
+  lines.add("redis_role", role_name(asked.redis).value_or("unknown"));
+  lines.add("control", state_name(asked.redis.control.state));
+  lines.add("control_why", asked.redis.control.why);
+  lines.add("control_hint", asked.redis.control.hint);
   const auto add = [&](std::string_view field, const Counter GuardCounters::* counter) {
     lines.add(field, sum(asked.guard, [counter](const Guard& guard) -> const Counter& {
                 return guard.counters().*counter;
@@ -153,6 +158,7 @@ void add_filter(Lines& lines, const filter::LiveParts& live) {
   lines.add_share("false_positive_rate", all.false_positive_rate);
   lines.add("filter_bytes", all.bytes);
   lines.add("stale_items", all.stale);
+  lines.add("isolated_rows", all.isolated);
   lines.add("full", all.full ? 1 : 0);
   lines.add("rebuild_needed", all.rebuild_needed ? 1 : 0);
 }
@@ -185,6 +191,11 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));
   lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);
+  const Passing all = passing(space, asked.now);
+  lines.add("why", all.why);
+  lines.add("passing_seconds",
+            std::chrono::ceil<std::chrono::seconds>(all.left.value_or(std::chrono::nanoseconds(0)))
+                .count());
   if (parts.process != nullptr && ns < parts.process->origins.size()) {
     const NamespaceOrigin& origin = parts.process->origins[ns];
     lines.add("source", origin.source);
@@ -206,6 +217,7 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   };
   add("keys_learned", &NamespaceCounters::learned);
   add("keys_added", &NamespaceCounters::added);
+  add("keys_lost", &NamespaceCounters::lost);
   lines.add("overlay_overflows", space.overlay->overflows());
   add_comparison(lines, asked, ns);
 }

@@ -1,13 +1,13 @@
 // The text of GUARD.INFO: `field:value` lines in sections, as Redis's INFO has them.
 //
-//   # Guard                 version, uptime, Redis as the guard knows it, reads of all workers
-//   # Namespace users       mode, source, state, proof, filter, keys by verdict
+//   # Guard                 version, uptime, Redis as the guard knows it, whether it may be asked, reads of all workers
+//   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by verdict
 //   # Source shop           type, state, position, proof, losses
 //
 // Fields are stable names; new ones may come. -1: not known. `why` is for people and ends its line.
-// Called by: OwnCommands. Threads: its worker's, between Epochs::Reader enter() and leave(); counters are of
-// all workers, each read once, not all at one moment. Errors: none. Limits: some 1300 bytes per namespace and
-// 200 per source, of at most keyspace::kNamespacesMax.
+// Threads: its worker's, between Epochs::Reader enter() and leave(); counters are of all workers,
+// each read once, not all at one moment. Limits: some 1300 bytes per namespace and 200 per source,
+// of at most keyspace::kNamespacesMax.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace {
 using Arguments = std::span<const std::string_view>;
 
 // Of the roles `plain`, `read` and `write`: plain ones must be named to be shared, the others to be kept apart.
-constexpr std::array<std::string_view, 15> kSharedPlain = {"ping",
+constexpr std::array<std::string_view, 16> kSharedPlain = {"ping",
                                                            "echo",
                                                            "publish",
                                                            "spublish",
@@ -27,8 +27,9 @@ constexpr std::array<std::string_view, 15> kSharedPlain = {"ping",
                                                            "role",
                                                            "lastsave",
                                                            "command",
-                                                           "lolwut"};
-constexpr std::array<std::string_view, 16> kNeverShared = {"blpop",
+                                                           "lolwut",
+                                                           "script"};
+constexpr std::array<std::string_view, 17> kNeverShared = {"blpop",
                                                            "brpop",
                                                            "blmove",
                                                            "brpoplpush",
@@ -42,11 +43,16 @@ constexpr std::array<std::string_view, 16> kNeverShared = {"blpop",
                                                            "eval_ro",
                                                            "evalsha_ro",
                                                            "fcall_ro",
-                                                           "function",
-                                                           "migrate"};
+                                                           "migrate",
+                                                           // Run by a thread, and wait for it:
+                                                           "vadd",
+                                                           "vsim"};
+// Besides those with the role of a write, or of GETEX. Redis postpones whatever it may have to tell its replicas.
+constexpr std::array<std::string_view, 3> kPostponed = {"pfcount", "publish", "spublish"};
 // Their subcommands tell.
 constexpr std::array<std::string_view, 2> kMayBlock = {"xread", "xreadgroup"};
-constexpr std::array<std::string_view, 3> kForGood = {"readonly", "readwrite", "asking"};
+// DEBUG may have Redis send a push of its own.
+constexpr std::array<std::string_view, 4> kForGood = {"readonly", "readwrite", "asking", "debug"};
 
 // CLIENT subcommands whose effect ends with their reply, or is told to the next connection (resp/connection_state.h).
 constexpr std::array<std::string_view, 10> kPassingClient = {"setname",
@@ -60,11 +66,11 @@ constexpr std::array<std::string_view, 10> kPassingClient = {"setname",
                                                              "help",
                                                              "trackinginfo"};
 
-using Commands = std::bitset<kCommandsMax>;
+using Listed = std::bitset<kCommandsMax>;
 
 template <std::size_t kCount>
-Commands all_of(const std::array<std::string_view, kCount>& names) {
-  Commands commands;
+Listed all_of(const std::array<std::string_view, kCount>& names) {
+  Listed commands;
   for (const std::string_view name : names) {
     commands.set(command_index(find_command(name)));
   }
@@ -83,17 +89,19 @@ bool is_passing_client(Arguments arguments) {
 }
 
 struct Table {
-  Commands shared{};
-  Commands may_block = all_of(kMayBlock);
-  Commands for_good = all_of(kForGood);
+  Listed shared{};
+  Listed writes = all_of(kPostponed);
+  Listed may_block = all_of(kMayBlock);
+  Listed for_good = all_of(kForGood);
 
   Table() {
-    const Commands never = all_of(kNeverShared);
-    const Commands plain = all_of(kSharedPlain);
+    const Listed never = all_of(kNeverShared);
+    const Listed plain = all_of(kSharedPlain);
     for (const Command& command : all_commands()) {
       const std::size_t index = command_index(command);
       const bool has_keys = command.role > Role::plain && command.role <= Role::write;
       shared[index] = (has_keys && !never[index]) || plain[index];
+      writes[index] = writes[index] || command.role == Role::write || command.role == Role::getex;
     }
   }
 };
@@ -106,12 +114,17 @@ Lane lane_of(const Command& command, Arguments arguments) {
     return Lane::own;
   }
   const std::size_t index = command_index(command);
-  if (kTable.shared[index]) {
-    return kTable.may_block[index] && has_word(arguments, "block") ? Lane::own : Lane::shared;
+  const bool is_apart = (kTable.may_block[index] && has_word(arguments, "block")) ||
+                        (command.role == Role::script && ends_placing(command, arguments));
+  if (kTable.shared[index] && !is_apart) {
+    return kTable.writes[index] ? Lane::writes : Lane::reads;
   }
-  const bool is_for_good = kTable.for_good[index] || makes_transparent(command, arguments) ||
+  const bool is_for_good = kTable.for_good[index] || ends_placing(command, arguments) ||
                            (command.role == Role::client && !is_passing_client(arguments));
-  return is_for_good ? Lane::for_good : Lane::own;
+  if (is_for_good) {
+    return Lane::for_good;
+  }
+  return command.role == Role::subscribe ? Lane::new_own : Lane::own;
 }
 
 bool waits_for_writes(Arguments arguments) {

@@ -1,7 +1,6 @@
 // A namespace's mode, as an operator may change it while workers decide (GUARD.MODE).
 //
-// Called by: Guard (read, for every key), OwnCommands (set). Threads: any. A worker may decide by the mode of before for as
-// long as the command at hand takes. Errors: none.
+// Threads: any. A worker may decide by the mode of before for as long as the command at hand takes.
 #pragma once
 
 #include <atomic>

@@ -23,8 +23,17 @@ constexpr MissingReply each(MissingPart part, std::uint8_t arguments = 1) {
   return {.part = part, .element_arguments = arguments};
 }
 
+// HTTL key FIELDS numfields field ...: one for each field, the first being the fourth argument behind the name.
+constexpr MissingReply each_field(MissingPart part, std::uint8_t first = 4) {
+  return {.part = part, .element_arguments = 1, .first_element = first};
+}
+
 constexpr std::string_view kGeoOptions =
     "[WITHCOORD] [WITHDIST] [WITHHASH] [COUNT positive [ANY]] [ASC/DESC]";
+
+// Not FILTER: its expression may be wrong.
+constexpr std::string_view kSimilarityOptions =
+    "[WITHSCORES] [COUNT positive] [EF positive] [TRUTH] [NOTHREAD]";
 
 constexpr Row kRows[] = {
     // keys in general
@@ -59,6 +68,16 @@ constexpr Row kRows[] = {
     {"hrandfield", ReadShape("key"), {nil}},
     {"hrandfield", ReadShape("key pick [WITHVALUES]"), {empty_array}},
 
+    // and their fields that expire,
+    {"httl hpttl hexpiretime hpexpiretime",
+     ReadShape("key FIELDS numfields fields"),
+     each_field(minus_two)},
+    {"hgetex", ReadShape("key FIELDS numfields fields"), each_field(nil)},
+    {"hgetex", ReadShape("key PERSIST FIELDS numfields fields"), each_field(nil, 5)},
+    {"hgetex", ReadShape("key EX/EXAT seconds FIELDS numfields fields"), each_field(nil, 6)},
+    {"hgetex", ReadShape("key PX/PXAT milliseconds FIELDS numfields fields"), each_field(nil, 6)},
+
+    {"hscan", ReadShape("key natural [MATCH any] [COUNT positive] (NOVALUES)"), {empty_scan}},
     {"hscan sscan zscan", ReadShape("key natural [MATCH any] [COUNT positive]"), {empty_scan}},
 
     // lists
@@ -124,6 +143,18 @@ constexpr Row kRows[] = {
     {"xlen", ReadShape("key"), {zero}},
     {"xrange xrevrange", ReadShape("key stream_end stream_end [COUNT integer]"), {empty_array}},
     {"xread", ReadShape("[COUNT integer] (STREAMS streams)"), {null_array}},
+
+    // vector sets
+    {"vcard", ReadShape("key"), {zero}},
+    {"vinfo", ReadShape("key"), {null_array}},
+    {"vemb", ReadShape("key any [RAW]"), {nil}},
+    {"vgetattr", ReadShape("key any"), {nil}},
+    {"vismember", ReadShape("key any"), {no}},
+    {"vlinks", ReadShape("key any [WITHSCORES]"), {nil}},
+    {"vrandmember", ReadShape("key"), {nil}},
+    {"vrandmember", ReadShape("key pick"), {empty_array}},
+    {"vsim", ReadShape("key ELE any", kSimilarityOptions), {empty_array}},
+    {"vsim", ReadShape("key VALUES numkeys weights", kSimilarityOptions), {empty_array}},
 };
 
 constexpr std::size_t kNames = [] {
@@ -173,6 +204,8 @@ constexpr std::string_view text_of(MissingPart part, bool is_resp3) {
       return ":-1\r\n";
     case minus_two:
       return ":-2\r\n";
+    case no:
+      return is_resp3 ? "#f\r\n" : ":0\r\n";
     case none:
       return "+none\r\n";
     case empty_string:
@@ -191,9 +224,6 @@ constexpr std::string_view text_of(MissingPart part, bool is_resp3) {
   }
   return {};
 }
-
-// Of the command: its name and its key.
-constexpr std::size_t kFirstElement = 2;
 
 }  // namespace
 
@@ -217,7 +247,7 @@ std::string_view bytes_of(MissingReply reply,
   if (reply.element_arguments == 0) {
     return part;
   }
-  const std::size_t elements = (argument_count - kFirstElement) / reply.element_arguments;
+  const std::size_t elements = (argument_count - reply.first_element) / reply.element_arguments;
   scratch.clear();
   resp::append_array_header(scratch, elements);
   for (std::size_t i = 0; i < elements; ++i) {

@@ -1,6 +1,6 @@
 // The modes of a namespace as the configuration, GUARD.* and the admin pages call them.
 //
-// Called by: whoever shows or reads one. Threads: pure. Errors: none.
+// Threads: pure.
 #pragma once
 
 #include <array>

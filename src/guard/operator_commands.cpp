@@ -1,5 +1,8 @@
-// GUARD.MODE, GUARD.REBUILD and GUARD.RELOAD: what only operators may do.
+// GUARD.MODE, GUARD.CLEAR, GUARD.REBUILD and GUARD.RELOAD: what only operators may do.
 #include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
 
 #include "guard/advice.h"
 #include "guard/mode_names.h"
@@ -14,6 +17,19 @@ namespace {
 std::string for_operators(std::string_view command) {
   return "NOPERM this user has no permissions to run the '" + std::string(command) +
          "' command: it is not one of admin.operators";
+}
+
+// One line; the log has the rest.
+std::string first_of(std::span<const std::string> errors) {
+  constexpr std::size_t kErrorsShown = 3;
+  std::string text;
+  for (const std::string& error : errors.first(std::min(errors.size(), kErrorsShown))) {
+    text += (text.empty() ? "" : "; ") + error.substr(0, error.find('\n'));
+  }
+  if (errors.size() > kErrorsShown) {
+    text += " (and " + std::to_string(errors.size() - kErrorsShown) + " more: see the log)";
+  }
+  return text;
 }
 
 }  // namespace
@@ -40,7 +56,7 @@ OwnDecision OwnCommands::mode(const Call& call) {
   const std::string seen = seen_in_observe(*ns, mode, call.asked.now);
   if (space.mode == config::Mode::bypass && mode != config::Mode::bypass) {
     // Nobody has learned what was written meanwhile.
-    space.overlay->hold_all_until(call.asked.now + space.overlay->ttl());
+    space.overlay->hold_all_until(call.asked.now + space.overlay->ttl(), Overlay::Hold::bypassed);
   }
   space.mode.set(mode);
   tell_log(call, "mode " + std::string(*wanted) + seen);
@@ -55,6 +71,23 @@ std::string OwnCommands::seen_in_observe(std::uint32_t ns, config::Mode next, Ti
     return "";
   }
   return "; observe ends: " + advice(evidence(parts, ns, now));
+}
+
+OwnDecision OwnCommands::clear(const Call& call) {
+  if (!is_operator(call.client)) {
+    return error(for_operators("guard.clear"));
+  }
+  const auto ns = find_namespace(call.arguments[1]);
+  if (!ns) {
+    return error(no_namespace(call.arguments[1]));
+  }
+  Overlay& overlay = *guard_.parts().namespaces[*ns].overlay;
+  // Rows whose keys were written just now may be on their way.
+  overlay.hold_all_until(call.asked.now + guard_.parts().process->origins[*ns].max_lag,
+                         Overlay::Hold::cleared);
+  overlay.clear();
+  tell_log(call, "clear");
+  return done();
 }
 
 OwnDecision OwnCommands::rebuild(const Call& call) {
@@ -84,9 +117,7 @@ OwnDecision OwnCommands::reload(const Call& call) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
   if (!outcome->errors.empty()) {
-    const std::size_t more = outcome->errors.size() - 1;
-    return error("ERR the configuration is as before: " + outcome->errors.front() +
-                 (more > 0 ? " (and " + std::to_string(more) + " more)" : ""));
+    return error("ERR the configuration is as before: " + first_of(outcome->errors));
   }
   std::string line = "OK";
   for (const std::string& setting : outcome->needs_restart) {

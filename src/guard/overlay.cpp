@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kLineBytes = 64;
 constexpr int kTickBits = 28;  // of nanoseconds
 constexpr std::uint64_t kTickMax = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint32_t kWildcard = std::numeric_limits<std::uint32_t>::max();  // a tag
 
 constexpr std::uint32_t tag_of(std::uint64_t entry) {
   return static_cast<std::uint32_t>(entry >> 32);
@@ -24,24 +23,26 @@ constexpr std::uint64_t entry_of(std::uint32_t tag, std::uint32_t expiry) {
   return (std::uint64_t{tag} << 32) | expiry;
 }
 constexpr std::uint32_t tag_of_hash(std::uint64_t hash) {
-  return std::min(static_cast<std::uint32_t>(hash), kWildcard - 1);
-}
-
-// Rounded down; before boot is 0. The last tick never comes: what expires then stays for good.
-std::uint32_t tick_of(TimePoint time) {
-  const std::int64_t ticks = std::chrono::nanoseconds(time.time_since_epoch()).count() >> kTickBits;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(ticks, 0, static_cast<std::int64_t>(kTickMax) - 1));
+  return static_cast<std::uint32_t>(hash);
 }
 
 // The first tick at which `ttl` has surely passed.
-std::uint32_t expiry_tick(TimePoint now, std::chrono::nanoseconds ttl) {
+Overlay::Tick expiry_tick(TimePoint now, std::chrono::nanoseconds ttl) {
   const std::uint64_t ticks = (static_cast<std::uint64_t>(ttl.count()) >> kTickBits) + 2;
-  return static_cast<std::uint32_t>(std::min(tick_of(now) + ticks, kTickMax));
+  return static_cast<std::uint32_t>(std::min(Overlay::tick_of(now) + ticks, kTickMax));
 }
 
 bool is_live(std::uint64_t entry, std::uint32_t tick) {
   return expiry_of(entry) > tick;
+}
+
+Overlay::Origin origin_of(Overlay::Tick expiry) {
+  return expiry % 2 == 0 ? Overlay::Origin::written : Overlay::Origin::added;
+}
+
+// This tick, or the next.
+Overlay::Tick marked(Overlay::Tick expiry, Overlay::Origin origin) {
+  return origin_of(expiry) == origin || expiry == kTickMax ? expiry : expiry + 1;
 }
 
 template <class Word>
@@ -86,6 +87,13 @@ Overlay::Overlay(Limits limits)
   cells_ = reinterpret_cast<std::uint32_t*>(entries_ + set_count_ * kSetEntries);
 }
 
+// Rounded down; before boot is 0. The last tick never comes: what expires then stays for good.
+Overlay::Tick Overlay::tick_of(TimePoint time) noexcept {
+  const std::int64_t ticks = std::chrono::nanoseconds(time.time_since_epoch()).count() >> kTickBits;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(ticks, 0, static_cast<std::int64_t>(kTickMax) - 1));
+}
+
 std::uint64_t* Overlay::set_of(std::uint64_t hash) const noexcept {
   // The high half picks the set, the low half is the tag.
   return entries_ + ((hash >> 32) * set_count_ >> 32) * kSetEntries;
@@ -109,34 +117,82 @@ bool Overlay::holds(const Search& search) const noexcept {
   if (all_until_.load(std::memory_order_relaxed) > search.tick) {
     return true;
   }
-  // Words are ordered by tag, then by expiry, and the wildcard is the largest tag: an entry that holds is one in a range.
-  const std::uint64_t first_own = entry_of(search.tag, search.tick) + 1;
-  const std::uint64_t own_words = kTickMax - search.tick;
-  const std::uint64_t first_wildcard = entry_of(kWildcard, search.tick) + 1;
+  // Words are ordered by tag, then by expiry: an entry that holds is one in a range.
+  const std::uint64_t first = entry_of(search.tag, search.tick) + 1;
+  const std::uint64_t count = kTickMax - search.tick;
   bool held = false;  // no branch per entry: nearly always the answer is no, after all eight
   for (const std::uint64_t& word : std::span(search.set, kSetEntries)) {
-    const std::uint64_t entry = load(word);
-    held |= entry - first_own < own_words;
-    held |= entry >= first_wildcard;
+    held |= load(word) - first < count;
   }
   return held;
 }
 
-void Overlay::add(std::uint64_t hash, TimePoint now, std::chrono::nanoseconds ttl) noexcept {
-  const std::uint32_t expiry = expiry_tick(now, ttl);
+Held Overlay::why_held(std::uint64_t hash, TimePoint now) const noexcept {
+  const Tick tick = tick_of(now);
+  Tick latest = 0;
+  for (const std::uint64_t& word : std::span(set_of(hash), kSetEntries)) {
+    const std::uint64_t entry = load(word);
+    if (tag_of(entry) == tag_of_hash(hash) && is_live(entry, tick)) {
+      latest = std::max(latest, expiry_of(entry));
+    }
+  }
+  if (latest == 0) {
+    return all_until_.load(std::memory_order_relaxed) > tick ? Held::all : Held::no;
+  }
+  return origin_of(latest) == Origin::added ? Held::added : Held::written;
+}
+
+Overlay::Tick Overlay::add(std::uint64_t hash,
+                           TimePoint now,
+                           std::chrono::nanoseconds ttl,
+                           Origin origin) noexcept {
+  const Tick expiry = marked(expiry_tick(now, ttl), origin);
   const std::uint64_t wanted = entry_of(tag_of_hash(hash), expiry);
   std::uint64_t* const set = set_of(hash);
-  while (!try_add(set, wanted, tick_of(now))) {
+  Added added = Added::not_yet;
+  while (added == Added::not_yet) {
+    added = try_add(set, wanted, tick_of(now));
   }
   std::atomic_ref cell(cell_of(hash));
   raise_to(cell, expiry, std::memory_order_acq_rel);
   raise_to(last_expiry_, expiry, std::memory_order_acq_rel);
+  return added == Added::is_new ? expiry : 0;
 }
 
-void Overlay::hold_all_until(TimePoint until) noexcept {
+bool Overlay::remove(std::uint64_t hash, Tick until) noexcept {
+  const std::uint64_t put = entry_of(tag_of_hash(hash), until);
+  for (std::uint64_t& word : std::span(set_of(hash), kSetEntries)) {
+    if (load(word) == put && replace(word, put, 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Only entries: who adds has put its own before it raises what tells that there is one. Memory that was never used is not
+// written, and so not taken.
+void Overlay::clear() noexcept {
+  for (std::uint64_t& word : std::span(entries_, set_count_ * kSetEntries)) {
+    if (load(word) != 0) {
+      std::atomic_ref(word).store(0, std::memory_order_release);
+    }
+  }
+}
+
+void Overlay::hold_all_until(TimePoint until, Hold because) noexcept {
+  hold_.store(because, std::memory_order_relaxed);
   const std::uint32_t expiry = expiry_tick(until, {});
   raise_to(all_until_, expiry, std::memory_order_relaxed);
   raise_to(last_expiry_, expiry, std::memory_order_acq_rel);
+}
+
+std::optional<Overlay::HeldAll> Overlay::holds_all(TimePoint now) const noexcept {
+  const std::uint32_t until = all_until_.load(std::memory_order_relaxed);
+  if (until <= tick_of(now)) {
+    return std::nullopt;
+  }
+  return HeldAll{.until = TimePoint(std::chrono::nanoseconds(std::int64_t{until} << kTickBits)),
+                 .because = hold_.load(std::memory_order_relaxed)};
 }
 
 void Overlay::set_ttl(std::chrono::nanoseconds ttl) noexcept {
@@ -148,30 +204,33 @@ TimePoint Overlay::holds_until() const noexcept {
   return TimePoint(std::chrono::nanoseconds(ticks << kTickBits));
 }
 
-// False: another thread was faster with the entry chosen; the set must be read again.
-bool Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, std::uint32_t tick) noexcept {
-  std::uint64_t* room = nullptr;
+// `not_yet`: another thread was faster with the entry chosen; the set must be read again.
+Overlay::Added Overlay::try_add(std::uint64_t* set, std::uint64_t wanted, Tick tick) noexcept {
+  std::uint64_t* room = set;
   std::uint64_t room_entry = 0;
+  std::uint64_t room_expiry = kTickMax + 1;
   for (std::uint64_t& word : std::span(set, kSetEntries)) {
     const std::uint64_t entry = load(word);
-    if (!is_live(entry, tick)) {
+    const Tick expiry = is_live(entry, tick) ? expiry_of(entry) : 0;
+    if (expiry != 0 && tag_of(entry) == tag_of(wanted)) {
+      if (expiry >= expiry_of(wanted)) {
+        return Added::was_there;
+      }
+      return replace(word, entry, wanted) ? Added::is_new : Added::not_yet;
+    }
+    if (expiry < room_expiry) {
       room = &word;
       room_entry = entry;
-    } else if (tag_of(entry) == tag_of(wanted)) {
-      return expiry_of(entry) >= expiry_of(wanted) || replace(word, entry, wanted);
+      room_expiry = expiry;
     }
   }
-  if (room != nullptr) {
-    return replace(*room, room_entry, wanted);
+  if (!replace(*room, room_entry, wanted)) {
+    return Added::not_yet;
   }
-  // Always the first entry, so that newcomers share one wildcard and the others expire in their time.
-  const std::uint64_t first = load(*set);
-  const std::uint32_t expiry = std::max(expiry_of(first), expiry_of(wanted));
-  if (!replace(*set, first, entry_of(kWildcard, expiry))) {
-    return false;
+  if (room_expiry != 0) {
+    overflows_.fetch_add(1, std::memory_order_relaxed);
   }
-  overflows_.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  return Added::is_new;
 }
 
 }  // namespace cuckooguard::guard

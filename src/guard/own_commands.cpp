@@ -23,8 +23,52 @@ constexpr std::string_view kCommandRefused =
     "NOPERM this user has no permissions to run the 'get' command";
 const UserAccess kNobody;
 
+// Why it is not known what a user may do.
+struct Ignorance {
+  std::string cause;
+  bool passes = true;  // by itself, perhaps soon
+};
+
+std::string remedy_of(const Snapshot& redis) {
+  return redis.control.state == ControlReport::State::not_allowed ? "; " + redis.control.hint : "";
+}
+
+// Of a user of whom only some is known.
+std::string part_unknown(const Snapshot& redis) {
+  return redis.control.state == ControlReport::State::not_allowed
+             ? "Redis does not tell the guard (see upstream.control): " + redis.control.why +
+                   remedy_of(redis)
+             : "Redis does not tell whether this user may GET every key of the namespace (a "
+               "selector, a pattern that is no prefix, or a Redis before 7)";
+}
+
+Ignorance ignorance_of(const ClientState& client,
+                       const Guard& guard,
+                       const Snapshot& redis,
+                       TimePoint now) {
+  if (redis.is_lost) {
+    return {"Redis cannot be asked: " + redis.why_lost + remedy_of(redis)};
+  }
+  if (redis.availability != Availability::available || now >= redis.good_until) {
+    return {"Redis does not answer"};
+  }
+  if (redis.control.state == ControlReport::State::unsupported) {
+    return {.cause = redis.control.why_keys_pass(), .passes = false};
+  }
+  if (!redis.users->refusal.empty()) {
+    return {.cause = "Redis does not tell the guard (see upstream.control): " +
+                     redis.users->refusal + remedy_of(redis),
+            .passes = false};
+  }
+  if (!guard.parts().facts.asks_for(client.user())) {
+    return {.cause = "there are more than " + std::to_string(RedisFacts::kUsersToAskMax) + " users",
+            .passes = false};
+  }
+  return {"Redis has not yet said what this user may do"};
+}
+
 // As Redis lays out the HELP of its own commands.
-constexpr std::array<std::string_view, 26> kHelp{
+constexpr std::array<std::string_view, 29> kHelp{
     "GUARD.<subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "CHECK <key> [<key> ...]",
     "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace",
@@ -33,8 +77,8 @@ constexpr std::array<std::string_view, 26> kHelp{
     "    Return what becomes of a GET of the <key> and why: its namespace, its identity, the",
     "    state of the filter, and the verdict.",
     "ADD <key> [<key> ...] [TTL <seconds>]",
-    "    Let the keys pass for a while although the filter has not heard of them yet. Return",
-    "    how many of them are guarded.",
+    "    Let the keys pass for a while, overlay.ttl at most, although the filter has not heard",
+    "    of them yet. Return how many of them are guarded.",
     "WAIT <source> <position> <timeout-ms>",
     "    Block until the <source> has applied its server's <position> (a GTID). Return 1 when",
     "    it has, 0 when the time is over.",
@@ -43,6 +87,9 @@ constexpr std::array<std::string_view, 26> kHelp{
     "    namespace.",
     "MODE <namespace> OBSERVE|ENFORCE|BYPASS",
     "    Change what is done about absent keys, until the guard ends. For operators.",
+    "CLEAR <namespace>",
+    "    Forget which keys were written or added. All pass until the filter has surely heard",
+    "    of them (max_lag). For operators.",
     "REBUILD <namespace>",
     "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to",
     "    be up to date. For operators.",
@@ -73,27 +120,39 @@ std::string OwnCommands::no_namespace(std::string_view name) {
 }
 
 OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const Asked& asked) {
-  if (client.is_transparent() || !client.can_be_answered() || client.may_be_in_multi()) {
+  if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
     return {.action = OwnDecision::Action::forward};
   }
   if (client.has_changes_in_flight() || !asked.has_room) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
   const Snapshot& redis = guard_.facts();
-  switch (client.login(redis)) {
-    case ClientState::Login::yes:
-      return run(
-          {.arguments = arguments, .client = client, .access = access_of(client), .asked = asked});
+  const bool is_reliable = client.may_rely_on(redis, asked.now);
+  const auto login =
+      is_reliable || client.has_authenticated() ? client.login(redis) : ClientState::Login::unknown;
+  switch (login) {
+    case ClientState::Login::yes: {
+      const UserAccess* const access = guard_.access_of(client);
+      return run({.arguments = arguments,
+                  .client = client,
+                  .access = is_reliable ? access : nullptr,
+                  .asked = asked});
+    }
     case ClientState::Login::no:
       return error("NOAUTH Authentication required.");
     case ClientState::Login::unknown:
       break;
   }
-  // As a rule it is being asked just now: users were withdrawn, or the guard has only begun.
-  if (!redis.is_lost && asked.now - asked.since < kKnowPatience) {
+  return wait_for_rights(client, asked);
+}
+
+// As a rule they are being asked for just now: users were withdrawn, the guard or the client has only begun.
+OwnDecision OwnCommands::wait_for_rights(const ClientState& client, const Asked& asked) {
+  const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), asked.now);
+  if (ignorance.passes && asked.now - asked.since < kKnowPatience) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
-  return error("NOAUTH The guard cannot tell whether this client is authenticated");
+  return error("ERR rights unknown: " + ignorance.cause);
 }
 
 OwnDecision OwnCommands::run(const Call& call) {
@@ -102,16 +161,18 @@ OwnDecision OwnCommands::run(const Call& call) {
     std::size_t least;      // arguments, the name included
     std::size_t most;
     OwnDecision (OwnCommands::*run)(const Call&);
+    bool needs_rights = false;  // on its keys
   };
-  static constexpr std::array<Entry, 9> kEntries{{{"check", 2, kAny, &OwnCommands::check},
-                                                  {"explain", 2, 2, &OwnCommands::explain},
-                                                  {"add", 2, kAny, &OwnCommands::add},
-                                                  {"wait", 4, 4, &OwnCommands::wait},
-                                                  {"info", 1, 2, &OwnCommands::info},
-                                                  {"mode", 3, 3, &OwnCommands::mode},
-                                                  {"rebuild", 2, 2, &OwnCommands::rebuild},
-                                                  {"reload", 1, 1, &OwnCommands::reload},
-                                                  {"help", 1, 1, &OwnCommands::help}}};
+  static constexpr std::array<Entry, 10> kEntries{{{"check", 2, kAny, &OwnCommands::check, true},
+                                                   {"explain", 2, 2, &OwnCommands::explain, true},
+                                                   {"add", 2, kAny, &OwnCommands::add, true},
+                                                   {"wait", 4, 4, &OwnCommands::wait},
+                                                   {"info", 1, 2, &OwnCommands::info},
+                                                   {"mode", 3, 3, &OwnCommands::mode},
+                                                   {"clear", 2, 2, &OwnCommands::clear},
+                                                   {"rebuild", 2, 2, &OwnCommands::rebuild},
+                                                   {"reload", 1, 1, &OwnCommands::reload},
+                                                   {"help", 1, 1, &OwnCommands::help}}};
   const std::string_view name = call.arguments.front();
   for (const Entry& command : kEntries) {
     if (!is_word(name.substr(kPrefix.size()), command.name)) {
@@ -121,16 +182,12 @@ OwnDecision OwnCommands::run(const Call& call) {
       return error("ERR wrong number of arguments for 'guard." + std::string(command.name) +
                    "' command");
     }
+    if (command.needs_rights && call.access == nullptr) {
+      return wait_for_rights(call.client, call.asked);
+    }
     return (this->*command.run)(call);
   }
   return error("ERR unknown command " + quoted(name) + "; try GUARD.HELP");
-}
-
-// Null, too, where what was known may be of another Redis: see Guard::may_look_up.
-const UserAccess* OwnCommands::access_of(ClientState& client) {
-  const Snapshot& redis = guard_.facts();
-  const UserAccess* const access = guard_.access_of(client);
-  return redis.is_lost && client.has_upstream() ? nullptr : access;
 }
 
 OwnDecision OwnCommands::error(std::string_view line) {
@@ -139,26 +196,33 @@ OwnDecision OwnCommands::error(std::string_view line) {
   return answer();
 }
 
-// Why a user of whom something is known may not GET all of the keys, in Redis's words.
-std::optional<std::string_view> OwnCommands::refusal(Arguments keys, const Call& call) {
+// Why its user may not GET all of the keys: in Redis's words where Redis would surely refuse it, too.
+std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call) {
   static const std::size_t kGet = command_index(find_command("get"));
-  if (call.access == nullptr || call.access->is_unrestricted) {
+  if (call.access->is_unrestricted) {
     return std::nullopt;
   }
   for (const std::string_view key : keys) {
     const auto found = guard_.inspect(key, call.client.db(), kNobody, {}).found;
-    if (found.kind != keyspace::Lookup::Kind::unguarded && !call.access->may(kGet, found.ns)) {
-      const auto& spaces = call.access->namespaces;
-      const bool has_key = found.ns < spaces.size() && spaces[found.ns] != KeyAccess::none;
-      return has_key ? kCommandRefused : kKeyRefused;
+    if (found.kind == keyspace::Lookup::Kind::unguarded) {
+      continue;
+    }
+    switch (call.access->refusal(kGet, found.ns)) {
+      case UserAccess::Refusal::none:
+        break;
+      case UserAccess::Refusal::key:
+        return std::string(kKeyRefused);
+      case UserAccess::Refusal::command:
+        return std::string(kCommandRefused);
+      case UserAccess::Refusal::unknown:
+        return "ERR rights unknown: " + part_unknown(guard_.facts());
     }
   }
   return std::nullopt;
 }
 
 Guard::Inspection OwnCommands::inspect(std::string_view key, const Call& call) {
-  return guard_.inspect(
-      key, call.client.db(), call.access != nullptr ? *call.access : kNobody, call.asked.now);
+  return guard_.inspect(key, call.client.db(), *call.access, call.asked.now, call.client.writes());
 }
 
 OwnDecision OwnCommands::check(const Call& call) {
@@ -194,6 +258,7 @@ OwnDecision OwnCommands::explain(const Call& call) {
                       .redis = guard_.facts(),
                       .key = call.arguments[1],
                       .seen = inspect(call.arguments[1], call),
+                      .now = call.asked.now,
                       .db = call.client.db(),
                       .version = call.client.version()});
   return answer();
@@ -207,7 +272,7 @@ OwnDecision OwnCommands::add(const Call& call) {
     if (!given) {
       return error("ERR value is not an integer or out of range");
     }
-    if (*given <= 0 || *given > kTtlMax.count()) {
+    if (*given <= 0) {
       return error("ERR invalid TTL in 'guard.add' command");
     }
     ttl = seconds(*given);
@@ -216,11 +281,33 @@ OwnDecision OwnCommands::add(const Call& call) {
   if (const auto words = refusal(keys, call)) {
     return error(*words);
   }
-  const auto guarded = std::ranges::count_if(
-      keys, [&](std::string_view key) { return guard_.add(key, call.asked.now, ttl); });
+  if (const auto words = ttl ? error_of_ttl(keys, *ttl) : std::nullopt) {
+    return error(*words);
+  }
+  const auto guarded = std::ranges::count_if(keys, [&](std::string_view key) {
+    return guard_.add(key, call.client, call.asked.now, ttl);
+  });
   reply_.clear();
   resp::append_integer(reply_, guarded);
   return answer();
+}
+
+// So that nobody fills an overlay for longer than writes do.
+std::optional<std::string> OwnCommands::error_of_ttl(Arguments keys, seconds ttl) {
+  for (const std::string_view key : keys) {
+    const auto found = guard_.inspect(key, 0, kNobody, {}).found;
+    if (found.kind == keyspace::Lookup::Kind::unguarded) {
+      continue;
+    }
+    const auto most =
+        std::chrono::floor<seconds>(guard_.parts().namespaces[found.ns].overlay->ttl());
+    if (ttl > most) {
+      return "ERR invalid TTL in 'guard.add' command: overlay.ttl of namespace " +
+             quoted(guard_.parts().keyspace.name(found.ns)) + " is " +
+             std::to_string(most.count()) + " s";
+    }
+  }
+  return std::nullopt;
 }
 
 OwnDecision OwnCommands::done() {
@@ -277,7 +364,8 @@ OwnDecision OwnCommands::wait(const Call& call) {
       }
       break;
     case Reached::not_a_position:
-      return error("ERR " + quoted(position) + " is no position of source " + quoted(arguments[1]));
+      return error("ERR " + quoted(position) + " is not a valid position for source " +
+                   quoted(arguments[1]));
     case Reached::not_followed:
       return error("ERR source " + quoted(arguments[1]) +
                    " has no positions: it is read again as a whole");

@@ -2,10 +2,13 @@
 //
 //   GUARD.CHECK key [key ...]          per key :1 may exist, :0 cannot, :-1 no namespace's key
 //   GUARD.EXPLAIN key                  a map: guard/explanation.h
-//   GUARD.ADD key [key ...] [TTL s]    :n of them are in an overlay now; they pass for that long
+//   GUARD.ADD key [key ...] [TTL s]    :n of them are in an overlay now; they pass for that long, at most the namespace's
+//                                      overlay.ttl: for longer is an error, and adds nothing
 //   GUARD.WAIT source position ms      :1 once the source has applied the position, :0 when the time is over
 //   GUARD.INFO [namespace]             as Redis's INFO (guard/info_text.h)
 //   GUARD.MODE namespace mode          +OK; observe, enforce or bypass, until the guard ends
+//   GUARD.CLEAR namespace              +OK: its overlay is empty; for max_lag, until the filter has heard of what was written
+//                                      a moment ago, all of its keys pass
 //   GUARD.REBUILD namespace            +OK: its tables are read again, now if they are followed
 //   GUARD.RELOAD                       +OK: the configuration file is in force; "+OK needs a restart: upstream.mode" names
 //                                      what is not. -ERR and why: it is not, and all is as before (guard/reloads.h)
@@ -20,14 +23,14 @@
 // out of step passes.
 //
 // Who may. All: a client that is known to be authenticated; else -NOAUTH. CHECK, EXPLAIN and ADD: its user
-// must be one who may GET the namespace's keys; one who is known but not to be allowed that gets Redis's own
-// -NOPERM. Of whose rights nothing is known (no control connection, a user not asked for yet): CHECK says 1,
-// as its GET would pass; EXPLAIN says just that, nothing of the filter; ADD adds, since what it does is to let
-// keys pass, as any write of that client would. MODE, REBUILD and RELOAD: Process::operators, nobody by default;
-// who is none any more when the reload has ended hears -NOPERM.
+// must be one who may GET the namespace's keys; one to whom Redis would surely refuse that gets Redis's own
+// -NOPERM. Nobody has the benefit of the doubt: where it is not known whether the client is authenticated, or what its
+// user may do, the reply is "-ERR rights unknown: " and why; at once if waiting is of no use (the guard may not ask, too
+// many users, a user with a selector). MODE, CLEAR, REBUILD and RELOAD: Process::operators, nobody by default; who is none any more when the reload
+// has ended hears -NOPERM.
 //
 // Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room for a reply,
-// and for kKnowPatience at most while it is being asked anew whether the client is authenticated, the command
+// and for kKnowPatience at most while rights are being asked for, the command
 // keeps its place and later ones of that client wait; and so for GUARD.WAIT, as behind BLPOP, and for GUARD.RELOAD. The session asks
 // again with the same arguments until there is an answer.
 //
@@ -36,9 +39,8 @@
 // or skipped, where the connection's state is in doubt for good or it is relayed unread; and a command
 // above 64 KiB. A Redis module with commands of these names is hidden.
 //
-// Called by: the session, for a whole command of which is_own() is true, between Epochs::Reader enter() and
-// leave(). Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call. Errors:
-// replies. Limits: kWaitMax, kPositionBytesMax, kTtlMax; arguments as any command's.
+// Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call. Errors:
+// replies. Limits: kWaitMax, kPositionBytesMax; arguments as any command's.
 #pragma once
 
 #include <chrono>
@@ -70,7 +72,6 @@ class OwnCommands {
 
   static constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
   static constexpr std::size_t kPositionBytesMax = 4096;
-  static constexpr std::chrono::seconds kTtlMax = std::chrono::hours(24);
   static constexpr std::chrono::milliseconds kKnowPatience{1000};
 
   struct Asked {
@@ -97,7 +98,8 @@ class OwnCommands {
   struct Call {
     Arguments arguments;
     ClientState& client;
-    const UserAccess* access;  // null: nothing is known of what its user may do
+    const UserAccess*
+        access;  // null: nothing is known of what its user may do, and nothing is run that depends on it
     const Asked& asked;
   };
 
@@ -108,12 +110,14 @@ class OwnCommands {
   OwnDecision wait(const Call& call);
   OwnDecision info(const Call& call);
   OwnDecision mode(const Call& call);
+  OwnDecision clear(const Call& call);
   OwnDecision rebuild(const Call& call);
   OwnDecision reload(const Call& call);
   OwnDecision help(const Call& call);
 
-  const UserAccess* access_of(ClientState& client);
-  std::optional<std::string_view> refusal(Arguments keys, const Call& call);
+  OwnDecision wait_for_rights(const ClientState& client, const Asked& asked);
+  std::optional<std::string> error_of_ttl(Arguments keys, std::chrono::seconds ttl);
+  std::optional<std::string> refusal(Arguments keys, const Call& call);
   Guard::Inspection inspect(std::string_view key, const Call& call);
   OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
   OwnDecision error(std::string_view line);

@@ -2,8 +2,8 @@
 // workers' guards. One for each configuration that is loaded.
 //
 // The guard knows no database: SourceView is what it wants to know of sources, and cli/ tells it
-// (cli/source_list.h). Called by: OwnCommands. Threads: any number; the implementation is thread-safe, and
-// none of its calls waits for a source's work. Lifetimes: outlives the guards. Errors: none.
+// (cli/source_list.h). Threads: any number; the implementation is thread-safe, and none of its
+// calls waits for a source's work. Lifetimes: outlives the guards.
 #pragma once
 
 #include <chrono>

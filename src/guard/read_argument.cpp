@@ -21,12 +21,11 @@ constexpr std::int64_t kFieldOffsetEnd = kBitOffsetEnd / 64;
 constexpr std::size_t kNumberDigitsMax = 40;
 constexpr std::size_t kExponentDigitsMax = 2;
 
+// A field of a hash expires before 2^46 ms: for another two hundred years this much may be added to the time it is.
+constexpr std::int64_t kSecondsMax = 9'999'999'999;
+
 constexpr double kLongitudeMax = 180;
 constexpr double kLatitudeMax = 85;  // Redis: 85.05112878
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::optional<std::int64_t> integer(std::string_view text) {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
@@ -171,6 +170,10 @@ bool has_kind(std::string_view argument, ArgumentKind kind) noexcept {
       return !argument.starts_with('-') && is_finite(argument);
     case ArgumentKind::unit:
       return is_unit(argument);
+    case ArgumentKind::seconds:
+      return is_integer_in(argument, 1, kSecondsMax);
+    case ArgumentKind::milliseconds:
+      return is_integer_in(argument, 1, kSecondsMax * 1000);
   }
   return false;
 }

@@ -1,9 +1,9 @@
 // What one argument of a read may be, so that Redis surely takes it.
 //
-// Must: whatever has_kind() accepts, Redis 7.0.15 accepts in that place, under any configuration. Redis takes more than
-// this ("1e300" as a score, say): such a read is forwarded, and Redis decides.
+// Must: whatever has_kind() accepts, every server of guard/command_table.h accepts in that place, under any
+// configuration. Redis takes more than this ("1e300" as a score, say): such a read is forwarded, and Redis decides.
 //
-// Called by: ReadShape. Threads: pure function. Errors: none.
+// Threads: pure function.
 // Source: Redis 7.0.15 (object.c, util.c string2ll and string2d, t_zset.c, t_stream.c, bitops.c, geo.c), asked by hand;
 // integration/missing_keys_are_redis_bytes_test.cpp asks it anew.
 #pragma once
@@ -32,6 +32,8 @@ enum class ArgumentKind : std::uint8_t {
   latitude,      //
   distance,      // a number >= 0, not infinite
   unit,          // m, km, ft, mi in any case
+  seconds,  // HGETEX: an expiry, from now on or of all times, that no server takes for too far away
+  milliseconds,  //
 };
 
 bool has_kind(std::string_view argument, ArgumentKind kind) noexcept;

@@ -7,7 +7,8 @@
 //   any...     one argument of this kind or more
 //   [...]      an option: there once, or not at all; "[...]...": any number of times
 //   (...)      an option that must be there
-//   numkeys    an integer above 0, and later `keys`: so many arguments; `weights`: so many numbers
+//   numkeys    an integer above 0, and later `keys`: so many arguments; `weights`: so many numbers; of a hash these are
+//              called `numfields` and `fields`
 //   streams    keys, and as many ids
 //
 // Words come first, then options, in any order. An option may end with options of its own.
@@ -15,7 +16,7 @@
 // Must: what fits, Redis runs without an error as long as its keys are missing. What does not fit may be good all the
 // same (an option that is named twice): it is forwarded.
 //
-// Called by: guard/missing_reply.h. Threads: immutable. Errors: a mistake in the notation does not compile.
+// Threads: immutable. Errors: a mistake in the notation does not compile.
 // Limits: kSteps and kTextBytes for one shape; recursion as deep as brackets are nested.
 #pragma once
 

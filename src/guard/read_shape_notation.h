@@ -1,10 +1,10 @@
 // ReadShape's notation, compiled while the guard is.
 //
-// Called by: guard/read_shape.h only. Errors: `throw` where a constant is needed does not compile.
+// Errors: `throw` where a constant is needed does not compile.
 #pragma once
 
 #include "guard/read_shape.h"
-#include "guard/word.h"
+#include "keyspace/identity.h"
 
 namespace cuckooguard::guard {
 
@@ -41,8 +41,12 @@ consteval void ReadShape::add_word(std::string_view word) {
       {.name = "latitude", .argument = latitude},
       {.name = "distance", .argument = distance},
       {.name = "unit", .argument = unit},
+      {.name = "seconds", .argument = seconds},
+      {.name = "milliseconds", .argument = milliseconds},
       {.name = "numkeys", .kind = StepKind::numkeys},
+      {.name = "numfields", .kind = StepKind::numkeys},
       {.name = "keys", .kind = StepKind::keys},
+      {.name = "fields", .kind = StepKind::keys},
       {.name = "weights", .kind = StepKind::weights},
       {.name = "streams", .kind = StepKind::streams},
   };
@@ -61,7 +65,7 @@ consteval void ReadShape::add_word(std::string_view word) {
   steps_.at(step_count_++) = {
       .kind = StepKind::word, .begin = text_bytes_, .size = static_cast<std::uint8_t>(word.size())};
   for (const char c : word) {
-    text_.at(text_bytes_++) = to_lower_ascii(c);
+    text_.at(text_bytes_++) = keyspace::fold(c);
   }
 }
 

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <ranges>
 #include <utility>
+
+#include "keyspace/identity.h"
 
 namespace cuckooguard::guard {
 namespace {
 
 const UserAccess kUnrestricted{.is_unrestricted = true};
 
-struct KnownError {
-  std::string_view begins;
-  Availability means;
-};
-constexpr std::array<KnownError, 3> kErrors{{{"-LOADING ", Availability::loading},
-                                             {"-MASTERDOWN ", Availability::master_link_down},
-                                             {"-BUSY ", Availability::busy}}};
+// Of those that Redis gives where it does not serve reads.
+constexpr std::array<std::string_view, 3> kNotServed{"-LOADING ", "-MASTERDOWN ", "-BUSY "};
 
 }  // namespace
 
@@ -35,14 +34,47 @@ bool UserAccess::may(std::size_t command, std::uint32_t ns) const noexcept {
   return false;
 }
 
+UserAccess::Refusal UserAccess::refusal(std::size_t command, std::uint32_t ns) const noexcept {
+  if (may(command, ns)) {
+    return Refusal::none;
+  }
+  if (ns >= namespaces.size() || namespaces[ns] == KeyAccess::none) {
+    return ns < reads_no_key.size() && reads_no_key[ns] ? Refusal::key : Refusal::unknown;
+  }
+  return knows_commands ? Refusal::command : Refusal::unknown;
+}
+
+std::string_view state_name(ControlReport::State state) {
+  static constexpr std::array<std::string_view, 5> kNames{
+      "unknown", "allowed", "limited", "not_allowed", "unsupported"};
+  return kNames.at(static_cast<std::size_t>(state));
+}
+
+std::string ControlReport::why_keys_pass() const {
+  switch (state) {
+    case State::not_allowed:
+      return "Redis does not let the guard ask (" + why + "): " + hint;
+    case State::unsupported:
+      return why + ": " + hint;
+    case State::unknown:
+    case State::allowed:
+    case State::limited:
+      break;
+  }
+  return "";
+}
+
+std::optional<std::string_view> role_name(const Snapshot& redis) {
+  return redis.is_master.transform(
+      [](bool is_master) { return std::string_view(is_master ? "master" : "replica"); });
+}
+
 const Command* Commands::find_learned(std::string_view name) const {
   if (learned.empty()) {
     return nullptr;
   }
   std::string lower(name.substr(0, kLearnedNameBytesMax + 1));
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::ranges::transform(lower, lower.begin(), keyspace::fold);
   const auto found = learned.find(lower);
   return found == learned.end() ? nullptr : &found->second;
 }
@@ -67,65 +99,87 @@ void RedisFacts::replace(Snapshot next) {
   version_.store(snapshot_->version, std::memory_order_release);
 }
 
-void RedisFacts::doubt() const {
-  if (on_doubt_) {
-    on_doubt_();
+std::uint64_t RedisFacts::doubt(Urgency urgency) {
+  std::uint64_t next = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    next = epoch_ + 1;
+    if (doubted_ >= urgency) {
+      return next;
+    }
+    doubted_ = urgency;
   }
+  if (on_doubt_) {
+    on_doubt_(urgency);
+  }
+  return next;
 }
 
-std::uint64_t RedisFacts::epoch() const {
+std::uint64_t RedisFacts::epoch() {
   const std::scoped_lock lock(mutex_);
+  doubted_ = Urgency::none;
+  ++epoch_;
+  std::erase_if(asked_for_,
+                [this](const auto& user) { return user.second + kIdleAskings < epoch_; });
   return epoch_;
 }
 
 bool RedisFacts::publish(std::uint64_t epoch, Reading reading) {
   auto users = std::make_shared<const Users>(std::move(reading.users));
   const std::scoped_lock lock(mutex_);
-  if (epoch != epoch_ || changes_in_flight_ > 0) {
+  if (epoch < valid_from_) {
     return false;
   }
-  replace({.commands = reading.commands ? reading.commands : snapshot_->commands,
+  if (std::exchange(needed_no_password_, users->default_needs_no_password) &&
+      !users->default_needs_no_password) {
+    withdrawals_.fetch_add(1, std::memory_order_release);
+  }
+  replace({.epoch = epoch,
+           .good_until = reading.good_until,
+           .commands = reading.commands ? reading.commands : snapshot_->commands,
            .users = std::move(users),
            .availability = reading.availability,
            .is_master = reading.is_master,
-           .idle_timeout = reading.idle_timeout});
+           .takes_writes = reading.takes_writes,
+           .idle_timeout = reading.idle_timeout,
+           .control = snapshot_->control});
   return true;
 }
 
 void RedisFacts::withdraw_users() {
+  {
+    const std::scoped_lock lock(mutex_);
+    valid_from_ = epoch_ + 1;
+    withdrawals_.fetch_add(1, std::memory_order_release);
+    Snapshot next = *snapshot_;
+    next.users = std::make_shared<Users>();
+    replace(std::move(next));
+  }
+  doubt(Urgency::at_once);
+}
+
+// Nobody changes a Redis that is down, and what it comes back as is asked before it is answered for.
+void RedisFacts::lost(Loss loss) {
   const std::scoped_lock lock(mutex_);
-  ++epoch_;
+  valid_from_ = epoch_ + 1;
   Snapshot next = *snapshot_;
-  next.users = std::make_shared<Users>();
+  next.is_lost = true;
+  next.why_lost = std::move(loss.why);
+  next.good_until = loss.is_up ? TimePoint::min() : TimePoint::max();
   replace(std::move(next));
 }
 
-void RedisFacts::doubt_user(const std::string& user) {
-  {
-    const std::scoped_lock lock(mutex_);
-    ++epoch_;
-    Users users = *snapshot_->users;
-    users.unrestricted.erase(user);
-    users.restricted.erase(user);
-    Snapshot next = *snapshot_;
-    next.users = std::make_shared<const Users>(std::move(users));
-    replace(std::move(next));
-  }
-  doubt();
-}
-
-void RedisFacts::lost() {
+void RedisFacts::report(ControlReport control) {
   const std::scoped_lock lock(mutex_);
-  ++epoch_;
   Snapshot next = *snapshot_;
-  next.is_lost = true;
+  next.control = std::move(control);
   replace(std::move(next));
 }
 
 std::vector<std::string> RedisFacts::users_to_ask() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> users{"default"};
-  users.insert(users.end(), asked_for_.begin(), asked_for_.end());
+  std::ranges::copy(asked_for_ | std::views::keys, std::back_inserter(users));
   return users;
 }
 
@@ -137,51 +191,30 @@ std::shared_ptr<const Snapshot> RedisFacts::snapshot() const {
 void RedisFacts::ask_for(const std::string& user) {
   {
     const std::scoped_lock lock(mutex_);
-    if (user == "default" || asked_for_.size() >= kUsersToAskMax ||
-        !asked_for_.insert(user).second) {
+    if (user == "default") {
       return;
     }
-    ++epoch_;  // who is asking now has not asked for it
+    if (const auto found = asked_for_.find(user); found != asked_for_.end()) {
+      found->second = epoch_;
+      return;
+    }
+    if (asked_for_.size() >= kUsersToAskMax) {
+      return;
+    }
+    asked_for_.emplace(user, epoch_);
   }
   doubt();
 }
 
-void RedisFacts::change_sent() {
+bool RedisFacts::asks_for(std::string_view user) const {
   const std::scoped_lock lock(mutex_);
-  ++epoch_;
-  ++changes_in_flight_;
-  Snapshot next = *snapshot_;
-  next.users = std::make_shared<Users>();
-  replace(std::move(next));
+  return user == "default" || asked_for_.contains(user);
 }
 
-void RedisFacts::change_replied() {
-  {
-    const std::scoped_lock lock(mutex_);
-    ++epoch_;
-    --changes_in_flight_;
-  }
-  doubt();
-}
-
-void RedisFacts::note_error(std::string_view first_bytes) {
-  for (const KnownError& error : kErrors) {
-    if (!first_bytes.starts_with(error.begins)) {
-      continue;
-    }
-    {
-      const std::scoped_lock lock(mutex_);
-      if (snapshot_->availability == error.means) {
-        return;
-      }
-      ++epoch_;
-      Snapshot next = *snapshot_;
-      next.availability = error.means;
-      replace(std::move(next));
-    }
-    doubt();
-    return;
-  }
+std::uint64_t RedisFacts::note_error(std::string_view first_bytes) {
+  return std::ranges::any_of(kNotServed, [&](auto error) { return first_bytes.starts_with(error); })
+             ? doubt()
+             : 0;
 }
 
 }  // namespace cuckooguard::guard

@@ -1,8 +1,8 @@
 // The configuration, read again while the process runs, as GUARD.RELOAD, `POST /-/reload` and whoever shows the state see
 // it. What a reload does, and what it leaves: cli/reload.h.
 //
-// Called by: OwnCommands, admin/. Threads: any; no call waits for a reload. Errors: an outcome's errors. Limits: one
-// reload at a time, and one more that begins when it has ended, for all who have asked meanwhile.
+// Threads: any; no call waits for a reload. Errors: an outcome's errors. Limits: one reload at a
+// time, and one more that begins when it has ended, for all who have asked meanwhile.
 #pragma once
 
 #include <chrono>

@@ -129,8 +129,8 @@ constexpr std::array<std::string_view, 17> kKnownClient = {"id",
                                                            "tracking",
                                                            "caching"};
 
-// What only asks. Any other subcommand of ACL and CONFIG, also one that the guard has not heard of, may change who may
-// do what: SETUSER, DELUSER, LOAD; SET requirepass, SET aclfile.
+// What changes nothing of who may do what. Any other subcommand of ACL and CONFIG, also one that the guard has not heard of,
+// may: ACL SETUSER, DELUSER, LOAD. CONFIG SET of what is in kUserSettings.
 constexpr std::array<std::string_view, 13> kHarmlessServer = {"whoami",
                                                               "getuser",
                                                               "list",
@@ -145,6 +145,10 @@ constexpr std::array<std::string_view, 13> kHarmlessServer = {"whoami",
                                                               "resetstat",
                                                               "rewrite"};
 
+// Of the settings of Redis 7.0 those that say something of users.
+constexpr std::array<std::string_view, 3> kUserSettings = {
+    "requirepass", "aclfile", "acl-pubsub-default"};
+
 bool is_any_of(std::string_view argument, std::span<const std::string_view> words) {
   return std::ranges::any_of(words,
                              [argument](std::string_view word) { return is_word(argument, word); });
@@ -153,6 +157,16 @@ bool is_any_of(std::string_view argument, std::span<const std::string_view> word
 // Redis refuses CLIENT alone.
 bool is_known_client(Arguments arguments) {
   return arguments.size() > 1 && is_any_of(arguments[1], kKnownClient);
+}
+
+// CONFIG SET name value [name value ...]
+bool sets_users(Arguments arguments) {
+  for (std::size_t i = 2; i < arguments.size(); i += 2) {
+    if (is_any_of(arguments[i], kUserSettings)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // CLIENT PAUSE ms [WRITE|ALL]: what is paused for writes alone still answers reads.
@@ -202,8 +216,7 @@ std::optional<StateChange> state_change_of(const Command& command,
         break;
       }
       if (command.role == Role::client && !is_known_client(arguments)) {
-        change = {.kind = ChangeKind::unknown};
-        break;
+        return StateChange{.kind = ChangeKind::lasting};
       }
       return command.role == Role::client ? label_of(arguments) : std::nullopt;
     default:
@@ -237,6 +250,9 @@ std::optional<ReplyMode> reply_mode_of(const Command& command, Arguments argumen
 bool changes_server(const Command& command, Arguments arguments) {
   switch (command.role) {
     case Role::server:
+      if (command.name == "config" && arguments.size() > 1 && is_word(arguments[1], "set")) {
+        return sets_users(arguments);
+      }
       return arguments.size() > 1 && !is_any_of(arguments[1], kHarmlessServer);
     case Role::client:
       return pauses_reads(arguments);
@@ -245,9 +261,9 @@ bool changes_server(const Command& command, Arguments arguments) {
   }
 }
 
-bool makes_transparent(const Command& command, Arguments arguments) {
+bool ends_placing(const Command& command, Arguments arguments) {
   switch (command.role) {
-    case Role::transparent:
+    case Role::unplaced:
       return true;
     case Role::client:
       return reply_mode_of(command, arguments).has_value();
@@ -258,14 +274,18 @@ bool makes_transparent(const Command& command, Arguments arguments) {
   }
 }
 
+bool makes_raw(const Command& command) {
+  return command.name == "sync" || command.name == "psync";
+}
+
 bool may_change_connection(const Command& command, Arguments arguments) {
   switch (command.role) {
     case Role::client:
       return !is_known_client(arguments) || is_word(arguments[1], "tracking");
     case Role::script:
-      return arguments.size() < 2 || makes_transparent(command, arguments);
+      return arguments.size() < 2 || ends_placing(command, arguments);
     default:
-      return changes_connection(command.role) || makes_transparent(command, arguments);
+      return changes_connection(command.role) || ends_placing(command, arguments);
   }
 }
 

@@ -3,7 +3,7 @@
 // Forms that Redis should refuse are changes too: they are forwarded like any other, and should Redis accept one after
 // all, the guard no longer knows what the connection is and says so (kNoDb, `unclear`).
 //
-// Called by: Guard; the session keeps a StateChange until its reply has come. Threads: plain values. Errors: none.
+// Threads: plain values.
 // Source: Redis 7.0.15 (db.c selectCommand, acl.c authCommand, networking.c helloCommand), asked by hand.
 #pragma once
 
@@ -32,13 +32,16 @@ enum class ChangeKind : std::uint8_t {
   tracking_off,  //
   subscribe,     // and unsubscribe: `confirmations` frames of `channels` instead of one reply
   server,        // nothing on the connection: `for_all_clients`
-  label,         // nothing but `label`: CLIENT SETNAME, SETINFO
   // If Redis says yes, nobody knows what has changed or will: SELECT, AUTH or HELLO that may have
-  // been sent inside MULTI, HELLO of another version, CLIENT subcommands that nobody here knows.
+  // been sent inside MULTI, HELLO of another version.
   unknown,
+  // The same, and not even RESET is known to end it: CLIENT subcommands that nobody here knows, and
+  // Valkey's CAPA (on a replica -REDIRECT instead of replies) and IMPORT-SOURCE.
+  lasting,
   // What is left behind depends on Redis's release and cannot be told from its reply: AUTH or HELLO
   // of a form that Redis should refuse, HELLO with AUTH that may have been sent inside MULTI.
   unclear,
+  label,  // nothing but `label`: CLIENT SETNAME, SETINFO
 };
 
 // What CLIENT SETNAME, SETINFO and HELLO's SETNAME call a connection.
@@ -70,7 +73,7 @@ std::optional<StateChange> state_change_of(const Command& command,
                                            std::span<const std::string_view> arguments,
                                            bool may_be_in_multi);
 
-// ACL SETUSER, CONFIG SET, CLIENT PAUSE ...: it may change what holds for all clients.
+// ACL SETUSER, CONFIG SET requirepass, CLIENT PAUSE ...: it may change what holds for all clients, if Redis says yes.
 bool changes_server(const Command& command, std::span<const std::string_view> arguments);
 
 // CLIENT REPLY ON, OFF or SKIP. It holds from the command itself on, not from a reply: OFF and SKIP have none.
@@ -80,7 +83,9 @@ std::optional<ReplyMode> reply_mode_of(const Command& command,
 
 // MONITOR, SYNC, CLIENT REPLY where the guard could not follow ...: from here on one command is no
 // longer one reply, or the guard has no say.
-bool makes_transparent(const Command& command, std::span<const std::string_view> arguments);
+bool ends_placing(const Command& command, std::span<const std::string_view> arguments);
+// SYNC, PSYNC: of these, what makes a replica of the client.
+bool makes_raw(const Command& command);
 
 // Of the first chunk of a command too large to be held whole, which may end anywhere behind its name: whether it is, or
 // may be, one of either kind. What it changes cannot be said before all of it is known.

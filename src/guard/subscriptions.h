@@ -8,8 +8,8 @@
 //            subscribe b :2             unsubscribe b :0
 //            message a hello
 //
-// Called by: ClientState (the counts), proxy::ReplyOrder (the frames). Threads: its worker's. Errors: none; a frame that
-// is none of these is `other`. Source: Redis 7.0.15, pubsub.c.
+// Threads: its worker's. Errors: none; a frame that is none of these is `other`.
+// Source: Redis 7.0.15, pubsub.c.
 #pragma once
 
 #include <array>

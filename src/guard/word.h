@@ -1,20 +1,22 @@
-// Names of options and subcommands, as Redis compares them: ASCII letters in any case.
+// Names of options and subcommands, as Redis compares them: ASCII letters in any case; and its digits.
 //
-// Called by: whoever reads a command's arguments. Threads: pure function. Errors: none.
+// Threads: pure function.
 #pragma once
 
 #include <algorithm>
 #include <string_view>
 
+#include "keyspace/identity.h"
+
 namespace cuckooguard::guard {
 
-constexpr char to_lower_ascii(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
 }
 
 // `lower` has no upper case letters.
 constexpr bool is_word(std::string_view argument, std::string_view lower) {
-  return std::ranges::equal(argument, lower, [](char a, char b) { return to_lower_ascii(a) == b; });
+  return std::ranges::equal(argument, lower, [](char a, char b) { return keyspace::fold(a) == b; });
 }
 
 }  // namespace cuckooguard::guard

@@ -60,14 +60,17 @@ class AsioLoop::AsioTimer final : public Timer {
  public:
   AsioTimer(AsioLoop& loop, std::chrono::milliseconds delay, std::function<void()> call)
       : timer_(loop.io_, delay) {
-    timer_.async_wait([&loop, work = std::move(call)](const boost::system::error_code& error) {
-      if (!error) {
+    // Asio can not take back the call of a timer that is due already.
+    timer_.async_wait([&loop, work = std::move(call), is_wanted = std::weak_ptr(exists_)](
+                          const boost::system::error_code& error) {
+      if (!error && !is_wanted.expired()) {
         loop.as_batch(work);
       }
     });
   }
 
  private:
+  std::shared_ptr<bool> exists_ = std::make_shared<bool>();
   asio::steady_timer timer_;
 };
 

@@ -3,8 +3,7 @@
 //
 //   [consumed ... consumed | head ...]  ->  [head ...]
 //
-// Called by: proxy::ReplyOrder, upstream::SharedUpstream. Threads: free function. Errors: none. Limits: up to
-// kConsumedKept elements are kept although they are consumed.
+// Threads: free function. Limits: up to kConsumedKept elements are kept although they are consumed.
 #pragma once
 
 #include <cstddef>

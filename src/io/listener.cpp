@@ -102,7 +102,12 @@ void Listener::bind(asio::io_context& io, const config::Address& address) {
 }
 
 Listener::~Listener() {
-  close();
+  let_go();
+}
+
+void Listener::close() {
+  accept_waiting();
+  let_go();
 }
 
 void Listener::accept_waiting() {
@@ -115,7 +120,7 @@ void Listener::accept_waiting() {
   }
 }
 
-void Listener::close() {
+void Listener::let_go() {
   if (!acceptor_.is_open()) {
     return;
   }

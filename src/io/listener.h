@@ -47,10 +47,9 @@ class Listener {
 
   static bool listens_on(int socket, const config::Address& address);
 
-  // Hands on who waits in the backlog, before close(): closing resets them. Not of an inherited socket, where they wait for
-  // the next process. (One who comes between the two calls is reset, as with any server.)
-  void accept_waiting();
-  // A Unix socket's file goes with it, unless it was inherited.
+  // Hands on who waits in the backlog, whom closing would reset. Not of an inherited socket, where they wait for the next
+  // process. (One who comes between the two is reset, as with any server.) A Unix socket's file goes with it, unless it was
+  // inherited.
   void close();
   // The port that the kernel gave where the address says 0.
   std::uint16_t port() const;
@@ -58,6 +57,8 @@ class Listener {
  private:
   void bind(boost::asio::io_context& io, const config::Address& address);
   void accept_next();
+  void accept_waiting();
+  void let_go();
   void failed(std::error_code error);
 
   using Protocol = boost::asio::generic::stream_protocol;

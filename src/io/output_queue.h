@@ -41,13 +41,35 @@ class ChunkPool {
   std::size_t pooled() const { return pooled_; }
   // Those that were free ever since the last call. Whether there were any.
   bool free_unneeded();
-  std::size_t bytes_in_use() const { return taken_ * sizeof(Chunk); }
+  // Of chunks that are taken, and of HeldBytes.
+  std::size_t bytes_in_use() const { return taken_ * sizeof(Chunk) + held_; }
 
  private:
+  friend class HeldBytes;
+
   std::unique_ptr<Chunk> free_;
   std::size_t pooled_ = 0;
   std::size_t pooled_min_ = 0;  // since the last free_unneeded()
   std::size_t taken_ = 0;
+  std::size_t held_ = 0;
+};
+
+// What is kept for a peer outside of chunks, and counts like them. It outlives nobody's pool.
+class HeldBytes {
+ public:
+  explicit HeldBytes(ChunkPool& pool) : pool_(&pool) {}
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+  ~HeldBytes() { set(0); }
+
+  void set(std::size_t bytes) {
+    pool_->held_ += bytes - bytes_;
+    bytes_ = bytes;
+  }
+
+ private:
+  ChunkPool* pool_;
+  std::size_t bytes_ = 0;
 };
 
 class OutputQueue {
@@ -70,6 +92,7 @@ class OutputQueue {
 
   std::size_t size() const { return size_; }
   bool is_empty() const { return size_ == 0; }
+  ChunkPool& pool() const { return *pool_; }
 
  private:
   ChunkPool* pool_;

@@ -32,7 +32,7 @@ std::uint32_t events_of(Interest interest) {
   }
   // Errors and hang-ups are always reported; edge-triggered they are reported once instead of for
   // ever.
-  return EPOLLET;
+  return EPOLLET | EPOLLRDHUP;
 }
 
 Transfer failed_transfer() {
@@ -196,7 +196,8 @@ void SocketTransport::deliver(std::uint32_t events) {
   } else if (state_ == State::up) {
     watcher_->on_ready({.readable = (events & EPOLLIN) != 0,
                         .writable = (events & EPOLLOUT) != 0,
-                        .hung_up = (events & (EPOLLHUP | EPOLLERR)) != 0});
+                        .hung_up = (events & (EPOLLHUP | EPOLLERR)) != 0,
+                        .has_finished = (events & EPOLLRDHUP) != 0});
   }
 }
 

@@ -3,7 +3,6 @@
 // Both sides: TLS 1.2 and 1.3, no renegotiation, no compression. Clients may take up a session by its ticket; the keys of
 // tickets are of one TlsCredentials, so that none outlives a reload.
 //
-// Called by: cli, which loads it at the start and at a reload; TlsTransport, which takes a connection each.
 // Threads: immutable once loaded; any. Lifetimes: a connection keeps what it needs of it, so that others may take its
 // place meanwhile. Errors: load() says in a sentence which file it is, and what is wrong with it.
 #pragma once

@@ -1,6 +1,6 @@
 // What one TLS record is made of: many small pieces are worth a copy, since each record costs 22 bytes or more, and a call.
 //
-// Called by: TlsTransport. Threads: free function. Errors: none. Limits: one record, or less.
+// Threads: free function. Limits: one record, or less.
 #pragma once
 
 #include <cstddef>

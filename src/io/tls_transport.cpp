@@ -157,8 +157,9 @@ void TlsTransport::deliver(Readiness inner) {
   const bool may_write = inner.writable || (write_wants_read_ && inner.readable);
   const Readiness ready{.readable = wants(Interest::read) && may_read,
                         .writable = wants(Interest::write) && may_write,
-                        .hung_up = inner.hung_up};
-  if (ready.readable || ready.writable || ready.hung_up) {
+                        .hung_up = inner.hung_up,
+                        .has_finished = inner.has_finished};
+  if (ready.readable || ready.writable || ready.hung_up || ready.has_finished) {
     watcher_->on_ready(ready);
     update_again();
   }

@@ -12,7 +12,7 @@
 //     farewell themselves, close() as far as that goes without waiting.
 //
 // States: connecting -> shaking hands -> up -> closed; failed from any of them.
-// Called by: owners of transports; AsioLoop::connect and cli make it. Threads: its loop's.
+// Threads: its loop's.
 // Lifetimes: as Transport; `on_failure` outlives it, the credentials need not.
 // Errors: a handshake that fails hangs up, and tells on_failure why, unless the peer has just left; so does a peer that
 // refuses us before its first byte (TLS 1.3 has it that a server looks at a client's certificate behind the handshake).

@@ -1,6 +1,6 @@
 // What OpenSSL has against it, in words for operators.
 //
-// Called by: TlsCredentials, TlsTransport. Threads: OpenSSL keeps the errors per thread; they are taken away. Errors: none.
+// Threads: OpenSSL keeps the errors per thread; they are taken away.
 #pragma once
 
 #include <string>

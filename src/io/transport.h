@@ -22,6 +22,8 @@ struct Readiness {
   bool readable = false;
   bool writable = false;
   bool hung_up = false;  // both directions are dead; unread bytes may still be waiting
+  // The peer sends no more; unread bytes are still waiting. Told once, with an interest of `none`: else reading tells.
+  bool has_finished = false;
 };
 
 enum class Status : std::uint8_t { ok, would_block, closed, failed };
@@ -50,7 +52,7 @@ class Transport {
   virtual void bind(Watcher& watcher) = 0;
 
   // What to be told of, level-triggered. Costs a system call only when it changes. With `none`, the
-  // end of both directions is still reported, once.
+  // end of both directions, and of the peer's alone, are still reported, once.
   virtual void watch(Interest interest) = 0;
 
   virtual Transfer read(std::span<char> into) = 0;

@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 
-char fold(char c) noexcept {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 char* write_length(std::size_t length, char* out) noexcept {
   for (std::size_t i = 0; i < kLengthBytes; ++i) {
     *out++ = static_cast<char>((length >> (8 * i)) & 0xff);
@@ -50,6 +46,20 @@ std::string_view write_identity(std::span<const std::string_view> values,
         types[i] == ValueType::text_ci ? without_trailing_spaces(values[i]) : values[i];
     out = is_last ? out : write_length(value.size(), out);
     out = write_value(value, types[i], out);
+  }
+  return {room.data(), static_cast<std::size_t>(out - room.data())};
+}
+
+std::string_view write_key_identity(std::string_view key,
+                                    bool has_ci,
+                                    std::span<char> room) noexcept {
+  if (!has_ci) {
+    return key;
+  }
+  char* out = room.data();
+  for (const char c : key) {
+    *out = fold(c);
+    out += c == ' ' ? 0 : 1;
   }
   return {room.data(), static_cast<std::size_t>(out - room.data())};
 }

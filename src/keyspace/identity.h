@@ -20,8 +20,18 @@ std::string_view write_identity(std::span<const std::string_view> values,
                                 std::span<const ValueType> types,
                                 std::span<char> room) noexcept;
 
+// A key of several values is known by itself where none is sure to end: under |ci in any spelling the same. As long as the key at most.
+std::string_view write_key_identity(std::string_view key,
+                                    bool has_ci,
+                                    std::span<char> room) noexcept;
+
 // The values, `count` of them, that write_identity() made an identity of; views into it. |ci values are folded.
 std::vector<std::string_view> values_of_identity(std::string_view identity, std::size_t count);
+
+// Of ASCII letters, the case.
+constexpr char fold(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 bool is_printable_ascii(std::string_view text) noexcept;
 

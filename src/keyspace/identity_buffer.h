@@ -20,9 +20,11 @@ class IdentityBuffer {
  public:
   std::span<char> identity() { return {bytes_.get(), kBytes}; }
 
-  // Scratch for rows alone (may allocate): the key as rendered, and the identity as the row's own values give it.
+  // Scratch for rows alone (may allocate): the key as rendered, the identity as the row's own values give it, and another one
+  // that its key has.
   std::string rendered_key;
   std::string row_identity;
+  std::string key_identity;
 
  private:
   static constexpr std::size_t kBytes = kKeyBytesMax + kPlaceholdersMax * sizeof(std::uint32_t);

@@ -7,10 +7,6 @@ namespace {
 
 using State = KeyAutomaton::State;
 
-bool is_integer(ValueType type) {
-  return type == ValueType::uint64 || type == ValueType::int64;
-}
-
 std::string_view largest_integer(ValueType type, bool negative) {
   if (type == ValueType::uint64) {
     return "18446744073709551615";
@@ -44,21 +40,6 @@ bool take_digit(ValueType type, State& state, char byte) {
   return true;
 }
 
-bool take_value_byte(const Placeholder& placeholder, State& state, char byte) {
-  if (byte == ':' && !placeholder.rest) {
-    return false;
-  }
-  return !is_integer(placeholder.type) || take_digit(placeholder.type, state, byte);
-}
-
-bool is_whole_value(const Placeholder& placeholder, const State& state) {
-  if (!is_integer(placeholder.type)) {
-    return state.started;
-  }
-  const std::size_t limit_digits = largest_integer(placeholder.type, state.negative).size();
-  return state.digits > 0 && (state.digits < limit_digits || state.compared <= 0);
-}
-
 std::vector<std::uint16_t> failure_function(std::string_view literal) {
   std::vector<std::uint16_t> failure(literal.size() + 1, 0);
   std::size_t matched = 0;
@@ -74,7 +55,7 @@ std::vector<std::uint16_t> failure_function(std::string_view literal) {
 
 }  // namespace
 
-KeyAutomaton::KeyAutomaton(const KeyTemplate& key_template) {
+KeyAutomaton::KeyAutomaton(const KeyTemplate& key_template, Keys keys) : keys_(keys) {
   parts_.push_back({key_template.literal_prefix(), {}, nullptr});
   for (const Placeholder& placeholder : key_template.placeholders()) {
     parts_.push_back(
@@ -83,8 +64,45 @@ KeyAutomaton::KeyAutomaton(const KeyTemplate& key_template) {
 }
 
 KeyAutomaton::State KeyAutomaton::within_prefix(std::size_t bytes) const {
-  return bytes == parts_[0].literal.size() ? State{.part = 1}
+  return bytes == parts_[0].literal.size() ? beginning_of(1)
                                            : State{.matched = static_cast<std::uint16_t>(bytes)};
+}
+
+bool KeyAutomaton::is_text_of_row(const Placeholder& placeholder) const {
+  return are_of_rows() && !placeholder.wildcard && !placeholder.is_integer();
+}
+
+// A row's text may be empty: the literal may begin at once.
+KeyAutomaton::State KeyAutomaton::beginning_of(std::size_t part) const {
+  return {.part = static_cast<std::uint16_t>(part),
+          .started = is_text_of_row(*parts_[part].placeholder)};
+}
+
+bool KeyAutomaton::take_value_byte(const Placeholder& placeholder, State& state, char byte) const {
+  if (is_text_of_row(placeholder)) {
+    return byte != ':' || keys_ == Keys::of_rows;
+  }
+  if (byte == ':' && !placeholder.rest) {
+    return false;
+  }
+  if (!placeholder.is_integer() || keys_ == Keys::claimed_if_strict) {
+    return true;
+  }
+  if (!are_of_rows()) {
+    return take_digit(placeholder.type, state, byte);
+  }
+  const bool begins = state.digits == 0 && !state.negative;
+  state.negative = state.negative || byte == '-';
+  state.digits = byte == '-' ? state.digits : 1;
+  return byte == '-' ? begins : byte >= '0' && byte <= '9';
+}
+
+bool KeyAutomaton::is_whole_value(const Placeholder& placeholder, const State& state) const {
+  if (!placeholder.is_integer() || keys_ == Keys::claimed_if_strict) {
+    return state.started;
+  }
+  const std::size_t limit_digits = largest_integer(placeholder.type, state.negative).size();
+  return state.digits > 0 && (are_of_rows() || state.digits < limit_digits || state.compared <= 0);
 }
 
 KeyAutomaton::Next KeyAutomaton::step(const State& state, char byte) const {
@@ -102,11 +120,12 @@ KeyAutomaton::Next KeyAutomaton::step(const State& state, char byte) const {
   if (!literal_found) {
     return {{*same_part}, 1};
   }
-  const State next_part{.part = static_cast<std::uint16_t>(state.part + 1)};
-  if (part.placeholder->wildcard) {
-    return {{*same_part, next_part}, 2};
+  const State next_part = beginning_of(state.part + 1U);
+  if (!part.placeholder->wildcard && !is_whole_value(*part.placeholder, *same_part)) {
+    return are_of_rows() ? Next{{*same_part}, 1} : Next{};
   }
-  return is_whole_value(*part.placeholder, *same_part) ? Next{{next_part}, 1} : Next{};
+  return part.placeholder->wildcard || are_of_rows() ? Next{{*same_part, next_part}, 2}
+                                                     : Next{{next_part}, 1};
 }
 
 // Reads one byte of a value or of the literal behind it.

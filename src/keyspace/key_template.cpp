@@ -24,21 +24,27 @@ bool is_name(std::string_view name) {
 }
 
 // Where the value that begins at `start` ends, the literal behind it included in the check; kNotFound if nowhere.
-// A value has at least one byte and no ':'.
-std::size_t middle_value_end(std::string_view key, std::size_t start, std::string_view literal) {
+// A value has at least `bytes_min` bytes and no ':'.
+std::size_t middle_value_end(std::string_view key,
+                             std::size_t start,
+                             std::size_t bytes_min,
+                             std::string_view literal) {
   const std::size_t colon = key.find(':', start);
   if (literal[0] == ':') {  // no ':' in the value, so it can only end at the first one
-    const bool ends_there =
-        colon != kNotFound && colon > start && key.compare(colon, literal.size(), literal) == 0;
+    const bool ends_there = colon != kNotFound && colon >= start + bytes_min &&
+                            key.compare(colon, literal.size(), literal) == 0;
     return ends_there ? colon : kNotFound;
   }
   const std::size_t end = key.find(literal, start + 1);
   return end != kNotFound && colon >= end ? end : kNotFound;
 }
 
-std::size_t last_value_end(std::string_view key, std::size_t start, const Placeholder& last) {
+std::size_t last_value_end(std::string_view key,
+                           std::size_t start,
+                           std::size_t bytes_min,
+                           const Placeholder& last) {
   const std::string_view suffix = last.literal_after;
-  if (key.size() <= start + suffix.size() || !key.ends_with(suffix)) {
+  if (key.size() < start + bytes_min + suffix.size() || !key.ends_with(suffix)) {
     return kNotFound;
   }
   const std::size_t end = key.size() - suffix.size();
@@ -245,6 +251,12 @@ TemplateFit KeyTemplate::fit(std::string_view key, TemplateValues& values) const
 
 TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,
                                            TemplateValues& values) const noexcept {
+  return fit_values(key, 1, values);
+}
+
+// Inlined, so that matching does not pay for `bytes_min`.
+[[gnu::always_inline]] inline TemplateFit KeyTemplate::fit_values(
+    std::string_view key, std::size_t bytes_min, TemplateValues& values) const noexcept {
   values.has_number = false;
   TemplateFit fit = TemplateFit::whole;
   std::size_t start = literal_prefix_.size();
@@ -252,8 +264,8 @@ TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,
     const Placeholder& placeholder = placeholders_[i];
     const std::string_view literal = placeholder.literal_after;
     const bool is_last = i + 1 == placeholders_.size();
-    const std::size_t end =
-        is_last ? last_value_end(key, start, placeholder) : middle_value_end(key, start, literal);
+    const std::size_t end = is_last ? last_value_end(key, start, bytes_min, placeholder)
+                                    : middle_value_end(key, start, bytes_min, literal);
     if (end == kNotFound) {
       return TemplateFit::none;
     }
@@ -265,6 +277,58 @@ TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,
     start = end + literal.size();
   }
   return fit;
+}
+
+TemplateFit KeyTemplate::read(std::string_view key, TemplateValues& values) const noexcept {
+  if (!key.starts_with(literal_prefix_)) {
+    return TemplateFit::none;
+  }
+  const std::size_t begin = literal_prefix_.size();
+  const Placeholder& last = placeholders_.back();
+  if (placeholders_.size() > 1) {
+    return fit_values(key, 0, values);
+  }
+  if (key.size() < begin + last.literal_after.size() || !key.ends_with(last.literal_after)) {
+    return TemplateFit::none;
+  }
+  const std::size_t bytes = key.size() - begin - last.literal_after.size();
+  values.has_number = false;
+  values.parts[0] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)};
+  return judge(last.type, key.substr(begin, bytes), values);
+}
+
+bool KeyTemplate::may_have_made(std::string_view key) const noexcept {
+  if (!key.starts_with(literal_prefix_) || !key.ends_with(placeholders_.back().literal_after)) {
+    return false;
+  }
+  std::size_t at = literal_prefix_.size();
+  for (const Placeholder& placeholder : placeholders_) {
+    const std::size_t found = &placeholder == &placeholders_.back()
+                                  ? key.size() - placeholder.literal_after.size()
+                                  : key.find(placeholder.literal_after, at);
+    if (found == kNotFound || found < at) {
+      return false;
+    }
+    at = found + placeholder.literal_after.size();
+  }
+  return true;
+}
+
+bool KeyTemplate::has_wildcard() const {
+  return std::ranges::any_of(placeholders_, &Placeholder::wildcard);
+}
+
+bool KeyTemplate::has_ci() const {
+  return std::ranges::count(placeholders_, ValueType::text_ci, &Placeholder::type) > 0;
+}
+
+bool KeyTemplate::ends_values_at_colons() const {
+  return placeholders_.size() == 1 ||
+         (!placeholders_.back().rest &&
+          std::ranges::all_of(std::span(placeholders_).first(placeholders_.size() - 1),
+                              [](const Placeholder& placeholder) {
+                                return placeholder.literal_after.starts_with(':');
+                              }));
 }
 
 void KeyTemplate::render(std::span<const std::string_view> values, std::string& key) const {

@@ -14,7 +14,7 @@
 // least one byte, of the literal behind it; the last literal is matched as the suffix. What one template cannot
 // decide for sure (see TemplateFit::uncertain) is said, so that the caller lets such a key pass.
 //
-// Called by: config (parse), Keyspace (match). Threads: immutable, const calls may run together.
+// Threads: immutable, const calls may run together.
 // Lifetimes: values found by fit() are places in the key. Errors: values (TemplateError, TemplateFit).
 // Limits: kTemplateBytesMax bytes, kPlaceholdersMax placeholders.
 #pragma once
@@ -88,6 +88,16 @@ class KeyTemplate {
   // The same for a key that is known to begin with the literal prefix.
   TemplateFit fit_behind_prefix(std::string_view key, TemplateValues& values) const noexcept;
 
+  // As fit(), of a key that may be made of a row whose values are no key's: empty, or, where it is the only one, with a ':'. What
+  // fit() takes is read in the same way.
+  TemplateFit read(std::string_view key, TemplateValues& values) const noexcept;
+  // Whether the key has all literals in their order: no row has another one by this template.
+  bool may_have_made(std::string_view key) const noexcept;
+  bool has_wildcard() const;
+  bool has_ci() const;
+  // Whether what is no value of a key, since it has a ':', is none in any spelling of |ci.
+  bool ends_values_at_colons() const;
+
   // Appends the key that carries `values` (one per placeholder; those of wildcards are not read: a fixed byte stands
   // for them). The result need not fit(): a value may hold a ':' or the literal that should end it.
   void render(std::span<const std::string_view> values, std::string& key) const;
@@ -96,6 +106,9 @@ class KeyTemplate {
 
  private:
   KeyTemplate() = default;
+  TemplateFit fit_values(std::string_view key,
+                         std::size_t bytes_min,
+                         TemplateValues& values) const noexcept;
 
   std::string text_;
   std::string literal_prefix_;

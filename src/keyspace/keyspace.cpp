@@ -1,55 +1,22 @@
 #include "keyspace/keyspace.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
-#include "keyspace/canonical_integer.h"
 #include "keyspace/identity.h"
-#include "keyspace/integers_come_back.h"
 #include "keyspace/keyspace_checks.h"
-#include "keyspace/printable.h"
+#include "keyspace/overlap.h"
 
 namespace cuckooguard::keyspace {
 namespace {
-
-using Values = std::array<std::string_view, kPlaceholdersMax>;
 
 // What the templates said about a key so far.
 struct Findings {
   bool whole = false;
   std::uint32_t template_index = 0;  // if whole
   bool not_sure = false;
-  std::optional<std::uint32_t> impossible_ns;  // the strict namespace that says so
+  std::optional<std::uint32_t> impossible_by;  // the template of a strict namespace that says so
 };
-
-bool is_integer(ValueType type) {
-  return type == ValueType::uint64 || type == ValueType::int64;
-}
-
-std::string row_text(std::span<const std::string> columns,
-                     std::span<const std::string_view> values) {
-  std::string text;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    text += (text.empty() ? "row " : ", ") + columns[i] + "=" + printable(values[i]);
-  }
-  return text;
-}
-
-// Why a key that was rendered from a row, and is unguarded now, does not fit its own template.
-std::string misfit_text(TemplateFit fit) {
-  switch (fit) {
-    case TemplateFit::none:
-      return "a value is empty, has a ':', or has the literal that should end it";
-    case TemplateFit::not_an_integer:
-      return "a value is not a canonical integer of its type";
-    case TemplateFit::uncertain:
-      return "a value has the literal that ends a {_} before it";
-    case TemplateFit::whole:
-      return "another template with a longer prefix takes it, or it is too long";
-  }
-  return "unknown";
-}
 
 }  // namespace
 
@@ -63,10 +30,7 @@ std::expected<Keyspace, std::vector<KeyspaceError>> Keyspace::build(
   for (NamespaceTemplates& from : namespaces) {
     result.add_space(std::move(from));
   }
-  for (std::uint32_t ns = 0; ns < result.spaces_.size(); ++ns) {
-    result.spaces_[ns].integers_come_back =
-        keyspace::integers_come_back(result.templates(ns), result.templates_);
-  }
+  result.find_makers();
   result.index_ = TemplateIndex(result.templates_);
   return result;
 }
@@ -83,7 +47,13 @@ void Keyspace::add_space(NamespaceTemplates from) {
       space.types.push_back(placeholder.type);
     }
   }
-  space.is_integer = space.types.size() == 1 && is_integer(space.types[0]);
+  space.is_integer = space.types.size() == 1 &&
+                     (space.types[0] == ValueType::uint64 || space.types[0] == ValueType::int64);
+  space.is_all_of_keys =
+      space.is_integer && std::ranges::all_of(from.templates, [](const KeyTemplate& key_template) {
+        return key_template.placeholders().size() == 1;
+      });
+  space.has_ci = std::ranges::count(space.types, ValueType::text_ci) > 0;
   for (KeyTemplate& key_template : from.templates) {
     Route route{.ns = static_cast<std::uint32_t>(spaces_.size())};
     const std::span<const Placeholder> placeholders = key_template.placeholders();
@@ -91,10 +61,29 @@ void Keyspace::add_space(NamespaceTemplates from) {
       const auto at = std::ranges::find(placeholders, space.columns[column], &Placeholder::name);
       route.placeholder_of[column] = static_cast<std::uint8_t>(at - placeholders.begin());
     }
+    const auto before_last = placeholders.first(placeholders.size() - 1);
+    space.may_split = space.may_split ||
+                      (placeholders.back().rest &&
+                       std::ranges::count(before_last, ValueType::text_ci, &Placeholder::type) > 0);
     routes_.push_back(route);
     templates_.push_back(std::move(key_template));
   }
   spaces_.push_back(std::move(space));
+}
+
+void Keyspace::find_makers() {
+  for (std::uint32_t claimer = 0; claimer < templates_.size(); ++claimer) {
+    Route& route = routes_[claimer];
+    route.makers_begin = static_cast<std::uint32_t>(makers_.size());
+    for (std::uint32_t maker = 0; maker < templates_.size(); ++maker) {
+      if (maker != claimer &&
+          may_make_keys_of(templates_[maker], templates_[claimer], spaces_[route.ns].strict)) {
+        makers_.push_back(maker);
+        routes_[maker].may_lose_keys = true;
+        ++route.makers_count;
+      }
+    }
+  }
 }
 
 std::span<const KeyTemplate> Keyspace::templates(std::uint32_t ns) const {
@@ -121,8 +110,8 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
       case TemplateFit::not_an_integer:
         if (!spaces_[route.ns].strict) {
           found.not_sure = true;
-        } else if (!found.impossible_ns) {
-          found.impossible_ns = route.ns;
+        } else if (!found.impossible_by) {
+          found.impossible_by = template_index;
         }
         break;
       case TemplateFit::uncertain:
@@ -139,18 +128,19 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
     index_.visit_candidates(node, key, try_template);
   }
   if (!found.whole) {
-    if (found.impossible_ns && !found.not_sure) {
-      result.kind = Lookup::Kind::impossible;
-      result.ns = *found.impossible_ns;
+    if (!found.impossible_by || found.not_sure) {
+      return result;
     }
-    return result;
+    found.template_index = *found.impossible_by;
+    templates_[found.template_index].fit_behind_prefix(key, values);
   }
   const Route& route = routes_[found.template_index];
   const Space& space = spaces_[route.ns];
-  result.kind = Lookup::Kind::guarded;
+  result.kind = found.whole ? Lookup::Kind::guarded : Lookup::Kind::impossible;
   result.ns = route.ns;
+  result.template_index = found.template_index;
   result.identity = identity_in_key(route, key, values, scratch);
-  if (space.is_integer && values.has_number) {
+  if (space.is_integer && found.whole && values.has_number) {
     result.number.emplace(values.number);
   }
   return result;
@@ -165,108 +155,41 @@ std::string_view Keyspace::identity_in_key(const Route& route,
     const std::string_view value = values.text(key, route.placeholder_of[0]);
     return write_identity({&value, 1}, types, scratch.identity());
   }
-  Values identity_values;
+  Texts identity_values;
   for (std::size_t column = 0; column < types.size(); ++column) {
     identity_values[column] = values.text(key, route.placeholder_of[column]);
   }
   return write_identity({identity_values.data(), types.size()}, types, scratch.identity());
 }
 
-std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
-    std::uint32_t ns,
-    std::span<const std::optional<std::string_view>> values,
-    IdentityBuffer& scratch) const {
-  const Space& space = spaces_.at(ns);
-  if (values.size() != space.columns.size()) {
-    throw std::invalid_argument("identity_of_row: as many values as identity columns are needed");
+Reading Keyspace::read(std::uint32_t template_index,
+                       std::string_view key,
+                       IdentityBuffer& scratch) const noexcept {
+  const KeyTemplate& key_template = templates_[template_index];
+  const Route& route = routes_[template_index];
+  const Space& space = spaces_[route.ns];
+  Reading result{.ns = route.ns};
+  if (!key_template.may_have_made(key)) {
+    return result;
   }
-  const std::optional<std::string_view>& first = values[0];
-  if (space.integers_come_back && first) {
-    const std::string_view text = *first;
-    const std::optional<std::uint64_t> number = canonical_uint64(text);
-    if (space.types[0] == ValueType::uint64 ? number.has_value()
-                                            : canonical_int64(text).has_value()) {
-      return RowIdentity{text, number};
-    }
+  result.may_be_any_isolated = space.has_ci && key_template.placeholders().size() > 1;
+  TemplateValues values;
+  const TemplateFit fit = key_template.read(key, values);
+  if (fit == TemplateFit::uncertain ||
+      (fit == TemplateFit::none && space.has_ci && !is_printable_ascii(key))) {
+    result.kind = Reading::Kind::unsure;
+    return result;
   }
-  return identity_by_keys(space, values, scratch);
-}
-
-std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_by_keys(
-    const Space& space,
-    std::span<const std::optional<std::string_view>> values,
-    IdentityBuffer& scratch) const {
-  Values room;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::optional<std::string_view>& value = values[i];
-    if (!value) {
-      return std::nullopt;
-    }
-    room[i] = *value;
+  result.kind = Reading::Kind::sure;
+  if (fit == TemplateFit::none) {
+    result.identity = write_key_identity(key, space.has_ci, scratch.identity());
+    return result;
   }
-  const std::span<const std::string_view> row(room.data(), values.size());
-  scratch.row_identity.resize(identity_bytes_max(row));
-  RowIdentity result{write_identity(row, space.types, scratch.row_identity), std::nullopt};
-  for (std::uint32_t i = 0; i < space.templates_count; ++i) {
-    if (auto error = check_row(space, i, {row, result.identity}, scratch)) {
-      return std::unexpected(std::move(*error));
-    }
-  }
-  if (space.is_integer) {
-    result.number = canonical_uint64(row[0]);
+  result.identity = identity_in_key(route, key, values, scratch);
+  if (space.is_integer && values.has_number) {
+    result.number = values.number;
   }
   return result;
-}
-
-// Whether the key that template `template_index` of the namespace makes of the row is read back as that row.
-std::optional<RowError> Keyspace::check_row(const Space& space,
-                                            std::uint32_t template_index,
-                                            const Row& row,
-                                            IdentityBuffer& scratch) const {
-  using Reason = RowError::Reason;
-  const KeyTemplate& key_template = templates_[space.templates_begin + template_index];
-  const Route& route = routes_[space.templates_begin + template_index];
-  const auto error = [&](Reason reason, const std::string& why) {
-    return RowError{reason,
-                    template_index,
-                    row_text(space.columns, row.values) + " has no key by template " +
-                        printable(key_template.text()) + ": " + why};
-  };
-  Values by_placeholder;
-  for (std::size_t column = 0; column < row.values.size(); ++column) {
-    const std::string_view value = row.values[column];
-    by_placeholder[route.placeholder_of[column]] = value;
-    if (space.types[column] != ValueType::text_ci) {
-      continue;
-    }
-    if (!is_printable_ascii(value)) {
-      return error(Reason::not_printable,
-                   "under |ci only printable ASCII can be guarded, since the database may hold "
-                   "other text equal to it");
-    }
-    if (without_trailing_spaces(value).empty()) {
-      return error(Reason::blank,
-                   "under |ci trailing spaces do not count, and nothing else is there");
-    }
-  }
-  scratch.rendered_key.clear();
-  key_template.render(by_placeholder, scratch.rendered_key);
-  const Lookup back = match(scratch.rendered_key, scratch);
-  if (back.kind != Lookup::Kind::guarded) {
-    TemplateValues ignored;
-    return error(Reason::does_not_parse_back,
-                 misfit_text(key_template.fit(scratch.rendered_key, ignored)));
-  }
-  const Space& owner = spaces_[back.ns];
-  if (&owner != &space) {
-    return error(Reason::other_namespace,
-                 "that key belongs to namespace " + printable(owner.name) +
-                     ", whose template has a longer prefix");
-  }
-  if (back.identity != row.identity) {
-    return error(Reason::other_identity, "that key carries other values");
-  }
-  return std::nullopt;
 }
 
 }  // namespace cuckooguard::keyspace

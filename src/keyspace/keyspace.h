@@ -4,9 +4,11 @@
 // key, nothing copied), else every value but the last behind its length (4 bytes, little endian), and the last one
 // raw: two different tuples never give the same bytes. `|ci` values are folded (ASCII case, trailing spaces).
 //
-// Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that match() gives.
-//       A row of which that is not true is an error, never silently another identity. (tests/keyspace)
-// Called by: sources (rows), the guard (keys), config (build, for its errors).
+// A row can have a key that another template claims (`page:{slug}` and `page:draft:{id}`: the row `draft:42`). So a key may be more than
+// one row's: match() says whose it is, makers_of() by which other templates rows can have it, and read() under which identity.
+//
+// Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that match() gives, or that read() gives for one
+//       of the makers; or it is isolated, and its pattern matches that. Others are errors. (tests/keyspace)
 // Threads: immutable after build; const calls may run together, each thread with its own IdentityBuffer.
 // Lifetimes: an identity views the key, the row's values or the IdentityBuffer: it is valid until any of them changes.
 // Errors: values. Calling with a namespace or a number of values that does not exist is a programming error (throws).
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "keyspace/identity_buffer.h"
+#include "keyspace/identity_pattern.h"
 #include "keyspace/key_template.h"
 #include "keyspace/template_index.h"
 
@@ -36,7 +39,7 @@ struct NamespaceTemplates {
   std::string name;
   std::vector<KeyTemplate> templates;
   bool strict =
-      false;  // a value that is no canonical integer cannot exist: absent without a look-up
+      false;  // a value that is no canonical integer cannot exist: absent unless a row has it
 };
 
 struct KeyspaceError {
@@ -53,22 +56,34 @@ struct Lookup {
   };
   Kind kind = Kind::unguarded;
   std::uint32_t ns = 0;
-  std::string_view identity;
+  std::uint32_t template_index = 0;  // of all
+  std::string_view identity;  // an impossible key has one, too: a row's column may be no integer
   std::optional<std::uint64_t> number;  // the identity, where it is one integer from 0
+};
+
+// What a row would be that has a key by one template.
+struct Reading {
+  enum class Kind : std::uint8_t { none, sure, unsure };  // none: no row has it
+  Kind kind = Kind::none;
+  std::uint32_t ns = 0;
+  std::string_view identity{};  // if sure
+  std::optional<std::uint64_t> number{};
+  bool may_be_any_isolated =
+      false;  // what |ci takes for a ':' may be in a row: patterns say nothing
 };
 
 struct RowIdentity {
   std::string_view identity;
   std::optional<std::uint64_t> number;
+  // Look-ups of other identities may mean it, too: those of Keyspace::pattern_of_row().
+  bool is_isolated = false;
 };
 
 struct RowError {
   enum class Reason : std::uint8_t {
-    does_not_parse_back,  // the key rendered from the row is unguarded, or impossible
-    other_namespace,      // it is a key of another namespace
-    other_identity,       // it carries other values than the row's
-    not_printable,  // |ci, and other than printable ASCII: the database may equate it with ASCII
-    blank,          // |ci, and nothing is left without trailing spaces
+    does_not_parse_back,  // another spelling of its key, or another value for a {_}, could be read as another row
+    other_namespace,  // a template claims its key that is not known to share keys with this one
+    other_identity,   // its keys carry too many different values
   };
   Reason reason;
   std::size_t template_index;
@@ -87,12 +102,41 @@ class Keyspace {
   // namespace cannot have is left to shorter prefixes.
   Lookup match(std::string_view key, IdentityBuffer& scratch) const noexcept;
 
-  // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the row has no key,
-  // since one of its values is NULL.
+  // The templates, but the one that claims the key, by which a row can have such a key: usually none.
+  std::span<const std::uint32_t> makers_of(const Lookup& found) const noexcept {
+    const Route& route = routes_[found.template_index];
+    return std::span(makers_).subspan(route.makers_begin, route.makers_count);
+  }
+  std::uint32_t namespace_of(std::uint32_t template_index) const noexcept {
+    return routes_[template_index].ns;
+  }
+  const KeyTemplate& template_at(std::uint32_t template_index) const noexcept {
+    return templates_[template_index];
+  }
+  // Where a value is no key's (it is empty, or has a ':'), one of several has no certain end: the identity is then the key itself,
+  // under |ci folded and without spaces.
+  Reading read(std::uint32_t template_index,
+               std::string_view key,
+               IdentityBuffer& scratch) const noexcept;
+  // Whether rows can have keys by it that other templates claim.
+  bool may_lose_keys(std::uint32_t ns, std::size_t template_index) const {
+    return routes_[spaces_.at(ns).templates_begin + template_index].may_lose_keys;
+  }
+
+  // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the row has no key that is
+  // judged, since one of its values is NULL, or has a letter that no printable ASCII is equal to, or what is made of it is
+  // unguarded (a ':' in a value, say). Of a row whose key carries other values it is those.
   std::expected<std::optional<RowIdentity>, RowError> identity_of_row(
       std::uint32_t ns,
       std::span<const std::optional<std::string_view>> values,
       IdentityBuffer& scratch) const;
+
+  // Of a row that is isolated.
+  IdentityPattern pattern_of_row(std::uint32_t ns,
+                                 std::span<const std::optional<std::string_view>> values) const;
+  // Names a row in words: `row name="\xc3\xa9"`.
+  std::string row_text(std::uint32_t ns,
+                       std::span<const std::optional<std::string_view>> values) const;
 
   std::size_t size() const { return spaces_.size(); }
   const std::string& name(std::uint32_t ns) const { return spaces_.at(ns).name; }
@@ -101,8 +145,6 @@ class Keyspace {
   std::span<const std::string> identity_columns(std::uint32_t ns) const {
     return spaces_.at(ns).columns;
   }
-  // Whether the rows of canonical integers need no keys (integers_come_back.h).
-  bool integers_come_back(std::uint32_t ns) const { return spaces_.at(ns).integers_come_back; }
   // Whether the identity is one integer, so that Lookup::number and `fresh_ids` make sense.
   bool identity_is_integer(std::uint32_t ns) const { return spaces_.at(ns).is_integer; }
 
@@ -115,35 +157,41 @@ class Keyspace {
     std::uint32_t templates_count = 0;
     bool strict = false;
     bool is_integer = false;
-    bool integers_come_back = false;
+    bool is_all_of_keys = false;  // and nothing else is in any key
+    bool has_ci = false;
+    bool may_split = false;  // IdentityPattern::of()
   };
   struct Route {  // beside each template: whose it is, and where the identity's values are
     std::uint32_t ns = 0;
     std::array<std::uint8_t, kPlaceholdersMax> placeholder_of{};  // per identity column
+    bool may_lose_keys = false;
+    std::uint32_t makers_begin = 0;
+    std::uint32_t makers_count = 0;
   };
-  struct Row {  // both in identity order
-    std::span<const std::string_view> values;
-    std::string_view identity;
-  };
+  using Texts = std::array<std::string_view, kPlaceholdersMax>;  // in identity order
+  struct Row;                                                    // keyspace_rows.cpp
 
   Keyspace() = default;
   void add_space(NamespaceTemplates from);
+  void find_makers();
   std::string_view identity_in_key(const Route& route,
                                    std::string_view key,
                                    const TemplateValues& values,
                                    IdentityBuffer& scratch) const noexcept;
-  std::expected<std::optional<RowIdentity>, RowError> identity_by_keys(
-      const Space& space,
-      std::span<const std::optional<std::string_view>> values,
-      IdentityBuffer& scratch) const;
-  std::optional<RowError> check_row(const Space& space,
-                                    std::uint32_t template_index,
-                                    const Row& row,
-                                    IdentityBuffer& scratch) const;
+  bool take_values(Row& row, std::span<const std::optional<std::string_view>> values) const;
+  std::optional<RowError> add_identities(Row& row, IdentityBuffer& scratch) const;
+  std::optional<RowError> add_key(Row& row,
+                                  const Texts& texts,
+                                  std::uint32_t index,
+                                  IdentityBuffer& scratch) const;
+  bool is_read_by(std::uint32_t template_index,
+                  std::string_view key,
+                  IdentityBuffer& scratch) const;
 
   std::vector<Space> spaces_;
   std::vector<KeyTemplate> templates_;
   std::vector<Route> routes_;
+  std::vector<std::uint32_t> makers_;
   TemplateIndex index_;
 };
 

@@ -108,16 +108,12 @@ class PairWalk {
   std::set<std::pair<KeyAutomaton::State, KeyAutomaton::State>> seen_;
 };
 
-}  // namespace
-
-std::optional<std::string> overlap(const KeyTemplate& left,
-                                   const KeyTemplate& right,
-                                   std::size_t states_max) {
-  if (!one_begins_with_the_other(left.literal_prefix(), right.literal_prefix())) {
-    return std::nullopt;
-  }
-  const KeyAutomaton left_keys(left);
-  const KeyAutomaton right_keys(right);
+// A shortest key that both accept, empty if the limit was reached first.
+std::optional<std::string> common_key(const KeyTemplate& left,
+                                      const KeyAutomaton& left_keys,
+                                      const KeyTemplate& right,
+                                      const KeyAutomaton& right_keys,
+                                      std::size_t states_max) {
   const std::vector<char> bytes = alphabet(left, right);
   const std::string_view common = shorter_of(left.literal_prefix(), right.literal_prefix());
   PairWalk walk(left_keys, right_keys, common.size());
@@ -133,6 +129,45 @@ std::optional<std::string> overlap(const KeyTemplate& left,
     }
   }
   return std::nullopt;
+}
+
+std::ptrdiff_t colons_of(const KeyTemplate& key_template) {
+  std::ptrdiff_t colons = std::ranges::count(key_template.literal_prefix(), ':');
+  for (const Placeholder& placeholder : key_template.placeholders()) {
+    colons += std::ranges::count(placeholder.literal_after, ':');
+  }
+  return colons;
+}
+
+}  // namespace
+
+std::optional<std::string> overlap(const KeyTemplate& left,
+                                   const KeyTemplate& right,
+                                   std::size_t states_max) {
+  if (!one_begins_with_the_other(left.literal_prefix(), right.literal_prefix())) {
+    return std::nullopt;
+  }
+  return common_key(left, KeyAutomaton(left), right, KeyAutomaton(right), states_max);
+}
+
+bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool strict) {
+  using Keys = KeyAutomaton::Keys;
+  if (!one_begins_with_the_other(maker.literal_prefix(), claimer.literal_prefix())) {
+    return false;
+  }
+  // Where a key has a known number of them, few walks are long: hundreds of templates may begin with the same {tenant}.
+  const bool has_rest = claimer.placeholders().back().rest;
+  const std::ptrdiff_t spare = colons_of(claimer) - colons_of(maker);
+  if (!has_rest && spare < 0) {
+    return false;
+  }
+  const Keys made = has_rest || spare > 0 ? Keys::of_rows : Keys::of_rows_without_colons;
+  return common_key(maker,
+                    KeyAutomaton(maker, made),
+                    claimer,
+                    KeyAutomaton(claimer, strict ? Keys::claimed_if_strict : Keys::of_applications),
+                    kMakerStatesMax)
+      .has_value();
 }
 
 }  // namespace cuckooguard::keyspace

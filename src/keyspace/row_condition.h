@@ -10,8 +10,8 @@
 // that compares otherwise (a `_ci` collation, a DECIMAL with 1.0) is for the source to refuse. As in
 // SQL a NULL is neither equal nor unequal to anything.
 //
-// Called by: config (parse), sources (columns, holds). Threads: immutable. Errors: parse() gives
-// words that go on from the text, with the place. Limits: kConditionBytesMax, kConditionTermsMax.
+// Threads: immutable. Errors: parse() gives words that go on from the text, with the place. Limits:
+// kConditionBytesMax, kConditionTermsMax.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 // placeholder, so that `{tenant}:user:{id}` and two hundred neighbours cost as little as one template.
 // It only leaves out templates that cannot fit; KeyTemplate::fit has the last word.
 //
-// Called by: Keyspace. Threads: immutable after construction.
+// Threads: immutable after construction.
 #pragma once
 
 #include <cstddef>

@@ -13,22 +13,41 @@ constexpr std::array<std::string_view, 1> kTooManyClients{"-ERR max number of cl
 }  // namespace
 
 Clients::~Clients() {
-  worker_.total.open -= sessions_.size();
+  worker_.total.open -= sessions_.size() - gone_.size();
+  worker_.total.gone -= gone_.size();
 }
 
 void Clients::admit(std::unique_ptr<io::Transport> client) {
+  expect();
+  admit_expected(std::move(client));
+}
+
+void Clients::admit_expected(std::unique_ptr<io::Transport> client) {
+  if (!client) {
+    --count_;
+    return;
+  }
   if (++worker_.total.open > worker_.settings.limits.max_clients) {
     --worker_.total.open;
+    --count_;
     client->write(kTooManyClients);  // an empty socket buffer takes 36 bytes
     client->close();
     return;
   }
-  ++count_;
+  make_room();
   auto session = std::make_unique<Session>(of_sessions_, std::move(client));
   Session* const key = session.get();
-  sessions_.emplace(key, std::move(session));
+  sessions_.emplace(key, Admitted{.session = std::move(session), .gone = std::nullopt});
   if (is_draining_) {
     key->drain();
+  }
+}
+
+void Clients::make_room() {
+  const std::size_t most = worker_.settings.limits.max_clients;
+  const bool is_full = worker_.total.open + worker_.total.gone > most;
+  if (is_full && !gone_.empty() && (gone_.front()->waits_in_vain() || worker_.total.gone > most)) {
+    gone_.front()->end();
   }
 }
 
@@ -67,16 +86,26 @@ void Clients::on_limits_changed() {
 
 void Clients::on_upstream_loss(const resp::ConnectionState& told) const {
   if (told.login) {
-    const std::string& user = told.login->user;
-    worker_.guard.parts().facts.doubt_user(user.empty() ? "default" : user);
+    worker_.guard.parts().facts.doubt();  // the user may be gone
   }
+}
+
+void Clients::on_client_gone(Session& session) {
+  sessions_.find(&session)->second.gone = gone_.insert(gone_.end(), &session);
+  --worker_.total.open;
+  ++worker_.total.gone;
 }
 
 void Clients::on_session_end(Session& session) {
   const auto found = sessions_.find(&session);
-  worker_.loop.bury(std::move(found->second));
+  if (const auto gone = found->second.gone) {
+    gone_.erase(*gone);
+    --worker_.total.gone;
+  } else {
+    --worker_.total.open;
+  }
+  worker_.loop.bury(std::move(found->second.session));
   sessions_.erase(found);
-  --worker_.total.open;
   --count_;
   tell_if_empty();
 }

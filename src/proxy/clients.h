@@ -4,14 +4,18 @@
 // at once for all clients, but those above max_clients stay. Where Redis is, and in which mode it is spoken to, never
 // changes.
 //
-// Threads: its worker's; count() from any. Limits: max_clients over all workers (one shared
-// ClientCount); above it a client gets Redis's own text and is closed.
+// Threads: its worker's; expect() and count() from any. Limits: max_clients over all workers (one shared
+// ClientCount); above it a client gets Redis's own text and is closed. Those who send no more but still have a reply to come
+// do not count there: while Redis hangs, all who gave up waiting would. They make room for newcomers instead, the one that
+// finished first, if Redis has been silent for kVainAfter, or if they are more than the limit alone.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "config/config.h"
@@ -25,6 +29,7 @@ namespace cuckooguard::proxy {
 // Of the process.
 struct ClientCount {
   std::atomic<std::size_t> open{0};
+  std::atomic<std::size_t> gone{0};  // beside those: sessions of clients who send no more
 };
 
 class Clients final : Session::Ends {
@@ -42,9 +47,11 @@ class Clients final : Session::Ends {
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
         reply_clock_(worker.loop, worker.guard),
-        upstreams_(worker.loop,
-                   worker.settings.upstream,
-                   [this](const resp::ConnectionState& told) { on_upstream_loss(told); }),
+        upstreams_(
+            worker.loop,
+            worker.settings.upstream,
+            [this](const resp::ConnectionState& told) { on_upstream_loss(told); },
+            [this] { return worker_.guard.parts().facts.withdrawals(); }),
         of_sessions_{.loop = worker.loop,
                      .guard = worker.guard,
                      .own_commands = own_commands_,
@@ -63,17 +70,28 @@ class Clients final : Session::Ends {
   ~Clients();
 
   void admit(std::unique_ptr<io::Transport> client);
+  // One is handed over: it counts from now on. Any thread; admit_expected() follows on the worker's.
+  void expect() { ++count_; }
+  // Null: it has not come.
+  void admit_expected(std::unique_ptr<io::Transport> client);
   // Lets every client go where its commands end (session_drain.cpp), those who still come, too. `on_empty` is called once,
   // when there is nobody left; perhaps at once.
   void drain(std::function<void()> on_empty);
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();
   void on_limits_changed();
-  // For the choice of the least loaded worker.
+  // For the choice of the least loaded worker: also those who are on their way to this one.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:
+  struct Admitted {
+    std::unique_ptr<Session> session;
+    std::optional<std::list<Session*>::iterator> gone;  // its place among those
+  };
+
   void on_session_end(Session& session) override;
+  void on_client_gone(Session& session) override;
+  void make_room();
   void tell_if_empty();
   void on_upstream_loss(const resp::ConnectionState& told) const;
 
@@ -85,7 +103,8 @@ class Clients final : Session::Ends {
   ReplyClock reply_clock_;
   upstream::Upstreams upstreams_;
   const Session::Worker of_sessions_;
-  std::unordered_map<Session*, std::unique_ptr<Session>> sessions_;
+  std::unordered_map<Session*, Admitted> sessions_;
+  std::list<Session*> gone_;  // who finished first comes first
   std::atomic<std::size_t> count_{0};
   bool is_draining_ = false;
   std::function<void()> on_empty_;

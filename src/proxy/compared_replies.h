@@ -3,8 +3,8 @@
 // A reply leaves as it comes, but that what may be a nil to be replaced is held back until it differs: one byte of a value,
 // five of a nil. Its beginning is kept for the comparison.
 //
-// Called by: ReplyOrder, in the order of the client's commands. Threads: its worker's. Errors: none. Limits: bytes() is what
-// is kept of keys whose replies are to come; the session stops answering at its limits.
+// Threads: its worker's. Limits: bytes() is what is kept of keys whose replies are to come; the
+// session stops answering at its limits.
 #pragma once
 
 #include <cstddef>

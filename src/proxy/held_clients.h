@@ -7,8 +7,8 @@
 // Why not told by the source: asking takes less than 1 us, waking a thread's loop from another one takes more than that
 // and a way to it, and a client waits for half a tick on average, which is less than its own way here and back.
 //
-// Called by: Clients (owns it), Session. Threads: its worker's. Lifetimes: a member removes itself before it ends.
-// Errors: none. Limits: one entry per client.
+// Threads: its worker's. Lifetimes: a member removes itself before it ends.
+// Limits: one entry per client.
 #pragma once
 
 #include <chrono>

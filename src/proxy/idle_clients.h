@@ -4,9 +4,9 @@
 //
 //   head -> [silent since 10:00:00] -> [10:00:07] -> ... -> [just now] <- touch() moves here
 //
-// Called by: Clients (owns it), Session (touches it). Threads: its worker's. Lifetimes: a member removes itself before
-// it ends, or does not outlive this. Errors: none. Limits: one entry per client, none if the timeout is 0 (off); told up
-// to kCoarse late, at most once per kCoarse.
+// Threads: its worker's. Lifetimes: a member removes itself before it ends, or does not outlive
+// this. Limits: one entry per client, none if the timeout is 0 (off); told up to kCoarse late, at
+// most once per kCoarse.
 #pragma once
 
 #include <chrono>

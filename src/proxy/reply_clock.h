@@ -8,7 +8,7 @@
 // Not timed: what is not relayed as it is (a merged reply, one that is compared), and what stands behind such a one. One
 // read per kEvery stands for all: of a stampede fewer are taken than of the same reads spread out.
 //
-// Called by: Session. Threads: their worker's. Errors: none; a reply that never comes is never counted.
+// Threads: their worker's. Errors: none; a reply that never comes is never counted.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // The first and the last bytes of a reply that is relayed in pieces: what tells pub/sub frames and errors apart, without
 // holding a reply.
 //
-// Called by: ReplyOrder. Threads: its worker's. Limits: kPubSubHeadBytes and kPubSubTailBytes.
+// Threads: its worker's. Limits: kPubSubHeadBytes and kPubSubTailBytes.
 #pragma once
 
 #include <algorithm>

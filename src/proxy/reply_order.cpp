@@ -12,6 +12,7 @@ using io::forget_consumed;
 }  // namespace
 
 void ReplyOrder::expect_reply() {
+  ++expected_;
   if (is_drained()) {
     ++leading_replies_;
   } else {
@@ -28,17 +29,24 @@ void ReplyOrder::add_relay() {
 }
 
 void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
-  changes_.push_back(change);
-  const bool subscribes = change.kind == guard::ChangeKind::subscribe;
-  entries_.push_back({Kind::observe, subscribes ? change.confirmations : 1});
+  if (change.kind == guard::ChangeKind::subscribe) {
+    ++expected_;
+    subscriptions_.push_back(change);
+    entries_.push_back({Kind::confirm, change.confirmations});
+  } else {
+    expect_reply();
+    observed_.expect(expected_, change);
+  }
 }
 
 void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
   if (!compared_) {
     compared_ = std::make_unique<ComparedReplies>(*output_, *comparison_);
   }
+  ++expected_;
   compared_->expect(key);
   entries_.push_back({Kind::compare, 1});
+  count_held();
 }
 
 void ReplyOrder::answer(std::string_view bytes) {
@@ -57,6 +65,7 @@ void ReplyOrder::add_local(std::string_view bytes) {
   } else {
     entries_.push_back({Kind::local, size});
   }
+  count_held();
 }
 
 void ReplyOrder::expect_anything() {
@@ -88,25 +97,29 @@ bool ReplyOrder::relay(std::string_view bytes) {
 }
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
-  if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any()) {
+  if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any() ||
+      !observed_.is_empty()) {
     return false;
   }
   output_->append(bytes);
   leading_replies_ -= replies;
   plain_relayed_ += replies;
+  ended_ += replies;
+  state_->replied_to(ended_, false);
   emit_ready();
   return true;
 }
 
 // What there is of one reply.
 std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
-  if (!within_reply_) {
-    begin_reply(bytes.front());
+  if (!within_reply_ && !begin_reply(bytes.front())) {
+    well_formed = false;
+    return 0;
   }
   const resp::ReplyFramer::Piece piece = framer_.next(bytes);
   if (is_compared_) {
     compared_->take(bytes.substr(0, piece.bytes));
-  } else {
+  } else if (!is_dropped_) {
     output_->append(bytes.substr(0, piece.bytes));
   }
   if (keeps_ends_) {
@@ -120,31 +133,35 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   return piece.bytes;
 }
 
-// Only errors and what may be a pub/sub frame are looked into: any push, but an array only where RESP2 sends such
-// frames.
-void ReplyOrder::begin_reply(char first) {
-  keeps_ends_ = first == '-' || first == '>' ||
-                (first == '*' && state_->version() == resp::Version::resp2 &&
-                 (state_->subscriptions().any() || is_awaiting_confirmations()));
+// Only errors, what EXEC replies and what may be a pub/sub frame are looked into: any push, but an array only where RESP2
+// sends such frames. False: it is nobody's.
+bool ReplyOrder::begin_reply(char first) {
+  may_be_frame_ = first == '>' || (first == '*' && state_->version() == resp::Version::resp2 &&
+                                   (state_->subscriptions().any() || is_awaiting_confirmations()));
+  keeps_ends_ =
+      first == '-' || may_be_frame_ || (first == '*' && observed_.is_next_end_of_multi(ended_ + 1));
   if (keeps_ends_) {
     ends_.clear();
   }
+  const bool is_unasked = leading_replies_ == 0 && is_drained();
+  const bool is_subscribed = state_->subscriptions().any() || is_awaiting_confirmations();
+  is_dropped_ = first == '>' && unasked_ != Unasked::all && !is_subscribed;
   is_compared_ = first != '>' && leading_replies_ == 0 && !is_drained() &&
                  entries_[head_].kind == Kind::compare;
   if (is_compared_) {
     compared_->begin();
   }
+  return first == '>' || !is_unasked || is_subscribed || unasked_ != Unasked::none;
 }
 
 bool ReplyOrder::is_awaiting_confirmations() const {
-  return leading_replies_ == 0 && !is_drained() && entries_[head_].kind == Kind::observe &&
-         changes_[change_head_].kind == guard::ChangeKind::subscribe;
+  return leading_replies_ == 0 && !is_drained() && entries_[head_].kind == Kind::confirm;
 }
 
 void ReplyOrder::on_reply_end(char type) {
   if (type == '-') {
     errors_->on_redis_error(ends_.head());
-  } else if (keeps_ends_) {
+  } else if (may_be_frame_) {
     const guard::PubSubFrame frame = guard::parse_pubsub_frame(ends_.head(), ends_.tail());
     if (frame.kind == guard::PubSubFrame::Kind::confirmation) {
       on_confirmation(frame);
@@ -157,50 +174,69 @@ void ReplyOrder::on_reply_end(char type) {
   if (leading_replies_ > 0) {
     --leading_replies_;
     ++plain_relayed_;
+    note_end(type);
     return;
   }
   if (is_drained()) {
     // Redis speaks unasked: "-ERR max number of clients reached", a time-out's farewell. To a client that wants no
     // replies it says nothing; if it does, it has refused CLIENT REPLY, and nobody knows what comes next.
     if (state_->is_silent()) {
-      state_->become_transparent();
+      state_->stop_reading_replies();
       expect_anything();
     }
     return;
   }
   Entry& entry = entries_[head_];
-  if (entry.kind == Kind::observe) {
-    end_observed(type);
-  } else if (entry.kind == Kind::compare) {
+  if (entry.kind == Kind::confirm) {
+    end_subscription(type);
+    return;
+  }
+  if (entry.kind == Kind::compare) {
     compared_->end(type);
     is_compared_ = false;
     pop();
   } else if (--entry.amount == 0) {
     pop();
   }
+  note_end(type);
 }
 
 void ReplyOrder::on_confirmation(const guard::PubSubFrame& frame) {
   const bool awaited = is_awaiting_confirmations();
   if (awaited && entries_[head_].amount == 0) {  // UNSUBSCRIBE of all there is
-    const std::uint32_t held = state_->subscriptions().count(changes_[change_head_].channels);
+    const std::uint32_t held =
+        state_->subscriptions().count(subscriptions_[subscription_head_].channels);
     entries_[head_].amount = std::max(held, 1U);
   }
   state_->confirmed(frame);
   if (awaited && --entries_[head_].amount == 0) {
-    end_observed(framer_.type());
+    end_subscription(framer_.type());
   }
 }
 
-void ReplyOrder::end_observed(char type) {
-  const guard::StateChange& change = changes_[change_head_];
-  // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran; any other error of EXEC has not.
-  const bool is_aborted = type == '-' && change.kind == guard::ChangeKind::end_multi &&
-                          ends_.head().starts_with("-EXECABORT ");
-  state_->replied(change, is_aborted ? '*' : type);
-  ++change_head_;
-  forget_consumed(changes_, change_head_);
+void ReplyOrder::end_subscription(char type) {
+  ++ended_;
+  state_->replied(subscriptions_[subscription_head_], type);
+  ++subscription_head_;
+  forget_consumed(subscriptions_, subscription_head_);
   pop();
+}
+
+// A reply to a command, or an element of a merged one, that no subscription waits for.
+void ReplyOrder::note_end(char type) {
+  ++ended_;
+  if (!observed_.is_next(ended_)) {
+    state_->replied_to(ended_, type == '-' || type == '!');
+    return;
+  }
+  if (observed_.is_next_end_of_multi(ended_)) {
+    // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran, and so has one that did nothing because
+    // of WATCH; any other error of EXEC has not.
+    const bool is_nil = type == '*' && ends_.head().starts_with("*-");
+    const bool is_aborted = type == '-' && ends_.head().starts_with("-EXECABORT ");
+    type = is_nil || is_aborted ? '_' : type;
+  }
+  state_->replied(observed_.take(), type);
 }
 
 // Our own answers leave as soon as nothing of Redis's is before them.
@@ -221,6 +257,7 @@ void ReplyOrder::emit_ready() {
 void ReplyOrder::pop() {
   ++head_;
   forget_consumed(entries_, head_);
+  count_held();
 }
 
 }  // namespace cuckooguard::proxy

@@ -14,8 +14,9 @@
 //
 // Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
 // was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
-// waiting_bytes() grow with answers and observed replies only; the session stops answering at its
-// limits (proxy/session.h). Runs of plain relayed replies are a number, runs of answers one entry.
+// waiting_bytes() grow with answers, compared replies and subscriptions only; the session stops answering at its
+// limits (proxy/session.h). Runs of relayed replies are a number, also if some are observed (proxy/observed_replies.h);
+// runs of answers are one entry.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@
 #include "guard/client_state.h"
 #include "io/output_queue.h"
 #include "proxy/compared_replies.h"
+#include "proxy/observed_replies.h"
 #include "proxy/reply_ends.h"
 #include "resp/reply_framer.h"
 
@@ -71,6 +73,10 @@ class ReplyOrder {
   // From here on Redis's bytes are relayed unread, for good. Harmless when repeated.
   void expect_anything();
 
+  // What Redis sends unasked is not always the client's: where others have had its connection before, a push is dropped
+  // unless the client is subscribed, and a reply is as bad as bytes that are no RESP. From now on.
+  enum class Unasked : std::uint8_t { none, replies, all };
+  void take_unasked(Unasked unasked) { unasked_ = unasked; }
   [[nodiscard]] bool relay(std::string_view bytes);
   // Just so many whole replies, none of them an error or a push: need not be framed again. False, and nothing has
   // happened, if they are not all to be relayed as they are: relay() takes them, one by one.
@@ -83,22 +89,33 @@ class ReplyOrder {
     return is_drained() ? plain_relayed_ + leading_replies_ : 0;
   }
 
+  // The number of the last reply of Redis's that is expected, among all of this client's; `state` hears of each that has
+  // ended (ClientState::replied_to), or of several at once.
+  std::uint64_t last_expected() const { return expected_; }
+  // Replies that are observed, and how many of them take as much room as an entry, or more.
+  std::size_t observed() const { return observed_.size(); }
+  std::size_t observed_whole() const { return observed_.whole() + entries(); }
+  static bool is_kept_whole(const guard::StateChange& change) {
+    return change.kind == guard::ChangeKind::subscribe || ObservedReplies::is_kept_whole(change);
+  }
+
   // Redis still owes something.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
   // Of a reply, or of a push, only a part has come.
   bool is_within_reply() const { return within_reply_; }
   std::size_t entries() const { return entries_.size() - head_; }
-  // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come.
+  // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come. They and
+  // what stands for them here count as the output's chunks do (io::HeldBytes).
   std::size_t waiting_bytes() const {
     return local_.size() - local_head_ + (compared_ ? compared_->bytes() : 0);
   }
 
  private:
-  enum class Kind : std::uint8_t { relay, observe, compare, local, merge, anything };
+  enum class Kind : std::uint8_t { relay, confirm, compare, local, merge, anything };
   struct Entry {
     Kind kind = Kind::relay;
     std::uint32_t amount =
-        0;  // relay, observe, compare (1): replies; local: bytes; merge: elements of the client's reply
+        0;  // relay, compare (1): replies; confirm: confirmations; local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
   };
@@ -107,13 +124,15 @@ class ReplyOrder {
   void add_relay();
   void add_local(std::string_view bytes);
   void pop();
+  void count_held() { held_.set(waiting_bytes() + entries() * sizeof(Entry)); }
   void emit_ready();
   std::size_t relay_piece(std::string_view bytes, bool& well_formed);
-  void begin_reply(char first);
+  bool begin_reply(char first);
   void on_reply_end(char type);
   bool is_awaiting_confirmations() const;
   void on_confirmation(const guard::PubSubFrame& frame);
-  void end_observed(char type);
+  void end_subscription(char type);
+  void note_end(char type);
   std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
   bool begin_merge();
   void drop_merge_parts();
@@ -125,6 +144,9 @@ class ReplyOrder {
   resp::ReplyFramer framer_;
   ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
   bool keeps_ends_ = false;
+  Unasked unasked_ = Unasked::all;
+  bool is_dropped_ = false;  // the push at hand
+  bool may_be_frame_ = false;
   bool within_reply_ = false;
   bool is_compared_ = false;  // the reply at hand
   std::uint64_t leading_replies_ =
@@ -134,9 +156,13 @@ class ReplyOrder {
   std::size_t head_ = 0;
   std::string local_;  // the bytes of all `local` entries, in order
   std::size_t local_head_ = 0;
-  std::vector<guard::StateChange> changes_;  // of all `observe` entries, in order
-  std::size_t change_head_ = 0;
+  std::vector<guard::StateChange> subscriptions_;  // of all `confirm` entries, in order
+  std::size_t subscription_head_ = 0;
+  ObservedReplies observed_;
+  std::uint64_t expected_ = 0;
+  std::uint64_t ended_ = 0;  // of those; elements of a merged reply count as replies
   std::unique_ptr<ComparedReplies> compared_;  // of all `compare` entries; null before the first
+  io::HeldBytes held_{output_->pool()};
   std::string merge_header_;  // the header line of a merged reply, while it is incomplete
 };
 

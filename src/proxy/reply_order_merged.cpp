@@ -32,6 +32,7 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
       expect_absent_key_reply(absent_keys.front());
       absent_keys = absent_keys.subspan(1);
     } else {
+      ++expected_;
       add_relay();
     }
   }
@@ -89,6 +90,7 @@ void ReplyOrder::drop_merge_parts() {
     }
   }
   forget_consumed(local_, local_head_);
+  ended_ += entries_[head_].from_redis - 1;
   entries_[last_part] = {Kind::relay, 1};
   head_ = last_part;
 }

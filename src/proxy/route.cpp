@@ -4,6 +4,9 @@
 
 namespace cuckooguard::proxy {
 
+using upstream::Access;
+using Entry = upstream::LoginProbe::Entry;
+
 Route::Route(const Worker& worker, guard::ClientState& client, Owner& owner)
     : worker_(worker), client_(client), owner_(owner) {
   if (is_pinned()) {
@@ -20,14 +23,21 @@ bool Route::choose(guard::Lane lane, bool is_owed, bool waits_for_writes) {
   if (is_lost_) {
     return true;  // nothing will be sent
   }
-  if (!own_) {
-    if (lane == guard::Lane::shared) {
-      return choose_shared(is_owed);
-    }
+  const bool needs_new = lane == guard::Lane::new_own || lane == guard::Lane::for_good;
+  if (own_ && needs_new && !is_new_ && !is_for_good_ && client_.is_transferable()) {
     if (is_owed) {
       return false;
     }
-    take_lease();
+    settle();
+  }
+  if (!own_) {
+    const bool reads_large_values = shared_ != nullptr && shared_->reads_large_values(*this);
+    if (guard::is_shared(lane) && !reads_large_values) {
+      return choose_shared(lane == guard::Lane::reads ? Access::read : Access::write, is_owed);
+    }
+    if (is_owed || !take_lease(needs_new)) {
+      return false;
+    }
     if (waits_for_writes) {
       own_->touch();
     }
@@ -36,7 +46,7 @@ bool Route::choose(guard::Lane lane, bool is_owed, bool waits_for_writes) {
   return true;
 }
 
-bool Route::choose_shared(bool is_owed) {
+bool Route::choose_shared(Access access, bool is_owed) {
   if (shared_ != nullptr && worker_.upstreams.is_retired(*shared_)) {
     if (is_owed) {
       return false;
@@ -44,20 +54,47 @@ bool Route::choose_shared(bool is_owed) {
     leave_shared();
   }
   if (shared_ == nullptr) {
-    shared_ = &worker_.upstreams.join(client_.told(), *this);
+    bool is_known = true;
+    if (!is_let_in(is_known)) {
+      return is_known && !is_owed && take_lease(true);
+    }
+    join(client_.told());
   }
-  return shared_->in_flight(*this) < worker_.in_flight_max && shared_->has_room(*this);
+  return shared_->in_flight(*this) < worker_.in_flight_max && shared_->may_send(*this, access);
 }
 
-void Route::take_lease() {
-  leave_shared();
-  own_ = worker_.upstreams.lease(client_.told(), *this);
+// Whether the client may be given what others have had. Not known: on_entry_known() will tell.
+bool Route::is_let_in(bool& is_known) {
+  // Redis has said so, to this client; or it has been let in, and keeps what it has.
+  if (client_.told().login || is_member()) {
+    return true;
+  }
+  upstream::LoginProbe& probe = worker_.upstreams.login_probe();
+  const Entry entry = probe.entry();
+  is_known = entry != Entry::not_known;
+  if (!is_known) {
+    probe.wait(*this);
+  }
+  return entry == Entry::open;
+}
+
+bool Route::take_lease(bool is_new) {
+  bool is_known = true;
+  is_new_ = is_new || !is_let_in(is_known);
+  if (!is_known) {
+    return false;
+  }
+  const resp::ConnectionState told = client_.told();
+  is_unused_ = true;
+  own_ = is_new_ ? worker_.upstreams.open(told, *this) : worker_.upstreams.lease(told, *this);
   if (own_->state() == upstream::Connection::State::up) {
     owner_.on_upstream_up();
   }
+  return true;
 }
 
 void Route::send(std::string_view bytes) {
+  is_unused_ = false;
   if (own_) {
     own_->send(bytes);
   } else {
@@ -65,18 +102,35 @@ void Route::send(std::string_view bytes) {
   }
 }
 
+bool Route::is_member_as_told(const resp::ConnectionState& told) const {
+  if (!is_member() || worker_.upstreams.is_retired(*shared_)) {
+    return false;
+  }
+  const resp::ConnectionState& known = shared_->told();
+  return known.version == told.version && known.db == told.db && known.login == told.login;
+}
+
 void Route::settle() {
-  if (own_ && !is_for_good_ && !is_lost_ && own_->unsent() == 0 && client_.is_transferable()) {
-    resp::ConnectionState told = client_.told();
-    if (std::exchange(is_retired_, false)) {
-      own_->close();
-      worker_.loop.bury(std::move(own_));
-    } else {
-      worker_.upstreams.give_back(std::move(own_), told);
+  if (!own_ || is_for_good_ || is_lost_ || own_->unsent() > 0 || !client_.is_transferable()) {
+    return;
+  }
+  resp::ConnectionState told = client_.told();
+  if (!is_member_as_told(told)) {
+    bool is_known = true;
+    const bool is_let_in_now = is_let_in(is_known);
+    leave_shared();
+    if (!is_let_in_now) {
+      return;
     }
-    if (told.login) {
-      shared_ = &worker_.upstreams.join(std::move(told), *this);
-    }
+    join(told);
+  }
+  if (!shared_->is_proven()) {
+    return;
+  }
+  if (std::exchange(is_retired_, false)) {
+    drop_own();
+  } else {
+    worker_.upstreams.give_back(std::move(own_), told);
   }
 }
 
@@ -84,7 +138,7 @@ void Route::retire() {
   if (own_) {
     is_retired_ = is_retired_ || worker_.upstreams.may_retire(own_->opened_at());
   } else if (shared_ != nullptr) {
-    worker_.upstreams.retire(*shared_);
+    worker_.upstreams.retire(*shared_, shared_->opened_at(*this));
   }
 }
 
@@ -104,10 +158,16 @@ void Route::finish_sending() {
 
 void Route::close() {
   is_lost_ = true;
+  worker_.upstreams.login_probe().forget(*this);
   leave_shared();
   if (own_) {
     own_->close();
   }
+}
+
+void Route::join(const resp::ConnectionState& told) {
+  shared_ = &worker_.upstreams.join(told, *this);
+  beginnings_ = client_.beginnings();
 }
 
 void Route::leave_shared() {
@@ -116,7 +176,31 @@ void Route::leave_shared() {
   }
 }
 
+void Route::drop_own() {
+  own_->close();
+  worker_.loop.bury(std::move(own_));
+}
+
 void Route::on_upstream_lost() {
+  const std::string refusal = own_->refusal();
+  // Whoever is in already stays, and may ask again; one that has never been let in is turned away.
+  if (!is_pinned() && shared_ != nullptr && upstream::is_of_redis_itself(refusal)) {
+    drop_own();
+    is_for_good_ = false;
+    owner_.on_upstream_refused(refusal);
+    return;
+  }
+  // It was for commands that were answered here: as if it had not been asked for.
+  if (is_unused_ && refusal.empty() && shared_ != nullptr) {
+    drop_own();
+    is_for_good_ = false;
+    owner_.on_upstream_down();
+    owner_.on_upstream_progress();
+    return;
+  }
+  if (!refusal.empty() && !refusal.starts_with("-WRONGPASS ")) {
+    owner_.on_upstream_bytes(refusal);
+  }
   is_lost_ = true;
   owner_.on_upstream_lost();
 }
@@ -130,8 +214,17 @@ void Route::on_shared_bytes(std::string_view bytes, std::uint32_t replies) {
   }
 }
 
+void Route::on_shared_down() {
+  if (!own_) {
+    owner_.on_upstream_down();
+  }
+}
+
 void Route::on_shared_lost() {
   shared_ = nullptr;  // it has left already
+  if (own_) {
+    return;  // what it has is as good as it was
+  }
   is_lost_ = true;
   owner_.on_upstream_lost();
 }

@@ -1,4 +1,4 @@
-// The way of one client's commands to Redis and of the replies back: a connection of its own, or one that it shares.
+// The way of one client's commands to Redis and of the replies back: a connection of its own, or those that it shares.
 //
 //   pinned   its own from the beginning to the end; the rest of this page is not about it
 //   shared   ──▶ SharedUpstream, as long as its commands may travel there (guard/lane.h)
@@ -7,13 +7,19 @@
 //   SET x 1 ─shared─▶   MULTI  │waits for SET's reply│ ─lease─▶  GET x  EXEC  ─replies─▶ given back   GET x ─shared─▶
 //
 // From shared to a lease a command goes only when all replies of before have come: else the two connections would race. On
-// the lease whatever comes goes there, until all replies have come and another connection, told the same, would do as well
-// (ClientState::is_transferable).
+// the lease whatever comes goes there, until all replies have come, another connection, told the same, would do as well
+// (ClientState::is_transferable), and Redis lets the shared ones be in that state: who can not be set up elsewhere keeps
+// what it has. The client stays a member of what it shares meanwhile.
 //
-// Called by: Session, which owns it. Threads: its worker's. Lifetimes: ends with its session.
-// Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost with it.
-// Limits: a client has at most `inflight_per_client` replies to come on a shared upstream; one that does not read its
-// replies gets a lease, which is not read either.
+// A client that has not logged in becomes a member only while Redis would let it in as a new client
+// (upstream/login_probe.h), else it has a connection that was opened for it alone; so it is again after RESET.
+//
+// Threads: its worker's. Lifetimes: ends with its session.
+// Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost with it. Of a lease on
+// which nothing was sent on_upstream_down(): the client goes on.
+// on_upstream_refused(): a lease could not be had; nothing that was sent since choose() has been run, and the client goes on.
+// Limits: a client has at most `inflight_per_client` replies to come on shared connections; one that does not read its
+// replies, or that has been sent large ones, gets a lease, which is not read for it either.
 #pragma once
 
 #include <cstddef>
@@ -25,17 +31,24 @@
 #include "guard/client_state.h"
 #include "guard/lane.h"
 #include "io/loop.h"
+#include "proxy/reply_order.h"
 #include "upstream/greeted_connection.h"
 #include "upstream/upstreams.h"
 
 namespace cuckooguard::proxy {
 
-class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream::Member {
+class Route final : upstream::GreetedConnection::Owner,
+                    upstream::SharedUpstream::Member,
+                    upstream::LoginProbe::Waiter {
  public:
   class Owner : public upstream::Connection::Owner {
    public:
     // Just so many whole replies, none of them an error, and nothing else.
     virtual void on_upstream_replies(std::string_view bytes, std::uint32_t replies) = 0;
+    // There is no connection, and nothing of this client's is lost: it is as one that has not had any.
+    virtual void on_upstream_down() = 0;
+    // `error`, CRLF included, is the reply to each command that is owed one.
+    virtual void on_upstream_refused(std::string_view error) = 0;
 
    protected:
     ~Owner() = default;
@@ -64,7 +77,14 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
   void retire();  // for new work Redis is to be reached anew (upstream::Upstreams)
 
   bool has_own() const { return own_ != nullptr; }
+  ReplyOrder::Unasked takes_unasked() const {
+    return is_for_good_ ? ReplyOrder::Unasked::all
+           : is_new_    ? ReplyOrder::Unasked::replies
+                        : ReplyOrder::Unasked::none;
+  }
   bool is_lost() const { return is_lost_; }
+  // It shares what Redis has let in.
+  bool is_let_in() const { return shared_ != nullptr; }
   std::size_t unsent() const { return own_ ? own_->unsent() : 0; }
   // Whether the client takes its replies; `is_held`: its next command waits for them. A shared connection is read for
   // others all the same.
@@ -79,18 +99,28 @@ class Route final : upstream::GreetedConnection::Owner, upstream::SharedUpstream
   void on_upstream_lost() override;
   void on_shared_bytes(std::string_view bytes, std::uint32_t replies) override;
   void on_shared_lost() override;
-  void on_shared_room() override { owner_.on_upstream_progress(); }
+  void on_shared_down() override;
+  void on_shared_progress() override { owner_.on_upstream_progress(); }
+  void on_entry_known() override { owner_.on_upstream_progress(); }
 
-  bool choose_shared(bool is_owed);
-  void take_lease();
+  bool choose_shared(upstream::Access access, bool is_owed);
+  bool take_lease(bool is_new);
+  bool is_let_in(bool& is_known);
+  bool is_member() const { return shared_ != nullptr && beginnings_ == client_.beginnings(); }
+  bool is_member_as_told(const resp::ConnectionState& told) const;
+  void join(const resp::ConnectionState& told);
   void leave_shared();
+  void drop_own();
 
   const Worker& worker_;
   guard::ClientState& client_;
   Owner& owner_;
   std::unique_ptr<upstream::GreetedConnection> own_;
   upstream::SharedUpstream* shared_ = nullptr;
+  std::uint32_t beginnings_ = 0;  // of the client, as of when it joined (ClientState::beginnings)
   bool is_for_good_ = false;
+  bool is_new_ = false;      // `own_`: nobody has had it before
+  bool is_unused_ = false;   // `own_`: nothing was sent since it was taken
   bool is_retired_ = false;  // `own_`: nobody else is to have it
   bool is_lost_ = false;
 };

@@ -1,10 +1,16 @@
 #include "proxy/session.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
 namespace cuckooguard::proxy {
+namespace {
+
+constexpr std::size_t kAbsentReplyBytesMax = 65 * 1024;  // config::kAbsentReplyBytesMax, in RESP
+
+}  // namespace
 
 Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
@@ -21,8 +27,10 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
 void Session::end() {
   if (!ended_) {
     ended_ = true;
+    silence_.reset();
     worker_.idle.remove(*this);
     worker_.held.remove(*this);
+    worker_.guard.ended(state_, worker_.loop.now());
     state_.ended();
     client_->close();
     route_.close();
@@ -50,6 +58,8 @@ void Session::on_ready(io::Readiness readiness) {
     read_client();
   } else if (readiness.hung_up) {
     end();
+  } else if (readiness.has_finished && !ended_) {
+    note_gone();  // while it is not read, since Redis is not quick enough
   }
 }
 
@@ -100,17 +110,35 @@ void Session::take(std::string_view input) {
 
 // False if what is left is an incomplete command, or is held.
 bool Session::take_one(std::string_view input, std::size_t& consumed) {
-  if (state_.is_transparent()) {
+  if (state_.is_raw()) {
     consumed = input.size();
     forward(input);
     return true;
   }
-  const resp::RequestScanner before = scanner_;
-  const resp::Scan scan = scanner_.next(input, worker_.arguments);
   consumed = 0;
+  const bool is_limited =
+      sent_ahead_ == 0 && !route_.is_let_in() && worker_.guard.may_be_logged_out(state_);
+  scanner_.set_authenticated(!is_limited);
+  const resp::RequestScanner before = scanner_;
+  resp::Scan scan = scanner_.next(input, worker_.arguments);
+  if (is_limited && scan.outcome == resp::ScanOutcome::protocol_error) {
+    scanner_.set_authenticated(true);
+    scan = scanner_.next(input, worker_.arguments);
+    if (scan.outcome == resp::ScanOutcome::incomplete && !may_travel(guard::Lane::for_good)) {
+      scanner_ = before;
+      return false;
+    }
+    if (scan.outcome == resp::ScanOutcome::incomplete) {
+      send_ahead(input);
+      return false;
+    }
+  }
   const std::string_view raw = input.substr(0, scan.consumed);
   switch (scan.outcome) {
     case resp::ScanOutcome::incomplete:
+      if (sent_ahead_ > 0) {
+        send_ahead(input);
+      }
       return false;
     case resp::ScanOutcome::command:
       if (!take_command(raw)) {
@@ -132,7 +160,8 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
         return false;
       }
       // Redis itself says what is wrong, in its own words, and closes.
-      become_transparent();
+      stop_reading_replies();
+      state_.become_raw();
       return true;
   }
   consumed = scan.consumed;
@@ -142,7 +171,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw) {
   const auto arguments = worker_.arguments.views();
-  if (guard::OwnCommands::is_own(arguments)) {
+  if (sent_ahead_ == 0 && guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
   const guard::Command& command = worker_.guard.find(arguments.front());
@@ -160,7 +189,7 @@ bool Session::take_command(std::string_view raw) {
 // Redis has no reply to an empty line.
 void Session::take_nothing(std::string_view raw) {
   if (state_.is_silent()) {
-    become_transparent();  // Redis takes even an empty line for what CLIENT REPLY SKIP skips
+    stop_reading_replies();  // Redis takes even an empty line for what CLIENT REPLY SKIP skips
   }
   if (route_.has_own()) {
     forward(raw);
@@ -169,7 +198,11 @@ void Session::take_nothing(std::string_view raw) {
 
 void Session::carry_out(const guard::Command& command, std::string_view raw) {
   const guard::Decision decision =
-      worker_.guard.decide(command, worker_.arguments.views(), state_, now_, may_answer());
+      worker_.guard.decide(command,
+                           worker_.arguments.views(),
+                           state_,
+                           now_,
+                           must_be_heard() || sent_ahead_ > 0 ? 0 : room());
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -183,8 +216,8 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
       order_.expect_merged_reply(decision.elements, decision.absent_keys);
       forward(decision.request);
       return;
-    case guard::Action::transparent:
-      become_transparent();
+    case guard::Action::unread:
+      order_.expect_anything();
       forward(raw);
       return;
     case guard::Action::forward:
@@ -200,13 +233,16 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
     order_.expect_absent_key_reply(decision.absent_keys.front());
   } else if (decision.change == nullptr) {
     order_.expect_reply();
+    if (decision.awaits_reply) {
+      state_.writes()->await(order_.last_expected());
+    }
     timed_reply_.expected(worker_.reply_clock, command, order_, now_);
   } else {
     state_.sent(*decision.change);  // also if nobody will see its reply: it is in flight for good
-    if (order_.entries() < worker_.settings.limits.inflight_per_client) {
+    if (may_observe(*decision.change)) {
       order_.expect_observed_reply(*decision.change);
     } else {
-      become_transparent();
+      stop_reading_replies();
     }
   }
   forward(raw);
@@ -215,20 +251,39 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
 void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
   const guard::Decision decision =
       worker_.guard.stream(scan, worker_.arguments.views(), state_, now_);
-  if (decision.action == guard::Action::transparent) {
-    become_transparent();
+  if (decision.action == guard::Action::unread) {
+    order_.expect_anything();
   } else if (scan.begins && state_.next_has_reply()) {
     order_.expect_reply();
+  }
+  if (decision.awaits_reply) {
+    state_.writes()->await(order_.last_expected());
   }
   forward(raw);
 }
 
-void Session::become_transparent() {
-  state_.become_transparent();
+void Session::stop_reading_replies() {
+  worker_.guard.stop_reading_replies(state_, now_);
   order_.expect_anything();
 }
 
+// A length too large for who has not logged in: Redis says so at once, in its own words, and closes. If it does not, since
+// it has let everybody in meanwhile, the command is scanned like any other when the rest has come.
+void Session::send_ahead(std::string_view input) {
+  forward(input);
+  sent_ahead_ = input.size();
+}
+
+bool Session::may_observe(const guard::StateChange& change) const {
+  const std::size_t most = worker_.settings.limits.inflight_per_client;
+  return ReplyOrder::is_kept_whole(change) ? order_.observed_whole() < most
+                                           : order_.observed() < most * kObservedPerInflight;
+}
+
 void Session::forward(std::string_view raw) {
+  const std::size_t already_sent = std::min(sent_ahead_, raw.size());
+  raw.remove_prefix(already_sent);
+  sent_ahead_ -= already_sent;
   if (route_.is_lost()) {
     end_when_written();
     return;
@@ -247,14 +302,28 @@ bool Session::must_be_heard() const {
   return timeout.count() > 0 && upstream_was_up_ && now_ - heard_at_ > timeout / 2;
 }
 
-bool Session::has_room() const {
-  const config::Limits& limits = worker_.settings.limits;
-  return !output_over_limit_ &&
-         output_.size() + order_.waiting_bytes() < limits.client_output_soft &&
-         order_.entries() < limits.inflight_per_client;
+// How many bytes may be answered here.
+std::size_t Session::room() const {
+  const Settings& settings = worker_.settings;
+  if (output_over_limit_ || order_.entries() >= settings.limits.inflight_per_client) {
+    return 0;
+  }
+  const auto left = [](std::size_t limit, std::size_t used) {
+    return limit > used ? limit - used : 0;
+  };
+  const std::size_t queued = output_.size() + order_.waiting_bytes();
+  // One absent reply, however long, is never too much.
+  const std::size_t of_client =
+      queued == 0 ? std::max<std::size_t>(settings.limits.client_output_soft, kAbsentReplyBytesMax)
+                  : left(settings.limits.client_output_soft, queued);
+  return std::min(of_client,
+                  std::max(left(settings.output_total, worker_.loop.chunks().bytes_in_use()),
+                           left(io::Chunk::kBytes, queued)));
 }
 
 void Session::on_upstream_bytes(std::string_view bytes) {
+  worker_.guard.relayed(state_);
+  order_.take_unasked(route_.takes_unasked());
   on_relayed(order_.relay(bytes));
 }
 
@@ -266,6 +335,12 @@ void Session::on_relayed(bool well_formed) {
   if (!well_formed || holds_too_much()) {
     end();  // not RESP: what follows belongs to nobody
     return;
+  }
+  if (silence_) {
+    stirred_at_ = worker_.loop.now();
+  }
+  if (state_.writes() != nullptr && state_.writes()->has_outcomes()) {
+    worker_.guard.learn_replied(state_, worker_.loop.now());
   }
   queue_flush();
   update_watch();
@@ -285,7 +360,7 @@ bool Session::holds_too_much() const {
 }
 
 void Session::on_redis_error(std::string_view first_bytes) {
-  worker_.guard.note_error(first_bytes);
+  worker_.guard.note_error(first_bytes, state_);
   // There may be another one by now.
   if (first_bytes.starts_with("-READONLY ") || first_bytes.starts_with("-LOADING ")) {
     route_.retire();
@@ -326,6 +401,9 @@ void Session::flush() {
     }
     output_.consume(transfer.bytes);
     worker_.idle.touch(*this);
+    if (silence_) {
+      stirred_at_ = worker_.loop.now();
+    }
   }
   timed_reply_.written(worker_.reply_clock, order_);
   if (ending_ && output_.is_empty()) {

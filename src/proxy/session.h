@@ -13,11 +13,15 @@
 //   queued to the client > client_output_soft
 //       Redis is not read (it keeps the replies, which it does not bound either) and nothing is
 //       answered here, until half of it is written
-//   queued to the client, and answers that wait for replies before them >= client_output_soft
-//       nothing is answered here
+//   queued to the client, and answers that wait for replies before them, >= client_output_soft with one answer more; or
+//   what all of the worker's connections have queued >= output_total with it
+//       it is not made: the command is forwarded. (Small ones still are, of a client with less than a chunk queued: else
+//       those who do not read could have everybody's look-ups sent to Redis.)
 //   replies in order > inflight_per_client
-//       nothing is answered here; a command whose reply would have to be observed makes the
-//       connection transparent instead
+//       nothing is answered here
+//   replies that change the connection (MULTI, EXEC, SELECT ...) > kObservedPerInflight * inflight_per_client, or those that
+//   more must be remembered of (AUTH, HELLO, SUBSCRIBE, CONFIG SET ...) > inflight_per_client
+//       one more is not observed: replies are relayed unread from there on, commands are scanned (guard/client_state.h)
 //   a command > 64 KiB
 //       streamed, never held (resp/request_scanner.h)
 //   an own command of the guard's is held (guard/own_commands.h)
@@ -27,6 +31,10 @@
 //   nothing from the client or to it for idle_timeout
 //       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked) or it is
 //       held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
+//   the client sends no more (FIN), has taken all there is, and Redis says nothing for kSilenceMax
+//       closed. As long as it has replies to come it may be there or not, nobody can tell; but no command of a Redis that
+//       works takes so long (one that blocks ends with the FIN). It counts no more among max_clients, and is closed
+//       earlier if its place is wanted (clients.h)
 //   the process is to end (drain())
 //       the client is let go where its commands end: session_drain.cpp
 // So the client is never made to wait for reading its own replies: one that writes a long pipeline before it reads
@@ -65,6 +73,10 @@ class Session final : public io::Mortal,
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
   static constexpr std::size_t kHeldBytesMax = resp::kWholeCommandBytesMax;
+  // Twice Redis's busy-reply-threshold, its default.
+  static constexpr std::chrono::seconds kSilenceMax{10};
+  static constexpr std::chrono::seconds kVainAfter{5};
+  static constexpr std::size_t kObservedPerInflight = 100;
 
   struct Settings {
     config::Upstream upstream;
@@ -75,6 +87,8 @@ class Session final : public io::Mortal,
   class Ends {
    public:
     virtual void on_session_end(Session& session) = 0;
+    // Its client sends no more, and it has something left to do. Once.
+    virtual void on_client_gone(Session& session) = 0;
 
    protected:
     ~Ends() = default;
@@ -98,6 +112,10 @@ class Session final : public io::Mortal,
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();
+  // Of a client that sends no more: Redis has owed it a reply in silence for kVainAfter.
+  bool waits_in_vain() const {
+    return output_.is_empty() && worker_.loop.now() - stirred_at_ >= kVainAfter;
+  }
   void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
@@ -111,6 +129,8 @@ class Session final : public io::Mortal,
   }
   void on_upstream_bytes(std::string_view bytes) override;
   void on_upstream_replies(std::string_view bytes, std::uint32_t replies) override;
+  void on_upstream_down() override { state_.upstream_is_down(); }
+  void on_upstream_refused(std::string_view error) override;
   void on_upstream_progress() override;
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
@@ -122,6 +142,9 @@ class Session final : public io::Mortal,
 
   void read_client();
   void on_client_finished();
+  void pass_on_the_end();
+  void note_gone();
+  void end_if_silent();
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
@@ -136,11 +159,12 @@ class Session final : public io::Mortal,
   bool holds_too_much() const;
   void let_go();
   void take_chunk(const resp::Scan& scan, std::string_view raw);
+  void send_ahead(std::string_view input);
   void forward(std::string_view raw);
-  void become_transparent();
+  void stop_reading_replies();
+  bool may_observe(const guard::StateChange& change) const;
   bool must_be_heard() const;
-  bool has_room() const;
-  bool may_answer() const { return has_room() && !must_be_heard(); }
+  std::size_t room() const;
   void queue_flush();
   void update_watch();
   void end_when_written();
@@ -159,6 +183,7 @@ class Session final : public io::Mortal,
   resp::RequestScanner scanner_;
   io::TimePoint now_;      // when the bytes at hand were read
   std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
+  std::size_t sent_ahead_ = 0;  // of them, at their front: bytes that Redis has already
   std::optional<io::TimePoint> held_since_;
   bool held_for_source_ = false;  // GUARD.WAIT
   bool client_finished_ = false;  // the client sends no more, but may still read
@@ -173,6 +198,8 @@ class Session final : public io::Mortal,
   bool is_draining_ = false;
   bool input_is_over_ = false;           // what else the client sends is not carried out
   io::TimePoint heard_at_;               // when Redis was last sent something
+  io::TimePoint stirred_at_;             // when bytes last moved towards the client
+  std::unique_ptr<io::Timer> silence_;   // from when it sends no more
   std::unique_ptr<io::Timer> farewell_;  // the client has been told that no more will come
   Route route_;                          // last: its callbacks need all of the above
 };

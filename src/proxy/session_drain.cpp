@@ -43,8 +43,8 @@ void Session::on_tick() {
 }
 
 bool Session::is_between_commands() const {
-  return state_.is_transparent() ||
-         (unscanned_.empty() && scanner_.at_command_boundary() && state_.is_between_transactions());
+  return state_.is_raw() || (unscanned_.empty() && scanner_.at_command_boundary() &&
+                             (state_.has_unread_replies() || state_.is_between_transactions()));
 }
 
 // From here on no more is taken: a client that never stops writing would never be let go.
@@ -66,7 +66,7 @@ void Session::drain_on() {
   if (!input_is_over_ || ended_ || ending_ || client_finished_ || farewell_) {
     return;
   }
-  if (state_.is_transparent() || state_.is_silent()) {
+  if (state_.has_unread_replies() || state_.is_silent()) {
     on_client_finished();
     return;
   }

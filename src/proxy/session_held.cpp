@@ -10,7 +10,7 @@ bool Session::take_own_command(std::string_view raw) {
   using Action = guard::OwnDecision::Action;
   const io::TimePoint since = held_since_.value_or(now_);
   const guard::OwnDecision decision = worker_.own_commands.decide(
-      worker_.arguments.views(), state_, {.now = now_, .since = since, .has_room = has_room()});
+      worker_.arguments.views(), state_, {.now = now_, .since = since, .has_room = room() > 0});
   held_for_source_ = decision.action == Action::hold_for_source;
   // What would settle a client that does not read its replies may never come.
   if (held_for_source_ || (decision.action == Action::hold_for_client && !output_over_limit_)) {
@@ -33,7 +33,7 @@ bool Session::take_own_command(std::string_view raw) {
 
 // False: the command at hand waits for replies to those before it.
 bool Session::may_travel(guard::Lane lane, bool waits_for_writes) {
-  if (lane == guard::Lane::shared && output_over_limit_) {
+  if (guard::is_shared(lane) && output_over_limit_) {
     lane = guard::Lane::own;  // where Redis need not be read
   }
   if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
@@ -57,7 +57,26 @@ void Session::on_all_replied() {
 
 void Session::on_upstream_progress() {
   update_watch();
+  if (!order_.is_waiting() && !order_.is_within_reply()) {
+    on_all_replied();
+  }
   go_on();
+}
+
+// Nothing of what it has sent since it asked for a connection has been run.
+void Session::on_upstream_refused(std::string_view error) {
+  bool well_formed = scanner_.at_command_boundary() && !state_.has_unread_replies();
+  while (well_formed && order_.is_waiting()) {
+    well_formed = order_.relay(error);
+  }
+  if (!well_formed || !state_.is_transferable()) {
+    end_when_written();  // what it has told Redis cannot be known any more
+    return;
+  }
+  queue_flush();
+  on_all_replied();
+  go_on();
+  update_watch();
 }
 
 void Session::let_go() {
@@ -109,10 +128,39 @@ void Session::go_on() {
   update_watch();
 }
 
-// The client sends no more. Redis hears so after the last command, and decides which replies are
-// still sent.
 void Session::on_client_finished() {
   client_finished_ = true;
+  pass_on_the_end();
+  if (!ended_ && !farewell_) {
+    note_gone();
+  }
+}
+
+// It sends no more, and what it has sent is not done with.
+void Session::note_gone() {
+  if (!silence_) {
+    worker_.ends.on_client_gone(*this);
+    stirred_at_ = worker_.loop.now();
+    end_if_silent();
+  }
+}
+
+void Session::end_if_silent() {
+  if (!output_.is_empty()) {
+    stirred_at_ = worker_.loop.now();  // it is the client's turn: if it is gone, writing will tell
+  }
+  const auto silent = worker_.loop.now() - stirred_at_;
+  if (silent >= kSilenceMax) {
+    end();
+    return;
+  }
+  silence_ = worker_.loop.after(std::chrono::ceil<std::chrono::milliseconds>(kSilenceMax - silent),
+                                [this] { end_if_silent(); });
+}
+
+// The client sends no more. Redis hears so after the last command, and decides which replies are
+// still sent.
+void Session::pass_on_the_end() {
   update_watch();
   if (held_since_) {
     if (!held_for_source_) {
@@ -143,7 +191,7 @@ void Session::on_idle() {
   // With replies that it does not read it is the client who holds things up, not Redis.
   const bool may_be_blocked = order_.is_waiting() && !output_over_limit_;
   if (!may_be_blocked && !held_since_ && !state_.subscriptions().any() && !state_.is_silent() &&
-      !state_.is_transparent()) {
+      !state_.has_unread_replies()) {
     end();
   }
 }

@@ -1,6 +1,5 @@
 // The arguments of the command that was scanned last: views, and room for inline arguments that had quotes.
 //
-// Called by: the session owns one per worker and lends it to every client's RequestScanner; the guard reads it.
 // Threads: one. Lifetimes: a view points into the scanned input or into this object; it is valid until the next
 //   RequestScanner::next() with this object, and no longer than the input stays where it is.
 // Limits: grows to the largest command seen and is never freed: at most 32 thousand views (an inline command of

@@ -3,8 +3,7 @@
 //   a client's connection:  HELLO 3 AUTH shop word SETNAME web   SELECT 2
 //   one that replaces it:   the same, by greeting(fresh, told)
 //
-// Called by: guard::ClientState, which learns it from commands that Redis has accepted; upstream/, which opens connections
-// by it. Threads: plain values. Errors: greeting() is nullopt where only a new connection could be meant.
+// Threads: plain values. Errors: greeting() is nullopt where only a new connection could be meant.
 // Limits: as long as the commands it was learned from. It holds a secret: it is never logged.
 // Source: Redis 7.0.15 networking.c (helloCommand, clientCommand), acl.c (authCommand).
 #pragma once

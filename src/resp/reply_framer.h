@@ -1,7 +1,5 @@
 // Finds where each reply of an upstream ends, without keeping any of it: RESP2 and RESP3, at any cut.
 //
-// Called by: the upstream connection, for each read; each piece goes on to the client the reply is for:
-//
 //     while (!input.empty()) { piece = framer.next(input); ...; input.remove_prefix(piece.bytes); }
 //
 // Every byte is taken as it comes: a piece ends before the input does only where its reply ends (or is malformed).
@@ -46,6 +44,9 @@ class ReplyFramer {
 
   // Whether the bytes seen so far end where a reply ends.
   bool at_reply_boundary() const { return state_ == State::between; }
+
+  // Bytes that are still to come of the string at hand; 0 outside of one.
+  std::uint64_t payload_to_come() const { return state_ == State::payload ? length_ : 0; }
 
  private:
   enum class State : std::uint8_t {

@@ -1,6 +1,6 @@
 // Which bytes begin a RESP value, and how a value of that type ends.
 //
-// Called by: ReplyFramer. Source: https://github.com/redis/redis-specifications/blob/master/protocol/RESP3.md
+// Source: https://github.com/redis/redis-specifications/blob/master/protocol/RESP3.md
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // Writes what the guard answers itself: each function appends one piece of RESP to `out`.
 //
-// Called by: absent replies, GUARD.* answers, error lines. Where RESP2 and RESP3 differ, the version is an argument, and
-// RESP2 gets what Redis 7.0.15 gives it (a map is an array of twice the length, a null is "$-1").
-// Threads: any, on different `out`. Errors: none. Line types cannot carry CR or LF; both become spaces, as in Redis.
+// Threads: any, on different `out`. Line types cannot carry CR or LF; both become spaces, as in
+//   Redis.
 // Source: https://redis.io/docs/reference/protocol-spec; Redis 7.0.15 networking.c (addReply*).
 #pragma once
 

@@ -1,6 +1,6 @@
 // Reads the lines of a request: `*count`, `$length`, and where an inline command ends. Redis's rules to the byte.
 //
-// Called by: RequestScanner. Threads: any, on different `searched`. Errors: `refused` with Redis's text.
+// Threads: any, on different `searched`. Errors: `refused` with Redis's text.
 // Limits: a line has kLineBytesMax bytes at most; it is searched once, however often it is asked for.
 // Source: Redis 7.0.15 networking.c (processMultibulkBuffer, processInlineBuffer), util.c (string2ll). Corners, kept:
 //   - lines are searched with strchr, so a NUL hides everything behind it until the line is too long;

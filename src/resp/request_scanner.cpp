@@ -193,7 +193,8 @@ inline bool RequestScanner::must_stop(std::size_t argument_bytes, std::size_t en
     return argument_bytes > kWholeArgumentBytesMax ||
            (end > kWholeCommandBytesMax && scanned_ != delivered_);
   }
-  return end + kArgumentBytesMin * (total_ - scanned_ - 1) > kWholeCommandBytesMax;
+  return end + kArgumentBytesMin * (total_ - scanned_ - 1) >
+         (authenticated_ ? kWholeCommandBytesMax : kUnauthenticatedBytesMax);
 }
 
 RequestLine RequestScanner::read_line(std::string_view front, const LineRules& rules) {

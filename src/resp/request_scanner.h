@@ -1,8 +1,6 @@
 // Finds where each command of a client ends and what its arguments are: RESP arrays and inline commands, as
 // Redis 7.0.15 reads them, down to its limits and error texts. No I/O, no copy, no allocation on the usual path.
 //
-// Called by: the client session, which loops over next() until `incomplete`:
-//
 //     *3 $3 SET $5 key:1 $2 v1 | *2 $3 GET ...      `input` begins at the first byte not yet consumed
 //     `------- consumed ------'
 //
@@ -18,6 +16,7 @@
 // Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by Redis; asking again
 //   with the same input gives the same answer.
 // Limits: the caller keeps at most kWholeCommandBytesMax + kLineBytesMax unconsumed bytes while it is told `incomplete`.
+//   Of who has not authenticated at most kUnauthenticatedBytesMax + kLineBytesMax: nobody answers such a one anyway.
 //   Fed byte by byte, the work stays linear in the bytes: what has been scanned is not read again until the end.
 // Source: Redis 7.0.15 networking.c (processInlineBuffer, processMultibulkBuffer), util.c (string2ll), sds.c
 //   (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending commands to a Redis server").
@@ -40,6 +39,9 @@ inline constexpr std::int64_t kArgumentBytesMax = 512LL * 1024 * 1024;
 // Redis's limits for who has not authenticated where a password is asked.
 inline constexpr std::int64_t kUnauthenticatedArgumentsMax = 10;
 inline constexpr std::int64_t kUnauthenticatedArgumentBytesMax = 16384;
+
+// What comes whole of theirs; from Redis's limits alone it would be ten times as much.
+inline constexpr std::size_t kUnauthenticatedBytesMax = 17 * 1024;
 
 enum class ScanOutcome : std::uint8_t {
   incomplete,  // nothing consumed: call again with the same bytes and more behind them
@@ -64,7 +66,15 @@ class RequestScanner {
  public:
   // `authenticated` = false: Redis asks for a password and this client has not given it yet.
   explicit RequestScanner(bool authenticated = true) : authenticated_(authenticated) {}
-  void set_authenticated(bool authenticated) { authenticated_ = authenticated; }
+  // If it changes within a command of which nothing has been given, that is scanned again from its front.
+  void set_authenticated(bool authenticated) {
+    if (authenticated != authenticated_) {
+      authenticated_ = authenticated;
+      if (!begun_) {
+        forget_command();
+      }
+    }
+  }
 
   Scan next(std::string_view input, Arguments& arguments);
 

@@ -1,7 +1,4 @@
 // The line that nearly every value of RESP begins with, read the quick way: "$19" CRLF, "*2" CRLF.
-//
-// Called by: RequestScanner and ReplyFramer, which read any other line, and one that is not all there, the careful way.
-// Inline, because a command of two arguments is three such lines and little else: 2 ns each.
 #pragma once
 
 #include <cstddef>

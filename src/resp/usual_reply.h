@@ -1,6 +1,4 @@
 // Replies of the usual kinds that are all there, read the quick way: strings, short lines.
-//
-// Called by: ReplyFramer, which reads all else the careful way, byte by byte if it must.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // How long to wait before the next attempt, after one that failed: twice as long each time, up
 // to a limit.
 //
-// Called by: followers that have lost their database. Threads: the source's. Errors: none. Limits: `most`.
+// Threads: the source's. Limits: `most`.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What a filter does about rows that go, as the operator wants it and the table allows.
 //
-// Called by: whoever begins the load of a feed whose source tells of each change. Threads: any. Errors: none; that
-// `trusted` is wanted of a table with several rows per identity is refused when the table is planned.
+// Threads: any. Errors: none; that `trusted` is wanted of a table with several rows per identity is
+// refused when the table is planned.
 #pragma once
 
 #include "config/config.h"

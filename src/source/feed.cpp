@@ -33,10 +33,11 @@ FilterLoad Feed::load() const {
 
 Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
   loaded_ = false;
+  isolated_in_log_ = {};
   load_.be_one_of(target_.parts.size());
   const Intake intake = load_.begin(rows_expected, deletes);
   if (intake == Intake::refused) {
-    refuse(load_.why_refused());
+    refuse(State::unsynced, load_.why_refused());
   }
   return intake;
 }
@@ -44,7 +45,7 @@ Feed::Intake Feed::begin(std::uint64_t rows_expected, filter::DeleteMode deletes
 Feed::Intake Feed::add(std::span<const std::optional<std::string_view>> values) {
   const Intake intake = load_.add(values);
   if (intake == Intake::refused) {
-    refuse(load_.why_refused());
+    refuse(State::unsynced, load_.why_refused());
   }
   return intake;
 }
@@ -57,9 +58,28 @@ Feed::Intake Feed::complete() {
   return Intake::taken;
 }
 
+void Feed::begin_to_collect(bool is_in_step) {
+  largest_in_log_ = 0;
+  isolated_in_log_ = {};
+  counts_published_isolated_ = is_in_step;
+}
+
 void Feed::publish(FilterLoad::Loaded loaded) {
   const auto since = proven_at_.value_or(snapshot_at_);
+  loaded.isolated.add(isolated_in_log_);
+  // Those of both filters, while look-ups may still be in the one before.
+  filter::IsolatedRows both = live_.writable_isolated();
+  both.add(loaded.isolated);
+  const bool has_isolated = both.size() > 0;
+  if (has_isolated) {
+    live_.set_isolated(std::move(both));
+  }
   live_.publish(std::move(loaded.filter));
+  if (has_isolated) {
+    live_.set_isolated(std::move(loaded.isolated));
+  }
+  counts_published_isolated_ = true;
+  warn_of_isolated(loaded.first_isolated);
   ids_grow_ = loaded.ids_grow;
   largest_id_ = std::max(loaded.largest_id, largest_in_log_);
   growth_at_ = snapshot_at_;
@@ -68,13 +88,19 @@ void Feed::publish(FilterLoad::Loaded loaded) {
   loaded_ = true;
 }
 
-void Feed::refuse(std::string_view why) {
+void Feed::refuse(State state, std::string_view why) {
   loaded_ = false;
-  report(State::unsynced, why);
+  report(state, why);
+}
+
+void Feed::report_mended() {
+  if (state_ == State::refused) {
+    report(State::loading, "it is not refused any more: reading its rows");
+  }
 }
 
 std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
-    std::span<const std::optional<std::string_view>> values) {
+    std::span<const std::optional<std::string_view>> values, bool counts) {
   const auto hashed = hash_(values);
   if (!hashed) {
     return std::unexpected(hashed.error());
@@ -84,7 +110,53 @@ std::expected<std::optional<std::uint64_t>, std::string> Feed::hash_of(
     return std::nullopt;
   }
   largest_in_log_ = std::max(largest_in_log_, row->number);
+  if (row->is_isolated && counts && !isolate(row->hash, values)) {
+    return std::unexpected(
+        hash_.too_many_isolated_text(values, filter::IsolatedRows::rows_max(target_.parts.size())));
+  }
   return row->hash;
+}
+
+bool Feed::isolate(std::uint64_t hash, std::span<const std::optional<std::string_view>> values) {
+  const filter::IsolatedRows& known = live_.writable_isolated();
+  if (known.has(hash) && isolated_in_log_.has(hash)) {
+    return true;
+  }
+  const filter::IsolatedRows& counted = counts_published_isolated_ ? known : isolated_in_log_;
+  if (counted.size() >= filter::IsolatedRows::rows_max(target_.parts.size()) &&
+      !counted.has(hash)) {
+    return false;
+  }
+  keyspace::IdentityPattern pattern = hash_.pattern(values);
+  filter::IsolatedRows next = known;
+  next.add(hash, pattern);
+  isolated_in_log_.add(hash, std::move(pattern));
+  live_.set_isolated(std::move(next));
+  if (!has_warned_of_isolated_) {
+    warn_of_isolated(hash_.isolated_text(values));
+  }
+  return true;
+}
+
+void Feed::warn_of_isolated(const std::string& first) {
+  if (!first.empty() && !has_warned_of_isolated_) {
+    has_warned_of_isolated_ = true;
+    warn(first);
+  }
+}
+
+void Feed::forget_isolated() {
+  if (!loaded_ || live_.writable() == nullptr) {
+    return;
+  }
+  const filter::CuckooFilter& filter = *live_.writable();
+  isolated_in_log_.leave_those_in(filter);
+  const filter::IsolatedRows& known = live_.writable_isolated();
+  if (known.count_in(filter) < known.size()) {
+    filter::IsolatedRows left = known;
+    left.leave_those_in(filter);
+    live_.set_isolated(std::move(left));
+  }
 }
 
 void Feed::follow_growth() {
@@ -124,12 +196,16 @@ void Feed::report(State state, std::string_view why) {
   }
   state_ = state;
   why_ = why;
-  live_.set_state(state);
+  live_.set_state(state, why);
   observer_.on_state(name_, state, why);
 }
 
+void Feed::warn(std::string_view what) {
+  observer_.on_trouble(target_.settings.source.from, name_ + ": " + std::string(what));
+}
+
 void Feed::report_unless_refused(State state, std::string_view why) {
-  if (state_ != State::unsynced) {
+  if (state_ != State::unsynced && state_ != State::refused) {
     report(state, why);
   }
 }

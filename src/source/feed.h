@@ -1,15 +1,14 @@
 // One part of a namespace, a table, on its way from rows to look-ups: what a source loads, publishes and proves for it.
 //
 //   begin(rows) ─▶ add(row) … ─▶ complete() publishes ─▶ prove(until) … ─▶ expire() ─▶ begin(rows) …
-//                     └─▶ refuse(why): unsynced until the next load
+//                     └─▶ refuse(state, why) until the next load
 //
 // A source that follows a log loads beside it: load() makes a FilterLoad of its own, publish() takes it.
 //
 // Must: no absent verdict is possible between expire() and the next prove(), and prove() does nothing for a namespace
 //       whose last load was not completed.
-// Called by: an Origin gives it rows, Rescan the rest; LogFollower and TableLoader. Threads: one at a time: it is the
-// one writer of the live filter. Errors: values. A filter that turns out too small says so; the rows must then be given
-// again from the first one.
+// Threads: one at a time: it is the one writer of the live filter. Errors: values. A filter that
+// turns out too small says so; the rows must then be given again from the first one.
 #pragma once
 
 #include <chrono>
@@ -51,19 +50,25 @@ class Feed {
   void ids_grow(std::uint64_t used) { load_.ids_grow(used); }
   Intake add(std::span<const std::optional<std::string_view>> values);
   Intake complete();
-  void refuse(std::string_view why);
+  // `unsynced`: a row cannot be guarded. `refused`: the rows cannot be read before somebody has mended something.
+  void refuse(filter::State state, std::string_view why);
+  // What was refused has been mended; its rows are yet to be read.
+  void report_mended();
   bool is_loaded() const { return loaded_; }  // the last load was completed
 
   // --- a load beside a log ---
-  // From now on the log's word counts for the next load.
-  void begin_to_collect() { largest_in_log_ = 0; }
+  // From now on the log's word counts for the next load. `is_in_step`: and for the filter in force.
+  void begin_to_collect(bool is_in_step);
   FilterLoad load() const;
   // What was loaded, and changed since; ready with the next proof.
   void publish(FilterLoad::Loaded loaded);
-  // What a row is to the filter of every load; nothing if one of its values is NULL. Its id counts for
-  // `fresh_ids` from the next follow_growth() on.
+  // What a row is to the filter of every load; nothing if no key can name it. Its id counts for
+  // `fresh_ids` from the next follow_growth() on. If it `counts`, and is isolated, look-ups know it from here on.
   std::expected<std::optional<std::uint64_t>, std::string> hash_of(
-      std::span<const std::optional<std::string_view>> values);
+      std::span<const std::optional<std::string_view>> values, bool counts = true);
+  // Isolated rows that the filter has no more need not be known. Not while the filter has yet to hear of a row of which
+  // hash_of() was asked, or a load is going on.
+  void forget_isolated();
   // Rows with larger ids have come: to be told after they are in the filter.
   void follow_growth();
   // Once per max_lag at most: how fast ids grow, and so how many above the largest must pass.
@@ -79,10 +84,15 @@ class Feed {
   // The last proof is older than max_lag, and no other state says why.
   void report_if_stale(TimePoint now);
   void report(filter::State state, std::string_view why);
-  // The same, unless the namespace is unsynced: then that is what matters about it.
+  // The same, unless the namespace is refused or unsynced: then that is what matters about it.
   void report_unless_refused(filter::State state, std::string_view why);
+  // What an operator should know, whatever the state is.
+  void warn(std::string_view what);
 
  private:
+  bool isolate(std::uint64_t hash, std::span<const std::optional<std::string_view>> values);
+  void warn_of_isolated(const std::string& first);
+
   Target target_;
   filter::LiveFilter& live_;
   std::string table_;
@@ -97,8 +107,11 @@ class Feed {
 
   bool loaded_ = false;  // the last load was completed
   std::uint64_t largest_id_ = 0;
-  std::uint64_t largest_in_log_ = 0;  // of rows that the next load may not show
-  std::uint64_t growth_ = 0;          // the window
+  std::uint64_t largest_in_log_ = 0;       // of rows that the next load may not show
+  filter::IsolatedRows isolated_in_log_;   // likewise
+  bool counts_published_isolated_ = true;  // the limit is for those of the filter in force, too
+  bool has_warned_of_isolated_ = false;
+  std::uint64_t growth_ = 0;  // the window
   bool ids_grow_ = false;
   TimePoint growth_at_{};  // when the window was last chosen
   std::optional<TimePoint> proven_at_;

@@ -82,14 +82,14 @@ void Feeds::set_tables(const Target& target, std::span<const std::string> tables
   report(target, why);
 }
 
-void Feeds::report(const Target& target, const std::string& why) {
+void Feeds::report(const Target& target, const std::string& why, State state) {
   const auto at = std::ranges::find(targets_, target.ns, &Target::ns) - targets_.begin();
   std::string& reported = reported_[static_cast<std::size_t>(at)];
   if (reported != why) {
     reported = why;
-    observer_->on_state(target.settings.name,
-                        why.empty() ? State::loading : State::unsynced,
-                        why.empty() ? "its tables are known now" : why);
+    const State now = why.empty() ? State::loading : state;
+    target.parts.set_state_without_tables(now, why);
+    observer_->on_state(target.settings.name, now, why.empty() ? "its tables are known now" : why);
   }
 }
 

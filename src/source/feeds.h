@@ -4,9 +4,9 @@
 // Must: the tables that set_tables() is given are those of the snapshot being read, and a feed is proven for
 //       that snapshot alone. So no proof outlives the knowledge of which tables there are
 //       (filter/live_parts.h).
-// Called by: make_source; Rescan and Origins. Threads: the source's; it is the one writer of the targets'
-// parts. Lifetimes: a feed lives until set_tables() leaves its table out. Limits: kPartsMax tables of a
-// namespace; with more it passes, and says so. Without any it passes, too.
+// Threads: the source's; it is the one writer of the targets' parts. Lifetimes: a feed lives until
+// set_tables() leaves its table out. Limits: kPartsMax tables of a namespace; with more it passes,
+// and says so. Without any it passes, too.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,9 @@ class Feeds {
   // From now on these are the namespace's tables, and no others. A new one passes until it is loaded.
   void set_tables(const Target& target, std::span<const std::string> tables);
   // Why the namespace passes although no feed says so; empty: no more.
-  void report(const Target& target, const std::string& why);
+  void report(const Target& target,
+              const std::string& why,
+              filter::State state = filter::State::unsynced);
 
  private:
   bool has(const Target& target, const std::string& table) const;

@@ -1,6 +1,6 @@
 // What stat() says of a path, as far as it tells one content of a file from another.
 //
-// Called by: origins. Threads: a free function without state.
+// Threads: a free function without state.
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,8 @@ FilterLoad::FilterLoad(const Target& target, std::string name, Observer& observe
 
 Intake FilterLoad::begin(std::uint64_t rows_expected, filter::DeleteMode deletes) {
   batch_.clear();
+  isolated_ = {};
+  first_isolated_.clear();
   rows_ = 0;
   rows_expected_ = rows_expected;
   largest_id_ = 0;
@@ -60,12 +62,30 @@ Intake FilterLoad::add(std::span<const std::optional<std::string_view>> values) 
   if (!row) {
     return Intake::taken;
   }
+  if (row->is_isolated && !isolate(row->hash, values)) {
+    next_.reset();
+    return Intake::refused;
+  }
   largest_id_ = std::max(largest_id_, row->number);
   batch_.push_back(row->hash);
   if (batch_.size() == kBatch) {
     flush();
   }
   return Intake::taken;
+}
+
+bool FilterLoad::isolate(std::uint64_t hash,
+                         std::span<const std::optional<std::string_view>> values) {
+  const std::size_t rows_max = filter::IsolatedRows::rows_max(parts_);
+  if (isolated_.size() == rows_max && !isolated_.has(hash)) {
+    why_refused_ = hash_.too_many_isolated_text(values, rows_max);
+    return false;
+  }
+  if (first_isolated_.empty()) {
+    first_isolated_ = hash_.isolated_text(values);
+  }
+  isolated_.add(hash, hash_.pattern(values));
+  return true;
 }
 
 void FilterLoad::flush() {
@@ -91,7 +111,11 @@ Intake FilterLoad::complete() {
 }
 
 FilterLoad::Loaded FilterLoad::take() {
-  return {.filter = std::move(next_), .largest_id = largest_id_, .ids_grow = ids_grow_};
+  return {.filter = std::move(next_),
+          .largest_id = largest_id_,
+          .ids_grow = ids_grow_,
+          .isolated = std::move(isolated_),
+          .first_isolated = std::move(first_isolated_)};
 }
 
 void FilterLoad::progress(bool complete) {

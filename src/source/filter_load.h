@@ -8,9 +8,8 @@
 // server's estimate may be off a thousandfold (seen: MySQL, 812 for 1,000,000 rows, filled in just before a
 // restart), and a row that is streamed has to be read whether it is wanted or not.
 //
-// Called by: Feed, for sources that load and prove on one thread; TableLoader, beside a log that is
-// being followed. Threads: one, which is not the one that look-ups or proofs run on; the observer is
-// called on it. Errors: values; `refused` says why. Limits: filter::choose_sizing's.
+// Threads: one, which is not the one that look-ups or proofs run on; the observer is called on it.
+// Errors: values; `refused` says why. Limits: filter::choose_sizing's.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "filter/cuckoo_filter.h"
+#include "filter/isolated_rows.h"
 #include "source/row_hash.h"
 #include "source/source.h"
 
@@ -41,6 +41,8 @@ class FilterLoad {
     std::unique_ptr<filter::CuckooFilter> filter;
     std::uint64_t largest_id = 0;
     bool ids_grow = false;
+    filter::IsolatedRows isolated{};
+    std::string first_isolated{};  // in words, if there is one
   };
 
   // `name`: in reports.
@@ -72,12 +74,16 @@ class FilterLoad {
   void flush();
   void progress(bool complete);
 
+  bool isolate(std::uint64_t hash, std::span<const std::optional<std::string_view>> values);
+
   Target target_;
   std::string name_;
   Observer& observer_;
   Clock clock_;
   RowHash hash_;
 
+  filter::IsolatedRows isolated_;
+  std::string first_isolated_;
   std::unique_ptr<filter::CuckooFilter> next_;  // none: it was too small
   std::vector<std::uint64_t> batch_;
   std::size_t parts_ = 1;

@@ -1,4 +1,5 @@
-// How far a source is, as other threads may ask: position, last proof, state and why.
+// How far a source is, as other threads may ask: its last proof, state and why; and of one that follows a log, the position
+// (LogStatus).
 //
 //   source's thread, probe ── moved_to, proven, … ─▶ mutex ◀── read(), reached() ── any thread
 //
@@ -9,8 +10,7 @@
 //
 // Not after a server's log has begun anew (RESET MASTER): then old numbers count until that is noticed, max_lag / 4.
 //
-// Called by: a Follower (all but the readers), SourceThread (read, reached). Threads: any; nobody holds the
-// mutex for longer than a position is copied or compared. Errors: none. Limits: moved_to() copies into the
+// Threads: any; nobody holds the mutex for longer than a position is copied or compared. Limits: moved_to() copies into the
 // room that the last position had, 0.1 us per transaction; a MySQL set of many intervals costs as much as it is long.
 #pragma once
 
@@ -20,7 +20,6 @@
 #include <string>
 #include <string_view>
 
-#include "source/log_position.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -28,27 +27,72 @@ namespace cuckooguard::source {
 class FollowStatus {
  public:
   // --- the follower ---
-  void moved_to(const LogPosition& position);
-  void has_no_position();  // all is read anew
   void proven(TimePoint at);
-  void following();
-  void loading(std::string_view why);
-  void lost(std::string_view why);
+  void following() { set_state(SourceState::following, ""); }
+  void loading(std::string_view why) { set_state(SourceState::loading, why); }
+  void lost(std::string_view why) { set_state(SourceState::down, why); }
+  void refused(std::string_view why) { set_state(SourceState::refused, why); }
 
   // --- any thread ---
-  SourceStatus read() const;
-  Reached reached(std::string_view position) const;
+  SourceStatus read() const {
+    const std::scoped_lock lock(mutex_);
+    return read_locked();
+  }
+
+ protected:
+  SourceStatus read_locked() const;  // by whoever holds the mutex
+
+  mutable std::mutex mutex_;
 
  private:
   void set_state(SourceState state, std::string_view why);
 
-  mutable std::mutex mutex_;
   SourceState state_ = SourceState::loading;
   std::string why_;
-  std::optional<LogPosition> position_;
-  std::optional<bool> is_mariadb_;  // once it is known
   std::optional<TimePoint> proven_at_;
   std::uint64_t losses_ = 0;
+};
+
+// Of a source that follows a log. A Position has text(), covers(Position), its flavor(), and parse(text, flavor), which gives
+// nothing if the text is not a position of that flavor of log; of any, if none is known yet.
+template <typename Position>
+class LogStatus : public FollowStatus {
+ public:
+  // --- the follower ---
+  void moved_to(const Position& position) {
+    const std::scoped_lock lock(mutex_);
+    position_ = position;
+    flavor_ = position.flavor();
+  }
+  void has_no_position() {  // all is read anew
+    const std::scoped_lock lock(mutex_);
+    position_.reset();
+  }
+
+  // --- any thread ---
+  SourceStatus read() const {
+    const std::scoped_lock lock(mutex_);
+    SourceStatus status = read_locked();
+    status.position = position_ ? position_->text() : "";
+    return status;
+  }
+  Reached reached(std::string_view text) const {
+    const std::optional<Position> wanted = Position::parse(text, flavor());
+    if (!wanted) {
+      return Reached::not_a_position;
+    }
+    const std::scoped_lock lock(mutex_);
+    return position_ && position_->covers(*wanted) ? Reached::yes : Reached::not_yet;
+  }
+
+ private:
+  std::optional<typename Position::Flavor> flavor() const {
+    const std::scoped_lock lock(mutex_);
+    return flavor_;
+  }
+
+  std::optional<Position> position_;
+  std::optional<typename Position::Flavor> flavor_;  // once it is known
 };
 
 }  // namespace cuckooguard::source

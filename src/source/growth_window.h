@@ -5,7 +5,7 @@
 // times as fast as any of late and is still no hole worth an attacker's time: 16 ids for a quiet table.
 // A burst is remembered with half its weight per snapshot.
 //
-// Called by: Feed. Threads: the source's.
+// Threads: the source's.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // The filter that a load begins with.
 //
-// Called by: FilterLoad; row_counts.h, which tells an operator before. Threads: pure functions. Errors: none.
+// Threads: pure functions.
 #pragma once
 
 #include <algorithm>

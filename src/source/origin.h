@@ -3,7 +3,7 @@
 //
 // Must: a version stands for one content. If look() gives the version of a snapshot, then no change that was complete
 //       before that look() began came after the snapshot.
-// Called by: Rescan. Threads: the source's. Errors: values.
+// Threads: the source's. Errors: values.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,9 @@
 //   one that was outdated before its first proof doubles the pause: once, twice, four times … the load's own time,
 //   up to kPauseMax or kPauseLoadsMax loads.
 //
-// Called by: SourceThread. Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes. That
-// goes for exceptions too (no memory): without a source the namespaces pass, without the process nobody has a Redis.
+// Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes. That goes
+// for exceptions too (no memory): without a source the namespaces pass, without the process nobody
+// has a Redis.
 #pragma once
 
 #include <chrono>

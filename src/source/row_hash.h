@@ -1,8 +1,8 @@
 // A row as the filter knows it: the hash of its identity.
 //
-// Called by: FilterLoad (rows of a snapshot), Feed (rows of a log). Threads: each object one.
+// Threads: each object one.
 // Lifetimes: the target outlives it.
-// Errors: a sentence that names the row, if its key does not lead back to it (keyspace).
+// Errors: a sentence that names the row, if not all of its keys are known (keyspace).
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "keyspace/identity_buffer.h"
+#include "keyspace/identity_pattern.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -22,6 +23,7 @@ class RowHash {
   struct Hashed {
     std::uint64_t hash = 0;
     std::uint64_t number = 0;  // the identity, where it is one integer; else 0
+    bool is_isolated = false;  // its pattern() goes beside the filter
   };
 
   explicit RowHash(const Target& target) : target_(target) {}
@@ -30,6 +32,14 @@ class RowHash {
   // key can name this row.
   std::expected<std::optional<Hashed>, std::string> operator()(
       std::span<const std::optional<std::string_view>> values);
+
+  keyspace::IdentityPattern pattern(std::span<const std::optional<std::string_view>> values) const {
+    return target_.keyspace.pattern_of_row(target_.ns, values);
+  }
+  // For people: that this row is isolated, and that there are more than can be.
+  std::string isolated_text(std::span<const std::optional<std::string_view>> values) const;
+  std::string too_many_isolated_text(std::span<const std::optional<std::string_view>> values,
+                                     std::size_t rows_max) const;
 
  private:
   Target target_;

@@ -24,6 +24,9 @@ bool RowLookup::is_it(const Target& target,
     return false;
   }
   const auto& found = *of_row;
+  if (found && found->is_isolated) {
+    return target.keyspace.pattern_of_row(target.ns, values).matches(identity);
+  }
   return found && found->identity == identity;
 }
 

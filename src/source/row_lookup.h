@@ -5,8 +5,8 @@
 // is meant (a collation); condition and identity are then compared by the guard, as in a snapshot. All tables are read
 // in one transaction.
 //
-// Called by: cli/contradiction_checker.h through Source::look_up_row. Threads: one at a time; it blocks, for up to
-// kTimeout and until `stop` is requested. Lifetimes: what Targets refer to outlives it. Errors: `unknown`, and why.
+// Threads: one at a time; it blocks, for up to kTimeout and until `stop` is requested. Lifetimes:
+// what Targets refer to outlives it. Errors: `unknown`, and why.
 // Limits: kRowsMax rows of a table are compared; if none of so many is the one, the answer is unknown. A namespace of n
 // tables costs n queries, and some more to see how each has to be read.
 #pragma once
@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -26,7 +25,6 @@
 #include <vector>
 
 #include "keyspace/keyspace.h"
-#include "source/mysql_connection.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -60,32 +58,5 @@ class RowLookup {
   std::vector<Target> targets_;
   keyspace::IdentityBuffer scratch_;
 };
-
-std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets);
-
-// The server that a follower follows: another one's rows would prove nothing. Any thread.
-class FollowedServer {
- public:
-  struct Known {
-    MysqlLogin login{};
-    std::string identity{};
-  };
-
-  void is(const MysqlLogin& login, const std::string& identity) {
-    const std::lock_guard lock(mutex_);
-    known_ = Known{.login = login, .identity = identity};
-  }
-  std::optional<Known> known() const {
-    const std::lock_guard lock(mutex_);
-    return known_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<Known> known_;
-};
-
-std::unique_ptr<RowLookup> make_mysql_row_lookup(std::shared_ptr<const FollowedServer> server,
-                                                 std::vector<Target> targets);
 
 }  // namespace cuckooguard::source

@@ -2,7 +2,7 @@
 // publishes it, and keeps proving that nothing has changed since; from the moment it sees a change
 // until the next publish, everything passes.
 //
-//   make_source() ─ checks ─▶ Source ─ start() ─▶ one thread:
+//   make_source() (source_kind.h) ─▶ Source ─ start() ─▶ one thread:
 //       load ─▶ publish ─▶ poll ─▶ poll ─▶ a change ─▶ load ─▶ ...
 //       every poll without a change: fresh_until = t + max_lag
 //
@@ -10,13 +10,12 @@
 // proof: t is read before the poll that shows no change since the snapshot in force.
 // (tests/source/rescan_test.cpp)
 //
-// Called by: Assembly, which makes one source per entry of `sources:` and owns them; nothing else
-// talks to a source. Threads: start(), stop() and the destructor from the owner's thread. The
-// observer is called on the source's threads, one at a time per namespace.
+// Threads: start(), stop() and the destructor from the owner's thread. The observer is called on
+// the source's threads, one at a time per namespace.
 // Lifetimes: keyspace, settings, live filters and observer must outlive the source.
-// Errors: what the operator can mend before the start is a Refusal. Later nothing is fatal: the
-// namespaces pass (fail open), their state says why, and the source tries again with jittered,
-// growing pauses.
+// Errors: nothing is fatal. What the operator must mend (a right, a password, a table) is refused: the namespaces pass, their
+// state is `refused` and says why, and the source tries again with jittered, growing pauses, as it does when it has lost its
+// database. SourceKind::check says the same beforehand, as Refusals. docs/states.md
 #pragma once
 
 #include <chrono>
@@ -25,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -75,12 +75,14 @@ class Observer {
   virtual void on_state(std::string_view ns, filter::State state, std::string_view why) = 0;
   // What an operator should know although nothing passes for it: a checkpoint that could not be written, or used.
   virtual void on_trouble(std::string_view source, std::string_view what) = 0;
-  // All of its filters were taken up from checkpoints no older than max_lag.
+  // All of its filters were taken up from checkpoints.
+  virtual void on_restored(std::string_view /*ns*/) {}
+  // And these are no older than max_lag.
   virtual void on_resumed(std::string_view /*ns*/) {}
 };
 
 // Of the source as a whole; each namespace has a state of its own (filter::State).
-enum class SourceState : std::uint8_t { loading, following, down };
+enum class SourceState : std::uint8_t { loading, following, down, refused };
 
 struct SourceStatus {
   SourceState state = SourceState::loading;
@@ -131,9 +133,10 @@ class Source {
   }
 };
 
-// Why a source cannot start, and what to do about it, in one sentence or two.
+// Why a source cannot be read, and what to do about it, in one sentence or two.
 struct Refusal {
-  std::string ns;  // empty: the source as a whole
+  std::string ns{};     // empty: the source as a whole
+  std::string table{};  // empty: not one alone
   std::string what;
 };
 
@@ -144,14 +147,5 @@ struct Storage {
   const StorageDirectory* directory = nullptr;
   std::chrono::nanoseconds checkpoint_every{};
 };
-
-// Opens what `settings` names, checks that every target can be read from it, and refuses with all
-// reasons at once. Reads no rows. `settings` is copied.
-std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
-    const config::Source& settings,
-    std::vector<Target> targets,
-    Observer& observer,
-    Clock clock,
-    const Storage& storage = {});
 
 }  // namespace cuckooguard::source

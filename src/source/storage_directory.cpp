@@ -103,4 +103,24 @@ std::string StorageDirectory::filter_path(std::string_view source,
   return path_ + '/' + name + std::string(kFilterEnding);
 }
 
+std::expected<void, std::string> StorageDirectory::remove_filters(std::string_view source) const {
+  std::string begins;
+  append_name(begins, source);
+  begins += '.';
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path_, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with(begins) && name.ends_with(kFilterEnding)) {
+      std::filesystem::remove(entry->path(), error);
+    }
+    if (!error) {
+      entry.increment(error);
+    }
+  }
+  return error ? std::expected<void, std::string>(std::unexpected(
+                     path_ + ": what was kept cannot be removed: " + error.message()))
+               : std::expected<void, std::string>();
+}
+
 }  // namespace cuckooguard::source

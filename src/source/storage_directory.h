@@ -4,9 +4,9 @@
 //   DIRECTORY/secret                      what all filters here are hashed with, mode 0600
 //   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
 //
-// Called by: main at start-up; checkpoints ask for paths. Threads: open() once; then immutable. Errors: a
-// sentence for the operator: no right to write, a second process, a secret that is damaged. Limits: a
-// file's name is cut at 200 bytes, its hash behind it.
+// Threads: open() once; then immutable. Errors: a sentence for the operator: no right to write, a
+// second process, a secret that is damaged. Limits: a file's name is cut at 200 bytes, its hash
+// behind it.
 #pragma once
 
 #include <expected>
@@ -27,6 +27,8 @@ class StorageDirectory {
   std::string filter_path(std::string_view source,
                           std::string_view ns,
                           std::string_view table) const;
+  // What the source has kept, of whatever namespaces and tables; a sentence if some of it is left.
+  std::expected<void, std::string> remove_filters(std::string_view source) const;
 
  private:
   StorageDirectory(std::string path, filter::FileDescriptor lock, const filter::HashSecret& secret);

@@ -11,10 +11,10 @@
 // A row is named by 128 bits of its primary key's hash, under a secret of this process: two rows of one
 // transaction are taken for one another with probability 2^-128 per pair.
 //
-// Called by: the follower of a log. Threads: the source's. Errors: add() is false if the change begins
-// with another row than the last one left, or there are too many rows: the log was not understood, and
-// the table must be read again. Limits: rows_max rows, of at most 62 bytes each, sealed some 42; when the index grows, both
-// are there for a moment. What a large transaction took is given back after it.
+// Threads: the source's. Errors: add() is false if the change begins with another row than the last
+// one left, or there are too many rows: the log was not understood, and the table must be read
+// again. Limits: rows_max rows, of at most 62 bytes each, sealed some 42; when the index grows,
+// both are there for a moment. What a large transaction took is given back after it.
 // Source: notes on change following, 4.
 #pragma once
 

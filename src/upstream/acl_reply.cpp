@@ -79,6 +79,12 @@ KeyAccess access_of_prefix(const AclUser& user, std::string_view prefix) {
   return most;
 }
 
+// Valkey 9.1 may keep a user out of some of them; others do not tell.
+bool may_use_every_db(const redisReply& reply) {
+  const redisReply* const databases = value_of(reply, "databases");
+  return databases == nullptr || text_of(*databases) == "alldbs";
+}
+
 }  // namespace
 
 bool AclUser::has(std::string_view flag) const {
@@ -99,6 +105,11 @@ AclUser acl_user_of(const redisReply& reply) {
   if (const redisReply* const selectors = value_of(reply, "selectors")) {
     user.has_selectors = !elements_of(*selectors).empty();
   }
+  if (!may_use_every_db(reply)) {
+    user.commands.clear();
+    user.keys.clear();
+    user.has_selectors = true;  // what it may is not told
+  }
   return user;
 }
 
@@ -107,12 +118,39 @@ bool may_run_every_command(const AclUser& user) {
   return user.commands == "+@all";
 }
 
+// `off` ends no connection.
+bool may_write(const AclUser& user, const std::set<std::string, std::less<>>& harmless) {
+  const std::vector<std::string> words = words_of(user.commands);
+  if (words.empty() || words.front() != "-@all" || user.has_selectors) {
+    return true;
+  }
+  return std::ranges::any_of(words, [&harmless](std::string_view word) {
+    return !word.starts_with('-') && word != "+@read" &&
+           !harmless.contains(word.substr(1, word.find('|') - 1));
+  });
+}
+
 KeyAccess key_access(const AclUser& user, std::span<const std::string> prefixes) {
   KeyAccess least = prefixes.empty() ? KeyAccess::none : KeyAccess::read_write;
   for (const std::string& prefix : prefixes) {
     least = std::min(least, access_of_prefix(user, prefix));
   }
   return least;
+}
+
+// What stands before the first wildcard tells two apart.
+bool may_read_some_key(const AclUser& user, std::span<const std::string> prefixes) {
+  if (!user.has("on") || user.has_selectors) {
+    return true;
+  }
+  return std::ranges::any_of(user.keys, [&](const std::string& key) {
+    const Pattern pattern = pattern_of(key);
+    const std::string_view literal = pattern.glob.substr(0, pattern.glob.find_first_of("*?[\\"));
+    return pattern.access != KeyAccess::none &&
+           std::ranges::any_of(prefixes, [&](std::string_view prefix) {
+             return prefix.starts_with(literal) || literal.starts_with(prefix);
+           });
+  });
 }
 
 }  // namespace cuckooguard::upstream

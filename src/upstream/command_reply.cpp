@@ -52,11 +52,16 @@ std::optional<CommandFacts> command_of(const redisReply& reply) {
   command.writes = has("write") || !has("readonly");
   command.blocks = has("blocking");
   command.subscribes = has("pubsub") && command.name.ends_with("subscribe");
-  const bool has_subcommands =
-      fields.size() > kSubcommands && !elements_of(*fields[kSubcommands]).empty();
+  const auto subcommands = fields.size() > kSubcommands ? elements_of(*fields[kSubcommands])
+                                                        : std::span<redisReply* const>();
   const bool are_positions = std::ranges::all_of(
       fields.subspan(kFirst, 3), [](const redisReply* field) { return is_position(*field); });
-  if (!are_positions || has_subcommands || has("movablekeys")) {
+  command.has_no_keys = are_positions && fields[kFirst]->integer == 0 && !has("movablekeys") &&
+                        std::ranges::all_of(subcommands, [](const redisReply* element) {
+                          const auto subcommand = command_of(*element);
+                          return subcommand && subcommand->has_no_keys;
+                        });
+  if (!are_positions || !subcommands.empty() || has("movablekeys")) {
     return command;
   }
   command.first = static_cast<int>(fields[kFirst]->integer);

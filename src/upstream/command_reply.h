@@ -3,8 +3,8 @@
 // COMMAND calls a renamed command by its first name, so that it cannot tell which names are there:
 // that is what COMMAND INFO is asked for.
 //
-// Called by: Inquiry. Threads: pure functions. Errors: an entry of a strange shape is left out of
-// the list, and is not there by its name. Limits: kCommandsMax entries are read.
+// Threads: pure functions. Errors: an entry of a strange shape is left out of the list, and is not
+// there by its name. Limits: kCommandsMax entries are read.
 // Source: https://redis.io/commands/command; recorded from Redis 7.0.15, and Redis 6's shorter form.
 #pragma once
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <fstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -13,26 +13,27 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "config/password_file.h"
 #include "upstream/inquiry.h"
+#include "upstream/not_allowed.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {
 namespace {
 
 constexpr const char* kDefaultUser = "default";
-constexpr const char* kClusterRefused =
-    "this Redis runs in cluster mode (cluster_enabled:1), which is not supported: every command is "
-    "forwarded to this node, and nothing is answered here";
+
+// Errors of PING that Redis has for whom it has let in.
+constexpr std::array<std::string_view, 5> kSaidToWhoIsIn{
+    "NOPERM", "LOADING", "BUSY", "MASTERDOWN", "ERR unknown command"};
+
+// Right after the call that has failed.
+bool has_timed_out(const redisContext& redis) {
+  return redis.err == REDIS_ERR_IO && errno == EAGAIN;
+}
 
 timeval to_timeval(std::chrono::milliseconds duration) {
   return {.tv_sec = duration.count() / 1000, .tv_usec = duration.count() % 1000 * 1000};
-}
-
-std::string read_secret(const std::string& path) {
-  std::ifstream file(path);
-  std::string secret;
-  std::getline(file, secret);
-  return secret;
 }
 
 int make_eventfd() {
@@ -68,7 +69,12 @@ void Control::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void Control::refresh() const {
+void Control::refresh() {
+  is_due_ = true;
+  wake();
+}
+
+void Control::wake() const {
   const std::uint64_t one = 1;
   // It fails only if the counter is full: then the thread is about to wake anyway.
   [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
@@ -78,6 +84,8 @@ void Control::run(const std::stop_token& stop) {
   const std::stop_callback wake_to_end(stop, [this] { refresh(); });
   while (!stop.stop_requested()) {
     std::string why;
+    is_up_ = false;
+    is_turned_away_ = false;
     const Redis redis = connect(why);
     if (redis) {
       why = keep_asking(*redis, stop);
@@ -85,8 +93,11 @@ void Control::run(const std::stop_token& stop) {
     if (stop.stop_requested()) {
       return;
     }
-    tell_reachable(false, why);
-    rest(-1, kRetryEvery);
+    calls_.on_lost(is_up_, why);
+    if (!is_turned_away_) {
+      tell_reachable(false, why);
+    }
+    rest(-1, {.most = kRetryEvery});
   }
 }
 
@@ -95,15 +106,17 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
   while (!stop.stop_requested()) {
     const std::uint64_t epoch = calls_.epoch();
     const bool trusts = settings_.acl == config::Acl::trust;
+    const auto asked_at = std::chrono::steady_clock::now();
     std::optional<Facts> facts = inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
     if (!facts) {
+      is_up_ = has_timed_out(redis);
       return redis.errstr;
     }
-    if (trusts) {
-      facts->needs_password = needs_password().value_or(true);
-    }
-    const std::chrono::milliseconds pause = pause_after(*facts);
+    facts->asked_at = asked_at;
+    learn_whether_password_is_needed(*facts);
+    const Pause pause = pause_after(*facts);
     tell_reachable(true, {});
+    tell_allowed(not_allowed(settings_, *facts));
     tell(epoch, *std::move(facts));
     if (!rest(redis.fd, pause)) {
       return "Redis has closed the connection";
@@ -113,26 +126,28 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
 }
 
 // A Redis that closes silent clients must not take this connection for one.
-std::chrono::milliseconds Control::pause_after(const Facts& facts) {
-  if (facts.state != ServerState::available) {
-    return kRetryEvery;
+Control::Pause Control::pause_after(const Facts& facts) {
+  const auto took = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                 facts.asked_at);
+  Pause pause{.most = facts.state == ServerState::available ? kEvery : kRetryEvery,
+              .least = std::clamp(kQuietParts * took, kSoon, kEvery)};
+  if (facts.idle_timeout.count() != 0) {
+    pause.most = std::min(pause.most, std::chrono::milliseconds(facts.idle_timeout) / 2);
   }
-  const std::chrono::milliseconds most = kEvery;
-  return facts.idle_timeout.count() == 0
-             ? most
-             : std::min(most, std::chrono::milliseconds(facts.idle_timeout) / 2);
+  return pause;
 }
 
 void Control::tell(std::uint64_t epoch, Facts facts) {
-  const bool is_refused = facts.is_cluster.value_or(false);
-  if (is_refused && !refused_) {
-    calls_.on_refused(kClusterRefused);
-  }
-  refused_ = is_refused;
   // In doubt nobody is known, unless the operator has said that there is nothing to ask.
   if (facts.is_cluster.value_or(settings_.acl == config::Acl::ask)) {
     facts.users.clear();
-    facts.needs_password = true;
+    if (facts.is_cluster) {  // whose clients may ask the guard itself why it does nothing
+      facts.refusal = not_allowed(settings_, facts).why;
+    } else {
+      facts.needs_password = true;
+      facts.refusal =
+          facts.refusal.empty() ? "it does not say whether it runs in cluster mode" : facts.refusal;
+    }
   }
   calls_.on_facts(epoch, std::move(facts));
 }
@@ -168,15 +183,18 @@ Control::Redis Control::open(std::string& why) const {
   return redis;
 }
 
-Control::Redis Control::connect(std::string& why) const {
+Control::Redis Control::connect(std::string& why) {
   Redis redis = open(why);
+  if (!redis && tls_ != nullptr && tls_->get()) {
+    const Redis plain = open_plainly();  // it may be the handshake alone
+    is_up_ = plain && plain->err == 0;
+  }
   return redis && log_in(*redis, why) ? std::move(redis) : nullptr;
 }
 
-bool Control::log_in(redisContext& redis, std::string& why) const {
+bool Control::log_in(redisContext& redis, std::string& why) {
   const config::Control& control = settings_.control;
-  const std::string password =
-      control.password_file.empty() ? control.password : read_secret(control.password_file);
+  const std::string password = config::password_of(control.password_file, control.password);
   if (password.empty()) {
     return true;
   }
@@ -184,21 +202,37 @@ bool Control::log_in(redisContext& redis, std::string& why) const {
   const Reply reply(static_cast<redisReply*>(redisCommand(
       &redis, "AUTH %b %b", user.data(), user.size(), password.data(), password.size())));
   if (!reply || is_error(*reply)) {
+    is_up_ = true;
     why = reply ? reply->str : redis.errstr;
+    is_turned_away_ = reply && is_about_login(why);
+    if (is_turned_away_) {
+      tell_reachable(true, {});
+      tell_allowed(not_logged_in(settings_, why));
+    }
     return false;
   }
   return true;
 }
 
-// Redis refuses before anything else who must authenticate.
-std::optional<bool> Control::needs_password() const {
+void Control::learn_whether_password_is_needed(Facts& facts) const {
+  const auto by_default =
+      std::ranges::find(facts.users, kDefaultUser, [](const UserFacts& user) { return user.name; });
+  if (by_default != facts.users.end()) {
+    facts.needs_password = !by_default->needs_no_password;
+  } else if (settings_.acl == config::Acl::trust || !facts.refusal.empty()) {
+    facts.needs_password = tries_in_vain_without_password();
+  }
+}
+
+// True, too, if that cannot be told. Redis refuses before anything else who must authenticate, and before that whom it does
+// not let in at all.
+bool Control::tries_in_vain_without_password() const {
   std::string why;
   const Redis redis = open(why);
   const Reply reply(redis ? static_cast<redisReply*>(redisCommand(redis.get(), "PING")) : nullptr);
-  if (!reply) {
-    return std::nullopt;
-  }
-  return is_error(*reply) && text_of(*reply).starts_with("NOAUTH");
+  return !reply || (is_error(*reply) && std::ranges::none_of(kSaidToWhoIsIn, [&](auto words) {
+                      return text_of(*reply).starts_with(words);
+                    }));
 }
 
 void Control::tell_reachable(bool reachable, const std::string& why) {
@@ -210,14 +244,35 @@ void Control::tell_reachable(bool reachable, const std::string& why) {
   calls_.on_reachable(reachable, why);
 }
 
-bool Control::rest(int redis, std::chrono::milliseconds pause) {
+void Control::tell_allowed(NotAllowed lack) {
+  if (lack_ != lack) {
+    lack_ = std::move(lack);
+    calls_.on_allowed(*lack_);
+  }
+}
+
+bool Control::rest(int redis, Pause pause) {
   std::array<pollfd, 2> watched{{{.fd = wake_, .events = POLLIN, .revents = 0},
                                  {.fd = redis, .events = POLLIN, .revents = 0}}};
-  ::poll(watched.data(), watched.size(), static_cast<int>(pause.count()));
-  std::uint64_t wakes = 0;
-  [[maybe_unused]] const ssize_t bytes = ::read(wake_, &wakes, sizeof(wakes));
-  // Nothing was asked: whatever comes is the end.
-  return watched[1].revents == 0;
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point began = Clock::now();
+  Clock::time_point due = began + pause.most;
+  while (!is_due_.exchange(false)) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
+    if (left.count() <= 0) {
+      break;
+    }
+    ::poll(watched.data(), watched.size(), static_cast<int>(left.count()));
+    std::uint64_t wakes = 0;
+    if (::read(wake_, &wakes, sizeof(wakes)) > 0) {
+      due = std::min(due, began + pause.least);
+    }
+    // Nothing was asked: whatever comes is the end.
+    if (watched[1].revents != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace cuckooguard::upstream

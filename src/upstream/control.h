@@ -1,23 +1,27 @@
 // The control connection: what Redis says of itself, asked on a connection of its own, so that the
 // guard never answers for Redis where Redis would have refused. hiredis, blocking, in one thread of
-// its own; what is asked: upstream/inquiry.h. Quiet: once per kEvery, and at once when refresh() is
-// called; while Redis does not serve, once per kRetryEvery; and often enough for Redis's own `timeout`.
+// its own; what is asked: upstream/inquiry.h. Once per kEvery, so that a change behind the guard's back is known well within
+// a second; at once when refresh() is called; kSoon after the last asking when refresh_soon() was, however often, and later
+// where an asking takes long, so that no client has Redis spend more than one part in kQuietParts on it. While Redis does
+// not serve, once per kRetryEvery; and often enough for Redis's own `timeout`.
 //
 // The loss of the connection is seen at once, not with the next asking: a Redis that is back may be
 // another one. After a reconnect everything is asked anew before on_facts is called again.
 //
-// `acl: trust`: no user is asked for; whether a client must authenticate at all is tried on a
-// connection of its own.
+// Whether a client must authenticate at all is said by ACL GETUSER default; where that may not be asked, or `acl: trust`
+// has no user asked for, it is tried each time on a connection that is opened for it: one that has stood for longer
+// would not tell.
 //
 // Over TLS the bytes of hiredis go through a TlsRelay.
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on the control
-// thread. Errors: a Redis that cannot be reached is told once (on_reachable), and so is one in
-// cluster mode (on_refused): its facts have no users, and the guard answers nothing. That is no
-// reason to end: Redis need not even be up when the guard starts.
+// thread. Errors: a Redis that cannot be reached is told once (on_reachable). What Redis does not let it ask is told
+// with the remedy (on_allowed), and asked for again each time; and so is a Redis in cluster mode, whose facts have no users,
+// so that the guard answers nothing. That is no reason to end: Redis need not even be up when the guard starts.
 // Limits: one connection; each call waits at most kCallTimeout.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -38,7 +42,9 @@ namespace cuckooguard::upstream {
 
 class Control {
  public:
-  static constexpr std::chrono::seconds kEvery{5};
+  static constexpr std::chrono::milliseconds kEvery{400};
+  static constexpr std::chrono::milliseconds kSoon{50};
+  static constexpr int kQuietParts = 20;
   static constexpr std::chrono::milliseconds kRetryEvery{200};
   static constexpr std::chrono::seconds kCallTimeout{2};
 
@@ -48,7 +54,10 @@ class Control {
     std::function<std::vector<std::string>()> users;
     std::function<void(std::uint64_t epoch, Facts)> on_facts;
     std::function<void(bool reachable, const std::string& why)> on_reachable;  // on change only
-    std::function<void(const std::string& why)> on_refused;                    // once in a row
+    // After each try that failed. It is up if it takes connections, but does not answer, or does not let the guard log in.
+    std::function<void(bool is_up, const std::string& why)> on_lost;
+    // After on_reachable: at first, and on change. Empty words: all that is asked may be asked, of a Redis to work with.
+    std::function<void(const NotAllowed&)> on_allowed;
   };
 
   // `tls` outlives it: if it has credentials, connects speak TLS.
@@ -62,8 +71,9 @@ class Control {
 
   void start();
 
-  // Ask again now, for example because an ACL command passed by. Any thread.
-  void refresh() const;
+  // Ask again now, because an ACL command has passed by; or before long, because something may have changed. Any thread.
+  void refresh();
+  void refresh_soon() const { wake(); }
 
  private:
   struct Close {
@@ -72,30 +82,42 @@ class Control {
   };
   using Redis = std::unique_ptr<redisContext, Close>;
 
+  // Between two askings.
+  struct Pause {
+    std::chrono::milliseconds most;
+    std::chrono::milliseconds least = kSoon;  // unless refresh() was called
+  };
+
   void run(const std::stop_token& stop);
   // As long as the connection stands; why it does not any more.
   std::string keep_asking(redisContext& redis, const std::stop_token& stop);
+  void wake() const;
   Redis open(std::string& why) const;
   Redis open_plainly() const;
   Redis open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
                       std::string& why) const;
-  Redis connect(std::string& why) const;  // and logged in
-  bool log_in(redisContext& redis, std::string& why) const;
-  std::optional<bool> needs_password() const;
-  static std::chrono::milliseconds pause_after(const Facts& facts);
+  Redis connect(std::string& why);  // and logged in
+  bool log_in(redisContext& redis, std::string& why);
+  void learn_whether_password_is_needed(Facts& facts) const;
+  bool tries_in_vain_without_password() const;
+  static Pause pause_after(const Facts& facts);
   void tell(std::uint64_t epoch, Facts facts);
   void tell_reachable(bool reachable, const std::string& why);
-  // Until refresh(), the end, or `pause` is over. False: `redis` (-1: none) was closed meanwhile.
-  bool rest(int redis, std::chrono::milliseconds pause);
+  void tell_allowed(NotAllowed lack);
+  // Until it is time to ask again, or the end. False: `redis` (-1: none) was closed meanwhile.
+  bool rest(int redis, Pause pause);
 
   config::Upstream settings_;
   Questions questions_;
   Calls calls_;
   const io::TlsSlot* tls_;
   int wake_;  // eventfd
+  std::atomic<bool> is_due_{false};
   bool told_ = false;
   bool reachable_ = false;
-  bool refused_ = false;
+  bool is_up_ = false;              // the last try
+  bool is_turned_away_ = false;     // by the last AUTH
+  std::optional<NotAllowed> lack_;  // as told
   std::jthread thread_;
 };
 

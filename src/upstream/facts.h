@@ -1,6 +1,6 @@
 // What Redis says of itself, as the control connection learns it; plain values.
 //
-// Called by: Control's owner, who asks (Questions) and is told (Facts). Threads: plain values.
+// Threads: plain values.
 // Lifetimes: own their contents. Errors: what Redis does not say is the value that allows nothing.
 // Limits: as many commands as Redis lists.
 #pragma once
@@ -35,6 +35,7 @@ struct CommandFacts {
   // Its keys are the arguments first, first + step ... last (a negative one counts from the end);
   // else any argument may be one.
   bool has_key_range = false;
+  bool has_no_keys = false;  // for sure, nor have its subcommands
   int first = 0;
   int last = 0;
   int step = 0;
@@ -51,7 +52,12 @@ struct UserFacts {
   std::string name;
   bool unrestricted = false;       // on, every command, every key
   bool needs_no_password = false;  // on, nopass
+  bool may_write = true;           // false: for sure none of its commands writes a key
   std::vector<KeyAccess> keys;     // in the order of Questions; empty if unrestricted
+  // Of those without access: for sure it may read none of their keys. Empty: that is not known.
+  std::vector<bool> reads_no_key;
+  bool knows_commands =
+      false;  // Redis has said which it may run; else nothing follows from the two
   // In the order of Questions::answerable: on namespaces with this access. Empty: none.
   std::vector<bool> commands_on_readable;
   std::vector<bool> commands_on_writable;
@@ -59,15 +65,44 @@ struct UserFacts {
 
 enum class ServerState : std::uint8_t { available, loading, master_link_down, busy };
 
+// What is asked on the control connection, as far as a right may lack for it.
+enum class Question : std::uint8_t {
+  users,              // ACL GETUSER
+  commands_of_users,  // ACL DRYRUN
+  commands,           // COMMAND
+  state,              // INFO and DBSIZE
+  takes_writes,       // INFO alone
+  idle_timeout        // CONFIG GET
+};
+
+struct RefusedQuestion {
+  Question question{};
+  std::string error;  // Redis's, without '-'
+};
+
+// What Redis does not let the guard do, or why the guard cannot work with it, in words for people (not_allowed.h).
+struct NotAllowed {
+  std::string why{};            // Redis's words; empty: it may ask for all that it wants to know
+  std::string hint{};           // the remedy, and what holds until then
+  bool passes = false;          // all keys, or those of some users; else it costs less
+  bool is_unsupported = false;  // this kind of Redis, whatever its users may do
+  bool operator==(const NotAllowed&) const = default;
+};
+
 struct Facts {
-  std::optional<CommandList> commands;  // with the first facts of each connection
+  std::chrono::steady_clock::time_point asked_at{};  // what Redis says is of then or later
+  std::optional<CommandList> commands;               // with the first facts of each connection
   ServerState state = ServerState::available;
-  bool is_master = false;
+  std::optional<bool> is_master;  // nullopt: it does not say
+  bool takes_writes =
+      false;  // for sure: it would refuse none for being a replica, or for having nowhere to keep them
   std::optional<bool> is_cluster;  // nullopt: it does not say
   // Redis closes clients that have been silent for so long; 0: none, or it does not say.
   std::chrono::seconds idle_timeout{0};
   bool needs_password = true;  // of a connection that has not authenticated
   std::vector<UserFacts> users;
+  std::vector<RefusedQuestion> refused;  // for want of a right, or of a login
+  std::string refusal;  // why users that there are are not in `users`, in words; empty: all are
 };
 
 }  // namespace cuckooguard::upstream

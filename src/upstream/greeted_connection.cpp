@@ -1,8 +1,31 @@
 #include "upstream/greeted_connection.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace cuckooguard::upstream {
+
+bool is_of_redis_itself(std::string_view refusal) {
+  constexpr auto kErrors = std::to_array<std::string_view>({"-BUSY ",
+                                                            "-LOADING ",
+                                                            "-MASTERDOWN ",
+                                                            "-NOPERM ",
+                                                            "-NOAUTH ",
+                                                            "-ERR max number of clients"});
+  return refusal.ends_with("\r\n") && std::ranges::any_of(kErrors, [&](std::string_view error) {
+           return refusal.starts_with(error);
+         });
+}
+
+namespace {
+
+// Who hears that is in: Redis could not save, and refuses writes and PING; or the user may not PING.
+bool is_refused_to_ping_alone(std::string_view error) {
+  return error.starts_with("-MISCONF ") || error.starts_with("-NOPERM ");
+}
+
+}  // namespace
 
 GreetedConnection::GreetedConnection(io::Loop& loop,
                                      const config::Upstream& settings,
@@ -26,8 +49,9 @@ bool GreetedConnection::greet(const resp::ConnectionState& state) {
 }
 
 void GreetedConnection::touch() {
-  connection_.send("*1\r\n$4\r\nPING\r\n");
+  connection_.send("*2\r\n$4\r\nPING\r\n$16\r\nconnection-probe\r\n");
   ++owed_;
+  is_touched_ = true;
 }
 
 void GreetedConnection::send(std::string_view bytes) {
@@ -45,9 +69,15 @@ void GreetedConnection::finish_sending() {
   }
 }
 
+void GreetedConnection::on_upstream_up() {
+  if (owed_ == 0) {
+    owner_->on_upstream_up();
+  }
+}
+
 void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
-  if (owed_ > 0 && !take_greeting(bytes)) {
-    was_refused_ = true;
+  const bool was_greeting = owed_ > 0;
+  if (is_turned_away(bytes) || (was_greeting && !take_greeting(bytes))) {
     close();
     owner_->on_upstream_lost();
     return;
@@ -58,18 +88,40 @@ void GreetedConnection::on_upstream_bytes(std::string_view bytes) {
   if (owed_ == 0 && finish_is_due_) {
     finish_sending();
   }
+  if (was_greeting && owed_ == 0) {
+    owner_->on_upstream_up();
+  }
   if (!bytes.empty()) {
     owner_->on_upstream_bytes(bytes);
   }
 }
 
+// Redis says so unasked, before it closes; the line comes in one piece.
+bool GreetedConnection::is_turned_away(std::string_view bytes) {
+  constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
+  if (std::exchange(is_new_, false) && bytes.starts_with(kFull)) {
+    refusal_ = kFull;
+    return true;
+  }
+  return false;
+}
+
 // False: refused.
 bool GreetedConnection::take_greeting(std::string_view& bytes) {
-  while (owed_ > 0 && !bytes.empty()) {
+  while (owed_ > 0 && !bytes.empty()) {  // a PING is the last
     const resp::ReplyFramer::Piece piece = framer_.next(bytes);
+    if (framer_.type() == '-') {
+      refusal_.append(bytes.substr(0, std::min(piece.bytes, kRefusalBytesMax - refusal_.size())));
+    }
     bytes.remove_prefix(piece.bytes);
-    if (piece.malformed || (piece.ends && framer_.type() == '-')) {
+    if (piece.malformed) {
       return false;
+    }
+    if (piece.ends && framer_.type() == '-') {
+      if (owed_ > 1 || !is_touched_ || !is_refused_to_ping_alone(refusal_)) {
+        return false;
+      }
+      refusal_.clear();
     }
     if (piece.ends && framer_.type() != '>') {
       --owed_;

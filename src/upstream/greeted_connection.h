@@ -4,12 +4,12 @@
 //   GreetedConnection ──▶ AUTH shop word | SELECT 2 |                 | the owner's bytes ...
 //                     ◀──                           | (+OK)   (+OK)   | their replies ...
 //
-// The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default user.
+// The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default user. So when Redis
+// refuses, nothing of the owner's has been run.
 //
-// Called by: SharedUpstream and proxy::Route, which own one each, and Upstreams, which keeps those that nobody has. With a
-// state like that of a new connection it is a plain Connection.
 // Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from within a call of its.
-// Errors: a greeting that Redis refuses loses the connection, and was_refused() says so. Limits: as Connection.
+// on_upstream_up(): it is connected, and in that state. Errors: a greeting that Redis refuses loses the connection, as does
+// a Redis that is full; refusal() is its error then. Limits: as Connection; of a refusal kRefusalBytesMax are kept.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,15 @@
 
 namespace cuckooguard::upstream {
 
+// Whether Redis refuses a client's own command with the same error. Anything else is about the login.
+bool is_of_redis_itself(std::string_view refusal);
+
 class GreetedConnection final : public io::Mortal, Connection::Owner {
  public:
   using Owner = Connection::Owner;
   using State = Connection::State;
+
+  static constexpr std::size_t kRefusalBytesMax = 1024;
 
   GreetedConnection(io::Loop& loop,
                     const config::Upstream& settings,
@@ -38,7 +43,7 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
 
   // While no reply is owed. False, and nothing is sent: only a new connection could be in that state.
   [[nodiscard]] bool greet(const resp::ConnectionState& state);
-  // A command that does nothing, before the owner's next one (guard::waits_for_writes).
+  // A PING with a word by which MONITOR knows it, before the owner's next command (guard::waits_for_writes), and behind what it was told.
   void touch();
   // The owner's own commands have made this of it.
   void was_told(const resp::ConnectionState& state) { told_ = state; }
@@ -50,25 +55,29 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
   void finish_sending();
   void close() { connection_.close(); }
   State state() const { return connection_.state(); }
-  bool was_refused() const { return was_refused_; }
+  // Redis's error, CRLF included; empty: it has not refused.
+  const std::string& refusal() const { return refusal_; }
   io::TimePoint opened_at() const { return opened_at_; }
 
  private:
-  void on_upstream_up() override { owner_->on_upstream_up(); }
+  void on_upstream_up() override;
   void on_upstream_bytes(std::string_view bytes) override;
   void on_upstream_progress() override { owner_->on_upstream_progress(); }
   void on_upstream_lost() override { owner_->on_upstream_lost(); }
 
   bool take_greeting(std::string_view& bytes);
+  bool is_turned_away(std::string_view bytes);
 
   Owner* owner_;
   io::TimePoint opened_at_;
   resp::ConnectionState told_;
   resp::ReplyFramer framer_;
-  std::size_t owed_ = 0;  // replies to the greeting
-  std::string waiting_;   // for them
+  std::size_t owed_ = 0;  // replies to the greeting, PING's included
+  bool is_touched_ = false;
+  std::string waiting_;  // for them
   bool finish_is_due_ = false;
-  bool was_refused_ = false;
+  bool is_new_ = true;  // Redis has not said anything yet
+  std::string refusal_;
   Connection connection_;
 };
 

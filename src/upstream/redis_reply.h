@@ -1,7 +1,7 @@
 // A reply of hiredis, owned, and looking into one without trusting its shape.
 //
-// Called by: Inquiry and the readers of single replies. Threads: plain values. Lifetimes: views
-// point into the reply. Errors: what is not there, or of another type, is empty.
+// Threads: plain values. Lifetimes: views point into the reply. Errors: what is not there, or of
+// another type, is empty.
 #pragma once
 
 #include <memory>
@@ -27,6 +27,11 @@ inline std::string_view text_of(const redisReply& reply) {
 
 inline bool is_error(const redisReply& reply) {
   return reply.type == REDIS_REPLY_ERROR;
+}
+
+// Without '-'; empty: it is none.
+inline std::string_view error_of(const redisReply& reply) {
+  return is_error(reply) ? text_of(reply) : std::string_view{};
 }
 
 inline std::span<redisReply* const> elements_of(const redisReply& reply) {

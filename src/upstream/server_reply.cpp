@@ -43,6 +43,14 @@ std::optional<ServerKind> kind_of_info(const redisReply& reply) {
                     .is_master = line_value(info, "role") == "master"};
 }
 
+bool takes_writes(const redisReply& reply) {
+  const std::string_view info = is_error(reply) ? std::string_view{} : text_of(reply);
+  return line_value(info, "role") == "master" &&
+         line_value(info, "rdb_last_bgsave_status") == "ok" &&
+         line_value(info, "aof_last_write_status") == "ok" &&
+         line_value(info, "min_slaves_good_slaves").empty();
+}
+
 std::optional<ServerState> state_of_error(std::string_view error) {
   if (error.starts_with("LOADING ")) {
     return ServerState::loading;

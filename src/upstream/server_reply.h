@@ -1,6 +1,6 @@
 // Reads what Redis says of its state: HELLO and INFO (cluster, role), an error (LOADING, BUSY ...).
 //
-// Called by: Inquiry. Threads: pure functions. Errors: what is not said is nullopt.
+// Threads: pure functions. Errors: what is not said is nullopt.
 // Source: recorded from Redis 7.0.15.
 #pragma once
 
@@ -21,6 +21,10 @@ struct ServerKind {
 std::optional<ServerKind> kind_of_hello(const redisReply& reply);
 // From INFO, for older ones.
 std::optional<ServerKind> kind_of_info(const redisReply& reply);
+
+// From INFO: whether Redis takes writes as far as its role, its snapshots, its log and its replicas go (-READONLY, -MISCONF,
+// -NOREPLICAS). In doubt it does not: where replicas are wanted, INFO does not say how many.
+bool takes_writes(const redisReply& reply);
 
 // Of an error, without '-': one of the states in which Redis refuses reads; nullopt: another error.
 std::optional<ServerState> state_of_error(std::string_view error);

@@ -1,48 +1,58 @@
-// One pipelined connection to Redis that many clients share: each sends whole commands with one reply each, and gets its
-// own replies, in order.
+// What the clients of one worker share that are in one state (version, user, db): a connection to Redis for reads and one
+// for writes, and a spare for each where the first one is held up.
 //
-//   clients:  A A   B   A        one write to Redis per batch
-//   runs:    |A 2|B 1|A 1|       replies come back in that order: the run at the head says whose they are
+//   reads   ──▶ GET, MGET ...      Redis postpones writes alone during CLIENT PAUSE WRITE, a failover: reads do not wait
+//   writes  ──▶ SET, PUBLISH ...   behind them
+//   spares      while a large reply is on its way on the first one, or it stands still: opened on request, used once
+//               Redis has answered a PING there, so that a Redis that hangs sees no more than two of them
 //
-// The first command opens it, and reopens it when it was lost: as often as clients ask, one attempt at a time; a name is
-// resolved anew. Nothing is sent twice. It is paused for a client that does not read while nobody else waits for replies,
-// and only then.
+// A client keeps its order: while it is owed replies it stays where they come from, and a write never follows reads that
+// are owed; all else waits until nothing is (may_send). Who has read a large value is known for a while
+// (reads_large_values), and gets a connection of its own.
 //
-// A user's connection is there as long as the user has clients, and is tried once more when it was lost: Redis closes the
-// clients of a user that is deleted, and so those here are closed, too, who ask for nothing.
+// A user's connection for reads is there as long as the user has clients, and is tried once more when it was lost: Redis
+// closes the clients of a user that is deleted, and so those here are closed, too, who ask for nothing.
 //
-// Called by: Upstreams (owns it), proxy::Route (a member). Threads: its worker's. Lifetimes: a member leaves before it ends;
-// may do so within any call. Errors: when the connection is lost, members with replies to come hear on_shared_lost();
-// the others stay. If Redis refuses the greeting (a password changed, a user gone), all hear it.
-// Limits: none of its own: members look at unsent() and in_flight(); a run per change of client.
+// Threads: its worker's. Lifetimes: a member leaves before it ends; may do so within any call.
+// Errors: when a connection is lost, members with replies to come on it hear on_shared_lost(), the
+// others stay. When Redis refuses what a connection is to be told, its error is the reply to what
+// waits for it; if that is about the login (-WRONGPASS), all members hear on_shared_lost() instead,
+// and all connections go.
+// Limits: four connections; in_flight() per member is its owner's to look at.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
 #include "io/loop.h"
 #include "resp/connection_state.h"
-#include "resp/reply_framer.h"
-#include "upstream/greeted_connection.h"
+#include "upstream/shared_connection.h"
 
 namespace cuckooguard::upstream {
 
-class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
+enum class Access : std::uint8_t { read, write };
+
+class SharedUpstream final : public io::Mortal, SharedConnection::Owner {
  public:
   class Member {
    public:
     // Of its replies: all that there is, in the worker's read buffer. `replies` > 0: just so many whole ones, none of
-    // them an error, and no pushes between them. 0: a piece, or something else.
+    // them an error. 0: a piece, or an error.
     virtual void on_shared_bytes(std::string_view bytes, std::uint32_t replies) = 0;
     // Its replies will not come, or it is not welcome any more. It has left.
     virtual void on_shared_lost() = 0;
-    // unsent() was too much, and is not any more.
-    virtual void on_shared_room() = 0;
+    // None of the connections is up any more; nothing of this member's has been lost.
+    virtual void on_shared_down() = 0;
+    // What it had to wait for may be over: it may ask again.
+    virtual void on_shared_progress() = 0;
 
    protected:
     ~Member() = default;
@@ -52,7 +62,12 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
     std::uint32_t slot_ = 0;
   };
 
-  static constexpr std::size_t kUnsentMax = std::size_t{1024} * 1024;
+  // Who has been sent a large reply keeps away from the others for so long.
+  static constexpr std::chrono::seconds kLargeReplyCounts{10};
+  // A spare that nobody uses is closed after this.
+  static constexpr std::chrono::seconds kSpareFor{10};
+  // When Redis has refused a state, it is not asked again before.
+  static constexpr std::chrono::seconds kRefusedFor{1};
 
   // Redis has closed a connection in this state: what was known of its user may be so no longer.
   using OnLoss = std::function<void(const resp::ConnectionState& told)>;
@@ -68,60 +83,69 @@ class SharedUpstream final : public io::Mortal, GreetedConnection::Owner {
   void join(Member& member);
   void leave(Member& member);  // replies to come are dropped
 
-  // One whole command with one reply.
+  // Whether a command may be sent now. Else the member hears on_shared_progress() when it should ask again.
+  [[nodiscard]] bool may_send(Member& member, Access access);
+  // One whole command with one reply, after may_send().
   void send(Member& member, std::string_view command);
   std::uint32_t in_flight(const Member& member) const { return slots_[member.slot_].in_flight; }
-  // A member that asked hears on_shared_room().
-  bool has_room(Member& member);
   // Whether the member wants its replies now.
   void set_reading(Member& member, bool reading);
+  bool reads_large_values(const Member& member) const;
 
   const resp::ConnectionState& told() const { return told_; }
+  // Whether Redis lets connections be in this state; if that is not known it is asked, and members hear
+  // on_shared_progress().
+  bool is_proven();
   // Nobody is here, and nothing is to come.
-  bool is_unused() const { return members_ == 0 && first_run_ == runs_.size(); }
-  io::TimePoint opened_at() const { return opened_at_; }
+  bool is_unused() const;
+  // Of the connection that the member's replies have come from.
+  io::TimePoint opened_at(const Member& member) const;
+
+  // For clients that have not logged in: whether one that is new to Redis may join.
+  bool takes_newcomers() const { return takes_newcomers_; }
+  void take_no_newcomers() { takes_newcomers_ = false; }
 
  private:
+  static constexpr std::uint8_t kSpare = 2;  // of `Access` a: a + kSpare
   struct Slot {
     Member* member = nullptr;  // null: it has left
     std::uint32_t in_flight = 0;
-    bool wants_room = false;
+    std::uint8_t connection = 0;  // that it uses
+    bool waits = false;
     bool wants_replies = true;
-  };
-  struct Run {
-    std::uint32_t slot = 0;
-    std::uint32_t replies = 0;
+    io::TimePoint large_reply{};  // when it got the last one; the epoch: never
   };
 
-  void on_upstream_up() override { was_up_ = true; }
-  void on_upstream_bytes(std::string_view bytes) override;
-  void on_upstream_progress() override;
-  void on_upstream_lost() override;
+  // SharedConnection::Owner
+  void on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) override;
+  void on_reply_end(std::uint32_t slot, std::size_t bytes) override;
+  void on_progress(SharedConnection& connection) override;
+  void on_lost(SharedConnection& connection, bool was_up, const std::string& refusal) override;
+  bool wants_replies(std::uint32_t slot) const override { return slots_[slot].wants_replies; }
 
-  void open();
-  void update_reading();
-  bool reply_has_ended();
-  void hand_on(std::uint32_t slot, std::string_view bytes, std::uint32_t replies);
-  void drop_connection();
+  std::optional<std::uint8_t> connection_for(Access access);
+  std::optional<std::uint8_t> unless_held_up(std::uint8_t first);
+  void open_spare(SharedConnection& spare);
+  void tell_who_waits();
+  template <class Whom>
+  void tell(const Whom& whom, void (Member::*what)());
+  void close_if_unused();
+  void refuse(const std::vector<SharedConnection::Run>& runs, const std::string& error);
+  void lose(std::vector<SharedConnection::Run> runs, bool all);
 
   io::Loop& loop_;
-  const config::Upstream& settings_;
   resp::ConnectionState told_;
   OnLoss on_loss_;
-  std::unique_ptr<GreetedConnection>
-      connection_;  // null: it was lost, or nothing has been asked yet
-  resp::ReplyFramer framer_;
-  std::vector<Run> runs_;
-  std::size_t first_run_ = 0;
+  std::array<SharedConnection, 4> connections_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::size_t members_ = 0;
-  bool room_is_wanted_ = false;
-  bool was_up_ = false;
-  bool is_new_ = true;  // no reply has come yet
-  bool is_turned_away_ =
-      false;  // nothing but an error has come: "-ERR max number of clients reached"
-  io::TimePoint opened_at_{};
+  bool anybody_waits_ = false;
+  bool takes_newcomers_ = true;
+  bool is_proven_;
+  io::TimePoint refused_at_{};
+  io::TimePoint no_spare_before_{};
+  std::unique_ptr<io::Timer> spare_timer_;  // while a spare is open
 };
 
 }  // namespace cuckooguard::upstream

@@ -14,10 +14,20 @@ auto place_of(All& all, const SharedUpstream& shared) {
 
 }  // namespace
 
+Upstreams::Upstreams(io::Loop& loop,
+                     const config::Upstream& settings,
+                     SharedUpstream::OnLoss on_loss,
+                     std::function<std::uint64_t()> version)
+    : loop_(loop),
+      settings_(settings),
+      on_loss_(std::move(on_loss)),
+      probe_(loop, settings, std::move(version), [this] { on_login_wanted(); }) {}
+
 SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Member& member) {
   bury_unused();
   told.labels = {};
-  auto found = std::ranges::find(shared_, told, [](const auto& one) { return one->told(); });
+  auto found = std::ranges::find_if(
+      shared_, [&](const auto& one) { return one->told() == told && one->takes_newcomers(); });
   if (found == shared_.end()) {
     shared_.push_back(
         std::make_unique<SharedUpstream>(loop_, settings_, std::move(told), on_loss_));
@@ -43,9 +53,18 @@ void Upstreams::bury_unused() {
   }
 }
 
-void Upstreams::retire(const SharedUpstream& shared) {
+// What was opened before is worth more than what a new client would get. What is kept is lent to no newcomer anyway.
+void Upstreams::on_login_wanted() {
+  for (const auto& shared : shared_) {
+    if (!shared->told().login) {
+      shared->take_no_newcomers();
+    }
+  }
+}
+
+void Upstreams::retire(const SharedUpstream& shared, io::TimePoint opened_at) {
   const auto in_use = place_of(shared_, shared);
-  if (in_use != shared_.end() && may_retire(shared.opened_at())) {
+  if (in_use != shared_.end() && may_retire(opened_at)) {
     retired_.push_back(std::move(*in_use));
     shared_.erase(in_use);
     while (!kept_.empty()) {
@@ -58,19 +77,33 @@ bool Upstreams::is_retired(const SharedUpstream& shared) const {
   return !retired_.empty() && place_of(retired_, shared) != retired_.end();
 }
 
+// The one that was used last, so that the others get a chance to grow old; but one of the same db needs not to be told.
 std::unique_ptr<GreetedConnection> Upstreams::lease(const resp::ConnectionState& told,
                                                     GreetedConnection::Owner& owner) {
-  // The one that was used last: the others get a chance to grow old.
+  auto best = kept_.rend();
   for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
     const resp::ConnectionState& known = kept->connection->told();
-    if (known.version == told.version && known.login == told.login) {
-      std::unique_ptr<GreetedConnection> connection = std::move(kept->connection);
-      kept_.erase(std::next(kept).base());
-      connection->belong_to(owner);
-      (void)connection->greet(told);  // of the same version and user
-      return connection;
+    if (known.version != told.version || known.login != told.login) {
+      continue;
     }
+    if (known.db == told.db) {
+      best = kept;
+      break;
+    }
+    best = best == kept_.rend() ? kept : best;
   }
+  if (best == kept_.rend()) {
+    return open(told, owner);
+  }
+  std::unique_ptr<GreetedConnection> connection = std::move(best->connection);
+  kept_.erase(std::next(best).base());
+  connection->belong_to(owner);
+  (void)connection->greet(told);  // of the same version and user
+  return connection;
+}
+
+std::unique_ptr<GreetedConnection> Upstreams::open(const resp::ConnectionState& told,
+                                                   GreetedConnection::Owner& owner) {
   return std::make_unique<GreetedConnection>(loop_, settings_, told, owner);
 }
 

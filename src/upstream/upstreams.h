@@ -1,7 +1,10 @@
-// A worker's connections to Redis in `mode: shared`: one that is shared for each state that clients are in, and a few that
-// nobody has at the moment, kept warm for whoever needs one of its own.
+// A worker's connections to Redis in `mode: shared`: what is shared, for each state that clients are in, and a few
+// connections that nobody has at the moment, kept warm for whoever needs one of its own.
 //
-// Called by: proxy::Clients (owns it), proxy::Route. Threads: its worker's. Lifetimes: outlives its users.
+// Without a login nobody is given a connection that another client has had, or has, unless Redis would let a new one in
+// (login_probe.h): when it would not, those that there are go on for the clients they have, and take no others.
+//
+// Threads: its worker's. Lifetimes: outlives its users.
 // Errors: as SharedUpstream and GreetedConnection; of those kept here a lost one is forgotten.
 // Limits: one shared upstream per state that a client is in (gone with the last client), kKeptMax kept for kKeptFor at most.
 #pragma once
@@ -17,6 +20,7 @@
 #include "io/loop.h"
 #include "resp/connection_state.h"
 #include "upstream/greeted_connection.h"
+#include "upstream/login_probe.h"
 #include "upstream/shared_upstream.h"
 
 namespace cuckooguard::upstream {
@@ -29,23 +33,31 @@ class Upstreams {
   // not more often than this.
   static constexpr std::chrono::seconds kRetiredAfter{1};
 
-  Upstreams(io::Loop& loop, const config::Upstream& settings, SharedUpstream::OnLoss on_loss)
-      : loop_(loop), settings_(settings), on_loss_(std::move(on_loss)) {}
+  // `version` moves when what users may do may have changed.
+  Upstreams(io::Loop& loop,
+            const config::Upstream& settings,
+            SharedUpstream::OnLoss on_loss,
+            std::function<std::uint64_t()> version);
   Upstreams(const Upstreams&) = delete;
   Upstreams& operator=(const Upstreams&) = delete;
   ~Upstreams() = default;
 
-  // The labels of `told` are of no consequence here.
+  LoginProbe& login_probe() { return probe_; }
+
+  // The labels of `told` are of no consequence here. Without a login: only if the probe says that Redis is open.
   SharedUpstream& join(resp::ConnectionState told, SharedUpstream::Member& member);
   void leave(SharedUpstream& shared, SharedUpstream::Member& member);
-  // For new work there will be another connection; whoever needs one alone gets none of those kept.
-  void retire(const SharedUpstream& shared);
+  // For new work there will be other connections; whoever needs one alone gets none of those kept. `opened_at`: of the one
+  // that was heard of.
+  void retire(const SharedUpstream& shared, io::TimePoint opened_at);
   bool may_retire(io::TimePoint opened_at) const { return loop_.now() - opened_at > kRetiredAfter; }
   bool is_retired(const SharedUpstream& shared) const;
 
-  // One for its owner alone.
+  // One for its owner alone: perhaps one that others have had (without a login: as join()), or one that nobody has had.
   std::unique_ptr<GreetedConnection> lease(const resp::ConnectionState& told,
                                            GreetedConnection::Owner& owner);
+  std::unique_ptr<GreetedConnection> open(const resp::ConnectionState& told,
+                                          GreetedConnection::Owner& owner);
   // Nothing is owed on it, and `told` is all that it remembers.
   void give_back(std::unique_ptr<GreetedConnection> connection, const resp::ConnectionState& told);
 
@@ -64,6 +76,7 @@ class Upstreams {
 
   void forget(const Kept& kept);
   void bury_unused();
+  void on_login_wanted();
 
   io::Loop& loop_;
   const config::Upstream& settings_;
@@ -71,6 +84,7 @@ class Upstreams {
   std::vector<std::unique_ptr<SharedUpstream>> shared_;
   std::vector<std::unique_ptr<SharedUpstream>> retired_;
   std::list<Kept> kept_;  // the longest first
+  LoginProbe probe_;
 };
 
 }  // namespace cuckooguard::upstream

@@ -1,7 +1,10 @@
 #include "admin/http_server.h"
 
+#include <atomic>
 #include <iterator>
 #include <list>
+#include <semaphore>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -35,6 +38,13 @@ class Client {
   void try_send(std::string_view bytes) {
     boost::system::error_code ignored;
     asio::write(socket_, asio::buffer(bytes), ignored);
+  }
+  // As much as goes without waiting.
+  void send_some(std::string_view bytes) {
+    socket_.non_blocking(true);
+    boost::system::error_code ignored;
+    asio::write(socket_, asio::buffer(bytes), ignored);
+    socket_.non_blocking(false);
   }
   std::string read_header() {
     const std::size_t bytes =
@@ -80,7 +90,14 @@ class HttpServerTest : public testing::Test {
       : server_({.host = "127.0.0.1", .port = 0, .unix_path = {}},
                 limits,
                 {.answer =
-                     [](const Request& request) {
+                     [this](const Request& request) {
+                       if (request.target.starts_with("/to-come")) {
+                         if (to_come_.emplace(request.target).second) {
+                           asked_.release();
+                         }
+                         return has_come_ ? Response{.body = "it has come"}
+                                          : Response{.is_to_come = true};
+                       }
                        if (request.target == "/throw") {
                          throw std::runtime_error("no page");
                        }
@@ -103,6 +120,9 @@ class HttpServerTest : public testing::Test {
 
   Client client() const { return Client(server_.port()); }
 
+  std::set<std::string> to_come_;  // the server's thread's: what was asked for, and is asked again
+  std::counting_semaphore<> asked_{0};  // of those, each once
+  std::atomic<bool> has_come_{false};
   HttpServer server_;
 };
 
@@ -280,19 +300,44 @@ TEST_F(HttpServerTest, one_more_client_takes_the_place_of_the_one_that_was_silen
   EXPECT_THAT(clients.back().ask(kGet), StartsWith("HTTP/1.1 200"));
 }
 
+// The oldest half request goes; a whole one that is new is answered.
+TEST_F(HttpServerTest, half_requests_are_replaced_by_newer_ones) {
+  std::list<Client> halves;
+  for (std::size_t i = 0; i < 500; ++i) {
+    halves.emplace_back(server_.port());
+    halves.back().send("GET /half HTTP/1.1\r\nA: ");
+  }
+  EXPECT_THAT(client().ask(kGet), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(halves.front().read_to_end(), "");
+  halves.back().send("b\r\n\r\n");
+  EXPECT_THAT(halves.back().read_response(), EndsWith("GET /half  "));
+}
+
+TEST_F(HttpServerTest, who_does_not_read_is_replaced_too) {
+  std::string requests;
+  for (int i = 0; i < 2000; ++i) {
+    requests += "GET /" + std::string(7000, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  }
+  std::list<Client> deaf;
+  for (std::size_t i = 0; i < HttpLimits{}.connections_max; ++i) {
+    deaf.emplace_back(server_.port());
+    deaf.back().send_some(requests);
+  }
+  EXPECT_THAT(client().ask(kGet), StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(HttpServerTest, one_more_client_is_refused_while_all_are_busy) {
   std::list<Client> clients;
   for (std::size_t i = 0; i < HttpLimits{}.connections_max; ++i) {
     clients.emplace_back(server_.port());
-    // The answer to the first says that the half of the second, sent with it, is there too.
-    clients.back().send(std::string(kGet) + "GET /half");
-    EXPECT_THAT(clients.back().read_response(), StartsWith("HTTP/1.1 200"));
+    clients.back().send("GET /to-come/" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    asked_.acquire();
   }
   Client more = client();
   EXPECT_THAT(more.read_to_end(),
               AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("too_many_connections")));
-  clients.front().send(" HTTP/1.1\r\n\r\n");
-  EXPECT_THAT(clients.front().read_response(), EndsWith("GET /half  "));
+  has_come_ = true;
+  EXPECT_THAT(clients.front().read_response(), EndsWith("it has come"));
 }
 
 }  // namespace

@@ -69,11 +69,11 @@ class MetricsTest : public testing::Test {
 TEST_F(MetricsTest, what_all_workers_have_counted_is_added_up) {
   shop_.decide({"GET", "user:500"});
   shop_.decide({"GET", "user:1"});
-  shop_.decide({"SET", "item:new", "x"});
+  shop_.write({"SET", "item:new", "x"});
   shop_.decide({"GET", "other"});
   guard::ClientState client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, true);
+  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"absent\"}"), "2");
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"may_exist\"}"), "1");
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"items\",verdict=\"absent\"}"), "0");
@@ -85,8 +85,8 @@ TEST_F(MetricsTest, what_all_workers_have_counted_is_added_up) {
 TEST_F(MetricsTest, reads_that_nobody_looked_at_are_told_by_reason) {
   shop_.may_answer = false;
   shop_.decide({"GET", "user:500"});
-  EXPECT_EQ(value("cuckooguard_reads_not_looked_at_total{reason=\"no_room\"}"), "1");
-  EXPECT_EQ(value("cuckooguard_reads_not_looked_at_total{reason=\"unsettled\"}"), "0");
+  EXPECT_EQ(value("cuckooguard_unchecked_reads_total{reason=\"no_room\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_unchecked_reads_total{reason=\"unsettled\"}"), "0");
 }
 
 TEST_F(MetricsTest, how_long_forwarded_reads_took_is_a_histogram_of_all_workers) {
@@ -129,6 +129,9 @@ TEST_F(MetricsTest, filters_and_how_old_their_proof_is) {
   EXPECT_EQ(value("cuckooguard_namespace_proof_age_seconds{namespace=\"users\"}"), "0.25");
   EXPECT_EQ(value("cuckooguard_namespace_mode{namespace=\"users\",mode=\"enforce\"}"), "1");
   EXPECT_EQ(value("cuckooguard_namespace_mode{namespace=\"users\",mode=\"observe\"}"), "0");
+  EXPECT_EQ(value("cuckooguard_namespace_passing_seconds{namespace=\"users\"}"), "0");
+  shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(40));
+  EXPECT_EQ(value("cuckooguard_namespace_passing_seconds{namespace=\"users\"}").substr(0, 2), "40");
   users.set_fresh_until(guard::TimePoint::min());
   EXPECT_EQ(value("cuckooguard_namespace_fresh{namespace=\"users\"}"), "0");
   EXPECT_EQ(value("cuckooguard_namespace_proof_age_seconds{namespace=\"users\"}"), "")
@@ -145,6 +148,10 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_upstream_up"), "0");
   vitals_.redis = RedisSeen::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
+  EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "0");
+  shop_.facts.report({.state = guard::ControlReport::State::not_allowed});
+  EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_control_state{state=\"allowed\"}"), "0");
   EXPECT_EQ(value("cuckooguard_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_THAT(text(), Not(HasSubstr("0-1-75"))) << "a label that never has the same value twice";
 }
@@ -173,7 +180,7 @@ TEST_F(MetricsTest, are_read_while_a_worker_counts_and_a_source_writes) {
     guard::ClientState client;
     const std::initializer_list<std::string_view> get{"GET", "user:501"};
     while (!is_over) {
-      other_.decide(std::span(get.begin(), get.size()), client, now, true);
+      other_.decide(std::span(get.begin(), get.size()), client, now, 1000);
     }
   });
   std::thread source([&, users = shop_.filters[GuardedShop::kUsers]] {

@@ -274,5 +274,54 @@ TEST(PagesOfTwoValues, take_a_path_segment_each) {
             "[true,false]\n");
 }
 
+// As a browser sends it on behalf of somebody else's page.
+TEST_F(PagesTest, a_foreign_name_or_page_gets_nothing_but_whether_it_lives) {
+  pages_.set_access(BearerToken(""),
+                    AllowedHosts({.host = "127.0.0.1", .port = 9180}, {"guard.svc"}));
+  const auto status = [&](std::string_view target, std::string_view host, std::string_view origin) {
+    return pages_.answer({.method = "GET", .target = target, .host = host, .origin = origin})
+        .status;
+  };
+  for (const std::string_view host :
+       {"127.0.0.1:9180", "10.1.2.3:9180", "[::1]:9180", "localhost:9180", "Guard.SVC", ""}) {
+    EXPECT_EQ(status("/status", host, ""), 200U) << host;
+    EXPECT_EQ(status("/", host, ""), 200U) << host;
+    EXPECT_EQ(status("/status", host, "http://evil.example"), 403U) << host;
+    EXPECT_EQ(status("/status", host, "null"), 403U) << host;
+  }
+  EXPECT_EQ(status("/status", "127.0.0.1:9180", "http://127.0.0.1:9180"), 200U) << "its own page";
+  EXPECT_EQ(status("/status", "guard.svc", "https://guard.svc"), 200U) << "behind a TLS proxy";
+  for (const std::string_view target :
+       {"/status", "/", "/metrics", "/history", "/v1/check/users/500", "/nothing"}) {
+    for (const std::string_view host : {"evil.example",
+                                        "127.0.0.1.evil.example:9180",
+                                        "guard.svc.evil",
+                                        "[evil]",
+                                        "localhost.x"}) {
+      EXPECT_EQ(status(target, host, ""), 403U) << target << " " << host;
+    }
+  }
+  EXPECT_EQ(pages_
+                .answer({.method = "POST",
+                         .target = "/-/reload",
+                         .host = "127.0.0.1:9180",
+                         .origin = "http://evil.example"})
+                .status,
+            403U);
+  EXPECT_EQ(status("/livez", "evil.example", "http://evil.example"), 200U);
+  EXPECT_NE(status("/readyz", "evil.example", "http://evil.example"), 403U);
+}
+
+TEST_F(PagesTest, localhost_is_a_name_of_a_loopback_address_alone) {
+  const auto may = [](std::string_view address, std::string_view host) {
+    return AllowedHosts({.host = std::string(address), .port = 9180}, {}).may_ask(host, "");
+  };
+  EXPECT_TRUE(may("::1", "localhost"));
+  EXPECT_TRUE(may("localhost", "localhost:9180"));
+  EXPECT_FALSE(may("0.0.0.0", "localhost"));
+  EXPECT_TRUE(may("guard", "guard:9180"));
+  EXPECT_TRUE(AllowedHosts({.unix_path = "/run/admin.sock"}, {}).may_ask("anything", ""));
+}
+
 }  // namespace
 }  // namespace cuckooguard::admin

@@ -72,12 +72,19 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
   EXPECT_EQ(all.at("version"), "1.2.3");
   EXPECT_EQ(all.at("uptime_seconds"), 90);
   EXPECT_EQ(all.at("workers"), json::parse(R"([{"clients":3},{"clients":5}])"));
-  EXPECT_EQ(all.at("redis"), json::parse(R"({"up":true,"role":"master","state":"available"})"));
-  shop_.facts.note_error("-LOADING Redis is");
+  EXPECT_EQ(all.at("redis"), json::parse(R"({"up":true,"role":"master","state":"available",
+                            "control":{"state":"unknown","why":"","hint":"","why_keys_pass":""}})"));
+  shop_.facts.publish(shop_.facts.epoch(), {.availability = guard::Availability::loading});
   EXPECT_EQ(status().at("redis").at("state"), "loading");
   vitals_.redis = RedisSeen::down;
   shop_.facts.lost();
-  EXPECT_EQ(status().at("redis"), json::parse(R"({"up":false,"role":"master","state":"lost"})"));
+  EXPECT_EQ(status().at("redis").at("up"), false);
+  EXPECT_EQ(status().at("redis").at("state"), "lost");
+  vitals_.redis = RedisSeen::up;
+  shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
+  shop_.facts.report({.state = guard::ControlReport::State::limited, .why = "no", .hint = "do"});
+  EXPECT_EQ(status().at("redis"), json::parse(R"({"up":true,"role":null,"state":"available",
+                            "control":{"state":"limited","why":"no","hint":"do","why_keys_pass":""}})"));
   vitals_.redis = RedisSeen::never;
   EXPECT_TRUE(status().at("redis").at("up").is_null());
 }
@@ -88,11 +95,13 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   shop_.decide({"GET", "user:500"});
   guard::ClientState client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, true);
+  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
   const json::object users = status().at("namespaces").at("users").as_object();
   EXPECT_EQ(users.at("mode"), "enforce");
   EXPECT_EQ(users.at("state"), "ready");
   EXPECT_EQ(users.at("fresh"), true);
+  EXPECT_EQ(users.at("why"), "");
+  EXPECT_TRUE(users.at("passing_seconds").is_null());
   EXPECT_EQ(users.at("source"), "shop");
   EXPECT_EQ(users.at("proven_seconds_ago"), 0.25);
   EXPECT_EQ(users.at("rows"), 100);
@@ -101,6 +110,24 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   EXPECT_LT(users.at("expected_false_positive_rate").as_double(), 0.001);
   EXPECT_EQ(users.at("keys").at("absent"), 2);
   EXPECT_EQ(users.at("keys").at("may_exist"), 0);
+  EXPECT_EQ(users.at("unmatched"), false);
+  shop_.decide({"GET", "items:1"});
+  const json::object items = status().at("namespaces").at("items").as_object();
+  EXPECT_EQ(items.at("unmatched"), true);
+  EXPECT_EQ(items.at("advice"),
+            "every key passes: the filter is being loaded; no read has matched this template; 1 "
+            "unguarded read begins with `items:`; try `cuckooguard explain KEY`");
+}
+
+TEST_F(StatusTest, tells_why_all_keys_of_a_namespace_pass_and_how_long) {
+  const auto users = [&] { return status().at("namespaces").at("users").as_object(); };
+  shop_.filters[GuardedShop::kUsers]->set_state(filter::State::refused, "access denied \xff");
+  EXPECT_EQ(users().at("why"), "\"access denied \\xff\"");
+  shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
+  shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(40));
+  EXPECT_EQ(users().at("why"),
+            "the guard has just begun, and does not know what was written before");
+  EXPECT_GE(users().at("passing_seconds").as_double(), 40.0);
 }
 
 TEST_F(StatusTest, adds_up_what_the_charts_are_made_of) {

@@ -131,16 +131,51 @@ TEST(JudgeQuery, does_not_guess_the_name_of_an_xa_transaction) {
 TEST(MayName, finds_a_name_in_any_quotes_and_letters) {
   EXPECT_TRUE(may_name("DROP TABLE `shop`.`Items`", "items"));
   EXPECT_TRUE(may_name("drop table ITEMS", "items"));
-  EXPECT_TRUE(may_name("drop table items_of_2026", "items")) << "a part may be meant";
+  EXPECT_TRUE(may_name("drop table shop.items,others", "items"));
+  EXPECT_TRUE(may_name("DROP TABLE `my-table`", "my-table"));
   EXPECT_FALSE(may_name("DROP TABLE orders", "items"));
   EXPECT_FALSE(may_name("", "items"));
 }
 
+TEST(MayName, takes_no_part_of_a_name_for_it) {
+  EXPECT_FALSE(may_name("drop table items_of_2026", "items"));
+  EXPECT_FALSE(may_name("drop table items2, old_items, items$", "items"));
+  EXPECT_TRUE(may_name("drop table items2, items", "items"));
+  EXPECT_TRUE(may_name("drop table\xa0items", "items")) << "a blank in latin1";
+  EXPECT_TRUE(may_name("drop table/*!50100items */", "items")) << "the digits end somewhere";
+  EXPECT_TRUE(may_name("drop table/*M!100100items */", "items"));
+}
+
 TEST(MayName, says_yes_to_names_that_can_be_written_in_more_than_one_way) {
   EXPECT_TRUE(may_name("DROP TABLE `a``b`", "a`b"));
+  EXPECT_TRUE(may_name("DROP TABLE other", "a\"b"));
+  EXPECT_TRUE(may_name("DROP TABLE other", "a\\b"));
   EXPECT_TRUE(may_name("DROP TABLE other", "é"));
-  EXPECT_TRUE(may_name("DROP TABLE other", "a b"));
   EXPECT_TRUE(may_name("DROP TABLE other", ""));
+}
+
+TEST(MayBeAbout, asks_for_the_table_within_its_schema) {
+  const auto is_meant = [](std::string_view schema, std::string_view text) {
+    return may_be_about({.schema = schema, .text = text}, "shop", "items");
+  };
+  EXPECT_TRUE(is_meant("shop", "ALTER TABLE items ADD COLUMN a INT"));
+  EXPECT_TRUE(is_meant("Shop", "ALTER TABLE items ADD COLUMN a INT"));
+  EXPECT_TRUE(is_meant("other", "ALTER TABLE shop.items ADD COLUMN a INT"));
+  EXPECT_TRUE(is_meant("", "RENAME TABLE `shop`.`items` TO `shop`.`old`"));
+  EXPECT_FALSE(is_meant("other", "ALTER TABLE items ADD COLUMN a INT"));
+  EXPECT_FALSE(is_meant("shop", "ALTER TABLE orders ADD COLUMN a INT"));
+  EXPECT_FALSE(is_meant("other", "ALTER TABLE shop.orders ADD COLUMN a INT"));
+}
+
+TEST(MayBeAbout, takes_a_whole_schema_for_all_of_its_tables) {
+  const auto is_meant = [](std::string_view text) {
+    return may_be_about({.schema = "other", .text = text}, "shop", "items");
+  };
+  EXPECT_TRUE(is_meant("DROP DATABASE shop"));
+  EXPECT_TRUE(is_meant("DROP SCHEMA IF EXISTS `shop`"));
+  EXPECT_TRUE(is_meant("CREATE OR REPLACE DATABASE shop"));
+  EXPECT_FALSE(is_meant("DROP DATABASE shop2"));
+  EXPECT_FALSE(is_meant("CREATE DATABASE stock"));
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ using ::testing::ElementsAre;
 
 constexpr std::optional<bool> kUnsigned = true;
 
-// INT, VARCHAR(20), TINYINT, BLOB, without details.
-TableLayout four_columns() {
+// INT, VARCHAR(20), TINYINT, BLOB, without details; or another type instead of the last.
+TableLayout four_columns(const std::string& last = "\xfc") {
   const std::string body =
-      "\4shop\0\5items\0"s + "\4\x03\x0f\x01\xfc"s + "\3\x14\x00\x02"s + "\x0f"s;
+      "\4shop\0\5items\0"s + "\4\x03\x0f\x01"s + last + "\3\x14\x00\x02"s + "\x0f"s;
   return TableLayout::parse({.body = body}, true).value();
 }
 
@@ -149,7 +149,9 @@ TEST(RowReader, refuses_choices_that_it_cannot_serve) {
   };
   EXPECT_EQ(error_of({{.column = 4}}), DecodeError::no_such_column);
   EXPECT_EQ(error_of({{.column = 1}, {.column = 1}}), DecodeError::no_such_column);
-  EXPECT_EQ(error_of({{.column = 3}}), DecodeError::no_text_form);
+  const TableLayout with_json = four_columns("\xf5");
+  const ColumnChoice json[] = {{.column = 3}};
+  EXPECT_EQ(RowReader::make(with_json, json).error(), DecodeError::no_text_form);
   EXPECT_EQ(error_of({{.column = 0}}), DecodeError::signedness_unknown);
 }
 

@@ -67,6 +67,14 @@ TEST(Definition, is_not_policy_nor_the_order_in_the_file) {
   EXPECT_EQ(of_users(with(kShop, "  users:", kTags + "  users:")), before);
 }
 
+// Rows of `user:x{id}` may have keys that it claims: `user:x:y`.
+TEST(Definition, has_the_templates_that_may_claim_keys_of_its_rows) {
+  const std::string people = with(kShop, "{id:uint64}", "x{id}");
+  const std::string others =
+      "  others: { keys: \"user:{path:rest}\", source: { from: shop, table: tag } }\n";
+  EXPECT_NE(of_users(people + others), of_users(people));
+}
+
 // `user:x5` was a key of `people`, and its row's; with `others` it is not.
 TEST(Definition, has_the_templates_that_win_keys_over_its_own) {
   const std::string people = with(kShop, "{id:uint64}", "{id}");

@@ -46,6 +46,15 @@ TEST(Explain, the_template_that_wins_is_named) {
   EXPECT_THAT(explained("cart:1", keys), HasSubstr("template: {x}:{id}\n"));
 }
 
+TEST(Explain, the_namespaces_are_named_whose_rows_can_have_the_key_too) {
+  const std::string keys =
+      "'page:draft:{id}'\n    source: { from: shop, table: draft }\n  pages: { keys: "
+      "\"page:{slug}\", source: { from: shop, table: page } }\n  others:\n    keys: 'other:{id}'";
+  EXPECT_THAT(explained("page:draft:42", keys),
+              HasSubstr("shared: rows of pages can have this key, too\n"));
+  EXPECT_THAT(explained("page:home", keys), testing::Not(HasSubstr("shared")));
+}
+
 TEST(Explain, a_key_of_none_is_shown_where_the_nearest_template_ceases) {
   EXPECT_THAT(explained("usr:42", "'user:{id:uint64}'"),
               HasSubstr("namespace: none: it is forwarded to Redis, and Redis's reply comes back\n"
@@ -81,6 +90,16 @@ TEST(Explain, a_guard_that_is_not_there_is_named) {
   const auto asked = explain_key(nobody, "user:1");
   ASSERT_FALSE(asked);
   EXPECT_THAT(asked.error(), HasSubstr("unix:/nonexistent/x.sock: cannot connect"));
+}
+
+TEST(Explain, a_user_without_a_password_is_told_where_it_may_stand) {
+  AskedGuard guard{.address = {.host = {}, .port = 0, .unix_path = "/nonexistent/x.sock"},
+                   .user = "bob"};
+  EXPECT_EQ(explain_key(guard, "user:1").error(),
+            "--user bob needs a password: --password-file FILE, or REDISCLI_AUTH");
+  guard.password_file = "/nonexistent/word";
+  EXPECT_EQ(explain_key(guard, "user:1").error(),
+            "/nonexistent/word: its first line must be the password");
 }
 
 }  // namespace

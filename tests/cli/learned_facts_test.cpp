@@ -49,6 +49,28 @@ TEST(LearnedFacts, only_commands_that_the_table_lacks_are_learned) {
   EXPECT_EQ(reading.commands->find_learned("ft.search")->keys, guard::KeyShape::anywhere);
 }
 
+// What comes back of it is no reply.
+TEST(LearnedFacts, a_command_that_subscribes_is_transparent) {
+  upstream::Facts facts;
+  facts.commands.emplace();
+  facts.commands->all = {{.name = "x.subscribe", .writes = false, .subscribes = true},
+                         {.name = "x.listen", .writes = true, .subscribes = true}};
+  const guard::Reading reading = reading_of(facts, config::Acl::ask);
+  for (const char* const name : {"x.subscribe", "x.listen"}) {
+    EXPECT_EQ(reading.commands->find_learned(name)->role, guard::Role::unplaced) << name;
+  }
+}
+
+TEST(LearnedFacts, what_the_guard_may_not_ask_is_graver_if_keys_pass) {
+  using State = guard::ControlReport::State;
+  EXPECT_EQ(report_of({}).state, State::allowed);
+  EXPECT_EQ(report_of({.why = "NOPERM", .hint = "ACL"}).state, State::limited);
+  EXPECT_EQ(report_of({.why = "NOPERM", .hint = "ACL", .passes = true}),
+            (guard::ControlReport{.state = State::not_allowed, .why = "NOPERM", .hint = "ACL"}));
+  EXPECT_EQ(report_of({.why = "odd", .passes = true, .is_unsupported = true}).state,
+            State::unsupported);
+}
+
 TEST(LearnedFacts, trust_knows_everybody_but_those_of_a_cluster) {
   upstream::Facts facts;
   facts.needs_password = false;

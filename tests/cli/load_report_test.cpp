@@ -53,6 +53,29 @@ TEST(LoadReport, the_page_is_told_of_a_load_while_it_goes_on) {
   EXPECT_FALSE(board.of("users", io::now_since_boot()));
 }
 
+TEST(LoadReport, a_namespace_that_is_taken_up_from_checkpoints_says_so) {
+  WrittenLog log;
+  LoadReport report(log.log);
+  report.on_restored("users");
+  EXPECT_EQ(log.take(), "info event=namespace namespace=users filter=restored;");
+}
+
+TEST(LoadReport, why_keys_pass_of_what_is_ready_is_told_once) {
+  WrittenLog log;
+  LoadReport report(log.log);
+  report.on_progress({.ns = "users", .rows = 1, .fraction = 1, .complete = true});
+  log.take();
+  const std::string line = "info event=state namespace=users state=ready why=\"60 s more\";";
+  for (const std::string& told : {line, std::string()}) {
+    report.on_state("users", State::loading, "rows have changed");
+    report.on_state("users", State::ready, "60 s more");
+    EXPECT_EQ(log.take(), told);
+  }
+  report.on_state("users", State::ready, "");
+  report.on_state("users", State::ready, "60 s more");
+  EXPECT_EQ(log.take(), line);
+}
+
 TEST(LoadReport, the_end_of_trouble_is_told_as_its_begin_is_and_routine_is_not) {
   WrittenLog log;
   LoadReport report(log.log);

@@ -104,6 +104,20 @@ TEST(Options, a_guard_may_be_asked_by_tls_and_a_configuration_not) {
   EXPECT_EQ(exit_code, kExitUsage);
 }
 
+TEST(Options, a_password_in_an_address_is_not_repeated) {
+  for (std::vector<const char*> words :
+       {std::vector{"ping", "guard:hunter2@redis:6379"},
+        std::vector{"ping", "redis://:hunter2@redis:6379"},
+        std::vector{"explain", "k", "--address", "u:hunter2@h:1"}}) {
+    words.insert(words.begin(), "cuckooguard");
+    int exit_code = -1;
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(parse_options(static_cast<int>(words.size()), words.data(), exit_code));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                testing::AllOf(HasSubstr("write host:port"), Not(HasSubstr("hunter2"))));
+  }
+}
+
 TEST(Options, what_is_misspelled_is_told_with_what_was_probably_meant) {
   int exit_code = -1;
   const auto told = [&](std::vector<const char*> words) {
@@ -179,6 +193,11 @@ TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
   const auto asked = parse({"explain", "user:1", "--address", "127.0.0.1:6380"}, exit_code);
   ASSERT_TRUE(asked);
   EXPECT_EQ(std::get<Explain>(*asked).address, config::Config{}.listen);
+  const auto as_bob = parse(
+      {"explain", "k", "--address", "g:1", "--user", "bob", "--password-file", "/bob"}, exit_code);
+  ASSERT_TRUE(as_bob);
+  EXPECT_EQ(std::get<Explain>(*as_bob).user, "bob");
+  EXPECT_EQ(std::get<Explain>(*as_bob).password_file, "/bob");
 }
 
 TEST(Options, a_usage_error_is_64) {
@@ -194,6 +213,7 @@ TEST(Options, a_usage_error_is_64) {
                                              {"explain", "user:1"},
                                              {"explain", "--config", "f"},
                                              {"explain", "k", "--address", "6380"},
+                                             {"explain", "k", "--config", "f", "--user", "bob"},
                                              {"--config", "f", "--set", "workers"},
                                              {"--config", "f", "--plan", "--check-config"},
                                              {"ping", "6380"},

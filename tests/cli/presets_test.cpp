@@ -33,6 +33,7 @@ TEST(Presets, show_bytes_that_are_no_text_and_where_the_time_stands) {
   const std::string text = list_presets();
   EXPECT_THAT(text, HasSubstr("  bytes      \\x80\\x05N.\n"));
   EXPECT_THAT(text, HasSubstr("  bytes      none: a string of length 0\n"));
+  EXPECT_THAT(text, HasSubstr("\"bytes:null\" for code that caches JSON\n"));
   EXPECT_THAT(text, HasSubstr("  bytes      {\"ct\": <now: seconds>, \"v\": 2}|\\x80\\x04N.\n"));
   EXPECT_THAT(text, HasSubstr("Object;xp<now: 8 bytes, milliseconds, big-endian><now + 5 s: 8 "));
 }

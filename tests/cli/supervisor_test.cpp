@@ -29,6 +29,7 @@ class HeardObserver final : public source::Observer {
   void on_trouble(std::string_view source, std::string_view /*what*/) override {
     heard.emplace_back(source);
   }
+  void on_restored(std::string_view ns) override { heard.emplace_back(ns); }
   void on_resumed(std::string_view ns) override { heard.emplace_back(ns); }
 
   std::vector<std::string> heard;
@@ -111,8 +112,9 @@ TEST_F(SupervisorTest, is_no_reason_to_tell_others_less) {
   status.on_progress({.ns = "progress"});
   status.on_state("state", filter::State::ready, "");
   status.on_trouble("trouble", "");
+  status.on_restored("restored");
   status.on_resumed("resumed");
-  EXPECT_THAT(next.heard, ElementsAre("progress", "state", "trouble", "resumed"));
+  EXPECT_THAT(next.heard, ElementsAre("progress", "state", "trouble", "restored", "resumed"));
 }
 
 TEST_F(SupervisorTest, hands_over_nothing_unless_it_says_so) {

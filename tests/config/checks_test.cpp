@@ -55,6 +55,8 @@ TEST(Checks, a_source_may_be_unused) {
 TEST(Checks, a_database_needs_a_table_and_a_file_has_none) {
   EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: shop } }\n"),
               ElementsAre(HasSubstr("6:23: table is missing here")));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: shop, tabel: t } }\n"),
+              ElementsAre("6:45: unknown key tabel, did you mean \"table\"?"));
   EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids, table: t } }\n"),
               ElementsAre("6:51: table: source ids is a file, which has none"));
   EXPECT_THAT(errors_with("  a: { keys: 'a:{b}', source: { from: ids, table: [ t, 'u_*' ] } }\n"),

@@ -103,6 +103,16 @@ TEST(ConfigFile, operators_are_one_user_a_list_or_nobody) {
               ElementsAre("ops", "default"));
 }
 
+TEST(ConfigFile, the_admin_servers_names_are_names_alone) {
+  EXPECT_THAT(config_of("admin: { hosts: [ guard.svc, Metrics ] }\n").admin.hosts,
+              ElementsAre("guard.svc", "Metrics"));
+  for (const std::string_view wrong : {"guard:9180", "http://guard", "", "*"}) {
+    EXPECT_THAT(errors_of("admin: { hosts: [ '" + std::string(wrong) + "' ] }\n"),
+                ElementsAre(HasSubstr("is no host name")))
+        << wrong;
+  }
+}
+
 TEST(ConfigFile, there_is_no_admin_server_unless_it_has_an_address) {
   EXPECT_EQ(config_of("").admin.address, std::nullopt);
   EXPECT_EQ(config_of("admin: { address: '' }\n").admin.address, std::nullopt);

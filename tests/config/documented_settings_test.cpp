@@ -9,8 +9,8 @@
 #include "config/absent_presets.h"
 #include "config/config_file.h"
 #include "config/documented_file.h"
+#include "config/key_list.h"
 #include "config/parse.h"
-#include "config/schema.h"
 #include "config/yaml_tree.h"
 
 namespace cuckooguard::config {
@@ -76,7 +76,7 @@ TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {
   Report report("cuckooguard.yaml");
   const auto root = parse_tree(joined(lines), report);
   ASSERT_TRUE(root);
-  for (const KeyList& list : schema::kAll) {
+  for (const KeyList& list : all_sections()) {
     for (const std::string_view key : list.keys) {
       const auto found = settings(*root, list, key);
       ASSERT_FALSE(found.empty()) << key << " of section \"" << list.section

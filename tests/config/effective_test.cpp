@@ -98,7 +98,8 @@ TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
       "storage: { directory: /var/lib/x, checkpoint_every: 90s }\n"
       "limits: { max_clients: 12345, client_output_soft: 17000B, client_output_hard: 2GiB,\n"
       "          output_total: 1025KiB, inflight_per_client: 1k, idle_timeout: 23h }\n"
-      "admin: { address: '127.0.0.1:9180', token_file: /t, operators: [ops, 'a, b'] }\n"
+      "admin: { address: '127.0.0.1:9180', token_file: /t, hosts: guard.svc, operators: [ops, 'a, "
+      "b'] }\n"
       "log: { level: error, format: json, keys: plain }\n"
       "workers: 3\n"
       "drain_timeout: 0s\n";
@@ -115,7 +116,7 @@ TEST(Effective, every_key_that_there_is_is_printed) {
   Report report("output");
   const auto root = parse_tree(text, report);
   ASSERT_TRUE(root);
-  for (const KeyList& list : schema::kAll) {
+  for (const KeyList& list : all_sections()) {
     for (const std::string_view key : list.keys) {
       EXPECT_FALSE(testing::settings(*root, list, key).empty())
           << key << " of \"" << list.section << "\" is not in\n"

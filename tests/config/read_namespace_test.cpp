@@ -243,5 +243,10 @@ TEST(ReadNamespace, needs_keys_and_a_source) {
               ElementsAre("2:27: from is missing here"));
 }
 
+TEST(ReadNamespace, a_misspelled_key_is_the_only_complaint) {
+  EXPECT_THAT(namespace_errors("    mode: enforce\n    absent_repli: nil\n"),
+              ElementsAre(HasSubstr("unknown key absent_repli, did you mean \"absent_reply\"?")));
+}
+
 }  // namespace
 }  // namespace cuckooguard::config

@@ -92,6 +92,18 @@ TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
               ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, file"));
 }
 
+TEST(ReadSource, other_names_of_databases_lead_to_what_there_is) {
+  EXPECT_THAT(source_errors("type: mariadb, user: guard"),
+              ElementsAre("2:17: type: \"mariadb\" is unknown, did you mean \"mysql\"? It is for "
+                          "MariaDB as well"));
+  for (const std::string type : {"postgresql", "postgres"}) {
+    EXPECT_THAT(source_errors("type: " + type),
+                ElementsAre("2:17: type: \"" + type +
+                            "\" is unknown: PostgreSQL cannot be followed; a list of its keys can "
+                            "be, as type: file"));
+  }
+}
+
 TEST(ReadSource, mysql_needs_addresses_a_user_and_a_database) {
   EXPECT_EQ(
       source_of("type: mysql, addresses: 'db:3306', user: guard, database: shop"),
@@ -117,6 +129,16 @@ TEST(ReadSource, mysql_says_what_is_wrong_and_shows_no_secret) {
   const std::string good = "type: mysql, addresses: 'db:3306', user: guard, database: shop, ";
   EXPECT_THAT(source_errors("type: mysql, addresses: ['db'], user: u, database: d"),
               ElementsAre(HasSubstr("addresses: \"db\" has no port")));
+  for (const std::string_view address :
+       {"guard:hunter2@db:3306", "guard:hunter2@db", "mysql://guard:hunter2@db:3306/shop"}) {
+    EXPECT_THAT(source_errors("type: mysql, addresses: '" + std::string(address) +
+                              "', user: u, database: d"),
+                ElementsAre(::testing::AllOf(HasSubstr("addresses: the value "),
+                                             HasSubstr("write host:port"),
+                                             HasSubstr("user and password"),
+                                             ::testing::Not(HasSubstr("hunter2")))))
+        << address;
+  }
   EXPECT_THAT(source_errors(good + "password: tell, password_file: /nobody"),
               ElementsAre(::testing::AllOf(HasSubstr("password_file and password are both here"),
                                            ::testing::Not(HasSubstr("tell")))));
@@ -146,6 +168,14 @@ TEST(ReadSource, names_are_plain_and_sources_are_a_mapping) {
               ElementsAre("1:10: sources must hold names with their settings"));
   EXPECT_THAT(errors_of("sources:\n  shop: x\n"),
               ::testing::Contains(HasSubstr("2:9: sources.* must hold keys")));
+}
+
+TEST(ReadSource, a_source_of_no_type_is_told_each_key_of_all_types_once) {
+  const std::vector<std::string> errors = errors_of("sources:\n  shop: [ a ]\n");
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_THAT(errors[1], HasSubstr("path,"));
+  EXPECT_EQ(errors[1].find("max_lag"), errors[1].rfind("max_lag"));
+  EXPECT_EQ(errors[1].find("path,"), errors[1].rfind("path,"));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST_F(SectionOf, values_are_read_and_the_rest_keeps_its_default) {
   std::string colour = "red";
   const Section thing = section("size: 5\n");
   thing.read("size", size, parse_count);
-  thing.read_text("colour", colour);
+  thing.read("colour", colour, parse_text);
   EXPECT_EQ(size, 5U);
   EXPECT_EQ(colour, "red");
   EXPECT_THAT(errors(), IsEmpty());
@@ -82,8 +82,8 @@ TEST_F(SectionOf, scalars_and_lists_are_no_sections) {
 TEST_F(SectionOf, wrong_kinds_of_values_are_reported) {
   std::string text;
   const Section thing = section("size:\ncolour: [ a ]\n");
-  thing.read_text("size", text);
-  thing.read_text("colour", text);
+  thing.read("size", text, parse_text);
+  thing.read("colour", text, parse_text);
   EXPECT_THAT(errors(),
               ElementsAre("f:1:1: size has no value; leave it out or give it one",
                           "f:2:9: colour must be one value"));
@@ -147,6 +147,14 @@ TEST_F(SectionOf, a_value_with_an_at_sign_may_hold_a_password) {
 TEST_F(SectionOf, what_is_missing_is_reported_at_the_section) {
   EXPECT_EQ(section("size: 1\n").require("colour"), nullptr);
   EXPECT_THAT(errors(), ElementsAre("f:1:1: colour is missing here"));
+}
+
+TEST_F(SectionOf, what_is_misspelled_is_not_missing_as_well) {
+  const Section thing = section("color: red\n");
+  EXPECT_EQ(thing.require("colour"), nullptr);
+  EXPECT_FALSE(thing.is_left_out("colour"));
+  EXPECT_TRUE(thing.is_left_out("size"));
+  EXPECT_THAT(errors(), ElementsAre("f:1:1: unknown key color, did you mean \"colour\"?"));
 }
 
 }  // namespace

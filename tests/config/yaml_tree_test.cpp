@@ -106,6 +106,14 @@ TEST(YamlTree, what_is_no_yaml_is_a_diagnostic_with_a_place) {
   EXPECT_THAT(only_error("%YAML 3.0\n---\na: b\n"), HasSubstr("f:1:"));
 }
 
+TEST(YamlTree, a_tab_that_indents_is_named_where_it_is) {
+  const std::string reason = "a tab; YAML indents by spaces";
+  EXPECT_EQ(only_error("a:\n\tb: 1\n"), "f:2:1: " + reason);
+  EXPECT_EQ(only_error("a:\n  b: 1\n \tc: 2\n"), "f:3:2: " + reason);
+  EXPECT_THAT(only_error("a: [1\nb:\tc: d\n"), testing::Not(HasSubstr("tab")))
+      << "it does not indent";
+}
+
 TEST(YamlTree, a_second_document_is_refused) {
   EXPECT_THAT(only_error("a: b\n---\nc: d\n"), HasSubstr("f:3:1: a second YAML document"));
 }

@@ -15,7 +15,7 @@ using testing::nth_hash;
 using testing::TemporaryFolder;
 
 const HashSecret kSecret = fixed_secret(1);
-const FilterFileLabel kLabel{"gtid:0-1-42", 77, 1'700'000'000};
+const FilterFileLabel kLabel{"gtid:0-1-42", 77, 1'700'000'000, ""};
 
 TEST(FilterFileWrite, what_was_written_is_read_back_for_every_layout_and_delete_mode) {
   const TemporaryFolder folder;
@@ -36,6 +36,27 @@ TEST(FilterFileWrite, what_was_written_is_read_back_for_every_layout_and_delete_
       for (std::uint64_t i = 0; i < 400'000; i += 7) {
         ASSERT_EQ(file->filter->may_contain(nth_hash(5, i)), filter.may_contain(nth_hash(5, i)));
       }
+    }
+  }
+}
+
+// Also one that ends in a block of its own.
+TEST(FilterFileWrite, an_attachment_is_read_back_behind_whatever_the_filter_has) {
+  const TemporaryFolder folder;
+  for (const auto mode : {DeleteMode::trusted, DeleteMode::exact}) {
+    CuckooFilter filter(sizing_for(Layout::w12, 1000, mode), kSecret);
+    for (int row = 0; row < 400; ++row) {
+      filter.insert(nth_hash(1, 0));
+    }
+    for (const std::size_t bytes : {std::size_t{7}, std::size_t{3} << 20U}) {
+      FilterFileLabel label = kLabel;
+      label.attachment = std::string(bytes, 'x') + "end";
+      ASSERT_TRUE(write_filter_file(folder.file("f"), filter, label).has_value());
+      const auto file = read_filter_file(folder.file("f"), kSecret);
+      ASSERT_TRUE(file.has_value()) << file.error().what;
+      EXPECT_EQ(file->label.attachment, label.attachment);
+      EXPECT_EQ(file->filter->stats().items, filter.stats().items);
+      EXPECT_TRUE(file->filter->may_contain(nth_hash(1, 0)));
     }
   }
 }

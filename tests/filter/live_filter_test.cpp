@@ -131,6 +131,8 @@ TEST(LiveFilter, every_state_has_its_word) {
   EXPECT_STREQ(state_name(State::unsynced), "unsynced");
   EXPECT_STREQ(state_name(State::down), "down");
   EXPECT_STREQ(state_name(State::full), "full");
+  EXPECT_STREQ(state_name(State::refused), "refused");
+  EXPECT_EQ(kLastState, State::refused);
 }
 
 // Run with the address and thread sanitizers: a filter freed too early is read after it is gone.

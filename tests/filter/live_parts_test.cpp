@@ -39,7 +39,7 @@ class LivePartsTest : public ::testing::Test {
   }
   Finding find(std::string_view identity, std::optional<std::uint64_t> number = std::nullopt) {
     const EpochScope inside(epochs_.reader(0));
-    return parts_.find(parts_.hash(identity), number, kNow);
+    return parts_.find({parts_.hash(identity), number, identity}, kNow);
   }
   bool is_fresh() {
     const EpochScope inside(epochs_.reader(0));
@@ -168,14 +168,31 @@ TEST_F(LivePartsTest, a_filter_with_another_secret_is_never_shown) {
   EXPECT_EQ(live.current(), nullptr);
 }
 
+TEST_F(LivePartsTest, without_tables_the_namespace_has_the_state_that_it_was_given) {
+  EXPECT_EQ(parts_.state(), State::loading);
+  EXPECT_EQ(parts_.why(), "");
+  parts_.set_state_without_tables(State::refused, "no table matches");
+  EXPECT_EQ(parts_.state(), State::refused);
+  EXPECT_EQ(parts_.why(), "no table matches");
+  add("a", {}).set_state(State::ready);
+  EXPECT_EQ(parts_.state(), State::refused) << "which tables there are is not known";
+  parts_.set_complete(true);
+  EXPECT_EQ(parts_.state(), State::ready);
+}
+
 TEST_F(LivePartsTest, the_gravest_state_of_a_part_is_that_of_the_namespace) {
   LiveFilter& first = add("a", {});
   LiveFilter& second = add("b", {});
   parts_.set_complete(true);
   first.set_state(State::ready);
   std::vector<State> seen;
-  for (const State state :
-       {State::ready, State::lagging, State::loading, State::full, State::unsynced, State::down}) {
+  for (const State state : {State::ready,
+                            State::lagging,
+                            State::loading,
+                            State::full,
+                            State::unsynced,
+                            State::down,
+                            State::refused}) {
     second.set_state(state);
     seen.push_back(parts_.state());
     first.set_state(state == State::unsynced ? State::ready : state);
@@ -186,7 +203,11 @@ TEST_F(LivePartsTest, the_gravest_state_of_a_part_is_that_of_the_namespace) {
                          State::loading,
                          State::full,
                          State::unsynced,
-                         State::down}));
+                         State::down,
+                         State::refused}));
+  first.set_state(State::lagging, "slow");
+  second.set_state(State::down, "no server");
+  EXPECT_EQ(parts_.why(), "b: no server") << "and so are its words";
   std::vector<std::string> names;
   const EpochScope inside(epochs_.reader(0));
   parts_.for_each([&names](std::string_view name, const LiveFilter&) { names.emplace_back(name); });

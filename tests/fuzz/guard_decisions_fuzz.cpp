@@ -3,15 +3,17 @@
 // The model runs each command when it is sent, as Redis would, and so knows what the guard can only learn from replies:
 // db, version, user, MULTI, WATCH. It refuses at random, and quirks of several releases of Redis are among its refusals.
 // must: what the guard answers, Redis at that very moment would have answered with a missing key to that client: never
-//       in MULTI, in another db or version, to a restricted user, without a fresh filter, once transparent
+//       in MULTI, in another db or version, to a restricted user, without a fresh filter, once replies are unread
 //       a key in the filter, or written through the guard a moment ago, is never absent
 //       the plan of a merge fits the request that is sent
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -118,36 +120,60 @@ class Run {
 
   void send(const Words& words) {
     const std::vector<std::string_view> views(words.begin(), words.end());
+    constexpr std::size_t room = std::size_t{1} << 20U;
     const bool may_answer = random_.ConsumeProbability<float>() < 0.95F;
-    const Decision decision = shop_.guard->decide(views, shop_.client, shop_.now, may_answer);
-    require(
-        may_answer || decision.action == Action::forward || decision.action == Action::transparent,
-        "an answer without room for it");
-    require(!transparent_ || decision.action == Action::transparent, "a decision when transparent");
-    transparent_ = decision.action == Action::transparent;
+    const Decision decision =
+        shop_.guard->decide(views, shop_.client, shop_.now, may_answer ? room : 0);
+    require(may_answer || decision.action == Action::forward || decision.action == Action::unread,
+            "an answer without room for it");
+    require(!is_unread_ || decision.action == Action::unread,
+            "a decision though replies are unread");
+    is_unread_ = decision.action == Action::unread;
     if (decision.action == Action::forward) {
       forward(words, decision);
     } else if (decision.action == Action::answer) {
       check_answer(words, decision);
-    } else if (decision.action != Action::transparent) {
+    } else if (decision.action != Action::unread) {
       check_rewrite(words, decision);
     }
   }
 
   void forward(const Words& words, const Decision& decision) {
-    remember_write(words);
-    const char reply_type = redis_.run(words);
+    const char type = redis_.run(words);
     if (decision.change != nullptr) {
       shop_.client.sent(*decision.change);
-      replies_.push_back({*decision.change, reply_type});
+      replies_.push_back({.change = *decision.change, .type = type, .number = ++sent_});
+    } else if (decision.awaits_reply) {
+      await(words, type);
     }
   }
 
+  // Of a write; it counts when the reply has come.
+  void await(const Words& words, char type) {
+    shop_.client.writes()->await(++sent_);
+    replies_.push_back({.type = type,
+                        .number = sent_,
+                        .keys = keys_written(words),
+                        .is_queued = redis_.client.in_multi});
+  }
+
   void reply() {
-    if (!replies_.empty()) {
-      shop_.client.replied(replies_.front().change, replies_.front().type);
-      replies_.pop_front();
+    if (replies_.empty()) {
+      return;
     }
+    const Reply reply = replies_.front();
+    replies_.pop_front();
+    if (reply.change) {
+      shop_.client.replied(*reply.change, reply.type);
+    } else {
+      shop_.client.replied_to(reply.number, reply.type == '-');
+      for (const std::string& key : reply.keys) {
+        if (reply.type != '-' && !reply.is_queued) {
+          written_[key] = shop_.now;
+        }
+      }
+    }
+    shop_.learn();
   }
 
   void change_the_world() {
@@ -195,10 +221,12 @@ class Run {
       scan.first_argument = cut;
       stream_chunk(scan, std::span(views).subspan(cut));
     }
-    if (!transparent_) {
-      remember_write(words);
+    if (!is_unread_) {
       const RedisClient before = redis_.client;
-      redis_.run(words);
+      const char type = redis_.run(words);
+      if (streamed_keys_) {
+        await(words, type);
+      }
       require(before.db == redis_.client.db && before.version == redis_.client.version &&
                   before.user == redis_.client.user && before.in_multi == redis_.client.in_multi,
               "a streamed change of the connection went unseen");
@@ -207,11 +235,13 @@ class Run {
 
   void stream_chunk(const resp::Scan& scan, std::span<const std::string_view> arguments) {
     const Decision decision = shop_.guard->stream(scan, arguments, shop_.client, shop_.now);
-    require(!transparent_ || decision.action == Action::transparent, "a chunk when transparent");
-    transparent_ = decision.action == Action::transparent;
+    require(!is_unread_ || decision.action == Action::unread, "a chunk though replies are unread");
+    is_unread_ = decision.action == Action::unread;
+    streamed_keys_ = decision.awaits_reply || (!scan.begins && streamed_keys_);
   }
 
-  void remember_write(const Words& words) {
+  static std::vector<std::string> keys_written(const Words& words) {
+    std::vector<std::string> keys;
     const bool has_values = words.front() == "MSET" || words.front() == "SET";
     const bool is_write = has_values || words.front() == "DEL" || words.front() == "MODULE.SET";
     const std::size_t step = has_values ? 2 : 1;
@@ -220,9 +250,10 @@ class Run {
       const bool says_absent = has_values && i + 1 < words.size() && words[i + 1] == "*" &&
                                words[i].starts_with("item:");
       if (!says_absent) {
-        written_[words[i]] = shop_.now;
+        keys.push_back(words[i]);
       }
     }
+    return keys;
   }
 
   void check_absent(std::string_view key) {
@@ -236,6 +267,11 @@ class Run {
     require(shop_.now < fresh_until_[ns], "answered by a filter that is not fresh");
     require(shop_.spaces[ns].mode == config::Mode::enforce, "answered in observe");
     require(!exists(ns, key.substr(key.find(':') + 1)), "an existing key was hidden");
+    require(std::ranges::none_of(replies_,
+                                 [key](const Reply& reply) {
+                                   return std::ranges::find(reply.keys, key) != reply.keys.end();
+                                 }),
+            "a key whose write is in flight was hidden");
     const auto written = written_.find(std::string(key));
     require(written == written_.end() || shop_.now > written->second + seconds(60),
             "a key just written was hidden");
@@ -331,8 +367,11 @@ class Run {
   }
 
   struct Reply {
-    StateChange change;
-    char type;
+    std::optional<StateChange> change{};
+    char type = '+';
+    std::uint64_t number = 0;
+    std::vector<std::string> keys{};  // written
+    bool is_queued = false;
   };
 
   GuardedShop& shop_;
@@ -343,7 +382,9 @@ class Run {
   std::set<std::string, std::less<>> unrestricted_ = {"default"};
   bool no_password_ = true;
   std::vector<TimePoint> fresh_until_ = std::vector<TimePoint>(4, shop_.now + seconds(1));
-  bool transparent_ = false;
+  bool is_unread_ = false;
+  bool streamed_keys_ = false;
+  std::uint64_t sent_ = 0;
 };
 
 }  // namespace
@@ -354,6 +395,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   FuzzedDataProvider random(bytes, size);
   static GuardedShop shop;
   // What the last run has left in the overlays has expired.
+  shop.now += std::chrono::minutes(10);
+  shop.guard->ended(shop.client, shop.now);
   shop.now += std::chrono::minutes(10);
   shop.client.ended();
   shop.client = ClientState();

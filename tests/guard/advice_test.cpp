@@ -63,15 +63,95 @@ TEST(Advice, a_row_that_came_at_about_the_same_time_is_told_and_no_obstacle) {
 TEST(Advice, needs_time_and_comparisons_before_it_says_ready) {
   Evidence few = good();
   few.compared = kComparedMin - 1;
-  EXPECT_THAT(advice(few), HasSubstr("too little seen yet"));
+  few.compared = 412;
+  EXPECT_THAT(advice(few), testing::EndsWith("; too little seen yet: 412 of 1,000 comparisons"));
   Evidence brief = good();
   brief.watched = minutes(59);
   EXPECT_EQ(advice(brief),
             "59 minutes, 0 hidden rows, 83 % of look-ups would have been stopped; too little seen "
-            "yet");
+            "yet: 59 min of 1 h");
   EXPECT_EQ(advice(Evidence{}),
             "0 seconds, 0 hidden rows, 0 % of look-ups would have been stopped; too little seen "
-            "yet");
+            "yet: 0 of 1,000 comparisons, 0 min of 1 h");
+}
+
+TEST(Advice, while_there_is_no_absent_reply_takes_values_for_the_applications_own_placeholders) {
+  Evidence seen = with(Cause::hidden_value, 2);
+  EXPECT_THAT(advice(seen), Not(HasSubstr("placeholders")));
+  seen.has_absent_reply = false;
+  EXPECT_THAT(advice(seen),
+              HasSubstr("a cache is stale, or your own placeholders: set absent_reply now; see "));
+  Evidence asked = with(Cause::unknown, 2);
+  asked.has_absent_reply = false;
+  EXPECT_THAT(advice(asked), HasSubstr("or your own placeholders: set absent_reply now"));
+  Evidence ready = good();
+  ready.has_absent_reply = false;
+  EXPECT_THAT(advice(ready), testing::EndsWith("; ready for enforce, once absent_reply is set"));
+}
+
+TEST(Advice, says_first_what_has_kept_most_reads_from_being_looked_at) {
+  Evidence seen = good();
+  seen.reads = {.all = 2000, .not_allowed = 1000, .unavailable = 0, .unguarded = 1000};
+  EXPECT_THAT(advice(seen), testing::StartsWith("12 days")) << "half is not most";
+  seen.reads.not_allowed = 1001;
+  EXPECT_THAT(advice(seen),
+              testing::StartsWith(
+                  "most reads (1,001 of 2,000) were not allowed: it is not known what their users "
+                  "may do, see upstream.control; 12 days"));
+  seen.reads = {.all = 2000, .not_allowed = 0, .unavailable = 1900, .unguarded = 0};
+  EXPECT_THAT(advice(seen),
+              testing::StartsWith("most reads (1,900 of 2,000) came while Redis was not ready"));
+  seen.reads = {.all = 2000, .not_allowed = 0, .unavailable = 0, .unguarded = 1900};
+  EXPECT_THAT(advice(seen),
+              testing::StartsWith("most reads (1,900 of 2,000) were of no namespace; 12 days"));
+  seen.not_fresh = 600'000;
+  EXPECT_THAT(
+      advice(seen),
+      testing::StartsWith(
+          "most reads (600,000 of 1,000,000) came while the filter was not ready; 12 days"));
+}
+
+TEST(Advice, of_a_template_that_no_read_matches_tells_how_those_begin_that_may_be_meant) {
+  Evidence seen{.watched = hours(3)};
+  seen.reads = {.all = 5000, .unguarded = 5000};
+  seen.shape = "user:";
+  seen.reads_of_shape = 4998;
+  EXPECT_EQ(advice(seen),
+            "no read has matched this template; about 4,998 unguarded reads begin with `user:`; "
+            "try `cuckooguard explain KEY`");
+  seen.templates = 2;
+  seen.shape.clear();
+  EXPECT_EQ(advice(seen),
+            "no read has matched these templates; 5,000 reads were of no namespace; try "
+            "`cuckooguard explain KEY`");
+  seen.reads.not_allowed = 6000;
+  seen.reads.all = 11'000;
+  EXPECT_THAT(advice(seen), testing::ContainsRegex("^most reads .* were not allowed.*; no read"));
+}
+
+TEST(Advice, finds_the_shape_that_is_a_typing_error_away_else_a_common_one) {
+  GuardedShop shop;
+  shop.process.guards = {shop.guard.get()};
+  const auto of = [&shop](std::uint32_t ns) { return evidence(shop.guard->parts(), ns, shop.now); };
+  EXPECT_FALSE(of(GuardedShop::kUsers).is_unmatched()) << "there were no reads";
+  for (int i = 0; i < 3; ++i) {
+    shop.decide({"GET", "users:1"});
+  }
+  for (int i = 0; i < 50; ++i) {
+    shop.decide({"GET", "session:x"});
+  }
+  EXPECT_EQ(of(GuardedShop::kUsers).shape, "users:");
+  EXPECT_EQ(of(GuardedShop::kUsers).reads_of_shape, 3U);
+  EXPECT_EQ(of(GuardedShop::kItems).shape, "") << "fifty are no proof of anything";
+  for (int i = 0; i < 10'000; ++i) {
+    shop.decide({"GET", "session:x"});
+  }
+  EXPECT_EQ(of(GuardedShop::kItems).shape, "session:");
+  EXPECT_EQ(of(GuardedShop::kUsers).shape, "users:");
+  EXPECT_EQ(of(GuardedShop::kUsers).reads.all, 10'053U);
+  shop.decide({"GET", "user:1"});
+  EXPECT_FALSE(of(GuardedShop::kUsers).is_unmatched());
+  EXPECT_EQ(of(GuardedShop::kUsers).reads.all, 10'054U);
 }
 
 TEST(Advice, in_enforce_tells_what_the_samples_came_to) {
@@ -86,6 +166,39 @@ TEST(Advice, in_enforce_tells_what_the_samples_came_to) {
   EXPECT_EQ(advice(seen), "");
 }
 
+TEST(Advice, says_first_why_keys_pass_now_and_calls_nothing_ready_then) {
+  for (const config::Mode mode : {config::Mode::observe, config::Mode::enforce}) {
+    Evidence seen = good();
+    seen.mode = mode;
+    seen.reads = {.all = 2000, .not_allowed = 2000};
+    seen.why_keys_pass = "every key passes: it is loading";
+    EXPECT_THAT(advice(seen), testing::StartsWith("every key passes: it is loading; 12 days, 0 "));
+    EXPECT_THAT(advice(seen),
+                Not(testing::ContainsRegex("ready|nothing speaks against|most reads")));
+    seen.contradictions.found[static_cast<std::size_t>(Cause::hidden_row)] = 1;
+    EXPECT_THAT(advice(seen), HasSubstr("see event=hidden_row in the log"));
+  }
+}
+
+TEST(Advice, takes_why_keys_pass_from_what_the_page_says) {
+  GuardedShop shop;
+  shop.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
+  shop.filters[GuardedShop::kUsers]->set_fresh_until(shop.now + hours(1));
+  const auto why = [&shop] {
+    return evidence(shop.guard->parts(), GuardedShop::kUsers, shop.now).why_keys_pass;
+  };
+  EXPECT_EQ(why(), "");
+  shop.filters[GuardedShop::kUsers]->set_state(filter::State::down, "the database is gone");
+  EXPECT_EQ(why(), "every key passes: the database is gone");
+  shop.facts.report({.state = ControlReport::State::limited, .why = "NOPERM", .hint = "ACL"});
+  EXPECT_EQ(why(), "every key passes: the database is gone") << "that costs no key";
+  shop.facts.report(
+      {.state = ControlReport::State::not_allowed, .why = "NOAUTH", .hint = "log in"});
+  EXPECT_EQ(why(), "Redis does not let the guard ask (NOAUTH): log in");
+  shop.facts.report({.state = ControlReport::State::unsupported, .why = "odd", .hint = "no"});
+  EXPECT_EQ(why(), "odd: no");
+}
+
 TEST(Advice, takes_its_evidence_from_all_workers) {
   GuardedShop shop;
   Contradictions contradictions(4);
@@ -97,7 +210,7 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   shop.decide({"GET", "user:1"});
   ClientState client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other.decide(std::span(get.begin(), get.size()), client, shop.now, true);
+  other.decide(std::span(get.begin(), get.size()), client, shop.now, 1000);
   other.heard({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});
   const Evidence seen = evidence(shop.guard->parts(), GuardedShop::kUsers, shop.now);
   EXPECT_EQ(seen.watched, hours(3));

@@ -102,7 +102,7 @@ TEST_F(ClientStateTest, in_the_middle_of_something_it_cannot_go_elsewhere) {
 
 TEST_F(ClientStateTest, begins_as_redis_begins) {
   EXPECT_TRUE(client_.is_settled());
-  EXPECT_FALSE(client_.is_transparent());
+  EXPECT_FALSE(client_.has_unread_replies());
   EXPECT_EQ(client_.db(), 0);
   EXPECT_EQ(client_.version(), Version::resp2);
   EXPECT_TRUE(is_unrestricted());
@@ -254,6 +254,16 @@ TEST_F(ClientStateTest, reset_goes_back_to_how_the_connection_began) {
   EXPECT_TRUE(is_unrestricted());
 }
 
+// Valkey 9.1.2: CLIENT LIST shows `capa=r` also after RESET.
+TEST_F(ClientStateTest, reset_does_not_undo_what_it_is_not_known_to) {
+  run(client_, plain(ChangeKind::lasting), '-');
+  EXPECT_TRUE(client_.is_settled()) << "it was refused";
+  run(client_, plain(ChangeKind::lasting), '+');
+  EXPECT_FALSE(client_.is_settled());
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_FALSE(client_.is_settled());
+}
+
 TEST_F(ClientStateTest, reset_does_not_undo_what_was_sent_behind_it) {
   client_.sent(plain(ChangeKind::reset));
   client_.sent(plain(ChangeKind::multi));
@@ -305,10 +315,10 @@ TEST_F(ClientStateTest, skip_skips_one_reply_and_off_all_until_on) {
   EXPECT_TRUE(client_.is_settled());
 }
 
-TEST_F(ClientStateTest, transparent_is_for_good) {
-  client_.become_transparent();
+TEST_F(ClientStateTest, unread_replies_are_for_good) {
+  client_.stop_reading_replies();
   run(client_, plain(ChangeKind::reset), '+');
-  EXPECT_TRUE(client_.is_transparent());
+  EXPECT_TRUE(client_.has_unread_replies());
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ std::string explained(std::string_view key_template, std::string_view key) {
   append_explanation(text,
                      {.parts = guard.parts(),
                       .redis = guard.facts(),
+                      .key = key,
                       .seen = guard.inspect(key, 0, everything, TimePoint{})});
   return text;
 }

@@ -26,6 +26,7 @@ TEST(GuardAbsentReply, of_a_preset_is_what_all_string_reads_get) {
   shop.send({"HELLO", "3"}, '%');
   EXPECT_EQ(shop.decide({"GET", "item:plum"}).reply, null);
   EXPECT_EQ(shop.decide({"HGET", "item:plum", "f"}).reply, kNil3);
+  EXPECT_EQ(shop.decide({"HGETEX", "item:plum", "FIELDS", "1", "f"}).reply, "*1\r\n_\r\n");
 }
 
 TEST(GuardAbsentReply, is_stamped_with_the_time_of_the_read) {
@@ -134,6 +135,7 @@ TEST(GuardAbsentReply, getex_is_answered_only_in_shapes_that_redis_takes) {
 TEST(GuardAbsentReply, getex_teaches_nothing_even_where_it_is_forwarded) {
   GuardedShop shop;
   EXPECT_EQ(shop.decide({"GETEX", "user:500", "EX", "0"}).action, Action::forward);
+  EXPECT_EQ(shop.decide({"HGETEX", "user:500", "FIELDS", "2", "f"}).action, Action::forward);
   EXPECT_TRUE(shop.answers({"GET", "user:500"}));
 }
 

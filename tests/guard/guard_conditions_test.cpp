@@ -110,9 +110,16 @@ const Condition kConditionsOfGetex[] = {
      [](auto& s) {
        s.facts.publish(s.facts.epoch(),
                        {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
-                        .is_master = false});
+                        .takes_writes = false});
      },
      {"GETEX", "user:500"}},
+    {"redis_takes_writes_of_hashes",
+     [](auto& s) {
+       s.facts.publish(s.facts.epoch(),
+                       {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
+                        .takes_writes = false});
+     },
+     {"HGETEX", "user:500", "FIELDS", "1", "f"}},
 };
 INSTANTIATE_TEST_SUITE_P(GetexOnly,
                          GuardConditions,
@@ -148,22 +155,22 @@ INSTANTIATE_TEST_SUITE_P(Strict,
                          name_of);
 
 // Commands after which one command is no longer one reply, or the guard has no say.
-class GuardTransparent : public testing::TestWithParam<std::vector<std::string_view>> {
+class GuardUnreadReplies : public testing::TestWithParam<std::vector<std::string_view>> {
  protected:
   GuardedShop shop_;
 };
 
-TEST_P(GuardTransparent, from_this_command_on_everything_is_relayed_unread) {
+TEST_P(GuardUnreadReplies, from_this_command_on_replies_are_relayed_unread) {
   const Decision decision = shop_.decide(GetParam());
-  EXPECT_EQ(decision.action, Action::transparent);
+  EXPECT_EQ(decision.action, Action::unread);
   EXPECT_EQ(decision.change, nullptr);
-  EXPECT_TRUE(shop_.client.is_transparent());
-  EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, Action::transparent);
-  EXPECT_EQ(shop_.decide({"PING"}).action, Action::transparent);
+  EXPECT_TRUE(shop_.client.has_unread_replies());
+  EXPECT_EQ(shop_.decide({"GET", "user:500"}).action, Action::unread);
+  EXPECT_EQ(shop_.decide({"PING"}).action, Action::unread);
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands,
-                         GuardTransparent,
+                         GuardUnreadReplies,
                          testing::ValuesIn(std::vector<std::vector<std::string_view>>{
                              {"MONITOR"},
                              {"monitor"},
@@ -209,8 +216,7 @@ TEST(GuardStates, no_replies_where_redis_may_refuse_that_is_relayed_unread) {
     if (std::ranges::count(kOfClientReply, condition.name) != 0) {
       GuardedShop shop;
       condition.take_away(shop);
-      EXPECT_EQ(shop.decide({"CLIENT", "REPLY", "OFF"}).action, Action::transparent)
-          << condition.name;
+      EXPECT_EQ(shop.decide({"CLIENT", "REPLY", "OFF"}).action, Action::unread) << condition.name;
     }
   }
 }
@@ -220,7 +226,7 @@ TEST(GuardStates, a_change_whose_outcome_is_not_replied_is_relayed_unread) {
            {"SELECT", "1"}, {"MULTI"}, {"SUBSCRIBE", "c"}, {"CLIENT", "TRACKING", "on"}}) {
     GuardedShop shop;
     shop.decide({"CLIENT", "REPLY", "OFF"});
-    EXPECT_EQ(shop.decide(change).action, Action::transparent) << change.front();
+    EXPECT_EQ(shop.decide(change).action, Action::unread) << change.front();
   }
 }
 
@@ -228,7 +234,7 @@ TEST(GuardStates, a_subscription_inside_multi_is_relayed_unread) {
   GuardedShop shop;
   shop.decide({"MULTI"});
   shop.client.sent({.kind = ChangeKind::multi});
-  EXPECT_EQ(shop.decide({"SUBSCRIBE", "c"}).action, Action::transparent);
+  EXPECT_EQ(shop.decide({"SUBSCRIBE", "c"}).action, Action::unread);
 }
 
 TEST(GuardStates, a_client_that_tracks_is_served_by_redis_until_it_stops) {

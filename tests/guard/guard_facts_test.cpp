@@ -11,7 +11,7 @@ namespace {
 class GuardFacts : public testing::Test {
  protected:
   GuardFacts() {
-    facts().set_on_doubt([this] { ++doubts_; });
+    facts().set_on_doubt([this](RedisFacts::Urgency /*urgency*/) { ++doubts_; });
   }
   RedisFacts& facts() { return shop_.facts; }
   void publish(Reading reading) {
@@ -65,12 +65,44 @@ TEST_F(GuardFacts, a_restricted_user_is_answered_for_its_commands_on_its_namespa
 }
 
 TEST_F(GuardFacts, nothing_is_answered_while_redis_does_not_serve) {
-  for (const char* const error : {"-LOADING x", "-MASTERDOWN x", "-BUSY x"}) {
-    facts().note_error(error);
-    EXPECT_FALSE(answers()) << error;
+  for (const auto state :
+       {Availability::loading, Availability::master_link_down, Availability::busy}) {
+    publish({.availability = state});
+    EXPECT_FALSE(answers());
     publish({});
-    EXPECT_TRUE(answers()) << error;
+    EXPECT_TRUE(answers());
   }
+}
+
+TEST_F(GuardFacts,
+       an_error_that_redis_does_not_serve_is_believed_for_its_client_until_redis_is_asked) {
+  const std::uint64_t running = facts().epoch();
+  shop_.guard->note_error("-BUSY x", shop_.client);
+  EXPECT_FALSE(answers());
+  ClientState good;
+  std::swap(good, shop_.client);
+  EXPECT_TRUE(answers()) << "any client's script may say so";
+  std::swap(good, shop_.client);
+  facts().publish_users(running, {.unrestricted = {"default"}, .default_needs_no_password = true});
+  EXPECT_FALSE(answers()) << "asked before the error";
+  publish({});
+  EXPECT_TRUE(answers());
+  shop_.guard->note_error("-ERR x", shop_.client);
+  EXPECT_TRUE(answers());
+}
+
+TEST_F(GuardFacts, what_could_not_be_asked_anew_in_time_is_believed_no_more) {
+  publish({.good_until = shop_.now + RedisFacts::kKnownFor});
+  EXPECT_TRUE(answers());
+  shop_.now += RedisFacts::kKnownFor - std::chrono::nanoseconds(1);
+  EXPECT_TRUE(answers());
+  shop_.now += std::chrono::nanoseconds(1);
+  shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(5));
+  EXPECT_FALSE(answers());
+  facts().lost();
+  EXPECT_TRUE(answers()) << "it is down: nobody has changed it";
+  facts().lost({.is_up = true});
+  EXPECT_FALSE(answers());
 }
 
 TEST_F(GuardFacts, a_lost_redis_is_answered_for_only_to_those_who_cannot_reach_it_either) {
@@ -82,17 +114,25 @@ TEST_F(GuardFacts, a_lost_redis_is_answered_for_only_to_those_who_cannot_reach_i
   EXPECT_TRUE(answers());
 }
 
-TEST_F(GuardFacts, a_change_for_all_withdraws_everybody_until_it_was_asked_for_after_its_reply) {
-  const std::initializer_list<std::string_view> changes[] = {{"ACL", "SETUSER", "x"},
-                                                             {"acl", "deluser", "x"},
-                                                             {"ACL", "LOAD"},
-                                                             {"CONFIG", "SET", "requirepass", "x"},
-                                                             {"CLIENT", "PAUSE", "10"},
-                                                             {"CLIENT", "PAUSE", "10", "all"}};
+// Its own later reads wait for the reply; others' may still have come before it.
+TEST_F(GuardFacts, a_change_for_all_counts_from_redis_yes_until_it_was_asked_for_thereafter) {
+  const std::initializer_list<std::string_view> changes[] = {
+      {"ACL", "SETUSER", "x"},
+      {"acl", "deluser", "x"},
+      {"ACL", "LOAD"},
+      {"ACL", "OF-A-NEWER-SERVER"},
+      {"CONFIG", "SET", "maxmemory", "1", "RequirePass", "x"},
+      {"CONFIG", "SET", "acl-pubsub-default", "x"},
+      {"CLIENT", "PAUSE", "10"},
+      {"CLIENT", "PAUSE", "10", "all"}};
   for (const auto& change : changes) {
     const StateChange sent = shop_.send(change);
     EXPECT_TRUE(sent.for_all_clients);
     EXPECT_FALSE(answers()) << *change.begin();
+    ClientState other;
+    std::swap(other, shop_.client);
+    EXPECT_TRUE(answers()) << "nobody has heard that it is in force";
+    std::swap(other, shop_.client);
     const int before = doubts_;
     shop_.client.replied(sent, '+');
     EXPECT_EQ(doubts_, before + 1);
@@ -102,40 +142,98 @@ TEST_F(GuardFacts, a_change_for_all_withdraws_everybody_until_it_was_asked_for_a
   }
 }
 
+TEST_F(GuardFacts, what_redis_refuses_changes_nothing_but_is_asked_about) {
+  for (const char refusal : {'-', '!'}) {
+    for (int i = 0; i < 100; ++i) {
+      shop_.send({"ACL", "X"}, refusal);
+      ASSERT_TRUE(answers());
+      shop_.send({"CONFIG", "SET", "requirepass", "x", "no-such", "x"}, refusal);
+      ASSERT_TRUE(answers());
+    }
+  }
+  EXPECT_EQ(doubts_, 1);
+}
+
 TEST_F(GuardFacts, questions_are_no_change_for_all) {
-  const std::initializer_list<std::string_view> questions[] = {{"ACL", "WHOAMI"},
-                                                               {"ACL", "GETUSER", "x"},
-                                                               {"CONFIG", "GET", "x"},
-                                                               {"CLIENT", "PAUSE", "10", "WRITE"},
-                                                               {"CLIENT", "UNPAUSE"},
-                                                               {"ACL"}};
+  const std::initializer_list<std::string_view> questions[] = {
+      {"ACL", "WHOAMI"},
+      {"ACL", "GETUSER", "x"},
+      {"CONFIG", "GET", "x"},
+      {"CLIENT", "PAUSE", "10", "WRITE"},
+      {"CLIENT", "UNPAUSE"},
+      {"CONFIG", "SET", "maxmemory", "1"},
+      {"CONFIG", "SET", "x", "requirepass"},
+      {"CONFIG", "RESETSTAT"},
+      {"CONFIG", "REWRITE"},
+      {"ACL"}};
   for (const auto& question : questions) {
     EXPECT_EQ(shop_.decide(question).change, nullptr) << *question.begin();
     EXPECT_TRUE(answers());
   }
 }
 
-TEST_F(GuardFacts, a_change_queued_in_multi_is_one_again_when_it_is_executed) {
+TEST_F(GuardFacts, a_change_queued_in_multi_is_one_when_it_is_executed) {
   shop_.send({"MULTI"}, '+');
   shop_.send({"ACL", "SETUSER", "x"}, '+');
-  publish({});
+  EXPECT_FALSE(facts().snapshot()->users->unrestricted.empty()) << "queued";
   const StateChange exec = shop_.send({"EXEC"});
-  EXPECT_TRUE(exec.for_all_clients);
-  EXPECT_TRUE(facts().snapshot()->users->unrestricted.empty());
+  EXPECT_FALSE(facts().snapshot()->users->unrestricted.empty());
   shop_.client.replied(exec, '*');
+  EXPECT_TRUE(facts().snapshot()->users->unrestricted.empty());
   publish({});
+  EXPECT_TRUE(answers());
+  shop_.send({"MULTI"}, '+');
+  shop_.send({"EXEC"}, '*');
+  EXPECT_TRUE(answers()) << "the next transaction is another one";
+}
+
+TEST_F(GuardFacts, a_change_that_is_refused_in_multi_or_discarded_is_none) {
+  shop_.send({"MULTI"}, '+');
+  shop_.send({"ACL", "SETUSER", "x"}, '-');
+  shop_.send({"EXEC"}, '*');  // as EXECABORT is told
+  EXPECT_TRUE(answers());
+  shop_.send({"MULTI"}, '+');
+  shop_.send({"ACL", "SETUSER", "x"}, '+');
+  shop_.send({"DISCARD"}, '+');
+  EXPECT_TRUE(answers());
+  shop_.send({"MULTI"}, '+');
+  shop_.send({"EXEC"}, '*');
   EXPECT_TRUE(answers());
 }
 
-TEST_F(GuardFacts, a_connection_that_ends_before_the_reply_holds_nobody_back) {
+TEST_F(GuardFacts, a_change_whose_reply_is_never_seen_is_asked_about_and_holds_nobody_back) {
   shop_.send({"ACL", "SETUSER", "x"});
-  EXPECT_FALSE(facts().publish(facts().epoch(), {}));
+  publish({});
   shop_.client.ended();
   shop_.client.ended();
   EXPECT_EQ(doubts_, 1);
   shop_.client = ClientState();
-  publish({});
   EXPECT_TRUE(answers());
+  publish({});
+  shop_.decide({"CLIENT", "REPLY", "OFF"});
+  shop_.decide({"ACL", "SETUSER", "x"});
+  EXPECT_EQ(doubts_, 2);
+  shop_.client = ClientState();
+  EXPECT_TRUE(answers());
+}
+
+TEST_F(GuardFacts, a_change_where_replies_are_unread_is_asked_about) {
+  shop_.guard->stop_reading_replies(shop_.client, shop_.now);
+  shop_.decide({"ACL", "WHOAMI"});
+  EXPECT_EQ(doubts_, 0);
+  shop_.decide({"ACL", "SETUSER", "x"});
+  EXPECT_EQ(doubts_, 1);
+}
+
+// Redis may close the connection at once, and with it those who share it.
+TEST_F(GuardFacts, large_commands_of_who_may_not_have_logged_in_are_not_shared) {
+  const auto lane = [&] {
+    const std::vector<std::string_view> words(12, "mget");
+    return shop_.guard->lane_of(shop_.guard->find("mget"), words, shop_.client);
+  };
+  EXPECT_EQ(lane(), Lane::reads);
+  facts().publish_users(facts().epoch(), {.unrestricted = {"root"}});
+  EXPECT_EQ(lane(), Lane::for_good);
 }
 
 TEST_F(GuardFacts, a_user_of_whom_nothing_is_known_is_asked_for) {

@@ -86,8 +86,8 @@ TEST(GuardReload, what_was_found_and_what_waits_goes_on_under_the_new_numbers) {
   before.found(0, Cause::hidden_row);
   Contradictions now(3);
   now.add(2, "new");
-  const std::vector<std::optional<std::uint32_t>> number_of{2, std::nullopt};
-  now.take_over(before, number_of);
+  using Heirs = std::vector<std::optional<Contradictions::Heir>>;
+  now.take_over(before, Heirs{{{.ns = 2}}, std::nullopt});
   EXPECT_EQ(now.counts(2).of(Cause::hidden_row), 1U);
   EXPECT_EQ(now.counts(2).open, 3U);
   EXPECT_EQ(now.counts(2).dropped, 0U);
@@ -102,9 +102,34 @@ TEST(GuardReload, what_the_checker_has_at_hand_is_dropped) {
   before.add(0, "at hand");
   ASSERT_TRUE(before.next());
   Contradictions now(1);
-  now.take_over(before, std::vector<std::optional<std::uint32_t>>{0});
+  now.take_over(before, std::vector<std::optional<Contradictions::Heir>>{{{.ns = 0}}});
   EXPECT_EQ(now.counts(0).open, 0U);
   EXPECT_EQ(now.counts(0).dropped, 1U);
+}
+
+TEST(GuardReload, of_a_namespace_with_another_absent_reply_only_what_is_said_of_rows_is_kept) {
+  Contradictions before(1);
+  for (const Cause cause :
+       {Cause::hidden_row, Cause::hidden_value, Cause::late_row, Cause::unknown}) {
+    before.add(0, std::to_string(static_cast<int>(cause)));
+    ASSERT_TRUE(before.next());
+    before.found(0, cause);
+  }
+  before.add(0, "at hand");
+  ASSERT_TRUE(before.next());
+  before.add(0, "waiting");
+  Contradictions now(1);
+  now.take_over(
+      before,
+      std::vector<std::optional<Contradictions::Heir>>{{{.ns = 0, .forgets_values = true}}});
+  const Contradictions::Counts counts = now.counts(0);
+  EXPECT_EQ(counts.of(Cause::hidden_row), 1U);
+  EXPECT_EQ(counts.of(Cause::late_row), 1U);
+  EXPECT_EQ(counts.of(Cause::hidden_value), 0U);
+  EXPECT_EQ(counts.of(Cause::unknown), 0U);
+  EXPECT_EQ(counts.open, 0U);
+  EXPECT_EQ(counts.dropped, 0U);
+  EXPECT_EQ(now.next(), std::nullopt);
 }
 
 class ToldReloads final : public Reloads {
@@ -154,9 +179,12 @@ TEST_F(ReloadCommand, says_what_is_wrong) {
   reloads_.told.emplace();
   reloads_.told->errors = {"f.yaml:1:2: no"};
   EXPECT_EQ(decide().reply, "-ERR the configuration is as before: f.yaml:1:2: no\r\n");
-  reloads_.told->errors = {"f.yaml:1:2: two\nlines", "b", "c"};
+  reloads_.told->errors = {"f.yaml:1:2: the first\nof its lines", "b", "c"};
+  EXPECT_EQ(decide().reply, "-ERR the configuration is as before: f.yaml:1:2: the first; b; c\r\n");
+  reloads_.told->errors.insert(reloads_.told->errors.end(), {"d", "e"});
   EXPECT_EQ(decide().reply,
-            "-ERR the configuration is as before: f.yaml:1:2: two lines (and 2 more)\r\n");
+            "-ERR the configuration is as before: f.yaml:1:2: the first; b; c (and 2 more: see the "
+            "log)\r\n");
 }
 
 TEST_F(ReloadCommand, is_for_operators) {

@@ -78,7 +78,7 @@ TEST(GuardStream, large_reads_and_echoes_are_forwarded_and_teach_nothing) {
   }
 }
 
-TEST(GuardStream, a_large_command_that_changes_the_connection_makes_it_transparent) {
+TEST(GuardStream, a_large_command_that_changes_the_connection_ends_reading_of_replies) {
   for (const std::string_view name : {"SELECT",
                                       "AUTH",
                                       "HELLO",
@@ -96,9 +96,9 @@ TEST(GuardStream, a_large_command_that_changes_the_connection_makes_it_transpare
                                       "hello"}) {
     GuardedShop shop;
     const Chunk first{.arguments = {name}, .total = 9, .begins = true};
-    EXPECT_EQ(stream(shop, first), Action::transparent) << name;
-    EXPECT_TRUE(shop.client.is_transparent()) << name;
-    EXPECT_EQ(shop.decide({"GET", "user:500"}).action, Action::transparent) << name;
+    EXPECT_EQ(stream(shop, first), Action::unread) << name;
+    EXPECT_TRUE(shop.client.has_unread_replies()) << name;
+    EXPECT_EQ(shop.decide({"GET", "user:500"}).action, Action::unread) << name;
   }
 }
 
@@ -109,14 +109,14 @@ TEST(GuardStream, a_large_script_may_be_loaded) {
   EXPECT_EQ(stream(shop, {.first = 2, .total = 3, .ends = true}), Action::forward);
   EXPECT_TRUE(shop.answers({"GET", "user:500"}));
   EXPECT_EQ(stream(shop, {.arguments = {"SCRIPT", "DEBUG"}, .total = 3, .begins = true}),
-            Action::transparent);
+            Action::unread);
 }
 
 TEST(GuardStream, a_large_client_command_may_only_be_of_a_harmless_kind) {
   for (const std::string_view subcommand : {"TRACKING", "reply"}) {
     GuardedShop shop;
     EXPECT_EQ(stream(shop, {.arguments = {"CLIENT", subcommand}, .total = 3, .begins = true}),
-              Action::transparent);
+              Action::unread);
   }
   GuardedShop shop;
   EXPECT_EQ(stream(shop, {.arguments = {"CLIENT", "SETNAME"}, .total = 3, .begins = true}),
@@ -133,11 +133,18 @@ TEST(GuardStream, one_command_does_not_colour_the_next) {
   EXPECT_TRUE(shop.answers({"GET", "user:502"}));
 }
 
-TEST(GuardStream, a_transparent_client_stays_so) {
+TEST(GuardStream, the_key_of_a_large_write_is_learned_though_its_reply_will_be_unread) {
   GuardedShop shop;
-  shop.client.become_transparent();
-  EXPECT_EQ(stream(shop, {.arguments = {"SET", "k"}, .total = 3, .begins = true}),
-            Action::transparent);
+  shop.client.stop_reading_replies();
+  stream(shop, {.arguments = {"SET", "user:500"}, .total = 3, .begins = true});
+  stream(shop, {.first = 2, .total = 3, .ends = true});
+  EXPECT_FALSE(shop.answers_others({"GET", "user:500"}));
+}
+
+TEST(GuardStream, a_client_whose_replies_are_unread_stays_so) {
+  GuardedShop shop;
+  shop.client.stop_reading_replies();
+  EXPECT_EQ(stream(shop, {.arguments = {"SET", "k"}, .total = 3, .begins = true}), Action::unread);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ TEST(Guard, what_would_have_been_absent_is_counted_in_observe) {
 
 TEST(Guard, every_verdict_is_counted_for_its_namespace) {
   GuardedShop shop;
-  shop.decide({"SET", "user:501", "x"});
+  shop.write({"SET", "user:501", "x"});
   shop.decide({"MGET", "user:500", "user:501", "user:1", "cart:1", "item:plum"});
   shop.spaces[GuardedShop::kItems].mode = config::Mode::bypass;
   shop.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());

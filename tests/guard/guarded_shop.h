@@ -78,16 +78,48 @@ class GuardedShop {
   }
 
   Decision decide(std::span<const std::string_view> arguments) {
-    return guard->decide(arguments, client, now, may_answer);
+    return guard->decide(arguments, client, now, may_answer ? room : 0);
   }
   Decision decide(std::initializer_list<std::string_view> arguments) {
     return decide(std::span(arguments.begin(), arguments.size()));
+  }
+
+  // Sends a command that writes; Redis replies with `reply_type`.
+  void write(std::span<const std::string_view> arguments, char reply_type = '+') {
+    if (decide(arguments).awaits_reply) {
+      client.writes()->await(++replies);
+    }
+    reply(reply_type);
+  }
+  void write(std::initializer_list<std::string_view> arguments, char reply_type = '+') {
+    write(std::span(arguments.begin(), arguments.size()), reply_type);
+  }
+  // Redis replies to all that has been written so far.
+  void reply(char reply_type) {
+    client.replied_to(replies, reply_type == '-');
+    learn();
+  }
+  void learn() {
+    if (client.writes() != nullptr && client.writes()->has_outcomes()) {
+      guard->learn_replied(client, now);
+    }
+  }
+  // What another client, the user "default", is told.
+  bool answers_others(std::initializer_list<std::string_view> arguments) const {
+    ClientState other;
+    return guard
+               ->decide(std::span(arguments.begin(), arguments.size()),
+                        other,
+                        now,
+                        may_answer ? room : 0)
+               .action == Action::answer;
   }
 
   // Sends a command that changes the connection; Redis replies with `reply_type`.
   void send(std::span<const std::string_view> arguments, char reply_type) {
     const StateChange change = send(arguments);
     client.replied(change, reply_type);
+    learn();
   }
   void send(std::initializer_list<std::string_view> arguments, char reply_type) {
     send(std::span(arguments.begin(), arguments.size()), reply_type);
@@ -122,7 +154,9 @@ class GuardedShop {
   WallTime wall_time{std::chrono::milliseconds{1'700'000'000'123}};
   int wall_time_asked = 0;
   bool may_answer = true;
+  std::size_t room = std::size_t{1} << 30U;  // if it may
   ClientState client;
+  std::uint64_t replies = 0;  // to writes
   RedisFacts facts;
   std::vector<std::unique_ptr<filter::LiveParts>> parts;
   std::vector<filter::LiveFilter*> filters;  // the one part of each namespace

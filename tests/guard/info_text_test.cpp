@@ -63,6 +63,18 @@ TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source)
                         "proven_ms_ago:-1\r\nlosses:0\r\n"));
 }
 
+TEST_F(InfoTextTest, tells_whether_redis_lets_the_guard_ask_and_the_remedy) {
+  EXPECT_THAT(text(), HasSubstr("\r\nredis_role:master\r\ncontrol:unknown\r\ncontrol_why:\r\n"));
+  shop_.facts.report({.state = ControlReport::State::not_allowed,
+                      .why = "NOAUTH Authentication required.",
+                      .hint = "set upstream.control"});
+  shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
+  shop_.facts.lost();
+  EXPECT_THAT(text(),
+              HasSubstr("\r\nredis_role:unknown\r\ncontrol:not_allowed\r\ncontrol_why:NOAUTH "
+                        "Authentication required.\r\ncontrol_hint:set upstream.control\r\n"));
+}
+
 TEST_F(InfoTextTest, of_one_namespace_tells_of_it_and_its_source_alone) {
   const std::string items = text(GuardedShop::kItems);
   EXPECT_THAT(items, StartsWith("# Namespace items\r\n"));
@@ -77,12 +89,16 @@ TEST_F(InfoTextTest, tells_what_the_filter_holds_and_how_old_its_proof_is) {
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + milliseconds(700));
   const std::string users = text(GuardedShop::kUsers);
   EXPECT_THAT(users,
-              HasSubstr("\r\ndb:0\r\nstate:ready\r\nfresh:1\r\nsource:shop\r\nproven_ms_ago:"
+              HasSubstr("\r\ndb:0\r\nstate:ready\r\nfresh:1\r\nwhy:\r\npassing_seconds:0\r\nsource:"
+                        "shop\r\nproven_ms_ago:"
                         "300\r\ntables:1\r\nitems:100\r\n"));
   EXPECT_THAT(users, HasSubstr("\r\nfull:0\r\n"));
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());
   EXPECT_THAT(text(GuardedShop::kUsers),
-              HasSubstr("\r\nfresh:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n"));
+              HasSubstr("\r\nfresh:0\r\nwhy:there is no proof that the filter is up to "
+                        "date\r\npassing_seconds:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n"));
+  shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(40));
+  EXPECT_THAT(text(GuardedShop::kUsers), HasSubstr("\r\npassing_seconds:41\r\n"));
   shop_.filters[GuardedShop::kUsers]->publish(nullptr);
   EXPECT_THAT(text(GuardedShop::kUsers),
               HasSubstr("\r\nitems:0\r\ncapacity:0\r\nload:0.00000000\r\n"));
@@ -112,7 +128,7 @@ TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
   shop_.decide({"GET", "user:500"});
   shop_.decide({"GET", "user:1"});
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other.decide(std::span(get.begin(), get.size()), client, shop_.now, true);
+  other.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
   const std::string all = text();
   EXPECT_THAT(all, HasSubstr("\r\nworkers:2\r\n"));
   EXPECT_THAT(all, HasSubstr("\r\nanswered_commands:2\r\n"));
@@ -121,7 +137,7 @@ TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
 }
 
 TEST_F(InfoTextTest, says_what_is_the_matter_with_redis) {
-  shop_.facts.note_error("-LOADING Redis is");
+  shop_.facts.publish(shop_.facts.epoch(), {.availability = Availability::loading});
   EXPECT_THAT(text(), HasSubstr("\r\nredis:loading\r\n"));
   shop_.facts.lost();
   EXPECT_THAT(text(), HasSubstr("\r\nredis:lost\r\n"));

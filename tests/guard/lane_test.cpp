@@ -20,22 +20,37 @@ Lane lane_of_words(const std::string& text) {
   return lane_of(find_command(views.front()), views);
 }
 
-TEST(Lane, what_leaves_nothing_behind_and_does_not_wait_is_shared) {
+TEST(Lane, reads_that_leave_nothing_behind_and_do_not_wait_are_shared) {
   for (const char* const words : {"GET k",
                                   "mget a b",
-                                  "SET k v EX 1",
-                                  "DEL k",
                                   "PING",
                                   "HGETALL h",
-                                  "ZADD z 1 m",
                                   "XREAD COUNT 1 STREAMS s 0",
-                                  "PUBLISH c m",
                                   "INFO",
                                   "SCAN 0",
+                                  "OBJECT ENCODING k",
+                                  "SCRIPT KILL",
+                                  "SCRIPT LOAD s",
+                                  "HTTL h FIELDS 1 f",
+                                  "VCARD k"}) {
+    EXPECT_EQ(lane_of_words(words), Lane::reads) << words;
+  }
+}
+
+TEST(Lane, what_redis_postpones_in_a_pause_of_writes_is_shared_apart_from_reads) {
+  for (const char* const words : {"SET k v EX 1",
+                                  "DEL k",
+                                  "ZADD z 1 m",
+                                  "GETEX k",
+                                  "PFCOUNT k",
+                                  "PUBLISH c m",
+                                  "SPUBLISH c m",
                                   "FLUSHALL",
+                                  "HGETEX h FIELDS 1 f",
+                                  "MSETEX 1 k v",
                                   "SORT l STORE d",
-                                  "OBJECT ENCODING k"}) {
-    EXPECT_EQ(lane_of_words(words), Lane::shared) << words;
+                                  "FUNCTION KILL"}) {
+    EXPECT_EQ(lane_of_words(words), Lane::writes) << words;
   }
 }
 
@@ -49,22 +64,28 @@ TEST(Lane, what_waits_or_changes_its_connection_for_a_while_gets_its_own) {
                                   "MULTI",
                                   "EXEC",
                                   "WATCH k",
-                                  "SUBSCRIBE c",
                                   "SELECT 1",
                                   "AUTH p",
                                   "HELLO 3",
                                   "RESET",
                                   "WAIT 1 0",
+                                  "WAITAOF 1 0 0",
+                                  "VSIM k ELE a",
+                                  "VADD k VALUES 1 1 a",
                                   "CLIENT SETNAME n",
                                   "client list",
                                   "CLIENT KILL TYPE normal",
                                   "CONFIG GET *",
                                   "ACL WHOAMI",
-                                  "DEBUG SLEEP 1",
                                   "MIGRATE h 1 k 0 5",
-                                  "SOME.MODULE k",
-                                  "SCRIPT LOAD s"}) {
+                                  "SOME.MODULE k"}) {
     EXPECT_EQ(lane_of_words(words), Lane::own) << words;
+  }
+}
+
+TEST(Lane, where_redis_sends_unasked_nobody_has_been_before) {
+  for (const char* const words : {"SUBSCRIBE c", "psubscribe c*", "SSUBSCRIBE c", "UNSUBSCRIBE"}) {
+    EXPECT_EQ(lane_of_words(words), Lane::new_own) << words;
   }
 }
 
@@ -76,11 +97,15 @@ TEST(Lane, what_asks_who_it_is_or_cannot_be_taken_back_keeps_it) {
                                   "CLIENT REPLY OFF",
                                   "CLIENT NO-EVICT ON",
                                   "CLIENT SOMETHING-NEW",
+                                  "CLIENT NO-TOUCH ON",
+                                  "CLIENT CAPA redirect",
+                                  "CLIENT IMPORT-SOURCE ON",
                                   "MONITOR",
                                   "PSYNC ? -1",
                                   "QUIT",
                                   "SCRIPT DEBUG YES",
                                   "READONLY",
+                                  "DEBUG PROTOCOL push",
                                   "ASKING"}) {
     EXPECT_EQ(lane_of_words(words), Lane::for_good) << words;
   }

@@ -162,6 +162,12 @@ TEST(ReadArgument, places_lie_on_the_map_of_redis) {
   expect_kind(unit, {"m", "km", "KM", "Ft", "mi"}, {"", "mm", "k", "kmm", "miles"});
 }
 
+TEST(ReadArgument, expiries_are_not_too_far_away) {
+  expect_kind(seconds, {"1", "60", "4102444800", "9999999999"}, {"0", "-1", "10000000000", ""});
+  expect_kind(milliseconds, {"1", "4102444800000", "9999999999000"}, {"0", "-1", "10000000000000"});
+  expect_kind(seconds, {}, kNoIntegers);
+}
+
 TEST(ReadArgument, anything_may_be_a_name) {
   expect_kind(any, {"", "a", "\r\n", "-1"}, {});
 }

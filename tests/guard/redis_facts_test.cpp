@@ -13,7 +13,10 @@ namespace {
 class RedisFactsTest : public testing::Test {
  protected:
   RedisFactsTest() {
-    facts_.set_on_doubt([this] { ++doubts_; });
+    facts_.set_on_doubt([this](RedisFacts::Urgency urgency) {
+      ++doubts_;
+      urgency_ = urgency;
+    });
   }
   bool publish(Users users) { return facts_.publish_users(facts_.epoch(), std::move(users)); }
   bool knows(std::string_view name) const {
@@ -23,6 +26,7 @@ class RedisFactsTest : public testing::Test {
 
   RedisFacts facts_;
   int doubts_ = 0;
+  RedisFacts::Urgency urgency_ = RedisFacts::Urgency::none;
 };
 
 TEST_F(RedisFactsTest, know_nobody_before_anything_was_published) {
@@ -79,65 +83,76 @@ TEST_F(RedisFactsTest, every_change_has_a_new_version) {
   EXPECT_TRUE(is_new());
   facts_.lost();
   EXPECT_TRUE(is_new());
-  facts_.note_error("-BUSY Redis is");
-  EXPECT_TRUE(is_new());
-  facts_.note_error("-ERR no such");
-  EXPECT_FALSE(is_new());
-  facts_.change_sent();
-  EXPECT_TRUE(is_new());
 }
 
-TEST_F(RedisFactsTest, what_was_asked_before_or_during_a_change_for_all_is_not_published) {
+TEST_F(RedisFactsTest, what_was_asked_before_redis_said_yes_to_a_change_is_not_published) {
   publish({.unrestricted = {"alice"}});
   const std::uint64_t before = facts_.epoch();
-  facts_.change_sent();
-  EXPECT_FALSE(knows("alice")) << "withdrawn as it is sent";
+  facts_.withdraw_users();
+  EXPECT_EQ(doubts_, 1);
+  EXPECT_EQ(urgency_, RedisFacts::Urgency::at_once);
+  EXPECT_FALSE(knows("alice"));
   EXPECT_FALSE(facts_.publish_users(before, {.unrestricted = {"alice"}}));
-  const std::uint64_t during = facts_.epoch();
-  EXPECT_FALSE(facts_.publish_users(during, {.unrestricted = {"alice"}}));
-  EXPECT_EQ(doubts_, 0);
-  facts_.change_replied();
-  EXPECT_EQ(doubts_, 1) << "to be asked again, now that Redis has run it";
-  EXPECT_FALSE(facts_.publish_users(during, {.unrestricted = {"alice"}}));
   EXPECT_FALSE(knows("alice"));
   EXPECT_TRUE(publish({.unrestricted = {"alice"}}));
   EXPECT_TRUE(knows("alice"));
 }
 
-TEST_F(RedisFactsTest, of_two_changes_at_once_the_later_reply_counts) {
-  facts_.change_sent();
-  facts_.change_sent();
-  facts_.change_replied();
-  EXPECT_FALSE(publish({.unrestricted = {"alice"}}));
-  facts_.change_replied();
-  EXPECT_TRUE(publish({.unrestricted = {"alice"}}));
+// Whoever has asked Redis before, and was let in, is to ask again.
+TEST_F(RedisFactsTest, an_asking_that_finds_that_a_login_is_needed_by_now_is_a_withdrawal) {
+  facts_.publish_users(facts_.epoch(), {.default_needs_no_password = false});
+  EXPECT_EQ(facts_.withdrawals(), 0);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    facts_.publish_users(facts_.epoch(), {.default_needs_no_password = true});
+    facts_.publish_users(facts_.epoch(), {.default_needs_no_password = true});
+    EXPECT_EQ(facts_.withdrawals(), i);
+    facts_.publish_users(facts_.epoch(), {.default_needs_no_password = false});
+    facts_.publish_users(facts_.epoch(), {.default_needs_no_password = false});
+    EXPECT_EQ(facts_.withdrawals(), i + 1);
+  }
 }
 
-TEST_F(RedisFactsTest, errors_of_redis_say_that_it_does_not_serve) {
-  facts_.note_error("-LOADING Redis is loading the dataset in memory\r\n");
-  EXPECT_EQ(availability(), Availability::loading);
+TEST_F(RedisFactsTest, doubts_take_nothing_back_and_lead_to_one_asking_all_together) {
+  publish({.unrestricted = {"alice"}});
+  const std::uint64_t version = facts_.version();
+  const std::uint64_t running = facts_.epoch();
+  for (int i = 0; i < 1000; ++i) {
+    facts_.doubt();
+    facts_.note_error("-BUSY x");
+    facts_.ask_for("user" + std::to_string(i));
+  }
   EXPECT_EQ(doubts_, 1);
-  facts_.note_error("-LOADING Redis is");
-  EXPECT_EQ(doubts_, 1) << "known already";
-  facts_.note_error("-MASTERDOWN Link with MASTER is down");
-  EXPECT_EQ(availability(), Availability::master_link_down);
-  facts_.note_error("-BUSY Redis is busy running a script.");
-  EXPECT_EQ(availability(), Availability::busy);
+  EXPECT_EQ(urgency_, RedisFacts::Urgency::soon);
+  EXPECT_EQ(facts_.version(), version);
+  EXPECT_TRUE(knows("alice"));
+  EXPECT_EQ(availability(), Availability::available);
+  EXPECT_TRUE(facts_.publish_users(running, {.unrestricted = {"alice"}}))
+      << "an asking in progress is for the others";
+  facts_.epoch();
+  facts_.doubt();
+  EXPECT_EQ(doubts_, 2) << "what has begun before it does not settle it";
+}
+
+TEST_F(RedisFactsTest, a_doubt_does_not_keep_a_change_from_being_asked_for_at_once) {
+  facts_.doubt();
+  facts_.withdraw_users();
+  EXPECT_EQ(doubts_, 2);
+  EXPECT_EQ(urgency_, RedisFacts::Urgency::at_once);
+}
+
+TEST_F(RedisFactsTest, an_error_says_from_when_on_it_is_known_whether_redis_serves) {
+  for (const std::string_view error : {"-LOADING Redis is loading the dataset in memory\r\n",
+                                       "-MASTERDOWN Link with MASTER is down",
+                                       "-BUSY Redis is busy running a script."}) {
+    const std::uint64_t running = facts_.epoch();
+    EXPECT_EQ(facts_.note_error(error), running + 1) << error;
+  }
+  EXPECT_EQ(doubts_, 3);
   for (const std::string_view other :
        {"-ERR x", "-BUSYKEY Target", "-BUSYGROUP ", "-", "", "BUSY "}) {
-    facts_.note_error(other);
+    EXPECT_EQ(facts_.note_error(other), 0U) << other;
   }
-  EXPECT_EQ(availability(), Availability::busy);
   EXPECT_EQ(doubts_, 3);
-}
-
-TEST_F(RedisFactsTest, only_what_was_asked_after_an_error_says_that_it_is_over) {
-  const std::uint64_t before = facts_.epoch();
-  facts_.note_error("-BUSY Redis is busy");
-  EXPECT_FALSE(facts_.publish(before, {}));
-  EXPECT_EQ(availability(), Availability::busy);
-  EXPECT_TRUE(facts_.publish(facts_.epoch(), {}));
-  EXPECT_EQ(availability(), Availability::available);
 }
 
 TEST_F(RedisFactsTest, a_lost_redis_leaves_what_was_known_until_it_is_asked_again) {
@@ -159,11 +174,39 @@ TEST_F(RedisFactsTest, users_are_asked_for_once_and_up_to_a_limit) {
   facts_.ask_for("default");
   EXPECT_EQ(doubts_, 1);
   EXPECT_EQ(facts_.users_to_ask(), (std::vector<std::string>{"default", "alice"}));
-  EXPECT_FALSE(facts_.publish_users(before, {})) << "she was not asked for";
+  EXPECT_TRUE(facts_.publish_users(before, {})) << "she was not asked for, but the others were";
   for (std::size_t i = 0; i < 2 * RedisFacts::kUsersToAskMax; ++i) {
     facts_.ask_for("user" + std::to_string(i));
   }
   EXPECT_EQ(facts_.users_to_ask().size(), RedisFacts::kUsersToAskMax + 1);
+  EXPECT_FALSE(facts_.asks_for("one more"));
+}
+
+TEST_F(RedisFactsTest, users_who_ask_for_nothing_are_not_asked_for_for_ever) {
+  facts_.ask_for("alice");
+  facts_.ask_for("bob");
+  for (std::uint64_t i = 0; i < RedisFacts::kIdleAskings; ++i) {
+    facts_.epoch();
+    facts_.ask_for("bob");
+    ASSERT_TRUE(facts_.asks_for("alice")) << i;
+  }
+  const int before = doubts_;
+  facts_.epoch();
+  EXPECT_EQ(facts_.users_to_ask(), (std::vector<std::string>{"default", "bob"}));
+  facts_.ask_for("alice");
+  EXPECT_EQ(doubts_, before + 1);
+}
+
+TEST_F(RedisFactsTest,
+       what_was_known_of_a_redis_that_is_down_holds_and_of_one_that_is_up_it_does_not) {
+  const TimePoint then(std::chrono::seconds(5));
+  facts_.publish(facts_.epoch(), {.users = {.unrestricted = {"alice"}}, .good_until = then});
+  EXPECT_EQ(facts_.snapshot()->good_until, then);
+  facts_.lost({.why = "refused"});
+  EXPECT_EQ(facts_.snapshot()->good_until, TimePoint::max());
+  EXPECT_EQ(facts_.snapshot()->why_lost, "refused");
+  facts_.lost({.why = "no reply", .is_up = true});
+  EXPECT_EQ(facts_.snapshot()->good_until, TimePoint::min());
 }
 
 TEST_F(RedisFactsTest, commands_stand_until_others_are_learned) {
@@ -205,9 +248,8 @@ TEST(RedisFactsRace, what_is_published_counts_for_every_question_that_begins_aft
                         {.unrestricted = {"default"}, .default_needs_no_password = true});
     phase.fetch_add(1);
     phase.fetch_add(1);
-    facts.change_sent();
+    facts.withdraw_users();
     phase.fetch_add(1);
-    facts.change_replied();
     phase.fetch_add(1);
   }
   done.store(true);
@@ -225,9 +267,8 @@ TEST(RedisFactsRace, an_asking_is_never_published_over_a_change_that_it_did_not_
     }
   });
   for (int turn = 0; turn < 20'000; ++turn) {
-    facts.change_sent();
     redis.fetch_add(1);
-    facts.change_replied();
+    facts.withdraw_users();
     const auto users = facts.snapshot()->users;
     EXPECT_TRUE(users->unrestricted.empty() ||
                 users->unrestricted.contains(std::to_string(redis.load())))

@@ -135,9 +135,14 @@ TEST(StateChange, a_login_is_told_as_it_was_given) {
   EXPECT_EQ(read({"HELLO", "3", "AUTH", "shop", "word"})->secret, "word");
 }
 
-TEST(StateChange, a_subcommand_of_client_that_nobody_knows_may_change_anything) {
-  EXPECT_EQ(read({"CLIENT", "NOSUCH"})->kind, ChangeKind::unknown);
-  EXPECT_EQ(read({"CLIENT"})->kind, ChangeKind::unknown);
+TEST(StateChange, a_subcommand_of_client_that_nobody_knows_may_change_anything_for_good) {
+  for (const bool may_be_in_multi : {false, true}) {
+    EXPECT_EQ(read({"CLIENT", "NOSUCH"}, may_be_in_multi)->kind, ChangeKind::lasting);
+    EXPECT_EQ(read({"CLIENT", "CAPA", "redirect"}, may_be_in_multi)->kind, ChangeKind::lasting);
+    EXPECT_EQ(read({"client", "import-source", "on"}, may_be_in_multi)->kind, ChangeKind::lasting);
+    EXPECT_EQ(read({"CLIENT"}, may_be_in_multi)->kind, ChangeKind::lasting);
+  }
+  EXPECT_FALSE(read({"CLIENT", "NO-TOUCH", "ON"}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "io/asio_loop.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "io/clock.h"
 #include "sockets.h"
 
 namespace cuckooguard::io {
@@ -161,6 +163,22 @@ TEST_F(AsioLoopTest, a_timer_is_a_batch_and_a_destroyed_one_never_comes) {
   never.reset();
   run();
   EXPECT_EQ(log_, (Log{"begin", "timer", "end"}));
+}
+
+TEST_F(AsioLoopTest, a_timer_that_is_due_at_the_same_time_as_the_one_that_destroys_it_never_comes) {
+  std::array<std::unique_ptr<Timer>, 2> timers;
+  for (std::size_t i = 0; i < timers.size(); ++i) {
+    timers[i] = loop_.after(milliseconds(1), [&, i] {
+      timers[1 - i].reset();
+      log_.emplace_back("timer");
+    });
+  }
+  const auto end = loop_.after(milliseconds(20), [this] { loop_.stop(); });
+  const TimePoint due = now_since_boot() + milliseconds(2);
+  while (now_since_boot() < due) {
+  }
+  run();
+  EXPECT_EQ(std::ranges::count(log_, "timer"), 1);
 }
 
 TEST_F(AsioLoopTest, a_timer_may_destroy_itself_while_it_is_called) {

@@ -56,7 +56,6 @@ TEST_F(ListenerTest, who_waits_in_the_backlog_is_let_in_before_it_is_closed) {
   Listener listener(io_, {.host = "127.0.0.1", .port = 0}, calls());
   const Fd first = connect_to(loopback(listener.port()));
   const Fd second = connect_to(loopback(listener.port()));
-  listener.accept_waiting();
   listener.close();
   ASSERT_EQ(accepted_.size(), 2U);
   accepted_[1].send("here");
@@ -95,7 +94,6 @@ TEST_F(InheritedListenerTest, leaves_who_waits_to_the_next) {
   const Fd first = connect_to(loopback(address_.port));
   run_until([this] { return accepted_.size() == 1; });
   const Fd waiting = connect_to(loopback(address_.port));
-  listener.accept_waiting();
   listener.close();
   EXPECT_EQ(accepted_.size(), 1U);
   const Listener next(io_, address_, calls(), handed_over());

@@ -126,6 +126,19 @@ TEST_F(SocketTransportTest, a_hang_up_is_told_once_and_does_not_spin_when_nothin
   }
 }
 
+TEST_F(SocketTransportTest, a_peer_that_says_no_more_is_told_of_once_when_nothing_is_asked_for) {
+  Pair pair = Pair::tcp();
+  const auto transport = adopted(pair.ours);
+  transport->watch(Interest::none);
+  pair.theirs.send("unread");
+  EXPECT_EQ(deliver(0), 0);
+  ::shutdown(pair.theirs.get(), SHUT_WR);
+  EXPECT_EQ(deliver(), 1);
+  EXPECT_TRUE(watcher_.heard.back().has_finished);
+  EXPECT_FALSE(watcher_.heard.back().hung_up);
+  EXPECT_EQ(deliver(0), 0);
+}
+
 TEST_F(SocketTransportTest, what_arrived_before_a_hang_up_can_be_read) {
   Pair pair = Pair::local();
   const auto transport = adopted(pair.ours);

@@ -145,6 +145,7 @@ TEST_F(TlsHandshake, a_client_without_tls_is_hung_up_and_named) {
     accept(files().listen(), plain);
     plain.send(words);
     loop_.run();
+    ASSERT_FALSE(failures_.empty()) << words;
     EXPECT_THAT(failures_.back(), HasSubstr("does not speak TLS")) << words;
     transport_->close();
   }
@@ -183,6 +184,7 @@ TEST_F(TlsHandshake, a_server_that_closes_within_it_is_told_of) {
 TEST_F(TlsHandshake, versions_before_1_2_are_refused) {
   for (const int version : {TLS1_VERSION, TLS1_1_VERSION}) {
     meet(files().listen(), files().upstream(), version);
+    ASSERT_FALSE(failures_.empty());
     EXPECT_EQ(failures_.back(), "unsupported protocol");
     EXPECT_TRUE(peer_->has_failed());
     transport_->close();
@@ -259,6 +261,7 @@ TEST_F(TlsHandshake, a_server_must_be_the_one_that_was_meant) {
     settings.server_name = bad;
     visit(settings, files().listen());
     EXPECT_FALSE(peer_->has_shaken_hands()) << bad;
+    ASSERT_FALSE(failures_.empty()) << bad;
     EXPECT_THAT(failures_.back(), HasSubstr(why));
     transport_->close();
   }

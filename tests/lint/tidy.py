@@ -1,13 +1,16 @@
 """clang-tidy over many files, many at a time in one translation unit.
 
-    tidy.py BUILD_FOLDER JOBS FILE...
+    tidy.py BUILD_FOLDER JOBS [--deep] FILE...
 
 Nearly all of clang-tidy's time goes into the headers of the standard library, GoogleTest and Boost, which it parses and
 matches anew for every file. So files with the same settings and flags are included, one after the other, by a file in
 BUILD_FOLDER/together, and that one is checked; the folders with headers are then those of all of them, for which files
 may include what is the compiler's business. Files that declare the same name in one namespace are kept apart; files that
-do not compile together all the same are parted until they do. Clang's analyzer follows paths through functions of the main
-file only: where the settings ask for it, it sees each file alone, after that.
+do not compile together all the same are parted until they do.
+
+With --deep every check that the settings ask for is made. Without it two things are left out, which cost as much as all the
+rest: clang's analyzer, which follows paths through functions of the main file only and so sees each file alone, and, in tests,
+the checks for bugs and for speed: a test runs, under every sanitizer.
 
 Findings of all files go to standard output, each once; the last line counts them. Exit code 1 if there are any.
 """
@@ -23,26 +26,13 @@ import shutil
 import subprocess
 import sys
 
+from together import grouped
+
 MOST_TOGETHER = 20
 ANALYZER = "clang-analyzer-*"
+DEEP_IN_TESTS = ",-bugprone-*,-performance-*"
 COMPILE_ERROR = "[clang-diagnostic-error"
 FINDING = re.compile(r"^(/.*?):(\d+):(\d+): (?:error|warning): (.*)$", re.MULTILINE)
-WORD = re.compile(r"[A-Za-z_]\w*")
-NAMESPACE = re.compile(r"^namespace ([\w:]+) ", re.MULTILINE)
-# A line at the margin that declares something, up to where its body, value or parameters begin.
-DECLARATION = re.compile(r"^(?!TEST|INSTANTIATE|#include|namespace|using namespace)([#A-Za-z_][^({=;]*)", re.MULTILINE)
-
-
-def declared_names(file):
-    text = file.read_text()
-    namespace = NAMESPACE.search(text)
-    names = set()
-    for head in DECLARATION.findall(text):
-        words = WORD.findall(head.split(" : ")[0])  # not the base of a class
-        # `Type Class::member(`: the class is declared elsewhere, and its members are its own.
-        if words and "::" + words[-1] not in head:
-            names.add((namespace[1] if namespace and 'extern "C"' not in head else "", words[-1]))
-    return names
 
 
 def read_flags(build):
@@ -56,29 +46,26 @@ def read_flags(build):
     return flags
 
 
+def is_united(word):
+    """A flag that files that go together have all of: folders with headers, and what is defined."""
+    return word.startswith(("-I", "-D"))
+
+
 def kind_of(file, flags):
     """What files must have in common to go together."""
     settings = next(folder for folder in file.parents if (folder / ".clang-tidy").exists())
     directory, words = flags[file]
     # GoogleTest is `testing` where the project's own namespace of that name is not in sight, else `::testing`.
     has_own_testing = '#include "testing/' in file.read_text()
-    return settings, directory, has_own_testing, tuple(word for word in words if not word.startswith("-I"))
+    return settings, directory, has_own_testing, tuple(word for word in words if not is_united(word))
 
 
-def grouped(files, flags):
+def groups_of(files, flags):
     """Pairs of (kind, files), the largest first, so that no core is left with one at the end."""
     kinds = collections.defaultdict(list)
     for file in files:
-        names = declared_names(file)
-        groups = kinds[kind_of(file, flags)]
-        fitting = (group for group in groups if len(group[0]) < MOST_TOGETHER and not names & group[1])
-        members, taken = next(fitting, (None, None))
-        if members is None:
-            members, taken = [], set()
-            groups.append((members, taken))
-        members.append(file)
-        taken |= names
-    found = [(kind, members) for kind, groups in kinds.items() for members, _ in groups]
+        kinds[kind_of(file, flags)].append(file)
+    found = [(kind, members) for kind, alike in kinds.items() for members in grouped(alike, MOST_TOGETHER)]
     return sorted(found, key=lambda group: -sum(file.stat().st_size for file in group[1]))
 
 
@@ -94,8 +81,8 @@ def write_mains(folder, groups, flags):
             shutil.copy(settings / ".clang-tidy", here)
         main = here / f"together_{number}.cpp"
         main.write_text("".join(f'#include "{file}"  // NOLINT(bugprone-suspicious-include)\n' for file in files))
-        folders = dict.fromkeys(word for file in files for word in flags[file][1] if word.startswith("-I"))
-        arguments = [*words, *folders, "-c", str(main)]
+        united = dict.fromkeys(word for file in files for word in flags[file][1] if is_united(word))
+        arguments = [*words, *united, "-c", str(main)]
         commands.append({"directory": directory, "arguments": arguments, "file": str(main)})
         mains.append(main)
     (folder / "compile_commands.json").write_text(json.dumps(commands))
@@ -108,6 +95,10 @@ def clang_tidy(database, file, checks):
     if run.returncode != 0 and not FINDING.search(run.stdout):
         return f"{run.stdout}{file}:1:1: error: clang-tidy ended with {run.returncode}\n{run.stderr}"
     return run.stdout
+
+
+def is_product(file):
+    return "src" in file.relative_to(pathlib.Path.cwd()).parts
 
 
 def analyzer_checks(file):
@@ -156,19 +147,22 @@ def parted(files, output):
 
 
 def main():
-    build, jobs = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    arguments = [argument for argument in sys.argv[1:] if argument != "--deep"]
+    is_deep = len(arguments) < len(sys.argv) - 1
+    build, jobs = pathlib.Path(arguments[0]).resolve(), int(arguments[1])
     together = build / "together"
     flags = read_flags(build)
-    files = [pathlib.Path.cwd() / name for name in sys.argv[3:]]
+    files = [pathlib.Path.cwd() / name for name in arguments[2:]]
     unknown = [file for file in files if file not in flags]
     report(findings_in("".join(f"{file}:1:1: error: no target compiles it\n" for file in unknown)), known := set())
     files = [file for file in files if file in flags]
-    groups = grouped(files, flags)
+    groups = groups_of(files, flags)
     runs = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         while groups:
             runs += len(groups)
-            outputs = pool.map(lambda main: clang_tidy(together, main, "-" + ANALYZER), write_mains(together, groups, flags))
+            checks = ["-" + ANALYZER + ("" if is_deep or is_product(members[0]) else DEEP_IN_TESTS) for _, members in groups]
+            outputs = pool.map(lambda main, left: clang_tidy(together, main, left), write_mains(together, groups, flags), checks)
             apart = []
             for output, (kind, members) in zip(outputs, groups):
                 if COMPILE_ERROR in output and len(members) > 1:
@@ -176,7 +170,7 @@ def main():
                 else:
                     report(findings_in(output), known)
             groups = apart
-        alone = analyzed(files)
+        alone = analyzed(files) if is_deep else []
         for output in pool.map(lambda pair: clang_tidy(build, *pair), alone):
             report(findings_in(output), known)
     print(f"clang-tidy: files={len(files)} together={runs} analyzed={len(alone)} findings={len(known)}")

@@ -212,11 +212,11 @@ TEST(ReplyOrder, the_beginning_of_every_error_is_heard) {
   });
 }
 
-TEST(ReplyOrder, a_reply_to_a_client_that_wants_none_makes_the_connection_transparent) {
+TEST(ReplyOrder, a_reply_to_a_client_that_wants_none_ends_reading_of_replies) {
   Chain chain;
   chain.state.set_reply_mode(guard::ReplyMode::off);
   EXPECT_TRUE(chain.order.relay("-NOPERM no CLIENT for you\r\n"));
-  EXPECT_TRUE(chain.state.is_transparent());
+  EXPECT_TRUE(chain.state.has_unread_replies());
 }
 
 TEST(ReplyOrder, after_anything_is_expected_bytes_are_relayed_unread_but_not_before) {

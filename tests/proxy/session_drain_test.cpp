@@ -394,7 +394,7 @@ class SharedDrainTest : public SharingClients {
     pass(loop_, milliseconds(5));
   }
   void redis_says(std::size_t upstream, std::string_view bytes) {
-    upstreams_.at(upstream).send(bytes);
+    redis(upstream).send(bytes);
     pass(loop_, milliseconds(5));
   }
 
@@ -429,10 +429,10 @@ TEST_F(SharedDrainTest, a_command_that_is_held_back_was_read_and_is_carried_out)
   send(one, command("INCR a"));
   say(one, script + command("INCR c"));
   drain();
-  EXPECT_EQ(upstreams_.at(0).read(), command("INCR a"));
+  EXPECT_EQ(redis_has_got(0), command("INCR a"));
   redis_says(0, ":1\r\n");
   ASSERT_EQ(upstreams(), 2U);
-  EXPECT_EQ(upstreams_.at(1).read(), script + command("INCR c"));
+  EXPECT_EQ(redis_has_got(1), script + command("INCR c"));
   redis_says(1, ":0\r\n:1\r\n");
   pass(loop_, kLong);
   EXPECT_EQ(peers_[one].read(), ":1\r\n:0\r\n:1\r\n");

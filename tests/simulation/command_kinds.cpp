@@ -38,13 +38,6 @@ bool may_end_reading(const Words& words) {
                     "script"});
 }
 
-bool may_share(const Words& words, std::size_t raw_bytes) {
-  constexpr std::size_t kSharedBytesMax = std::size_t{64} * 1024;
-  return !words.empty() && raw_bytes <= kSharedBytesMax &&
-         is_one_of(lower(words[0]),
-                   {"get", "set", "del", "mget", "exists", "incr", "append", "ping", "echo"});
-}
-
 bool may_be_too_large(const Words& words) {
   constexpr std::size_t kWordsMax = 10;
   constexpr std::size_t kWordBytesMax = 16384;

@@ -1,7 +1,6 @@
 // What a client's commands do, as far as the ledger must know: their words as they were sent, names in any case.
 #pragma once
 
-#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,8 +17,6 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 bool is_answerable_read(const Words& words);
 // CLIENT REPLY's ON, OFF or SKIP in lower case; empty for other commands.
 std::string reply_mode(const Words& words);
-// It leaves nothing behind and does not wait: in `mode: shared` it may travel with others'.
-bool may_share(const Words& words, std::size_t raw_bytes);
 bool is_subscription(const Words& words);
 // CLIENT SETNAME: told to the next connection in `mode: shared`.
 bool is_name(const Words& words);

@@ -51,7 +51,7 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
   entry.is_decided = true;
   entry.change = change_;
   entry.silence = silence_;
-  entry.is_learned = !is_unread_;
+  entry.is_learned = !is_unread_ && (silence_ == Silence::none || why_not_known() == nullptr);
   entry.read = world_.loop.now();
   const auto& words = entry.sent.words;
   words_in_flight_ += words.size() + 2;
@@ -80,17 +80,26 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
   pass_silence(words);
 }
 
-// While others may go before it, it counts once Redis runs it.
+// One that wants no reply counts at once, and in `mode: shared`, where others may go before it, once Redis runs it.
 void Ledger::note_write_read(const Entry& entry, std::uint64_t command) {
-  if (!world_.shares) {
+  if (entry.silence != Silence::none && !world_.shares) {
     note_write(entry);
-    return;
   }
   for (const std::string& key : keys_of_write(entry)) {
     if (SimShop::is_learned(key, value_of_write(entry))) {
-      unexecuted_writes_.emplace(key, command);
+      own_writes_.emplace(key, command);
     }
   }
+}
+
+void Ledger::on_replies_read() {
+  std::erase_if(unheard_writes_, [this](const UnheardWrite& write) {
+    if (write.stream_bytes > write.wire->read) {
+      return false;
+    }
+    world_.shop.on_write(write.key, write.value, world_.loop.now());
+    return true;
+  });
 }
 
 // CLIENT REPLY holds for what stands behind it, SKIP for one command. Where Redis does not take it (inside MULTI,
@@ -142,11 +151,14 @@ void Ledger::decide_again() {
 }
 
 const char* Ledger::why_not_absent(const std::string& key, std::uint64_t command) const {
-  const auto next = unexecuted_writes_.lower_bound({key, command});
-  if (next != unexecuted_writes_.begin() && std::prev(next)->first == key) {
-    // However long Redis takes to run it: it is remembered for so long after it was read.
+  const auto next = own_writes_.lower_bound({key, command});
+  if (next != own_writes_.begin() && std::prev(next)->first == key) {
     const Entry& write = commands_[std::prev(next)->second - first_];
-    if (world_.loop.now() <= learned_at(write) + SimShop::kOverlayTtl) {
+    const bool is_replied_to = write.wire && write.stream_bytes <= write.wire->read;
+    const bool is_remembered = write.silence == Silence::none
+                                   ? !is_replied_to
+                                   : world_.loop.now() <= learned_at(write) + SimShop::kOverlayTtl;
+    if (is_remembered) {
       return "the client has written the key itself";
     }
   }
@@ -169,13 +181,17 @@ const char* Ledger::why_not_now(const Entry& entry) const {
   if (entry.silence != Silence::none) {
     return "the client has switched replies off";
   }
+  return why_not_known();
+}
+
+const char* Ledger::why_not_known() const {
   if (!standing_.authenticated) {
     return "the client has not authenticated";
   }
   return world_.shop.why_not_user(standing_.user);
 }
 
-// What the proxy learns as it passes by, whatever Redis says to it.
+// What the proxy learns of it, unless Redis refuses.
 std::span<const std::string> Ledger::keys_of_write(const Entry& entry) {
   const Words& words = entry.sent.words;
   const std::string name = words.size() < 2 || !entry.is_learned ? "" : lower(words[0]);
@@ -243,7 +259,9 @@ Ledger::Loss Ledger::loss_with(const Wire& wire) const {
     if (is_bound() && is_settled(change_)) {
       return Loss::certain;
     }
-    may_be = may_be || is_bound() || is_for_good_ || is_unread_ || !last_may_share_;
+    // If nobody else has used it since, it may be the client's own: as long as Redis is not known to let others be in
+    // its state.
+    may_be = may_be || wire.client == world_.client;
   }
   return may_be ? Loss::perhaps : Loss::nothing;
 }
@@ -340,6 +358,9 @@ void Ledger::skip_silence() {
 
 void Ledger::pop_answered() {
   words_in_flight_ -= commands_.front().sent.words.size() + 2;
+  for (const std::string& key : keys_of_write(commands_.front())) {
+    own_writes_.erase({key, first_});
+  }
   commands_.pop_front();
   ++first_;
 }

@@ -11,7 +11,10 @@
 // What the client receives must be Redis's bytes in Redis's order, with the absent replies in their places.
 //
 // In `mode: shared` the proxy may hold a command before it decides: until replies to those before it have come. So a verdict
-// is noted whenever it could have decided (decide_again), and a write counts for others once Redis runs it.
+// is noted whenever it could have decided (decide_again).
+//
+// A write passes for its own client until the proxy has read its reply, and for everybody from then on, if it is not
+// refused: inside MULTI that of EXEC. Where no reply is wanted it counts when the proxy reads the command.
 //
 // There the connections on which Redis runs them change; what a connection is must be what the client's own
 // would be (Standing), whoever had it before.
@@ -60,6 +63,7 @@ class Ledger {
     SimShop& shop;
     LedgerCounts& counts;
     std::size_t inflight_per_client;
+    int client = 0;       // its number
     bool shares = false;  // `mode: shared`
   };
   // What a client loses with a connection that is lost: its own connection, too.
@@ -78,6 +82,10 @@ class Ledger {
                    const std::shared_ptr<const Wire>& wire,
                    std::uint64_t stream_bytes);
   void on_push(std::string_view bytes);
+  // The proxy has read from a connection: of replies to writes, too.
+  void on_replies_read();
+  // By the proxy: nobody reads what is still to come.
+  void on_closed() { unheard_writes_.clear(); }
   void on_received(std::string_view bytes);
   // What the proxy still reads of this client goes nowhere, and it need not look at it.
   void on_redis_end() { is_unread_ = true; }
@@ -123,6 +131,13 @@ class Ledger {
     std::shared_ptr<const Wire> wire{};   // that Redis ran it on
     std::uint64_t stream_bytes = 0;       // of that wire
   };
+  // Of a write that Redis has run and not refused.
+  struct UnheardWrite {
+    std::string key;
+    std::optional<std::string> value{};
+    std::shared_ptr<const Wire> wire{};
+    std::uint64_t stream_bytes = 0;  // where its reply ends
+  };
   struct Said {  // by Redis
     std::string bytes;
     std::optional<std::uint64_t> command{};  // absent: a push
@@ -136,6 +151,7 @@ class Ledger {
   const char* why_not_absent(const std::string& key, std::uint64_t command) const;
   void note_write(const Entry& entry) const;
   void note_write_read(const Entry& entry, std::uint64_t command);
+  void note_write_run(const Entry& entry, const RedisConnection::Executed& executed);
   void note_what_binds(const std::vector<std::string>& words);
   void note_size(const Entry& entry);
   void note_executed(Entry& entry, const RedisConnection::Executed& executed);
@@ -148,6 +164,7 @@ class Ledger {
   // Redis has run it, and the proxy has read the reply.
   bool is_settled(const std::optional<std::uint64_t>& change) const;
   const char* why_not_now(const Entry& entry) const;
+  const char* why_not_known() const;
   static bool may_be_answered(const Entry& entry);
   static std::span<const std::string> keys_of_write(const Entry& entry);
   static bool is_large(const Entry& entry);
@@ -182,12 +199,13 @@ class Ledger {
   Standing standing_;                    // after the last change that is done
   std::optional<std::uint64_t> change_;  // the last one
   Silence silence_ = Silence::none;      // of the next command to be decided
-  std::set<std::pair<std::string, std::uint64_t>> unexecuted_writes_;  // `mode: shared`: keys
+  std::set<std::pair<std::string, std::uint64_t>> own_writes_;  // keys of commands_
+  std::vector<UnheardWrite> unheard_writes_;
+  std::vector<UnheardWrite> queued_writes_;  // inside MULTI
   bool is_let_go_ = false;
   bool is_unread_ = false;    // the proxy may have stopped looking at this client's commands
   bool is_for_good_ = false;  // what it has told its connection may never be known again
   std::shared_ptr<const Wire> last_wire_;
-  bool last_may_share_ = true;
   std::string name_;  // CLIENT SETNAME
 };
 

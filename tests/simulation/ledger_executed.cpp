@@ -50,16 +50,40 @@ void Ledger::on_executed(const RedisConnection::Executed& executed,
   }
 }
 
+void Ledger::note_write_run(const Entry& entry, const RedisConnection::Executed& executed) {
+  if (entry.silence != Silence::none) {
+    if (world_.shares) {
+      note_write(entry);
+    }
+    return;
+  }
+  const bool is_refused = executed.reply.starts_with('-');
+  const bool is_queued = executed.before.in_multi && executed.after.in_multi;
+  for (const std::string& key : keys_of_write(entry)) {
+    if (!is_refused) {
+      (is_queued ? queued_writes_ : unheard_writes_)
+          .push_back({.key = key,
+                      .value = std::optional<std::string>(value_of_write(entry)),
+                      .wire = entry.wire,
+                      .stream_bytes = entry.stream_bytes});
+    }
+  }
+  if (executed.before.in_multi && !executed.after.in_multi) {
+    const bool is_carried_out =
+        executed.reply.starts_with('*') && !executed.reply.starts_with("*-") && entry.is_learned;
+    for (UnheardWrite& write : std::exchange(queued_writes_, {})) {
+      if (is_carried_out) {
+        write.stream_bytes = entry.stream_bytes;
+        unheard_writes_.push_back(std::move(write));
+      }
+    }
+  }
+}
+
 void Ledger::note_executed(Entry& entry, const RedisConnection::Executed& executed) {
   const Words& words = entry.sent.words;
   last_wire_ = entry.wire;
-  if (world_.shares) {
-    note_write(entry);
-    for (const std::string& key : keys_of_write(entry)) {
-      unexecuted_writes_.erase({key, aligned_});
-    }
-  }
-  last_may_share_ = may_share(words, entry.sent.raw.size());
+  note_write_run(entry, executed);
   if (is_change(words)) {
     standing_ = executed.after;
   }

@@ -31,33 +31,55 @@ bool is_word(const std::string& text, std::string_view upper) {
 const std::map<std::string, RedisConnection::Entry>& RedisConnection::commands() {
   using Self = RedisConnection;
   static const std::map<std::string, Entry> kTable{
-      {"get", {.run = &Self::get, .arity = 2, .first_key = 1}},
-      {"set", {.run = &Self::set, .arity = -3, .first_key = 1, .writes = true}},
-      {"del", {.run = &Self::del, .arity = -2, .first_key = 1, .many_keys = true, .writes = true}},
-      {"mget", {.run = &Self::mget, .arity = -2, .first_key = 1, .many_keys = true}},
-      {"exists", {.run = &Self::exists, .arity = -2, .first_key = 1, .many_keys = true}},
-      {"incr", {.run = &Self::incr, .arity = 2, .first_key = 1, .writes = true}},
-      {"append", {.run = &Self::append, .arity = 3, .first_key = 1, .writes = true}},
+      {"get", {.run = &Self::get, .arity = 2, .first_key = 1, .right = kReadRight}},
+      {"set",
+       {.run = &Self::set, .arity = -3, .first_key = 1, .writes = true, .right = kWriteRight}},
+      {"del",
+       {.run = &Self::del,
+        .arity = -2,
+        .first_key = 1,
+        .many_keys = true,
+        .writes = true,
+        .right = kWriteRight}},
+      {"mget",
+       {.run = &Self::mget, .arity = -2, .first_key = 1, .many_keys = true, .right = kReadRight}},
+      {"exists",
+       {.run = &Self::exists, .arity = -2, .first_key = 1, .many_keys = true, .right = kReadRight}},
+      {"incr",
+       {.run = &Self::incr, .arity = 2, .first_key = 1, .writes = true, .right = kWriteRight}},
+      {"append",
+       {.run = &Self::append, .arity = 3, .first_key = 1, .writes = true, .right = kWriteRight}},
       {"ping", {.run = &Self::ping, .arity = -1}},
       {"echo", {.run = &Self::echo, .arity = 2}},
-      {"select", {.run = &Self::select, .arity = 2}},
-      {"multi", {.run = &Self::multi, .arity = 1, .runs_in_multi = true}},
-      {"exec", {.run = &Self::exec, .arity = 1, .runs_in_multi = true}},
-      {"discard", {.run = &Self::discard, .arity = 1, .runs_in_multi = true}},
+      {"select", {.run = &Self::select, .arity = 2, .right = kSelectRight}},
+      {"multi",
+       {.run = &Self::multi, .arity = 1, .runs_in_multi = true, .right = kTransactionRight}},
+      {"exec", {.run = &Self::exec, .arity = 1, .runs_in_multi = true, .right = kTransactionRight}},
+      {"discard",
+       {.run = &Self::discard, .arity = 1, .runs_in_multi = true, .right = kTransactionRight}},
       {"watch",
        {.run = &Self::watch,
         .arity = -2,
         .runs_in_multi = true,
         .first_key = 1,
-        .many_keys = true}},
-      {"unwatch", {.run = &Self::unwatch, .arity = 1}},
+        .many_keys = true,
+        .right = kTransactionRight}},
+      {"unwatch", {.run = &Self::unwatch, .arity = 1, .right = kTransactionRight}},
       {"auth", {.run = &Self::auth, .arity = -2, .needs_no_auth = true}},
       {"hello", {.run = &Self::hello, .arity = -1, .needs_no_auth = true}},
       {"reset", {.run = &Self::reset, .arity = 1, .runs_in_multi = true, .needs_no_auth = true}},
       {"client", {.run = &Self::client, .arity = -2}},
-      {"subscribe", {.run = &Self::subscribe, .arity = -2}},
-      {"unsubscribe", {.run = &Self::unsubscribe, .arity = -1}},
-      {"blpop", {.run = &Self::blpop, .arity = -3, .first_key = 1, .writes = true}},
+      {"subscribe", {.run = &Self::subscribe, .arity = -2, .right = kPubsubRight}},
+      {"unsubscribe", {.run = &Self::unsubscribe, .arity = -1, .right = kPubsubRight}},
+      {"blpop",
+       {.run = &Self::blpop, .arity = -3, .first_key = 1, .writes = true, .right = kWriteRight}},
+      {"strlen", {.run = &Self::strlen, .arity = 2, .first_key = 1, .right = kReadRight}},
+      {"publish", {.run = &Self::publish, .arity = 3, .writes = true, .right = kPubsubRight}},
+      {"eval", {.run = &Self::eval, .arity = -3, .right = kScriptRight}},
+      {"acl", {.run = &Self::acl, .arity = -2}},
+      {"config", {.run = &Self::config, .arity = -2, .right = kAdminRight}},
+      {"script", {.run = &Self::confirm, .arity = -2, .right = kScriptRight}},
+      {"replconf", {.run = &Self::confirm, .arity = -1, .right = kAdminRight}},
       {"quit", {.run = &Self::quit, .arity = -1, .runs_in_multi = true, .needs_no_auth = true}},
   };
   return kTable;
@@ -303,6 +325,7 @@ std::string RedisConnection::reset(const Words&) {
   standing_.authenticated = store_.users.at("default").password.empty();
   channels_.clear();
   name_.clear();
+  tracking_ = {};
   replies_off_ = false;
   return simple("RESET");
 }
@@ -316,7 +339,7 @@ std::string RedisConnection::client(const Words& words) {
     return name_.empty() ? nil(standing_.version) : bulk(name_);
   }
   if (words.size() != 3 || !is_word(words[1], "REPLY")) {
-    return error("ERR unknown subcommand '" + words[1] + "'. Try CLIENT HELP.");
+    return client_of_attackers(words);
   }
   if (is_word(words[2], "SKIP")) {
     skip_ = replies_off_ ? 0 : 2;

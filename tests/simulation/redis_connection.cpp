@@ -17,6 +17,10 @@ std::string lower(std::string text) {
   return text;
 }
 
+bool is_known_acl_word(const std::string& word) {
+  return word == "setuser" || word == "deluser" || word == "whoami" || word == "load";
+}
+
 }  // namespace
 
 RedisConnection::RedisConnection(RedisStore& store, std::uint64_t id) : store_(store), id_(id) {
@@ -50,7 +54,7 @@ bool RedisConnection::run(std::string& input,
         reply = said;
       }
       skip_ = std::max(0, skip_ - 1);
-      goes_on = !quits_;
+      goes_on = !quits_ && store_.users.contains(standing_.user);
       standing_.subscribed = is_bound_to_channels();
       standing_.has_channels = !channels_.empty();
     }
@@ -66,6 +70,9 @@ bool RedisConnection::run(std::string& input,
 
 // True while BLPOP waits: at its end it is run, and finds nothing.
 bool RedisConnection::must_wait(const Words& words) {
+  if (is_paused(words)) {
+    return true;
+  }
   constexpr std::size_t kWords = 3;
   const bool may_block = words.size() == kWords && lower(words[0]) == "blpop" &&
                          standing_.authenticated && !standing_.in_multi && !standing_.subscribed;
@@ -83,6 +90,29 @@ bool RedisConnection::must_wait(const Words& words) {
   return false;
 }
 
+// By CLIENT PAUSE WRITE.
+bool RedisConnection::is_paused(const Words& words) {
+  const auto found = commands().find(lower(words[0]));
+  if (found != commands().end() && store_.now < store_.writes_paused_until) {
+    const bool writes =
+        found->second.writes ||
+        (found->first == "exec" && std::ranges::any_of(queued_, [](const Words& queued) {
+           return commands().at(lower(queued[0])).writes;
+         }));
+    is_paused_ = writes && standing_.authenticated && may_run(found->second) &&
+                 (!standing_.in_multi || found->first == "exec");
+    if (is_paused_) {
+      blocked_until_ = store_.writes_paused_until;
+      return true;
+    }
+  }
+  if (is_paused_) {
+    is_paused_ = false;
+    blocked_until_.reset();
+  }
+  return false;
+}
+
 // Redis's order: does it exist, its arity, authentication, permissions, subscribed, a replica, MULTI.
 std::string RedisConnection::run_command(const Words& words) {
   const std::string name = lower(words[0]);
@@ -95,12 +125,18 @@ std::string RedisConnection::run_command(const Words& words) {
     return refuse(text);
   }
   const Entry& entry = found->second;
+  if (name == "acl" && words.size() > 1 && !is_known_acl_word(lower(words[1]))) {  // whoever asks
+    return refuse("ERR unknown subcommand '" + words[1] + "'. Try ACL HELP.");
+  }
   const auto count = static_cast<int>(words.size());
   if (entry.arity > 0 ? count != entry.arity : count < -entry.arity) {
     return refuse("ERR wrong number of arguments for '" + name + "' command");
   }
   if (!standing_.authenticated && !entry.needs_no_auth) {
     return refuse("NOAUTH Authentication required.");
+  }
+  if (!may_run(entry)) {
+    return refuse("NOPERM this user has no permissions to run the '" + name + "' command");
   }
   if (!may_touch(entry, words)) {
     return refuse(
@@ -123,6 +159,7 @@ std::string RedisConnection::queue_or_run(const Entry& entry, const Words& words
     queued_.push_back(words);
     return simple("QUEUED");
   }
+  note_read(entry, words);
   return (this->*entry.run)(words);
 }
 
@@ -132,6 +169,16 @@ std::string RedisConnection::refuse(std::string line) {
   std::ranges::replace(line, '\r', ' ');
   std::ranges::replace(line, '\n', ' ');
   return error(line);
+}
+
+bool RedisConnection::may_run(const Entry& entry) const {
+  return entry.needs_no_auth || (store_.users.at(standing_.user).rights & entry.right) != 0;
+}
+
+void RedisConnection::note_read(const Entry& entry, const Words& words) {
+  if (tracking_.is_on && !tracking_.broadcasts && entry.first_key > 0 && !entry.writes) {
+    tracking_.keys.insert(words.begin() + entry.first_key, words.end());
+  }
 }
 
 bool RedisConnection::may_touch(const Entry& entry, const Words& words) const {

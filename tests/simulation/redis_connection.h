@@ -1,6 +1,7 @@
 // One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis 7.0.15's, to the byte, as
 // far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO
-// RESET CLIENT (REPLY, SETNAME, GETNAME) SUBSCRIBE UNSUBSCRIBE BLPOP (which nobody ever pushes for) QUIT.
+// RESET CLIENT (REPLY, SETNAME, GETNAME) SUBSCRIBE UNSUBSCRIBE BLPOP (which nobody ever pushes for) QUIT. Roughly, for
+// attackers: STRLEN PUBLISH EVAL ACL CONFIG SCRIPT REPLCONF CLIENT (ID, TRACKING, PAUSE ...), in redis_administration.cpp.
 //
 // It shares no code with the product: a scanner's mistake must not be made twice.
 #pragma once
@@ -32,6 +33,14 @@ struct Standing {
   bool operator==(const Standing&) const = default;
 };
 
+// CLIENT TRACKING.
+struct Tracking {
+  bool is_on = false;
+  bool broadcasts = false;
+  std::uint64_t to = 0;  // the connection that is told instead; 0: none
+  std::set<std::string> keys{};
+};
+
 class RedisConnection {
  public:
   using Words = std::vector<std::string>;
@@ -58,6 +67,12 @@ class RedisConnection {
   // Its Redis has become one that takes no writes.
   void become_replica() { is_replica_ = true; }
 
+  std::uint64_t id() const { return id_; }
+  const std::set<std::string>& channels() const { return channels_; }
+  // Whether it is to be told of a change of this key; not again before it has read it again.
+  bool takes_notice_of(const std::string& key);
+  const Tracking& tracking() const { return tracking_; }
+
  private:
   using Command = std::string (RedisConnection::*)(const Words&);
   struct Entry {
@@ -68,14 +83,18 @@ class RedisConnection {
     int first_key = 0;
     bool many_keys = false;
     bool writes = false;
+    unsigned right = kConnectionRight;
   };
   static const std::map<std::string, Entry>& commands();
 
   bool must_wait(const Words& words);
+  bool is_paused(const Words& words);
   std::string run_command(const Words& words);
   std::string refuse(std::string line);
   std::string queue_or_run(const Entry& entry, const Words& words);
+  bool may_run(const Entry& entry) const;
   bool may_touch(const Entry& entry, const Words& words) const;
+  void note_read(const Entry& entry, const Words& words);
 
   RedisStore::Key key(const std::string& name) const { return {standing_.db, name}; }
   Value* find(const std::string& name);
@@ -108,6 +127,15 @@ class RedisConnection {
   std::string unsubscribe(const Words& words);
   std::string blpop(const Words& words);
   std::string quit(const Words& words);
+  std::string strlen(const Words& words);
+  std::string publish(const Words& words);
+  std::string eval(const Words& words);
+  std::string acl(const Words& words);
+  std::string acl_setuser(const Words& words);
+  std::string config(const Words& words);
+  std::string confirm(const Words& words);  // what is of no consequence here
+  std::string client_of_attackers(const Words& words);
+  std::string track(const Words& words);
 
   RedisStore& store_;
   std::uint64_t id_;
@@ -115,6 +143,7 @@ class RedisConnection {
   std::string name_;
   std::optional<std::chrono::nanoseconds> blocked_until_;
   bool is_replica_ = false;
+  bool is_paused_ = false;
   bool quits_ = false;
   bool replies_off_ = false;
   int skip_ = 0;  // replies that are not sent: 2 while CLIENT REPLY SKIP itself runs
@@ -122,6 +151,7 @@ class RedisConnection {
   bool transaction_is_refused_ = false;
   std::vector<Words> queued_;
   std::map<RedisStore::Key, std::uint64_t> watched_;
+  Tracking tracking_;
 };
 
 }  // namespace cuckooguard::simulation

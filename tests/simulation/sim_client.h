@@ -45,7 +45,10 @@ class SimClient {
   void on_cut_off();  // the proxy waits for it no longer
   bool was_let_go() const { return was_let_go_; }
   bool has_left() const { return has_left_; }
-  void on_proxy_closed() { proxy_has_closed_ = true; }
+  void on_proxy_closed() {
+    proxy_has_closed_ = true;
+    ledger_.on_closed();
+  }
   // The proxy may hold memory for it; it may not know yet that the client has left.
   bool is_held() const { return is_started_ && !proxy_has_closed_; }
   // When all has come to rest.

@@ -1,5 +1,6 @@
 #include "simulation/sim_redis.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -31,6 +32,7 @@ void SimRedis::connect(SimTransport& transport, int number) {
 
 void SimRedis::accept(SimTransport& transport, int number) {
   auto& link = links_[number] = std::make_unique<Link>(loop_, store_, ++ids_);
+  store_.connection_ids.insert(ids_);
   link->peer.listen({.on_arrival = [this, number] { serve(number); }});
   transport.establish(link->peer);
 }
@@ -55,9 +57,11 @@ void SimRedis::serve(int number) {
   const bool goes_on = link.connection.run(link.input, output, [&](const auto& executed) {
     link.stream_bytes += executed.reply.size();
     witness_.on_executed(number, executed, link.stream_bytes);
+    tell_others(number, output);
   });
   link.peer.send(output);
-  if (!goes_on || link.peer.at_end()) {
+  close_the_deleted(number);
+  if (!goes_on || link.peer.at_end() || !store_.users.contains(link.connection.standing().user)) {
     end(number, RedisEnd::orderly);
   } else if (const auto blocked_until = link.connection.blocked_until()) {
     loop_.at(*blocked_until - store_.now, [this, number] { serve(number); });
@@ -66,6 +70,7 @@ void SimRedis::serve(int number) {
 
 void SimRedis::end(int number, RedisEnd how) {
   witness_.on_redis_end(number, how);
+  store_.connection_ids.erase(links_.at(number)->connection.id());
   links_.erase(number);
 }
 
@@ -76,6 +81,7 @@ void SimRedis::crash(bool keeps_values) {
     witness_.on_redis_end(number, RedisEnd::fault);
   }
   links_.clear();
+  store_.connection_ids.clear();
   if (!keeps_values) {
     store_.values.clear();
   }
@@ -115,6 +121,95 @@ void SimRedis::reset(int number) {
   if (const auto found = links_.find(number); found != links_.end()) {
     found->second->peer.reset();
     end(number, RedisEnd::fault);
+  }
+}
+
+std::string SimRedis::ask_straight(const std::vector<std::string>& words) {
+  if (!straight_) {
+    straight_.emplace(store_, ++ids_);
+  }
+  std::string input = command(words);
+  std::string output;
+  store_.now = loop_.now().time_since_epoch();
+  straight_->run(input, output, [&](const auto&) { tell_others(std::nullopt, output); });
+  close_the_deleted(std::nullopt);
+  return output;
+}
+
+// `running`: its reply is not sent yet.
+void SimRedis::push(std::optional<int> running,
+                    std::string& output,
+                    int to,
+                    const std::string& text) {
+  Link& link = *links_.at(to);
+  link.stream_bytes += text.size();
+  witness_.on_push(to, text);
+  if (running == to) {
+    output += text;
+  } else {
+    link.peer.send(text);
+  }
+}
+
+void SimRedis::invalidate(RedisConnection& of,
+                          const std::string& key,
+                          std::optional<int> running,
+                          std::string& output) {
+  if (!of.takes_notice_of(key)) {
+    return;
+  }
+  const std::uint64_t to = of.tracking().to == 0 ? of.id() : of.tracking().to;
+  const auto found = std::ranges::find_if(
+      links_, [to](const auto& link) { return link.second->connection.id() == to; });
+  if (found == links_.end()) {
+    return;
+  }
+  const Standing& standing = found->second->connection.standing();
+  const std::string keys = header('*', 1) + bulk(key);
+  if (standing.version == 3) {
+    push(running, output, found->first, header('>', 2) + bulk("invalidate") + keys);
+  } else if (of.tracking().to != 0 && standing.has_channels) {
+    push(running,
+         output,
+         found->first,
+         header('*', 3) + bulk("message") + bulk("__redis__:invalidate") + keys);
+  }
+}
+
+// Whoever is subscribed or tracks keys hears of what the command has done.
+void SimRedis::tell_others(std::optional<int> number, std::string& output) {
+  const auto changed = std::exchange(store_.changed_keys, {});
+  const auto published = std::exchange(store_.published, {});
+  for (const RedisStore::Key& key : changed) {
+    for (const auto& [other, link] : links_) {
+      invalidate(link->connection, key.second, number, output);
+    }
+    if (straight_) {
+      invalidate(*straight_, key.second, number, output);
+    }
+  }
+  for (const auto& [channel, message] : published) {
+    for (const auto& [other, link] : links_) {
+      if (link->connection.channels().contains(channel)) {
+        const char type = link->connection.standing().version == 3 ? '>' : '*';
+        push(number,
+             output,
+             other,
+             header(type, 3) + bulk("message") + bulk(channel) + bulk(message));
+      }
+    }
+  }
+}
+
+void SimRedis::close_the_deleted(std::optional<int> but) {
+  std::vector<int> closed;
+  for (const auto& [number, link] : links_) {
+    if (number != but && !store_.users.contains(link->connection.standing().user)) {
+      closed.push_back(number);
+    }
+  }
+  for (const int number : closed) {
+    end(number, RedisEnd::orderly);
   }
 }
 

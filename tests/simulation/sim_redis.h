@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulation/redis_connection.h"
 #include "simulation/redis_store.h"
@@ -62,6 +63,8 @@ class SimRedis {
   void demote();
   // The network loses a connection; nothing if there is none.
   void reset(int number);
+  // Runs one command on a connection that is not the proxy's, which stays; its reply.
+  std::string ask_straight(const std::vector<std::string>& words);
   void stall_network(int number, std::chrono::nanoseconds time);
 
   std::size_t connections() const { return links_.size(); }
@@ -80,11 +83,19 @@ class SimRedis {
   void accept(SimTransport& transport, int number);
   void serve(int number);
   void end(int number, RedisEnd how);
+  void tell_others(std::optional<int> number, std::string& output);
+  void push(std::optional<int> running, std::string& output, int to, const std::string& text);
+  void invalidate(RedisConnection& of,
+                  const std::string& key,
+                  std::optional<int> running,
+                  std::string& output);
+  void close_the_deleted(std::optional<int> but);
 
   SimLoop& loop_;
   RedisWitness& witness_;
   RedisStore store_;
   std::map<int, std::unique_ptr<Link>> links_;
+  std::optional<RedisConnection> straight_;
   std::uint64_t ids_ = 0;
   std::uint64_t pushes_ = 0;
   bool is_down_ = false;

@@ -67,7 +67,7 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
     space.filter = space.parts->add(kPlans[ns].name);
     space.parts->set_complete(true);
     space.overlay = std::make_unique<guard::Overlay>(
-        guard::Overlay::Limits{.max_keys = 4000, .ttl = kOverlayTtl});
+        guard::Overlay::Limits{.max_keys = 1'000'000, .ttl = kOverlayTtl});
     guarded_.push_back({.mode = kPlans[ns].mode,
                         .db = kPlans[ns].db,
                         .filter = space.parts.get(),

@@ -52,6 +52,10 @@ class SimShop {
   guard::Guard& guard() { return *guard_; }
   filter::Epochs& epochs() { return epochs_; }
 
+  guard::RedisFacts& facts() { return facts_; }
+  // Those reads that the simulated Redis has.
+  const std::shared_ptr<const guard::Commands>& commands() const { return commands_; }
+
   // The world.
   void start();  // the first filters, and from then on applying and proving
   void stop() { is_stopped_ = true; }

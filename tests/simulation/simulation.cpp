@@ -112,6 +112,7 @@ void Simulation::make_client(int id) {
                             .shop = shop_,
                             .counts = counts_,
                             .inflight_per_client = settings_.limits.inflight_per_client,
+                            .client = id,
                             .shares = shares()};
   constexpr std::array<std::uint64_t, 4> kChangesPerMille{0, 0, 15, 100};
   Standing at_start;

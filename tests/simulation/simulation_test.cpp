@@ -6,59 +6,24 @@
 #include "simulation/simulation.h"
 
 #include <cstdio>
-#include <cstdlib>
-#include <optional>
-#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "simulation/proxy_memory.h"
+#include "simulation/seeds.h"
 
 namespace cuckooguard::simulation {
 namespace {
 
 // Some ten seconds in release, for each mode.
-constexpr std::uint64_t kFirstSeed = 1;
 constexpr std::uint64_t kRuns = 40;
 // Of the reads that the proxy may answer. Less would mean that it merely relays, and the invariants check nothing.
 constexpr double kAnsweredShareMin = 0.5;
 
-struct Seeds {
-  std::uint64_t first = kFirstSeed;
-  std::uint64_t runs = kRuns;
-};
-
-std::optional<std::string> environment(const char* name) {
-  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-Seeds chosen_seeds() {
-  Seeds seeds;
-  if (const auto seed = environment("CUCKOOGUARD_SEED")) {
-    seeds = {.first = seed->empty() ? std::random_device{}() : std::stoull(*seed), .runs = 1};
-    if (const auto runs = environment("CUCKOOGUARD_RUNS"); runs && !runs->empty()) {
-      seeds.runs = std::stoull(*runs);
-    }
-  }
-  return seeds;
-}
-
 using Mode = config::UpstreamMode;
 
-const char* name_of(Mode mode) {
-  return mode == Mode::shared ? "shared" : "pinned";
-}
-
 Outcome run(std::uint64_t seed, Mode mode, Outcome (Simulation::*how)() = &Simulation::run) {
-  const std::size_t memory_before = proxy_memory().live;
-  Outcome outcome = (Simulation(seed, mode).*how)();
-  if (outcome.failure.empty() && proxy_memory().live != memory_before) {
-    outcome.failure = std::to_string(proxy_memory().live - memory_before) +
-                      " bytes of the proxy are left when all of it is gone";
-  }
-  return outcome;
+  return run_and_look_for_leaks([&] { return (Simulation(seed, mode).*how)(); });
 }
 
 class SimulationOf : public testing::TestWithParam<Mode> {};
@@ -75,16 +40,14 @@ void add(LedgerCounts& total, const LedgerCounts& counts) {
 using Count = unsigned long long;
 
 TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent_rows) {
-  const Seeds seeds = chosen_seeds();
+  const Seeds seeds = chosen_seeds(kRuns);
   const char* const mode = name_of(GetParam());
-  std::printf("simulate: mode=%s seeds=%llu..%llu\n",
-              mode,
-              Count{seeds.first},
-              Count{seeds.first + seeds.runs - 1});
+  std::printf(
+      "simulate: mode=%s seeds=%llu..%llu\n", mode, Count{seeds.first}, Count{seeds.end() - 1});
   LedgerCounts total;
   std::uint64_t handovers = 0;
   std::uint64_t retired = 0;
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.runs; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.end(); ++seed) {
     const Outcome outcome = run(seed, GetParam());
     ASSERT_EQ(outcome.failure, "")
         << "seed " << seed << "; replay it with: ./dev simulate " << seed << " 1 " << mode;
@@ -110,7 +73,7 @@ TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent
               kAnsweredShareMin * static_cast<double>(total.could_be_answered));
     EXPECT_GT(total.answered, total.commands / 30);
     EXPECT_GT(total.shortened, 0U);
-    EXPECT_TRUE(total.pushes > 0 || seeds.first != kFirstSeed) << "they are rare in `shared`";
+    EXPECT_TRUE(total.pushes > 0 || seeds.first != Seeds{}.first) << "they are rare in `shared`";
     EXPECT_EQ(retired > 0, GetParam() == Mode::shared);
     EXPECT_EQ(handovers > total.commands / 100, GetParam() == Mode::shared);
   }
@@ -118,13 +81,13 @@ TEST_P(SimulationOf, every_client_sees_what_redis_would_have_said_but_for_absent
 
 // In the middle of whatever they do.
 TEST_P(SimulationOf, every_client_of_a_process_that_ends_is_let_go_where_its_commands_end) {
-  Seeds seeds = chosen_seeds();
+  Seeds seeds = chosen_seeds(kRuns);
   if (seeds.runs == kRuns) {
     seeds.runs = kRuns / 4;
   }
   std::size_t let_go = 0;
   std::size_t cut_off = 0;
-  for (std::uint64_t seed = seeds.first; seed < seeds.first + seeds.runs; ++seed) {
+  for (std::uint64_t seed = seeds.first; seed < seeds.end(); ++seed) {
     const Outcome outcome = run(seed, GetParam(), &Simulation::run_drained);
     ASSERT_EQ(outcome.failure, "") << "seed " << seed;
     let_go += outcome.let_go;

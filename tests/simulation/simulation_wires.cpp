@@ -52,10 +52,13 @@ void Simulation::on_executed(int number,
   }
 }
 
-// What the proxy tells a connection before a client's commands.
+// What the proxy tells a connection before a client's commands, and how it asks whether Redis lets it in.
 void Simulation::check_own_command(const RedisConnection::Executed& executed) {
-  const bool is_greeting =
-      is_one_of(lower(executed.words.at(0)), {"hello", "auth", "select", "client", "ping"});
+  const std::string name = lower(executed.words.at(0));
+  const bool is_greeting = is_one_of(name, {"hello", "auth", "select", "client"});
+  if (name == "ping") {
+    return;
+  }
   if (!is_greeting || executed.reply.starts_with('-') || executed.reply == "+QUEUED\r\n") {
     loop_.fail("Redis was sent what no client has sent: " +
                std::string(executed.raw.substr(0, 100)));
@@ -87,6 +90,9 @@ void Simulation::let_ledgers_decide() {
 
 void Simulation::on_wire_read(Wire& wire, std::size_t bytes) {
   wire.read += bytes;
+  for (const auto& client : clients_) {
+    client->ledger().on_replies_read();
+  }
   if (shares()) {
     let_ledgers_decide();
   }

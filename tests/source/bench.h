@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -79,6 +80,10 @@ class Witness final : public Observer {
     const std::lock_guard lock(mutex_);
     return progress_;
   }
+  std::vector<std::string> troubles() const {
+    const std::lock_guard lock(mutex_);
+    return troubles_;
+  }
   std::vector<Report> reports() const {
     const std::lock_guard lock(mutex_);
     return reports_;
@@ -129,7 +134,10 @@ class Lives {
 
 class Bench {
  public:
-  explicit Bench(const std::vector<Wanted>& wanted = {Wanted{}}) : keyspace(build(wanted)) {
+  // `secret`: of all filters, if they are to be those of a bench before.
+  explicit Bench(const std::vector<Wanted>& wanted = {Wanted{}},
+                 const std::optional<filter::HashSecret>& secret = std::nullopt)
+      : keyspace(build(wanted)) {
     for (const Wanted& one : wanted) {
       config::Namespace settings;
       settings.name = one.name;
@@ -143,7 +151,7 @@ class Bench {
       settings.fresh_ids = one.fresh_ids;
       settings.filter = one.filter;
       namespaces.push_back(std::move(settings));
-      parts.emplace_back(epochs, filter::random_secret());
+      parts.emplace_back(epochs, secret ? *secret : filter::random_secret());
       lives.add(one.tables.empty() ? parts.back().add(one.table) : nullptr);
     }
   }
@@ -167,7 +175,9 @@ class Bench {
     bool has_it = parts[lookup.ns].size() == 0;
     parts[lookup.ns].for_each([&](std::string_view, const filter::LiveFilter& live) {
       const filter::CuckooFilter* current = live.current();
-      has_it = has_it || current == nullptr || current->may_contain(current->hash(lookup.identity));
+      has_it = has_it || current == nullptr ||
+               current->may_contain(current->hash(lookup.identity)) ||
+               (live.isolated() != nullptr && live.isolated()->may_be(lookup.identity, *current));
     });
     return has_it;
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "source/bench.h"
 
@@ -57,7 +58,7 @@ TEST(Feed, a_row_without_a_key_is_left_out) {
 }
 
 TEST(Feed, nothing_is_proven_for_a_load_that_was_not_completed) {
-  Bench bench;
+  Bench bench({{.keys = {"user:{id}:{_}"}}});
   Feed feed = std::move(bench.feeds().front());
   feed.prove(bench.clock.now());
   EXPECT_FALSE(bench.is_fresh());
@@ -70,7 +71,7 @@ TEST(Feed, nothing_is_proven_for_a_load_that_was_not_completed) {
   feed.begin(1);
   feed.prove(bench.clock.now());
   EXPECT_FALSE(bench.is_fresh());
-  ASSERT_EQ(add(feed, "seven"), Intake::refused);
+  ASSERT_EQ(add(feed, "s:n"), Intake::refused);
   feed.prove(bench.clock.now());
   EXPECT_FALSE(bench.is_fresh());
   EXPECT_EQ(bench.lives[0].state(), State::unsynced);
@@ -83,10 +84,36 @@ TEST(Feed, a_refused_namespace_is_not_proven_by_its_former_filter) {
   ASSERT_EQ(feed.complete(), Intake::taken);
   feed.prove(bench.clock.now());
   feed.expire();
-  feed.refuse("the table is gone");  // before a filter was begun
+  feed.refuse(State::refused, "the table is gone");  // before a filter was begun
   feed.prove(bench.clock.now());
   EXPECT_FALSE(bench.is_fresh());
-  EXPECT_EQ(bench.lives[0].state(), State::unsynced);
+  feed.report_unless_refused(State::down, "");
+  EXPECT_EQ(bench.lives[0].state(), State::refused);  // what matters more
+  feed.report_mended();
+  EXPECT_EQ(bench.lives[0].state(), State::loading);
+  feed.prove(bench.clock.now());
+  EXPECT_FALSE(bench.is_fresh());
+}
+
+// Of rows, of a server that has given ids before, and of a log meanwhile.
+TEST(Feed, the_largest_id_of_all_that_is_known_counts_when_a_load_is_published) {
+  struct Known {
+    std::uint64_t row, given, logged;
+  };
+  for (const Known& known : {Known{9'000, 0, 0}, Known{1, 9'000, 0}, Known{1, 1, 9'000}}) {
+    Bench bench;
+    Feed feed = std::move(bench.feeds().front());
+    ASSERT_EQ(feed.begin(1), Intake::taken);
+    feed.ids_grow(known.given);
+    feed.begin_to_collect(false);
+    const std::string logged = std::to_string(known.logged);
+    ASSERT_TRUE(feed.hash_of(std::vector<std::optional<std::string_view>>{logged}));
+    ASSERT_EQ(add(feed, std::to_string(known.row)), Intake::taken);
+    ASSERT_EQ(feed.complete(), Intake::taken);
+    EXPECT_EQ(feed.largest_id(), 9'000U);
+    EXPECT_TRUE(bench.lives[0].is_fresh_id(9'001));
+    EXPECT_FALSE(bench.lives[0].is_fresh_id(8'999));
+  }
 }
 
 TEST(Feed, a_configured_capacity_is_the_least_there_is_room_for) {

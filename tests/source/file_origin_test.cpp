@@ -1,5 +1,3 @@
-#include "source/file_origin.h"
-
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -8,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "file/origin.h"
 #include "source/bench.h"
 #include "source/temp_directory.h"
 
@@ -161,6 +160,24 @@ TEST(FileOrigin, a_file_is_read_only_once_its_stamp_has_stood_still) {
   EXPECT_EQ(kind(), Snapshot::Kind::taken);
 }
 
+// A job that writes in place, and pauses.
+TEST(FileOrigin, a_file_that_somebody_has_open_for_writing_must_stand_still_for_longer) {
+  Following file(kLines);
+  std::ofstream writer(file.path);
+  writer << "1\n" << std::flush;
+  const Snapshot early = file.take();
+  EXPECT_EQ(early.kind, Snapshot::Kind::unclear);
+  EXPECT_THAT(early.why, HasSubstr("is open for writing"));
+  writer << "2\n" << std::flush;
+  file.take();
+  file.bench.clock.advance(FileOrigin::kSettleWhileOpen);
+  EXPECT_EQ(file.take().kind, Snapshot::Kind::taken) << "it may be kept open for ever";
+  writer << "3\n";
+  writer.close();
+  EXPECT_EQ(file.take().kind, Snapshot::Kind::taken);
+  EXPECT_TRUE(file.bench.has("user:3"));
+}
+
 TEST(FileOrigin, a_change_while_it_is_read_makes_the_snapshot_outdated) {
   Following file(kLines);
   write_file(file.path, many_lines());
@@ -190,9 +207,9 @@ TEST(FileOrigin, a_bad_line_makes_the_namespaces_unsynced_and_is_named) {
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
   EXPECT_EQ(file.bench.lives[0].state(), filter::State::unsynced);
   EXPECT_THAT(file.complaint(), HasSubstr("line 3 has 1 fields, the header has 2"));
-  replace_file(file.path, "id,name\nseven,a\n");
+  replace_file(file.path, "id,name\n9007199254740993x,a\n");
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
-  EXPECT_THAT(file.complaint(), HasSubstr("seven"));
+  EXPECT_THAT(file.complaint(), HasSubstr("9007199254740993x"));
   replace_file(file.path, "");
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
   EXPECT_THAT(file.complaint(), HasSubstr("no column \"id\""));

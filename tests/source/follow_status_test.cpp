@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mysql/log_position.h"
+
 namespace cuckooguard::source {
 namespace {
 
@@ -15,7 +17,7 @@ LogPosition at(std::string_view text, bool is_mariadb = true) {
 }
 
 TEST(FollowStatus, a_position_is_reached_once_the_source_has_moved_to_it_or_behind) {
-  FollowStatus status;
+  LogStatus<LogPosition> status;
   EXPECT_EQ(status.reached("0-1-75"), Reached::not_yet);
   status.moved_to(at("0-1-74,1-2-3"));
   EXPECT_EQ(status.reached("0-1-75"), Reached::not_yet);
@@ -28,7 +30,7 @@ TEST(FollowStatus, a_position_is_reached_once_the_source_has_moved_to_it_or_behi
 }
 
 TEST(FollowStatus, sets_of_mysql_are_positions_too) {
-  FollowStatus status;
+  LogStatus<LogPosition> status;
   status.moved_to(at(kMySql, false));
   EXPECT_EQ(status.reached("3e11fa47-71ca-11e1-9e33-c80aa9429562:5"), Reached::yes);
   EXPECT_EQ(status.reached("3e11fa47-71ca-11e1-9e33-c80aa9429562:6"), Reached::not_yet);
@@ -36,7 +38,7 @@ TEST(FollowStatus, sets_of_mysql_are_positions_too) {
 }
 
 TEST(FollowStatus, what_is_no_position_of_the_servers_kind_is_refused) {
-  FollowStatus status;
+  LogStatus<LogPosition> status;
   EXPECT_EQ(status.reached(kMySql), Reached::not_yet) << "it may be a MySQL";
   EXPECT_EQ(status.reached("0-1"), Reached::not_a_position);
   status.moved_to(at("0-1-75"));
@@ -47,7 +49,7 @@ TEST(FollowStatus, what_is_no_position_of_the_servers_kind_is_refused) {
 }
 
 TEST(FollowStatus, tells_state_reason_proof_and_position_as_they_were_said_last) {
-  FollowStatus status;
+  LogStatus<LogPosition> status;
   EXPECT_EQ(status.read().state, SourceState::loading);
   EXPECT_EQ(status.read().proven_at, std::nullopt);
   status.moved_to(at("0-1-75"));
@@ -64,9 +66,13 @@ TEST(FollowStatus, tells_state_reason_proof_and_position_as_they_were_said_last)
 }
 
 TEST(FollowStatus, a_source_that_stays_down_was_lost_once) {
-  FollowStatus status;
-  status.lost("refused");
-  status.lost("refused again");
+  LogStatus<LogPosition> status;
+  status.lost("gone");
+  status.lost("gone still");
+  status.refused("a wrong password");
+  EXPECT_EQ(status.read().state, SourceState::refused);
+  EXPECT_EQ(status.read().why, "a wrong password");
+  status.lost("gone again");
   EXPECT_EQ(status.read().losses, 1U);
   status.following();
   status.lost("gone");
@@ -75,7 +81,7 @@ TEST(FollowStatus, a_source_that_stays_down_was_lost_once) {
 }
 
 TEST(FollowStatus, who_hears_that_a_position_is_reached_sees_what_was_done_before_it) {
-  FollowStatus status;
+  LogStatus<LogPosition> status;
   std::atomic<int> applied{0};
   std::jthread follower([&] {
     for (int i = 1; i <= 2'000; ++i) {

@@ -1,4 +1,4 @@
-#include "source/log_applier.h"
+#include "mysql/log_applier.h"
 
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@ namespace cuckooguard::source {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class LogApplierTest : public testing::Test {
@@ -26,8 +27,9 @@ class LogApplierTest : public testing::Test {
     }
   }
   LogApplier::Calls calls() {
-    return {.on_out_of_step = [this](FollowedTable& table, std::string_view) {
+    return {.on_out_of_step = [this](FollowedTable& table, std::string_view why) {
       out_of_step_.push_back(&table);
+      why_ = why;
     }};
   }
   void insert(std::uint32_t id) {
@@ -40,6 +42,7 @@ class LogApplierTest : public testing::Test {
   MadeLog log_;
   MadeTable user_{"user"};
   std::vector<const FollowedTable*> out_of_step_;
+  std::string why_;  // of the last one
   LogApplier applier_{LogPosition::parse("", true).value(), calls()};
 };
 
@@ -83,12 +86,16 @@ TEST_F(LogApplierTest, a_table_that_has_left_is_told_no_more) {
 
 TEST_F(LogApplierTest, a_transaction_that_was_cut_off_is_applied_once_when_it_comes_again) {
   applier_.join(user_.table);
+  MadeLog again = log_;
   insert(1);
-  MadeLog later = log_;
   apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
-  applier_.reconnected(binlog::ChecksumAlgorithm::none);
+  applier_.reconnected(binlog::ChecksumAlgorithm::none, 1);
   apply({binlog::make_format(binlog::Brand::mariadb),
-         later.begin(),
+         again.begin(),
+         MadeLog::map(1, "user"),
+         MadeLog::insert(1, 1),
+         MadeLog::commit(),
+         again.begin(),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 7),
          MadeLog::commit()});
@@ -100,7 +107,7 @@ TEST_F(LogApplierTest, a_transaction_that_was_applied_is_skipped_when_it_comes_a
   applier_.join(user_.table);
   MadeLog again = log_;
   insert(7);
-  applier_.reconnected(binlog::ChecksumAlgorithm::none);
+  applier_.reconnected(binlog::ChecksumAlgorithm::none, 1);
   log_ = again;
   apply({binlog::make_format(binlog::Brand::mariadb)});
   insert(7);
@@ -271,6 +278,59 @@ TEST_F(LogApplierTest, what_may_define_a_table_anew_puts_it_out_of_step_and_no_o
   EXPECT_FALSE(is_out_of_step(other));
   insert(7);
   EXPECT_THAT(user_.target.ids(), IsEmpty());
+}
+
+// What changes a definition without a word in the log: only the columns themselves tell.
+TEST_F(LogApplierTest, a_table_whose_columns_are_not_the_planned_ones_is_out_of_step) {
+  constexpr char kInt = 3;
+  constexpr char kBigInt = 8;
+  const std::string wrong[] = {{kBigInt}, {kInt, kBigInt}, {}};
+  for (const std::string& types : wrong) {
+    MadeTable user("user");
+    applier_.join(user.table);
+    apply({log_.begin(), MadeLog::map_of(1, "user", types), MadeLog::commit()});
+    EXPECT_TRUE(is_out_of_step(user)) << types.size();
+  }
+  EXPECT_THAT(why_, HasSubstr("it has 0 columns in the log and 1 in the schema"));
+}
+
+// MariaDB's, of a UNIQUE key over a text.
+TEST_F(LogApplierTest, a_table_with_columns_that_only_the_log_shows_stays_in_step) {
+  constexpr char kInt = 3;
+  constexpr char kBigInt = 8;
+  user_.plan.hidden_columns = 1;
+  applier_.join(user_.table);
+  apply({log_.begin(), MadeLog::map_of(1, "user", {kInt, kBigInt}), MadeLog::commit()});
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::commit()});
+  EXPECT_TRUE(is_out_of_step(user_)) << "the key has gone";
+}
+
+TEST_F(LogApplierTest, what_drops_its_database_puts_a_table_out_of_step) {
+  applier_.join(user_.table);
+  apply({log_.begin_definition(), MadeLog::query("DROP DATABASE IF EXISTS `other`")});
+  EXPECT_FALSE(is_out_of_step(user_));
+  apply({log_.begin_definition(), MadeLog::query("DROP DATABASE IF EXISTS `shop`")});
+  EXPECT_TRUE(is_out_of_step(user_));
+}
+
+// Which of its rows have stayed depends on their tables' engines.
+TEST_F(LogApplierTest, a_transaction_that_was_logged_and_rolled_back_puts_its_tables_out_of_step) {
+  for (const char* const statement : {"ROLLBACK", "ROLLBACK TO `a`"}) {
+    MadeTable other("item");
+    MadeTable touched("user");
+    applier_.join(other.table);
+    applier_.join(touched.table);
+    apply({log_.begin(),
+           MadeLog::map(1, "user"),
+           MadeLog::insert(1, 7),
+           MadeLog::query(statement),
+           MadeLog::commit()});
+    EXPECT_THAT(touched.target.ids(), IsEmpty()) << statement;
+    EXPECT_TRUE(is_out_of_step(touched)) << statement;
+    EXPECT_FALSE(is_out_of_step(other)) << statement;
+    applier_.leave(other.table);
+  }
 }
 
 TEST_F(LogApplierTest, a_statement_in_place_of_rows_puts_all_tables_out_of_step) {

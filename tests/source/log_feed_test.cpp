@@ -1,4 +1,4 @@
-#include "source/log_feed.h"
+#include "mysql/log_feed.h"
 
 #include <memory>
 #include <optional>
@@ -47,6 +47,7 @@ class LogFeedTest : public testing::Test {
     }
     ASSERT_EQ(feeds_.front().complete(), Intake::taken);
     feed_->go_live();
+    ASSERT_TRUE(feed_->make_erasures({.place = end_}));  // what is logged there is committed
   }
 
   using Value = std::optional<std::string_view>;
@@ -105,8 +106,8 @@ TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
 // What is wrong with a row that does not count is of no concern.
 TEST_F(LogFeedTest, looks_no_further_into_rows_that_do_not_count) {
   load(DeleteMode::trusted, 0, "deleted_at IS NULL");
-  EXPECT_FALSE(feed_->image(std::vector<Value>{"007", std::nullopt, "1"}));
-  EXPECT_TRUE(feed_->image(std::vector<Value>{"007", "x", "1"}));
+  EXPECT_FALSE(feed_->image(std::vector<Value>{"9007199254740993x", std::nullopt, "1"}));
+  EXPECT_TRUE(feed_->image(std::vector<Value>{"9007199254740993x", "x", "1"}));
 }
 
 TEST_F(LogFeedTest, exact_keeps_an_identity_until_its_last_row_has_gone) {
@@ -146,6 +147,57 @@ TEST(ChosenDeletes, are_trusted_only_where_no_two_rows_have_one_identity) {
     EXPECT_EQ(chosen_deletes(Deletes::exact, is_unique), DeleteMode::exact);
     EXPECT_EQ(chosen_deletes(Deletes::deferred, is_unique), DeleteMode::deferred);
   }
+}
+
+// It has its mark further on.
+TEST_F(LogFeedTest, keeps_what_has_gone_until_the_server_has_committed_it) {
+  load(DeleteMode::trusted, 2);
+  end_.position = 500;
+  ASSERT_TRUE(erase(0, 1));
+  EXPECT_TRUE(bench_.has("user:0"));
+  EXPECT_TRUE(feed_->has_erasures());
+  ASSERT_TRUE(feed_->make_erasures({.place = {.file = "", .position = 499}}));
+  EXPECT_TRUE(bench_.has("user:0"));
+  const std::uint64_t before = feed_->changes();
+  ASSERT_TRUE(feed_->make_erasures({.place = end_}));
+  EXPECT_FALSE(bench_.has("user:0"));
+  EXPECT_TRUE(bench_.has("user:1"));
+  EXPECT_FALSE(feed_->has_erasures());
+  EXPECT_NE(feed_->changes(), before) << "a file would have it";
+}
+
+TEST_F(LogFeedTest, says_when_a_row_that_is_committed_as_gone_was_never_there) {
+  load(DeleteMode::trusted, 2);
+  end_.position = 500;
+  ASSERT_TRUE(erase(7, 8));
+  EXPECT_FALSE(feed_->make_erasures({.place = end_}));
+}
+
+// More copies than two buckets hold.
+TEST_F(LogFeedTest, counts_a_row_that_comes_and_goes_before_it_is_committed_once) {
+  load(DeleteMode::trusted, 1);
+  end_.position = 500;
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(erase(0, 1));
+    Transaction back(1);
+    ASSERT_TRUE(back.add({.low = 0, .high = 1}, std::nullopt, image({"0", "0"})));
+    ASSERT_TRUE(feed_->insert({.gtid = gtid_, .end = end_}, back));
+  }
+  ASSERT_TRUE(feed_->make_erasures({.place = end_}));
+  EXPECT_TRUE(bench_.has("user:0"));
+  EXPECT_EQ(bench_.lives[0].writable()->stats().items, 1U);
+  ASSERT_TRUE(erase(0, 1));
+  EXPECT_FALSE(bench_.has("user:0"));
+}
+
+// An insert would take the erasure back, and nobody would notice.
+TEST_F(LogFeedTest, says_when_a_row_comes_back_that_the_filter_never_had) {
+  load(DeleteMode::trusted, 2);
+  end_.position = 500;
+  ASSERT_TRUE(erase(7, 8));
+  Transaction back(1);
+  ASSERT_TRUE(back.add({.low = 7, .high = 1}, std::nullopt, image({"7", "0"})));
+  EXPECT_FALSE(feed_->insert({.gtid = gtid_, .end = end_}, back));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "source/log_place.h"
+#include "mysql/log_place.h"
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,14 @@ using binlog::EventType;
 
 class Counted {
  public:
-  void pass(const std::string& event) {
+  bool pass(const std::string& event) {
     const auto decoded = decoder_.decode(event);
-    ASSERT_TRUE(decoded);
-    counter_.pass(*decoded);
+    EXPECT_TRUE(decoded);
+    return decoded && counter_.pass(*decoded);
   }
-  void rotate(const std::string& file, std::uint64_t position) {
+  bool rotate(const std::string& file, std::uint64_t position) {
     constexpr std::uint16_t kArtificial = 0x20;
-    pass(binlog::make_event(
+    return pass(binlog::make_event(
         EventType::rotate, binlog::little_endian(position, 8) + file, kArtificial));
   }
   void event_that_ends_at(std::uint32_t position) {
@@ -75,6 +75,32 @@ TEST(LogPlaceCounter, is_not_moved_by_what_is_in_no_file) {
   counted.event_that_ends_at(0);
   counted.pass(binlog::make_event(EventType::xid, binlog::zeros(8), kArtificial, 77));
   EXPECT_EQ(counted.place().position, 300U);
+}
+
+TEST(LogPlaceCounter, says_when_a_stream_goes_back) {
+  Counted counted;
+  EXPECT_TRUE(counted.rotate("binlog.000002", 300));
+  EXPECT_TRUE(counted.pass(binlog::make_format(binlog::Brand::mysql)));
+  EXPECT_TRUE(counted.rotate("binlog.000003", 4));
+  EXPECT_TRUE(counted.rotate("binlog.000003", 4));
+  EXPECT_FALSE(counted.rotate("binlog.000001", 4));
+}
+
+// Between the last event of a file and the next file, say.
+TEST(LogPlaceCounter, takes_the_place_of_a_heartbeat_in_its_own_file_and_only_onwards) {
+  Counted counted;
+  const auto beat = [&](const std::string& file, std::uint32_t position) {
+    EXPECT_TRUE(counted.pass(binlog::make_event(binlog::EventType::heartbeat, file, 0, position)));
+  };
+  counted.rotate("binlog.000002", 4);
+  counted.pass(binlog::make_format(binlog::Brand::mysql));
+  beat("binlog.000001", 5000);
+  EXPECT_EQ(counted.place(), (LogPlace{.file = "binlog.000002", .position = 4}));
+  EXPECT_TRUE(counted.rotate("binlog.000002", 4));
+  beat("binlog.000002", 700);
+  EXPECT_EQ(counted.place(), (LogPlace{.file = "binlog.000002", .position = 700}));
+  beat("binlog.000002", 600);
+  EXPECT_EQ(counted.place(), (LogPlace{.file = "binlog.000002", .position = 700}));
 }
 
 }  // namespace

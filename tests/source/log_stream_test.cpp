@@ -1,4 +1,4 @@
-#include "source/log_stream.h"
+#include "mysql/log_stream.h"
 
 #include <gtest/gtest.h>
 

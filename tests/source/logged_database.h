@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "source/bench.h"
-#include "source/sqlite_log_follower.h"
-#include "source/sqlite_trigger_install.h"
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/log_follower.h"
+#include "sqlite/trigger_install.h"
 
 namespace cuckooguard::source {
 

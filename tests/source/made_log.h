@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "binlog/made_events.h"
-#include "source/followed_table.h"
-#include "source/log_applier.h"
+#include "mysql/followed_table.h"
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 
@@ -29,12 +29,23 @@ class MadeLog {
     sequence_ = sequence - 1;
   }
 
+  // What begins next has this time stamp.
+  void stamp(std::uint32_t unix_seconds) { timestamp_ = unix_seconds; }
+
   // `number`: of the table, for as long as its transaction.
   static std::string map(std::uint64_t number, const std::string& table) {
     constexpr char kLong = 3;
+    return map_of(number, table, {kLong});
+  }
+  // With columns of other types, of which none has metadata or can be NULL.
+  static std::string map_of(std::uint64_t number,
+                            const std::string& table,
+                            const std::string& types) {
+    const auto columns = static_cast<char>(types.size());
     return binlog::make_event(binlog::EventType::table_map,
                               binlog::little_endian(number, 6) + binlog::zeros(2) + named("shop") +
-                                  named(table) + '\1' + kLong + '\0' + '\0');
+                                  named(table) + columns + types + '\0' +
+                                  binlog::zeros((types.size() + 7) / 8));
   }
   static std::string insert(std::uint64_t number, std::uint32_t id) {
     return rows(binlog::EventType::write_rows_v1, number, "\xff", image(id));
@@ -47,6 +58,9 @@ class MadeLog {
   }
   static std::string commit() {
     return binlog::make_event(binlog::EventType::xid, binlog::little_endian(7, 8));
+  }
+  static std::string commit_at(std::uint32_t end) {
+    return binlog::make_event(binlog::EventType::xid, binlog::little_endian(7, 8), 0, end);
   }
   static std::string prepare(std::string_view xid) {
     return binlog::make_event(binlog::EventType::xa_prepare,
@@ -82,6 +96,7 @@ class MadeLog {
     }
     constexpr std::size_t kServerIdAt = 5;
     std::string event = binlog::make_event(binlog::EventType::mariadb_gtid, body);
+    event.replace(0, 4, binlog::little_endian(timestamp_, 4));
     return event.replace(kServerIdAt, 4, binlog::little_endian(server_id_, 4));
   }
   static std::string named(const std::string& name) {
@@ -98,13 +113,14 @@ class MadeLog {
   }
 
   std::uint32_t server_id_ = 77;
+  std::uint32_t timestamp_ = 0;
   std::uint64_t sequence_ = 0;
 };
 
 // What a table of the log above is planned as.
 inline MysqlTable planned(const std::string& name) {
   MysqlTable table{.schema = "shop", .name = name};
-  table.columns = {{.name = "id", .data_type = "int", .column_type = "int(11)"}};
+  table.columns = {{.name = "id", .data_type = "int", .column_type = "int(11)", .nullable = false}};
   table.identity = {0};
   table.primary_key = {0};
   table.key_is_readable = true;

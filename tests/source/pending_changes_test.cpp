@@ -1,4 +1,4 @@
-#include "source/pending_changes.h"
+#include "mysql/pending_changes.h"
 
 #include <algorithm>
 #include <map>
@@ -107,6 +107,21 @@ TEST(PendingChanges, in_the_window_the_last_word_on_a_row_counts_whether_it_was_
     const std::map<std::uint64_t, std::uint64_t> after{{1, 12}, {3, 30}, {4, 40}};
     EXPECT_THAT(merged(pending, is_visible ? after : before), ElementsAre(12, 30, 40));
   }
+}
+
+// The log has the deletion before it is committed: it waits with the others (deferred_erasures.h).
+TEST(PendingChanges, what_goes_in_the_window_is_there_until_it_is_erased) {
+  PendingChanges pending;
+  ASSERT_TRUE(pending.view_is(view("", 300)));
+  ASSERT_TRUE(Numbered(1).change(1, 10, std::nullopt).add_to(pending));
+  ASSERT_TRUE(Numbered(2).change(2, 20, 21).add_to(pending));
+  pending.settle();
+  std::vector<std::uint64_t> inserted;
+  std::vector<std::uint64_t> erased;
+  pending.take([&](std::uint64_t hash) { inserted.push_back(hash); },
+               [&](std::uint64_t hash) { erased.push_back(hash); });
+  EXPECT_THAT(inserted, testing::UnorderedElementsAre(21, 10, 20));
+  EXPECT_THAT(erased, ElementsAre(10, 20));
 }
 
 TEST(PendingChanges, a_row_that_got_another_key_in_the_window_is_there_once) {

@@ -1,4 +1,4 @@
-#include "source/prepared_transactions.h"
+#include "mysql/prepared_transactions.h"
 
 #include <string>
 

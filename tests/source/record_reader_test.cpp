@@ -1,4 +1,4 @@
-#include "source/record_reader.h"
+#include "file/record_reader.h"
 
 #include <algorithm>
 #include <string>

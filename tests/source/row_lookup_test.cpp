@@ -1,5 +1,5 @@
 // Asked of a SQLite database: the row with an identity, of whatever form the column keeps its values in.
-#include "source/row_lookup.h"
+#include "sqlite/row_lookup.h"
 
 #include <string>
 

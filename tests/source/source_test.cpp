@@ -1,6 +1,4 @@
 // Sources as main runs them: their own thread, the real clock, real databases, writers in other threads and processes.
-#include "source/source.h"
-
 #include <array>
 #include <filesystem>
 #include <random>
@@ -14,9 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "file/kind.h"
 #include "source/bench.h"
+#include "source/source_kind.h"
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/kind.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -26,6 +27,16 @@ using testing::HasSubstr;
 
 TimePoint real_now() {
   return std::chrono::steady_clock::now();
+}
+
+auto made(const config::Source& settings, Bench& bench, const SourceKind& kind = kSqlite) {
+  const std::vector<Target> targets = bench.targets();
+  return make_source(kind,
+                     {.settings = settings,
+                      .targets = targets,
+                      .observer = bench.witness,
+                      .clock = real_now,
+                      .storage = {}});
 }
 
 config::Source sqlite_settings(const std::string& path) {
@@ -125,7 +136,7 @@ TEST_P(Writers, no_row_committed_more_than_max_lag_ago_is_ever_absent) {
   }
   Bench bench;
   const config::Source settings = sqlite_settings(path);
-  auto source = make_source(settings, bench.targets(), bench.witness, real_now).value();
+  auto source = made(settings, bench).value();
   source->start();
   if (!in_process) {
     thread = std::thread([&] { write_rows(path, seed, commits.writing_end()); });
@@ -170,7 +181,7 @@ TEST(Source, a_stop_in_the_middle_of_a_load_is_prompt_and_leaves_everything_pass
   Writer(path).run("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;" + create_users(200'000));
   for (int i = 0; i < 20; ++i) {
     Bench bench;
-    auto source = make_source(sqlite_settings(path), bench.targets(), bench.witness, real_now);
+    auto source = made(sqlite_settings(path), bench);
     (*source)->start();
     while (i % 2 == 0 && bench.witness.progress().empty() && bench.lives[0].current() == nullptr) {
       std::this_thread::yield();
@@ -188,7 +199,7 @@ TEST(Source, a_pause_is_no_reason_to_stop_late) {
   Bench bench;
   config::Source settings = sqlite_settings(path);
   std::get<config::SqliteSource>(settings.kind).poll_every = std::chrono::hours(1);
-  auto source = make_source(settings, bench.targets(), bench.witness, real_now).value();
+  auto source = made(settings, bench).value();
   source->start();
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
   source.reset();  // the test's own time limit is the deadline
@@ -199,8 +210,7 @@ TEST(Source, a_file_that_goes_away_and_comes_back_is_followed_again) {
   const std::string path = directory.file("app.db");
   Writer(path).run(create_users(10));
   Bench bench;
-  auto source =
-      make_source(sqlite_settings(path), bench.targets(), bench.witness, real_now).value();
+  auto source = made(sqlite_settings(path), bench).value();
   source->start();
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
   std::filesystem::remove(path);
@@ -223,7 +233,7 @@ TEST(Source, a_text_file_is_followed_too) {
       .name = "ids",
       .kind = config::FileSource{.path = path, .format = config::FileFormat::lines},
       .max_lag = seconds(1)};
-  auto source = make_source(settings, bench.targets(), bench.witness, real_now).value();
+  auto source = made(settings, bench, kFile).value();
   source->start();
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
   EXPECT_TRUE(bench.has("user:2"));
@@ -238,8 +248,7 @@ TEST(Source, a_writer_in_the_way_at_the_start_delays_the_load_and_no_more) {
   Writer writer(path);
   writer.run("PRAGMA journal_mode=DELETE;" + create_users(10) + "BEGIN EXCLUSIVE");
   Bench bench;
-  auto source =
-      make_source(sqlite_settings(path), bench.targets(), bench.witness, real_now).value();
+  auto source = made(sqlite_settings(path), bench).value();
   source->start();
   ASSERT_TRUE(bench.witness.wait_for("users", State::loading));
   EXPECT_THAT(bench.witness.last().why, HasSubstr("locked by a writer"));
@@ -248,20 +257,36 @@ TEST(Source, a_writer_in_the_way_at_the_start_delays_the_load_and_no_more) {
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
 }
 
-TEST(Source, what_cannot_be_followed_is_refused_before_the_start) {
+TEST(Source, what_cannot_be_read_is_told_to_whoever_asks_before_the_start) {
   const TempDirectory directory;
   Bench bench;
-  const auto missing = make_source(
-      sqlite_settings(directory.file("app.db")), bench.targets(), bench.witness, real_now);
-  ASSERT_FALSE(missing.has_value());
-  ASSERT_EQ(missing.error().size(), 1U);
-  EXPECT_THAT(missing.error()[0].what, HasSubstr("there is no file " + directory.file("app.db")));
+  const auto targets = bench.targets();
+  const auto missing = kSqlite.check(sqlite_settings(directory.file("app.db")), targets, real_now);
+  ASSERT_EQ(missing.size(), 1U);
+  EXPECT_THAT(missing[0].what, HasSubstr("there is no file " + directory.file("app.db")));
   Writer(directory.file("app.db")).run("CREATE TABLE user(id INTEGER PRIMARY KEY)");
-  const auto renamed = make_source(
-      sqlite_settings(directory.file("app.db")), bench.targets(), bench.witness, real_now);
-  ASSERT_FALSE(renamed.has_value());
-  EXPECT_EQ(renamed.error()[0].ns, "users");
-  EXPECT_THAT(renamed.error()[0].what, HasSubstr("did you mean \"user\"?"));
+  const auto renamed = kSqlite.check(sqlite_settings(directory.file("app.db")), targets, real_now);
+  ASSERT_EQ(renamed.size(), 1U);
+  EXPECT_EQ(renamed[0].ns, "users");
+  EXPECT_THAT(renamed[0].what, HasSubstr("did you mean \"user\"?"));
+}
+
+TEST(Source, what_cannot_be_read_at_the_start_passes_says_why_and_is_read_when_it_can_be) {
+  const TempDirectory directory;
+  Bench bench;
+  auto source = made(sqlite_settings(directory.file("app.db")), bench).value();
+  source->start();
+  ASSERT_TRUE(bench.witness.wait_for("users", State::down));
+  EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
+  Writer writer(directory.file("app.db"));
+  writer.be_patient(seconds(20));
+  writer.run("CREATE TABLE user(id INTEGER PRIMARY KEY)");
+  ASSERT_TRUE(bench.witness.wait_for("users", State::refused));
+  EXPECT_THAT(bench.witness.last().why, HasSubstr("did you mean \"user\"?"));
+  EXPECT_FALSE(bench.lives[0].is_fresh(real_now()));
+  writer.run("CREATE TABLE users(id INTEGER PRIMARY KEY); INSERT INTO users VALUES(7)");
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
+  EXPECT_TRUE(bench.has("user:7"));
 }
 
 }  // namespace

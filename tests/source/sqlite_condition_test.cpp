@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 
 #include "source/bench.h"
-#include "source/sqlite_origin.h"
-#include "source/sqlite_rows.h"
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/origin.h"
+#include "sqlite/rows.h"
 
 namespace cuckooguard::source {
 namespace {

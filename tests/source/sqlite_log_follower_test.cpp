@@ -1,11 +1,10 @@
-#include "source/sqlite_log_follower.h"
-
 #include <filesystem>
 #include <set>
 
 #include <sqlite3.h>
 
 #include "source/logged_database.h"
+#include "sqlite/log_follower.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -96,7 +95,7 @@ TEST_F(Following, a_dropped_trigger_makes_everything_pass_until_it_is_back) {
   writer_.run("DROP TRIGGER \"cuckooguard users(id) after insert\"");
   database_.settle();
   EXPECT_FALSE(database_.bench.is_fresh());
-  EXPECT_EQ(database_.bench.lives[0].state(), State::unsynced);
+  EXPECT_EQ(database_.bench.lives[0].state(), State::refused);
   EXPECT_THAT(why(), HasSubstr("cuckooguard triggers"));
   writer_.run(insert(10) + ";" + made);
   database_.settle();
@@ -238,19 +237,44 @@ TEST_F(Following, a_filter_that_gets_full_is_built_again) {
   database_.expect_exact(kKeys);
 }
 
-TEST_F(Following, a_row_that_cannot_be_guarded_makes_the_namespace_unsynced_until_it_is_gone) {
-  writer_.run(insert(-5));
-  database_.settle();
-  EXPECT_FALSE(database_.bench.is_fresh());
-  EXPECT_EQ(database_.bench.lives[0].state(), State::unsynced);
-  EXPECT_THAT(why(), HasSubstr("-5"));
-  const auto loads = database_.loads();
-  database_.bench.clock.advance(seconds(100));
-  database_.settle();
-  EXPECT_EQ(database_.loads(), loads);  // it would be refused again
-  writer_.run("UPDATE users SET id = 5 WHERE id = -5");
-  database_.settle();
-  database_.expect_exact(kKeys);
+// Its keys may be read in several ways.
+TEST(SqliteLogFollower,
+     a_row_that_cannot_be_guarded_makes_the_namespace_unsynced_until_it_is_gone) {
+  LoggedDatabase database("CREATE TABLE users(name TEXT); INSERT INTO users VALUES ('bob')",
+                          {{.keys = {"user:{name}:{_}"}}});
+  database.settle();
+  EXPECT_TRUE(database.bench.is_fresh());
+  database.writer.run("INSERT INTO users VALUES ('a:b')");
+  database.settle();
+  EXPECT_FALSE(database.bench.is_fresh());
+  EXPECT_EQ(database.bench.lives[0].state(), State::unsynced);
+  EXPECT_THAT(database.bench.witness.last_of("users").why, HasSubstr("a:b"));
+  const auto loads = database.loads();
+  database.bench.clock.advance(seconds(100));
+  database.settle();
+  EXPECT_EQ(database.loads(), loads);  // it would be refused again
+  database.writer.run("UPDATE users SET name = 'ada' WHERE name = 'a:b'");
+  database.settle();
+  EXPECT_TRUE(database.bench.is_fresh());
+  EXPECT_TRUE(database.bench.has("user:ada:x"));
+  EXPECT_FALSE(database.bench.has("user:alan:x"));
+}
+
+TEST(SqliteLogFollower, isolated_rows_come_and_go) {
+  LoggedDatabase database(
+      "CREATE TABLE users(name TEXT COLLATE NOCASE); INSERT INTO users VALUES ('bob')",
+      {{.keys = {"user:{name|ci}"}, .filter = {.deletes = config::Deletes::exact}}});
+  database.settle();
+  EXPECT_FALSE(database.bench.has("user:zoe"));
+  database.writer.run("INSERT INTO users VALUES ('Zo\u00eb'), ('a:b')");
+  database.settle();
+  EXPECT_TRUE(database.bench.has("user:zoe"));
+  EXPECT_FALSE(database.bench.has("user:bert"));
+  EXPECT_EQ(database.bench.lives[0].writable_isolated().size(), 1U);
+  database.writer.run("DELETE FROM users WHERE name <> 'bob'");
+  database.settle();
+  EXPECT_FALSE(database.bench.has("user:zoe"));
+  EXPECT_EQ(database.bench.lives[0].writable_isolated().size(), 0U);
 }
 
 TEST(SqliteLogFollower, rows_that_share_an_identity_pass_as_long_as_one_is_there) {

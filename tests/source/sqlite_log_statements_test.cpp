@@ -55,6 +55,20 @@ const Shape kShapes[] = {
      "CREATE TABLE t(id INTEGER PRIMARY KEY ON CONFLICT REPLACE, mail TEXT UNIQUE ON CONFLICT "
      "REPLACE, note TEXT)",
      "t:{id:uint64}"},
+    {"unique_over_an_expression",
+     "CREATE TABLE t(id INTEGER PRIMARY KEY, mail TEXT, note TEXT);"
+     "CREATE UNIQUE INDEX i ON t(lower(mail))",
+     "t:{id:uint64}"},
+    {"unique_under_a_condition",
+     "CREATE TABLE t(id INT UNIQUE NOT NULL, mail TEXT, note TEXT);"
+     "CREATE UNIQUE INDEX i ON t(mail) WHERE note IS NULL",
+     "t:{id:uint64}"},
+    {"unique_over_an_index_that_is_hard_to_read",
+     "CREATE TABLE [t](id INTEGER PRIMARY KEY, mail TEXT, note TEXT, \"a,(\"\"b\" AS (mail || "
+     "'x'));"
+     "CREATE UNIQUE INDEX \"i(\" ON t /* ( */ (coalesce(substr([mail], 1), ',)') || ',' -- (,\n , "
+     "`mail` COLLATE NOCASE DESC, (\"a,(\"\"b\") asc) where id > -1 AND \"mail\" <> ')' --",
+     "t:{id:uint64}"},
 };
 
 constexpr const char* kNineRows =

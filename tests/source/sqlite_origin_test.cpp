@@ -1,5 +1,3 @@
-#include "source/sqlite_origin.h"
-
 #include <filesystem>
 #include <set>
 #include <string>
@@ -7,6 +5,7 @@
 #include "source/bench.h"
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/origin.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -227,7 +226,7 @@ TEST(SqliteOrigin, a_journal_that_nobody_holds_is_unclear_until_a_writer_has_rol
   EXPECT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
 }
 
-TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_unsynced_and_the_other_goes_on) {
+TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_refused_and_the_other_goes_on) {
   Database database("WAL");
   database.writer.run("CREATE TABLE orders(id INTEGER PRIMARY KEY); INSERT INTO orders VALUES(5)");
   Bench bench({{}, {.name = "orders", .keys = {"order:{id:uint64}"}, .table = "orders"}});
@@ -237,7 +236,7 @@ TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_unsynced_and_the_other_go
   database.writer.run("DROP TABLE users; INSERT INTO orders VALUES(6)");
   EXPECT_NE(origin.look().version, before.version);
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);
-  EXPECT_EQ(bench.witness.last_of("users").state, filter::State::unsynced);
+  EXPECT_EQ(bench.witness.last_of("users").state, filter::State::refused);
   EXPECT_THAT(bench.witness.last_of("users").why, testing::HasSubstr("no table \"users\""));
   EXPECT_TRUE(bench.has("order:6"));
 }
@@ -245,7 +244,7 @@ TEST(SqliteOrigin, a_dropped_table_makes_its_namespace_unsynced_and_the_other_go
 TEST(SqliteOrigin, a_row_that_no_key_can_name_makes_its_namespace_unsynced_and_is_named) {
   Database database("WAL");
   database.writer.run("CREATE TABLE tags(tag TEXT); INSERT INTO tags VALUES('a'), (NULL), ('b:c')");
-  Bench bench({{.name = "tags", .keys = {"tag:{tag}"}, .table = "tags"}, {}});
+  Bench bench({{.name = "tags", .keys = {"tag:{tag}:{_}"}, .table = "tags"}, {}});
   auto feeds = bench.feeds();
   SqliteOrigin origin(database.path());
   ASSERT_EQ(origin.take(feeds, bench.never).kind, Snapshot::Kind::taken);

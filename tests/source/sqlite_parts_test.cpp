@@ -8,10 +8,10 @@
 
 #include "source/bench.h"
 #include "source/rescan.h"
-#include "source/sqlite_origin.h"
-#include "source/sqlite_tables.h"
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/origin.h"
+#include "sqlite/tables.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -52,7 +52,8 @@ class SqliteParts : public testing::Test {
   }
   filter::Finding find(std::uint64_t id) {
     const filter::EpochScope inside(bench_.epochs.reader(0));
-    return bench_.parts[0].find(bench_.parts[0].hash(std::to_string(id)), id, bench_.clock.now());
+    const std::string identity = std::to_string(id);
+    return bench_.parts[0].find({bench_.parts[0].hash(identity), id, identity}, bench_.clock.now());
   }
 
   TempDirectory directory_;
@@ -111,7 +112,7 @@ TEST_F(SqliteParts, every_matching_table_must_have_the_columns) {
     feed.prove(bench_.clock.now());
   }
   EXPECT_EQ(find(5000), filter::Finding::not_fresh) << "its rows are not known";
-  EXPECT_EQ(bench_.witness.last_of("users/user_3").state, State::unsynced);
+  EXPECT_EQ(bench_.witness.last_of("users/user_3").state, State::refused);
   EXPECT_THAT(bench_.witness.last_of("users/user_3").why, HasSubstr("user_3"));
   EXPECT_EQ(bench_.witness.last_of("users/user_1").state, State::ready);
 }
@@ -142,7 +143,7 @@ TEST_F(SqliteList, a_named_table_that_is_dropped_makes_everything_pass) {
     feed.prove(bench_.clock.now());
   }
   EXPECT_EQ(find(5000), filter::Finding::not_fresh);
-  EXPECT_EQ(bench_.witness.last_of("users/user_9").state, State::unsynced);
+  EXPECT_EQ(bench_.witness.last_of("users/user_9").state, State::refused);
 }
 
 // Creates a table at the n-th time a snapshot passes a point. Whatever happens: if look() calls the snapshot

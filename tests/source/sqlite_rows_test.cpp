@@ -1,5 +1,3 @@
-#include "source/sqlite_rows.h"
-
 #include <string>
 #include <vector>
 
@@ -8,6 +6,7 @@
 
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/rows.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,13 +1,12 @@
-#include "source/sqlite_table.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 
 #include "source/bench.h"
-#include "source/sqlite_origin.h"
 #include "source/temp_directory.h"
 #include "source/writer.h"
+#include "sqlite/origin.h"
+#include "sqlite/table.h"
 
 namespace cuckooguard::source {
 namespace {

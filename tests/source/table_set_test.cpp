@@ -1,15 +1,11 @@
-// A set of tables on a log made by hand; what a loader does to it is done by the test.
-#include "source/table_set.h"
-
-#include <new>
+// Which tables are read, when they are in step, and what their states say.
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "source/bench.h"
-#include "source/made_log.h"
+#include "source/table_set_fixture.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -18,78 +14,6 @@ using filter::State;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using Numbers = std::vector<std::uint32_t>;
-
-constexpr seconds kMaxLag{1};
-
-class TableSetTest : public testing::Test {
- protected:
-  void begin(const std::string& position = "") {
-    tables_.begin_at(at(position));
-    tables_.reconnected(binlog::ChecksumAlgorithm::none);
-    apply({binlog::make_format(binlog::Brand::mariadb)});
-  }
-  void apply(const std::vector<std::string>& events) {
-    for (const std::string& event : events) {
-      const auto applied = tables_.apply(event, never_);
-      ASSERT_TRUE(applied) << applied.error();
-    }
-  }
-  void insert(std::uint32_t id) {
-    apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, id), MadeLog::commit()});
-  }
-  std::vector<std::string> erasing(std::uint32_t id) {
-    return {log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, id), MadeLog::commit()};
-  }
-
-  // --- a loader ---
-  void open_view(TableSet::Index index) {
-    tables_.collect(index, planned("user"));
-    const std::vector<TableSet::Index> indexes{index};
-    const auto collected_from = tables_.wait_until_collecting(indexes, never_);
-    ASSERT_TRUE(collected_from);
-    const ReadView view{.covered = *collected_from, .window_end = std::nullopt};
-    ASSERT_TRUE(tables_.view_is(index, view, bench_.clock.now()));
-    ASSERT_TRUE(tables_.wait_until_past(view, never_));
-    tables_.settle(index);
-  }
-  std::expected<void, std::string> read(TableSet::Index index, const Numbers& rows) {
-    FilterLoad load = tables_.load(index);
-    EXPECT_EQ(load.begin(rows.size(), filter::DeleteMode::trusted), Intake::taken);
-    for (const std::uint32_t id : rows) {
-      const std::string text = std::to_string(id);
-      EXPECT_EQ(load.add(std::vector<std::optional<std::string_view>>{text}), Intake::taken);
-    }
-    EXPECT_EQ(load.complete(), Intake::taken);
-    return tables_.publish(index, std::move(load));
-  }
-  void load_all(const Numbers& rows) {
-    for (const TableSet::Index index : tables_.take_due()) {
-      open_view(index);
-      ASSERT_TRUE(read(index, rows));
-    }
-  }
-
-  void prove() { tables_.prove(bench_.clock.now(), tables_.position()); }
-  static LogPosition at(const std::string& position) {
-    return LogPosition::parse(position, true).value();
-  }
-  bool is_fresh(std::uint32_t ns = 0) { return bench_.is_fresh(ns); }
-
-  std::stop_token never_;
-  MadeLog log_;
-  Bench bench_{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"},
-                {.name = "again", .keys = {"again:{id:uint64}"}, .table = "user"}}};
-  bool has_memory_ = true;
-  TableSet tables_{bench_.feeds(kMaxLag),
-                   [this] {
-                     if (!has_memory_) {
-                       throw std::bad_alloc();
-                     }
-                     return bench_.clock.now();
-                   },
-                   "shop"};
-};
 
 TEST_F(TableSetTest, reads_all_tables_once_it_has_begun_and_each_only_once) {
   begin();
@@ -120,6 +44,8 @@ TEST_F(TableSetTest, what_the_log_says_while_a_table_is_read_is_in_it_when_it_is
   apply(erasing(1));
   ASSERT_TRUE(read(due[0], {1, 7}));
   insert(9);
+  EXPECT_TRUE(bench_.has("user:1")) << "until the server has committed it";
+  commit();
   for (const char* const there : {"user:7", "user:8", "user:9"}) {
     EXPECT_TRUE(bench_.has(there)) << there;
   }
@@ -143,7 +69,7 @@ TEST_F(TableSetTest, what_a_server_said_before_the_connection_was_lost_proves_no
   begin();
   load_all({});
   tables_.prove(bench_.clock.now(), at("0-77-1"));
-  tables_.reconnected(binlog::ChecksumAlgorithm::none);
+  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   apply({binlog::make_format(binlog::Brand::mariadb)});
   insert(7);
   EXPECT_FALSE(is_fresh());
@@ -165,6 +91,78 @@ TEST_F(TableSetTest, a_table_that_is_out_of_step_passes_at_once_and_is_read_agai
   EXPECT_TRUE(is_fresh());
 }
 
+// Each time for a reason that the next read does not take away.
+TEST_F(TableSetTest, a_table_that_is_read_again_and_again_waits_ever_longer_and_says_why) {
+  begin();
+  load_all({1});
+  const auto disagree = [this] {
+    apply({log_.begin(),
+           MadeLog::map_of(1, "user", "\x08"),
+           MadeLog::insert(1, 2),
+           MadeLog::commit()});
+  };
+  std::vector<seconds> pauses;
+  for (int i = 0; i < 20; ++i) {
+    prove();
+    EXPECT_TRUE(is_fresh());
+    disagree();
+    EXPECT_FALSE(is_fresh());
+    const std::string why = bench_.witness.last_of("users").why;
+    EXPECT_THAT(why, HasSubstr("column `id` is int(11) in the schema and BIGINT in the log"));
+    pauses.push_back(pause());
+    EXPECT_FALSE(is_fresh());
+    const bool is_seldom = pauses.back() > seconds(0);
+    EXPECT_EQ(why.find("this comes too often") != std::string::npos, is_seldom) << why;
+    for (const TableSet::Index index : due_) {
+      open_view(index);
+      ASSERT_TRUE(read(index, {1}));
+    }
+    bench_.clock.advance(TableSet::kRereadDelayMax);
+    load_all({1});  // the other namespace
+  }
+  EXPECT_EQ(std::ranges::count(pauses, seconds(0)), RereadPace::kFreely);
+  EXPECT_TRUE(std::ranges::is_sorted(pauses));
+  EXPECT_EQ(pauses[RereadPace::kFreely], RereadPace::kPauseMin);
+  EXPECT_EQ(pauses.back(), RereadPace::kPauseMax);
+  bench_.clock.advance(RereadPace::kEach * 9);
+  disagree();
+  EXPECT_EQ(pause(), seconds(0)) << "it was in step for a while";
+}
+
+TEST_F(TableSetTest, a_load_that_fails_again_and_again_waits_ever_longer_unless_somebody_asks) {
+  begin();
+  ASSERT_THAT(tables_.take_due(), ElementsAre(0, 1));
+  std::vector<seconds> pauses;
+  for (int i = 0; i < 15; ++i) {
+    tables_.fail(0, "it was changed while it was read");
+    pauses.push_back(pause());
+  }
+  EXPECT_EQ(std::ranges::count(pauses, seconds(0)), RereadPace::kFreely);
+  EXPECT_EQ(pauses.back(), seconds(16));
+  EXPECT_EQ(bench_.witness.troubles().size(), 5U);
+  tables_.fail(0, "it was changed while it was read");
+  EXPECT_EQ(bench_.witness.troubles().back(),
+            "db: users: it was changed while it was read; this comes too often: the table is read "
+            "again in 32 s");
+  EXPECT_EQ(
+      bench_.witness.last_of("users").why,
+      "it was changed while it was read; this comes too often: the table is read again in 32 s");
+  tables_.tend();
+  EXPECT_THAT(tables_.take_due(), IsEmpty());
+  bench_.lives[0].ask_for_rebuild();
+  tables_.tend();
+  EXPECT_THAT(tables_.take_due(), ElementsAre(0));
+}
+
+TEST_F(TableSetTest, a_load_that_the_log_has_made_useless_says_what_the_log_said) {
+  begin();
+  const auto due = tables_.take_due();
+  open_view(due[0]);
+  apply({log_.begin_definition(), MadeLog::query("ALTER TABLE user ADD COLUMN note TEXT")});
+  tables_.fail(due[0], "table `user` has changed while it was read");
+  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("ALTER TABLE user ADD COLUMN"));
+}
+
 TEST_F(TableSetTest, a_table_that_changes_its_definition_while_it_is_read_is_not_published) {
   begin();
   const auto due = tables_.take_due();
@@ -180,26 +178,16 @@ TEST_F(TableSetTest, a_table_that_changes_its_definition_while_it_is_read_is_not
   EXPECT_THAT(tables_.take_due(), ElementsAre(0));
 }
 
-TEST_F(TableSetTest, a_log_and_a_snapshot_that_do_not_go_together_are_not_published) {
-  begin();
-  const auto due = tables_.take_due();
-  open_view(due[0]);
-  apply(erasing(5));
-  const auto published = read(due[0], {1});
-  ASSERT_FALSE(published);
-  EXPECT_THAT(published.error(), HasSubstr("that the snapshot does not have"));
-}
-
 TEST_F(TableSetTest, a_refused_table_passes_and_is_looked_at_again_later) {
   begin();
   load_all({1});
   prove();
   ASSERT_TRUE(is_fresh());
-  tables_.refuse(0, "it has no key");
+  tables_.refuse(0, State::refused, "it has no key");
   EXPECT_FALSE(is_fresh());
   prove();
   EXPECT_FALSE(is_fresh());
-  EXPECT_EQ(bench_.witness.last_of("users").state, State::unsynced);
+  EXPECT_EQ(bench_.witness.last_of("users").state, State::refused);
   EXPECT_TRUE(is_fresh(1));
   EXPECT_THAT(tables_.take_due(), IsEmpty());
   bench_.clock.advance(TableSet::kRefusedPause);
@@ -226,29 +214,65 @@ TEST_F(TableSetTest, a_server_whose_position_goes_back_proves_nothing_until_all_
   EXPECT_TRUE(is_fresh());
 }
 
-// The row has gone from one filter, is missing in the other, and there is no memory to tell of it.
-TEST_F(TableSetTest, a_transaction_that_was_applied_in_part_proves_and_keeps_nothing) {
+// A server that keeps no log for a while passes no positions meanwhile: later it is where it was.
+TEST_F(TableSetTest, a_source_that_was_refused_proves_and_keeps_nothing_until_all_is_read_anew) {
   begin();
-  const auto due = tables_.take_due();
-  open_view(0);
-  ASSERT_TRUE(read(0, {1}));
-  open_view(1);
-  ASSERT_TRUE(read(1, {}));
+  load_all({1});
   prove();
   ASSERT_TRUE(is_fresh());
-  ASSERT_TRUE(tables_.version(0));
-  const std::vector<std::string> events = erasing(1);
-  apply({events[0], events[1], events[2]});
-  has_memory_ = false;
-  EXPECT_THROW((void)tables_.apply(events[3], never_), std::bad_alloc);
-  has_memory_ = true;
-  EXPECT_FALSE(bench_.has("user:1"));
-  EXPECT_EQ(tables_.position().text(), "");
-  EXPECT_THAT(std::string(tables_.why_void()), HasSubstr("in part"));
+  tables_.forget_position();
   EXPECT_FALSE(is_fresh());
+  EXPECT_FALSE(tables_.version(0)) << "would be kept";
+  tables_.report_refused("it keeps no log");
+  EXPECT_EQ(bench_.witness.last_of("users").state, State::refused);
+  EXPECT_EQ(bench_.witness.last_of("users").why, "it keeps no log");
+  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   prove();
   EXPECT_FALSE(is_fresh());
-  EXPECT_FALSE(tables_.version(0)) << "would be kept with a position that it has passed";
+  begin();
+  EXPECT_EQ(bench_.witness.last_of("users").state, State::loading);
+  prove();
+  EXPECT_FALSE(is_fresh()) << "by the filter of before";
+  load_all({1, 7});
+  EXPECT_FALSE(is_fresh());
+  prove();
+  EXPECT_TRUE(is_fresh());
+  EXPECT_TRUE(bench_.has("user:7"));
+}
+
+TEST_F(TableSetTest, a_refused_source_that_cannot_be_reached_any_more_is_down) {
+  begin();
+  load_all({1});
+  prove();
+  tables_.forget_position();
+  tables_.report_refused("a wrong password");
+  EXPECT_EQ(tables_.status().read().state, SourceState::refused);
+  tables_.report_lost("nobody is there");
+  EXPECT_EQ(tables_.status().read().state, SourceState::down);
+  EXPECT_EQ(bench_.witness.last_of("users").state, State::down);
+  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  prove();
+  EXPECT_FALSE(is_fresh()) << "it was refused all the same";
+}
+
+TEST_F(TableSetTest, a_load_that_is_refused_leaves_a_table_in_step_as_it_is_and_says_so_of_others) {
+  begin();
+  for (const TableSet::Index index : tables_.take_due()) {
+    tables_.fail(index, "no right to read it", State::refused);
+  }
+  EXPECT_EQ(bench_.witness.last_of("users").state, State::refused);
+  EXPECT_EQ(bench_.witness.last_of("users").why, "no right to read it");
+  EXPECT_THAT(tables_.take_due(), IsEmpty());
+  bench_.clock.advance(TableSet::kRefusedPause);
+  load_all({1});
+  prove();
+  ASSERT_TRUE(is_fresh());
+  bench_.lives[0].ask_for_rebuild();
+  tables_.tend();
+  ASSERT_THAT(tables_.take_due(), ElementsAre(0));
+  tables_.fail(0, "a wrong password", State::refused);
+  EXPECT_EQ(bench_.witness.last_of("users").state, State::ready);
+  EXPECT_TRUE(is_fresh());
 }
 
 class PatternedTableSetTest : public TableSetTest {
@@ -256,7 +280,7 @@ class PatternedTableSetTest : public TableSetTest {
   std::uint64_t doubt() { return patterned_.doubt().value_or(0); }
   void begin_patterned() {
     patterned_.begin_at(at(""));
-    patterned_.reconnected(binlog::ChecksumAlgorithm::none);
+    patterned_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
     (void)patterned_.apply(binlog::make_format(binlog::Brand::mariadb), never_);
   }
 
@@ -274,6 +298,14 @@ TEST_F(PatternedTableSetTest, is_in_doubt_of_its_tables_until_they_are_listed) {
   EXPECT_THAT(patterned_.take_due(), ElementsAre(0, 1));
 }
 
+TEST_F(PatternedTableSetTest, says_which_of_its_tables_a_list_lacks) {
+  begin_patterned();
+  EXPECT_THAT(patterned_.missing_from({{"user_1"}}), IsEmpty());
+  ASSERT_TRUE(patterned_.set_tables(doubt(), {{"user_1", "user_2"}}));
+  EXPECT_THAT(patterned_.missing_from({{"user_2", "user_3"}}), ElementsAre("user_1"));
+  EXPECT_THAT(patterned_.missing_from({{"user_1", "user_2"}}), IsEmpty());
+}
+
 TEST_F(PatternedTableSetTest, an_answer_from_before_a_definition_does_not_end_the_doubt) {
   begin_patterned();
   const std::uint64_t before = doubt();
@@ -287,9 +319,9 @@ TEST_F(PatternedTableSetTest, says_why_its_tables_cannot_be_listed_and_asks_agai
   begin_patterned();
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(patterned_.is_listing_due());
-    patterned_.listing_failed("no grant");
+    patterned_.listing_failed("no grant", true);
     EXPECT_FALSE(patterned_.is_listing_due());
-    EXPECT_EQ(wide_.witness.last().state, State::unsynced);
+    EXPECT_EQ(wide_.witness.last().state, State::refused);
     EXPECT_THAT(wide_.witness.last().why, HasSubstr("no grant"));
     wide_.clock.advance(PatternedTables::kPauseMin);
     EXPECT_EQ(patterned_.is_listing_due(), i == 0) << "the pauses grow";
@@ -298,6 +330,21 @@ TEST_F(PatternedTableSetTest, says_why_its_tables_cannot_be_listed_and_asks_agai
   EXPECT_EQ(wide_.witness.reports().size(), 1U) << "once";
   ASSERT_TRUE(patterned_.set_tables(doubt(), {{"user_1"}}));
   EXPECT_EQ(wide_.witness.last().state, State::loading);
+}
+
+// It has no table that could say it.
+TEST_F(PatternedTableSetTest, says_that_its_source_is_refused_or_cannot_be_reached) {
+  patterned_.report_lost("nobody is there");
+  EXPECT_EQ(wide_.witness.last().state, State::down);
+  patterned_.forget_position();
+  patterned_.report_refused("a wrong password");
+  EXPECT_EQ(wide_.witness.last().state, State::refused);
+  EXPECT_EQ(wide_.witness.last().why, "a wrong password");
+  begin_patterned();
+  EXPECT_EQ(wide_.witness.last().state, State::loading);
+  ASSERT_TRUE(patterned_.set_tables(doubt(), {{"user_1"}}));
+  patterned_.forget_position();
+  EXPECT_TRUE(patterned_.doubt()) << "tables may have come that no log tells of";
 }
 
 }  // namespace

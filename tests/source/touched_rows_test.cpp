@@ -1,4 +1,4 @@
-#include "source/touched_rows.h"
+#include "sqlite/touched_rows.h"
 
 #include <algorithm>
 #include <optional>

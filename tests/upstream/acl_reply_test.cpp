@@ -49,6 +49,30 @@ TEST(AclReply, is_read_as_redis_6_writes_it) {
   EXPECT_TRUE(may_run_every_command(user));
 }
 
+TEST(AclReply, of_a_user_whom_valkey_keeps_out_of_databases_allows_nothing) {
+  const std::vector<std::string> any{""};
+  for (const std::string_view databases : {"alldbs", "db=0,1", ""}) {
+    const Reply reply = reply_of(array(bulk("flags"),
+                                       array(bulk("on"), bulk("nopass")),
+                                       bulk("commands"),
+                                       bulk("+@all"),
+                                       bulk("keys"),
+                                       bulk("~*"),
+                                       bulk("channels"),
+                                       bulk("&*"),
+                                       bulk("databases"),
+                                       bulk(databases),
+                                       bulk("selectors"),
+                                       array()));
+    const AclUser user = acl_user_of(*reply);
+    const bool may_all = databases == "alldbs";
+    EXPECT_TRUE(user.has("nopass"));
+    EXPECT_EQ(may_run_every_command(user), may_all) << databases;
+    EXPECT_EQ(key_access(user, any), may_all ? KeyAccess::read_write : KeyAccess::none)
+        << databases;
+  }
+}
+
 TEST(AclReply, of_a_strange_shape_allows_nothing) {
   const std::vector<std::string> any{""};
   for (const std::string& bytes : kStrange) {
@@ -64,6 +88,25 @@ TEST(AclReply, every_command_is_said_only_of_who_lacks_none) {
   for (const char* const less :
        {"+@all -debug", "-@all +@all", "-@all +get", "-@all", "+@ALL", ""}) {
     EXPECT_FALSE(may_run_every_command({.commands = less})) << less;
+  }
+}
+
+TEST(AclReply, who_may_write_nothing_is_said_only_of_who_may_run_what_is_harmless) {
+  const std::set<std::string, std::less<>> harmless{"get", "client", "ping"};
+  for (const char* const nothing :
+       {"-@all", "-@all +ping", "-@all +@read -mget", "-@all +client|reply +get"}) {
+    EXPECT_FALSE(may_write({.commands = nothing}, harmless)) << nothing;
+    EXPECT_TRUE(may_write({.commands = nothing, .has_selectors = true}, harmless)) << nothing;
+  }
+  for (const char* const something : {"",
+                                      "+@all",
+                                      "+@all -@write",
+                                      "-@all +set",
+                                      "-@all +ping +eval",
+                                      "-@all +@write",
+                                      "-@all +@fast",
+                                      "-@all +xgroup|create"}) {
+    EXPECT_TRUE(may_write({.commands = something}, harmless)) << something;
   }
 }
 
@@ -103,6 +146,11 @@ INSTANTIATE_TEST_SUITE_P(AclReply,
                                          AccessCase{"~u?er:*", "user:", kNone},
                                          AccessCase{"~u[s]er:*", "user:", kNone},
                                          AccessCase{"~user\\:*", "user:", kNone},
+                                         // What is a pattern to Redis is no text.
+                                         AccessCase{"~user\\:*", "user\\:", kNone},
+                                         AccessCase{"~u?er:*", "u?er:", kNone},
+                                         AccessCase{"~u[s]er:*", "u[s]er:", kNone},
+                                         AccessCase{"~u*r:*", "u*r:", kNone},
                                          AccessCase{"~*:*", "user:", kNone},
                                          AccessCase{"~user:**", "user:", kNone},
                                          AccessCase{"~user:*:p", "user:", kNone},
@@ -110,6 +158,25 @@ INSTANTIATE_TEST_SUITE_P(AclReply,
                                          AccessCase{"~", "user:", kNone},
                                          AccessCase{"*", "user:", kNone},
                                          AccessCase{"", "user:", kNone}));
+
+TEST(AclReply, who_may_read_no_key_is_said_only_of_who_surely_may_not) {
+  const std::vector<std::string> prefixes{"user:", "u:"};
+  const auto may = [&](std::vector<std::string> keys) {
+    AclUser user = user_with_keys(std::move(keys));
+    user.flags = {"on"};
+    return may_read_some_key(user, prefixes);
+  };
+  for (const char* const other : {"~cart:*", "%W~*", "%W~user:*", "~userx*", "%R~tag:1"}) {
+    EXPECT_FALSE(may({other})) << other;
+  }
+  EXPECT_FALSE(may({}));
+  for (const char* const some :
+       {"~*", "~us[e]r:*", "~user:1", "~u:*", "%R~u*", "~user\\:*", "~?ser:*"}) {
+    EXPECT_TRUE(may({"~cart:*", some})) << some;
+  }
+  EXPECT_TRUE(may_read_some_key({.flags = {"on"}, .has_selectors = true}, prefixes));
+  EXPECT_TRUE(may_read_some_key({.flags = {"off"}}, prefixes)) << "who has logged in stays so";
+}
 
 TEST(AclReply, the_best_pattern_counts_for_a_prefix_and_the_worst_prefix_for_a_namespace) {
   const AclUser user = user_with_keys({"%R~*", "~user:*", "%W~cart:*"});

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,10 +45,16 @@ class Heard {
                   why_ = why;
                   changed_.notify_all();
                 },
-            .on_refused =
-                [this](const std::string& why) {
+            .on_lost =
+                [this](bool is_up, const std::string& /*why*/) {
                   const std::lock_guard lock(mutex_);
-                  refusals_.push_back(why);
+                  is_up_ = is_up;
+                  changed_.notify_all();
+                },
+            .on_allowed =
+                [this](const NotAllowed& lack) {
+                  const std::lock_guard lock(mutex_);
+                  lacks_.push_back(lack);
                   changed_.notify_all();
                 }};
   }
@@ -66,6 +73,20 @@ class Heard {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return reachable_ == history; });
   }
+  bool loss_becomes(bool is_up) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return is_up_ == is_up; });
+  }
+  // What was told last.
+  bool lack_becomes(const NotAllowed& wanted) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(
+        lock, kPatience, [&] { return !lacks_.empty() && lacks_.back() == wanted; });
+  }
+  std::vector<NotAllowed> lacks() {
+    const std::lock_guard lock(mutex_);
+    return lacks_;
+  }
   bool any_facts() {
     const std::lock_guard lock(mutex_);
     return facts_.has_value();
@@ -73,10 +94,6 @@ class Heard {
   std::string why() {
     const std::lock_guard lock(mutex_);
     return why_;
-  }
-  std::vector<std::string> refusals() {
-    const std::lock_guard lock(mutex_);
-    return refusals_;
   }
   int times() {
     const std::lock_guard lock(mutex_);
@@ -92,8 +109,9 @@ class Heard {
   bool has_commands_ = false;
   int times_ = 0;
   std::vector<bool> reachable_;
+  std::optional<bool> is_up_;
   std::string why_;
-  std::vector<std::string> refusals_;
+  std::vector<NotAllowed> lacks_;
 };
 
 config::Upstream at(const RedisServer& redis,
@@ -146,6 +164,11 @@ TEST(Control, nobody_is_known_to_who_may_not_ask) {
   Control control(at(redis), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_nobody));
+  EXPECT_EQ(heard.lacks(),
+            (std::vector<NotAllowed>{{.why = "NOAUTH Authentication required.",
+                                      .hint = "set upstream.control (username, password_file); "
+                                              "until then every key passes",
+                                      .passes = true}}));
 }
 
 TEST(Control, a_password_opens_the_door_and_the_default_user_still_needs_one) {
@@ -165,9 +188,11 @@ TEST(Control, the_password_is_read_from_its_file_at_each_connect) {
                   some_questions(),
                   heard.calls());
   control.start();
-  EXPECT_TRUE(heard.reachable_becomes({false}));
+  EXPECT_TRUE(heard.loss_becomes(true));
   harness::write_whole_file(directory / "password", "secret\n");
   EXPECT_TRUE(heard.users_become(is_default_with_password));
+  EXPECT_TRUE(heard.lack_becomes({}));
+  EXPECT_TRUE(heard.reachable_becomes({true}));
 }
 
 TEST(Control, asks_as_the_user_it_is_given) {
@@ -179,13 +204,85 @@ TEST(Control, asks_as_the_user_it_is_given) {
   EXPECT_TRUE(heard.users_become(is_open_default));
 }
 
+TEST(Control, each_right_that_lacks_is_named_with_what_it_costs_until_it_is_given) {
+  const RedisServer redis({"--user", "ops", "on", ">pass", "+ping"});
+  Heard heard;
+  Control control(
+      at(redis, {.username = "ops", .password = "pass"}), some_questions(), heard.calls());
+  control.start();
+  const auto no = [](const std::string& command) {
+    return "NOPERM this user has no permissions to run the '" + command + "' command";
+  };
+  const auto gives = [&](const std::string& rule) {
+    return redis.call({"ACL", "SETUSER", "ops", rule}) == "+OK\r\n";
+  };
+  EXPECT_TRUE(heard.lack_becomes(
+      {.why =
+           no("acl|getuser") + "; " + no("command") + "; " + no("info") + "; " + no("config|get"),
+       .hint = "ACL SETUSER ops +acl|getuser +command +info +dbsize +config|get; until then every "
+               "key passes",
+       .passes = true}));
+  ASSERT_TRUE(gives("+acl|getuser"));
+  ASSERT_TRUE(gives("+dbsize"));
+  ASSERT_TRUE(gives("+command"));
+  EXPECT_TRUE(heard.lack_becomes(
+      {.why = no("info") + "; " + no("config|get"),
+       .hint = "ACL SETUSER ops +info +config|get; until then GETEX of absent keys passes; Redis's "
+               "own `timeout` may close clients that ask for absent keys alone"}));
+  ASSERT_TRUE(gives("+config|get"));
+  ASSERT_TRUE(gives("+info"));
+  EXPECT_TRUE(heard.lack_becomes({}));
+  ASSERT_EQ(redis.call({"ACL", "SETUSER", "default", "-debug"}), "+OK\r\n");
+  EXPECT_TRUE(heard.lack_becomes(
+      {.why = no("acl|dryrun"),
+       .hint = "ACL SETUSER ops +acl|dryrun; until then every key passes for users who may not "
+               "run all commands",
+       .passes = true}));
+  ASSERT_TRUE(gives("+acl|dryrun"));
+  EXPECT_TRUE(heard.lack_becomes({}));
+  EXPECT_TRUE(heard.users_become([](const std::vector<UserFacts>& users) {
+    return users.size() == 1 && users[0].knows_commands &&
+           users[0].commands_on_writable == std::vector<bool>{true};
+  })) << "a right that is given counts at once";
+}
+
+TEST(Control, a_trusting_one_that_may_not_ask_costs_little) {
+  const RedisServer redis({"--requirepass", "secret"}, "secret");
+  Heard heard;
+  Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
+  control.start();
+  EXPECT_TRUE(heard.lack_becomes(
+      {.why = "NOAUTH Authentication required.",
+       .hint = "set upstream.control (username, password_file); until then GETEX of absent keys "
+               "passes, and it is not known when Redis is loading or busy"}));
+}
+
+TEST(Control, a_user_that_a_restarted_redis_does_not_know_is_told_in_its_words) {
+  RedisServer redis({"--user", "ops", "on", ">pass", "+@all"});
+  Heard heard;
+  Control control(
+      at(redis, {.username = "ops", .password = "pass"}), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.lack_becomes({}));
+  redis.kill();
+  redis.start_again_as({}, "");
+  EXPECT_TRUE(heard.lack_becomes(
+      {.why = "WRONGPASS invalid username-password pair or user is disabled.",
+       .hint = "correct upstream.control (username, password_file), or ACL SETUSER ops on "
+               ">PASSWORD +acl|getuser +acl|dryrun +command +info +dbsize +config|get; until then "
+               "every key passes",
+       .passes = true}));
+  EXPECT_TRUE(heard.reachable_becomes({true, false, true})) << "it is there";
+}
+
 TEST(Control, a_wrong_password_is_told_with_redis_own_words_and_nobody_is_known) {
   const RedisServer redis({"--requirepass", "secret"}, "secret");
   Heard heard;
   Control control(at(redis, {.password = "guess"}), some_questions(), heard.calls());
   control.start();
-  EXPECT_TRUE(heard.reachable_becomes({false}));
-  EXPECT_NE(heard.why().find("WRONGPASS"), std::string::npos) << heard.why();
+  EXPECT_TRUE(heard.loss_becomes(true));
+  ASSERT_EQ(heard.lacks().size(), 1U);
+  EXPECT_TRUE(heard.lacks()[0].why.starts_with("WRONGPASS ")) << heard.lacks()[0].why;
   EXPECT_FALSE(heard.any_facts());
 }
 
@@ -208,6 +305,77 @@ TEST(Control, a_change_is_seen_when_it_is_asked_for) {
   control.refresh();
   EXPECT_TRUE(heard.users_become(is_restricted_default));
   EXPECT_LT(std::chrono::steady_clock::now() - asked, Control::kEvery);
+}
+
+TEST(Control, a_change_that_nobody_tells_of_is_seen_within_a_second) {
+  const RedisServer redis;
+  Heard heard;
+  Control control(at(redis), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.users_become(is_open_default));
+  redis.call({"ACL", "SETUSER", "default", "-debug"});
+  const auto changed = std::chrono::steady_clock::now();
+  EXPECT_TRUE(heard.users_become(is_restricted_default));
+  EXPECT_LT(std::chrono::steady_clock::now() - changed, std::chrono::seconds(1));
+}
+
+TEST(Control, doubts_lead_to_few_askings_however_many_there_are) {
+  const RedisServer redis;
+  Heard heard;
+  Control control(at(redis), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.users_become(is_open_default));
+  const int before = heard.times();
+  const auto began = std::chrono::steady_clock::now();
+  const auto is_over = [&] { return heard.times() - before >= 10; };
+  while (!is_over()) {
+    control.refresh_soon();
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 9 * Control::kSoon);
+}
+
+TEST(Control, a_redis_that_does_not_let_it_log_in_is_up) {
+  const RedisServer redis({"--requirepass", "secret"}, "secret");
+  Heard heard;
+  Control control(at(redis, {.password = "guess"}), some_questions(), heard.calls());
+  control.start();
+  EXPECT_TRUE(heard.loss_becomes(true));
+}
+
+TEST(Control, tells_a_redis_that_is_silent_from_one_that_is_down) {
+  RedisServer redis;
+  Heard heard;
+  Control control(at(redis), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.users_become(is_open_default));
+  ::kill(redis.pid(), SIGSTOP);
+  EXPECT_TRUE(heard.loss_becomes(true));
+  redis.kill();
+  EXPECT_TRUE(heard.loss_becomes(false));
+}
+
+TEST(Control, says_why_users_are_not_known_and_tries_whether_they_need_a_password) {
+  const RedisServer redis({"--user", "ops", "on", ">pass", "+ping"});
+  Heard heard;
+  Control control(
+      at(redis, {.username = "ops", .password = "pass"}), some_questions(), heard.calls());
+  control.start();
+  EXPECT_TRUE(heard.facts_become([](const Facts& facts) {
+    return facts.users.empty() && facts.refusal.starts_with("NOPERM ") && !facts.needs_password;
+  }));
+  redis.call({"CONFIG", "SET", "requirepass", "secret"});
+  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return facts.needs_password; }));
+}
+
+TEST(Control, a_redis_that_lets_nobody_in_lets_nobody_in_without_a_password) {
+  const RedisServer redis;
+  Heard heard;
+  Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
+  control.start();
+  ASSERT_TRUE(heard.facts_become([](const Facts& facts) { return !facts.needs_password; }));
+  const harness::RawClient straight = redis.client();
+  redis.call({"CONFIG", "SET", "maxclients", "2"});
+  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return facts.needs_password; }));
 }
 
 TEST(Control, a_redis_that_was_restarted_is_asked_again) {
@@ -262,12 +430,17 @@ TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
   control.start();
   ASSERT_TRUE(heard.facts_become([](const Facts& facts) { return facts.is_cluster == true; }));
   EXPECT_TRUE(heard.users_become(is_nobody));
+  EXPECT_TRUE(heard.facts_become([](const Facts& facts) {
+    return !facts.needs_password &&
+           facts.refusal ==
+               "this Redis runs in cluster mode (cluster_enabled:1), which is not supported";
+  }));
   control.refresh();
   ASSERT_TRUE(heard.facts_become([&](const Facts&) { return true; }));
-  const std::vector<std::string> refusals = heard.refusals();
-  ASSERT_EQ(refusals.size(), 1U);
-  EXPECT_NE(refusals[0].find("cluster_enabled:1"), std::string::npos);
-  EXPECT_NE(refusals[0].find("not supported"), std::string::npos);
+  ASSERT_EQ(heard.lacks().size(), 1U);
+  EXPECT_TRUE(heard.lacks()[0].passes);
+  EXPECT_TRUE(heard.lacks()[0].is_unsupported);
+  EXPECT_TRUE(heard.lacks()[0].hint.ends_with("nothing is answered here"));
 }
 
 TEST(Control, a_trusting_one_asks_for_no_user_but_knows_whether_a_password_is_needed) {

@@ -82,6 +82,7 @@ TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user
   const Facts facts = ask();
   EXPECT_EQ(facts.is_cluster, false);
   EXPECT_TRUE(facts.is_master);
+  EXPECT_TRUE(facts.takes_writes);
   EXPECT_EQ(facts.state, ServerState::available);
   EXPECT_EQ(facts.idle_timeout, std::chrono::seconds(0));
   ASSERT_EQ(facts.users.size(), 1U) << "there is no bob";
@@ -121,6 +122,21 @@ TEST_F(InquiryTest, who_may_only_read_keys_may_not_run_what_writes_them) {
   EXPECT_EQ(both.commands_on_writable, kAll);
 }
 
+TEST_F(InquiryTest, who_may_surely_write_no_key_is_known) {
+  for (const char* const nothing : {"+@read ~*", "+get +ping +client|reply ~*", "+config ~*"}) {
+    EXPECT_FALSE(bob_with(nothing).may_write) << nothing;
+  }
+  for (const char* const something : {"+@all ~user:*",
+                                      "+get +set ~user:1*",
+                                      "+eval ~*",
+                                      "+xgroup|create ~*",
+                                      "+get (+set ~*)",
+                                      "+@fast ~*",
+                                      "off +@all ~*"}) {
+    EXPECT_TRUE(bob_with(something).may_write) << something;
+  }
+}
+
 TEST_F(InquiryTest, every_prefix_of_a_namespace_must_be_covered) {
   EXPECT_EQ(bob_with("+@all ~cart:*").keys, (std::vector{kNone, kNone}));
   EXPECT_EQ(bob_with("+@all %W~user:*").keys, (std::vector{kNone, kNone}));
@@ -136,6 +152,17 @@ TEST_F(InquiryTest, selectors_give_nothing) {
 TEST_F(InquiryTest, a_rule_for_one_first_argument_is_not_a_rule_for_all) {
   EXPECT_EQ(bob_with("+get|user: ~user:*").commands_on_writable,
             (May{false, false, false, false, false}));
+}
+
+TEST_F(InquiryTest, whether_redis_would_refuse_is_known_only_where_it_has_said_so) {
+  EXPECT_TRUE(bob_with("+get ~user:*").knows_commands);
+  EXPECT_EQ(bob().reads_no_key, (std::vector<bool>{false, true}));
+  EXPECT_EQ(bob_with("+@all ~user:1* ~basket:*").reads_no_key, (std::vector<bool>{false, false}));
+  EXPECT_FALSE(bob_with("+get ~user:* (+mget ~*)").knows_commands);
+  redis_.call({"ACL", "SETUSER", "default", "-acl|dryrun"});
+  EXPECT_FALSE(bob_with("+mget ~user:*").knows_commands);
+  ASSERT_EQ(ask().refused.size(), 1U);
+  EXPECT_EQ(ask().refused[0].question, Question::commands_of_users);
 }
 
 TEST_F(InquiryTest, a_user_that_is_off_or_gone_may_nothing) {
@@ -181,6 +208,7 @@ TEST_F(InquiryTest, what_redis_refuses_to_tell_is_not_known) {
   EXPECT_TRUE(facts.users.empty());
   EXPECT_FALSE(facts.commands);
   EXPECT_EQ(facts.is_cluster, false) << "HELLO needs no permission";
+  EXPECT_EQ(facts.is_master, true);
 }
 
 }  // namespace

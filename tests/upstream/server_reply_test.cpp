@@ -40,6 +40,19 @@ TEST(ServerReply, info_says_it_too) {
   EXPECT_FALSE(node->is_master);
 }
 
+TEST(ServerReply, writes_are_taken_by_who_is_known_to_refuse_none) {
+  const std::string fine =
+      "role:master\r\nrdb_last_bgsave_status:ok\r\naof_last_write_status:ok\r\n";
+  EXPECT_TRUE(takes_writes(*reply_of(bulk(fine))));
+  EXPECT_FALSE(takes_writes(*reply_of(bulk(fine + "min_slaves_good_slaves:0\r\n"))));
+  for (const std::string_view line : {"role:master", "bgsave_status:ok", "write_status:ok"}) {
+    std::string other = fine;
+    other.replace(other.find(line) + line.find(':') + 1, 1, "x");
+    EXPECT_FALSE(takes_writes(*reply_of(bulk(other)))) << other;
+  }
+  EXPECT_FALSE(takes_writes(*reply_of("-NOPERM no\r\n")));
+}
+
 TEST(ServerReply, what_is_not_said_is_not_known) {
   for (const std::string& bytes : kStrange) {
     const Reply reply = reply_of(bytes);

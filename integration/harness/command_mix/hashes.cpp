@@ -21,6 +21,15 @@ constexpr std::string_view kHash[] = {
     "HINCRBYFLOAT {k} {f} 0.5",
     "HSCAN {r} 0",
     "HSCAN {r} 0 MATCH f* COUNT 5",
+    // Redis 8.0, Valkey 9:
+    "HSETEX {k} EXAT 4102444800 FIELDS 1 {f} {v}",
+    "HEXPIREAT {k} 4102444801 FIELDS 2 {f} {f}",
+    "HPERSIST {k} FIELDS 1 {f}",
+    "HEXPIRETIME {r} FIELDS 2 {f} none",
+    "HTTL {a} FIELDS 1 {f}",
+    "HGETEX {r} FIELDS 2 {f} none",
+    "HGETEX {k} EXAT 4102444802 FIELDS 1 {f}",
+    "HGETDEL {k} FIELDS 1 {f}",
     "HRANDFIELD {a}",
     "HRANDFIELD {a} 5 WITHVALUES",
 };

@@ -12,6 +12,10 @@ constexpr std::string_view kString[] = {
     "SET {k} {v} EXAT 4102444800",
     "SET {k} {v} KEEPTTL",
     "SET {k} {n} BAD",
+    // Valkey 8.1 and 9, Redis 8.4:
+    "SET {k} {v} IFEQ {n}",
+    "DELIFEQ {k} {n}",
+    "MSETEX 2 {k} {v} {k} {n} EXAT 4102444800",
     "SETNX {k} {v}",
     "SETEX {k} 0 {v}",
     "PSETEX {k} word {v}",

@@ -112,18 +112,25 @@ async function take(heard) {
 function problemsOf(status) {
   const found = [];
   const say = (grade, text) => found.push({grade, text});
+  const held = new Map();  // by why; how long is in the table, so that it is not read out each second
   for (const [name, space] of Object.entries(status.namespaces)) {
     if (space.contradictions?.hidden_rows > 0) {
       say('bad', `${name}: ${space.contradictions.hidden_rows} existing rows were taken for absent`);
     }
     if (space.mode !== 'bypass' && !space.fresh) {
       const loading = space.loading && space.state === 'loading' ? `, ${percent(space.loading.fraction)}` : '';
-      const why = status.sources[space.source]?.why;
-      say('warning', `${name} passes everything: ${space.state === 'ready' ? 'not proven up to date' : space.state}${loading}` +
-          (why ? ` (${why})` : ''));
+      say('warning', `${name} passes everything: ${space.state === 'ready' ? 'not proven up to date' : space.state}${loading} (${space.why})`);
+    } else if (space.mode !== 'bypass' && space.passing_seconds !== null) {
+      held.set(space.why, [...(held.get(space.why) ?? []), name]);
     } else if (space.full) {
       say('warning', `${name}: its filter is full`);
     }
+  }
+  for (const [why, names] of held) {
+    say('warning', `${names.join(', ')} ${names.length === 1 ? 'passes' : 'pass'} everything for a while: ${why}`);
+  }
+  if (status.redis.control?.why_keys_pass) {
+    say('bad', status.redis.control.why_keys_pass);
   }
   if (status.redis.up === false) {
     say('bad', 'Redis cannot be reached');
@@ -177,7 +184,7 @@ function showTiles(status) {
   setText('tile-lag', now.lag.length === 0 || now.lag.includes(null) ? UNKNOWN : duration(Math.max(...now.lag)));
   const {up, role, state} = status.redis;
   setText('tile-redis', up === null ? UNKNOWN : up ? 'up' : 'down');
-  setText('tile-redis-role', up === null ? 'not asked' : `${role}, ${state.replaceAll('_', ' ')}`);
+  setText('tile-redis-role', up === null ? 'not asked' : `${role ?? 'role unknown'}, ${state.replaceAll('_', ' ')}`);
   const clients = status.workers.map((worker) => worker.clients);
   setText('tile-clients', count(clients.reduce((sum, one) => sum + one, 0)));
   setText('tile-workers', `on ${clients.length} ${clients.length === 1 ? 'worker' : 'workers'}`);
@@ -240,7 +247,7 @@ function showProcess(status) {
   const before = statuses[0];
   const seconds = status.totals.at - before.totals.at;
   const used = (status.process.cpu_seconds - before.process.cpu_seconds) / seconds;
-  const unseen = Object.entries(status.reads_not_looked_at).filter(([, reads]) => reads > 0)
+  const unseen = Object.entries(status.unchecked_reads).filter(([, reads]) => reads > 0)
       .map(([reason, reads]) => `${count(reads)} ${reason.replaceAll('_', ' ')}`);
   const facts = {
     'CPU': seconds > 0 ? percent(used) + ' of a core' : UNKNOWN,
@@ -248,6 +255,7 @@ function showProcess(status) {
     'Open descriptors': `${count(status.process.open_descriptors)} of ${count(status.process.descriptors_max)}`,
     'Clients by worker': status.workers.map((worker) => count(worker.clients)).join(', '),
     'Reads not looked at': unseen.length > 0 ? unseen.join(', ') : 'none',
+    'Redis does not tell': status.redis.control?.why ? `${status.redis.control.why}; ${status.redis.control.hint}` : 'nothing',
     'Waits for a restart': status.configuration?.needs_restart.join(', ') || 'nothing',
   };
   byId('process').replaceChildren(...Object.entries(facts).flatMap(

@@ -56,16 +56,22 @@ function row(...cells) {
 }
 
 function stateCell(space) {
-  const grade = space.fresh ? 'good' : 'warning';
-  const words = space.fresh ? space.state : space.state === 'ready' ? 'not fresh' : space.state;
+  const passes = !space.fresh || space.passing_seconds !== null;
+  const grade = passes ? 'warning' : 'good';
+  const words = space.fresh ? (passes ? 'passing' : space.state) : space.state === 'ready' ? 'not fresh' : space.state;
   const content = [badge(space.mode === 'bypass' ? 'warning' : grade, space.mode === 'bypass' ? 'bypassed' : words)];
   if (space.loading) {
     const left = space.loading.remaining_seconds;
     content.push(bar(space.loading.fraction),
                  under(`${percent(space.loading.fraction)} of ${count(space.loading.rows_expected)} rows` +
                        (left === null ? '' : `, ${duration(left)} left`)));
+  } else if (space.passing_seconds !== null && space.fresh) {
+    content.push(under(`${duration(space.passing_seconds)} more`));
   } else {
     content.push(under(`proven ${duration(space.proven_seconds_ago ?? NaN)} ago`));
+  }
+  if (space.mode !== 'bypass' && space.why) {
+    content.push(element('span', {className: 'why', textContent: space.why}));
   }
   return cell('State', {className: 'state'}, ...content);
 }
@@ -74,6 +80,7 @@ function stateCell(space) {
 function comparedCell(space) {
   const rows = space.contradictions?.hidden_rows ?? 0;
   return cell('Compared with Redis', {className: 'wide'}, ...(rows > 0 ? [badge('bad', `${count(rows)} hidden rows`)] : []),
+              ...(space.unmatched ? [badge('warning', 'no read matches')] : []),
               under(space.advice || 'nothing is looked at'));
 }
 
@@ -88,7 +95,8 @@ function namespaceRow(name, space, before, seconds) {
       stateCell(space),
       cell('Look-ups/s', {className: 'number'}, Number.isFinite(all) ? count(all) : UNKNOWN),
       cell(wouldBe > 0 ? 'Would be stopped' : 'Stopped', {className: 'number'}, percent(absent / all), ...(wouldBe > 0 ? [under('would be')] : [])),
-      cell('Rows', {className: 'number'}, count(space.rows), under(`room for ${count(space.capacity)}`)),
+      cell('Rows', {className: 'number'}, count(space.rows), under(`room for ${count(space.capacity)}`),
+           ...(space.isolated_rows > 0 ? [under(`${count(space.isolated_rows)} isolated`)] : [])),
       cell('Filter fill', {}, percent(fill), bar(fill, fill > .9 ? 'warning' : '')),
       cell('False positives', {className: 'number'}, percent(space.measured_false_positive_rate ?? NaN),
            under(`expected ${percent(space.expected_false_positive_rate)}`)),
@@ -97,7 +105,7 @@ function namespaceRow(name, space, before, seconds) {
 }
 
 function sourceRow(name, source) {
-  const grade = {following: 'good', loading: 'warning', down: 'bad'}[source.state];
+  const grade = {following: 'good', loading: 'warning', down: 'bad', refused: 'bad'}[source.state];
   return row(
       cell('Source', {className: 'name wide'}, name, under(source.type)),
       cell('State', {}, badge(grade, source.state), ...(source.why ? [under(source.why)] : [])),

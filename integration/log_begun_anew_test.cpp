@@ -1,0 +1,227 @@
+// A log whose numbers come again: begun anew, cut short, made anew behind the same address. What it has had meanwhile
+// would be taken for what was followed before.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "harness/deadline.h"
+#include "harness/guarded_mariadb.h"
+#include "harness/slow_link.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+constexpr std::uint64_t kFirstNew = 5000;
+
+class LogBegunAnew : public GuardedMariaDb {
+ protected:
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("INSERT INTO user SELECT seq FROM seq_1_to_100");
+    link_.emplace(server_->port());
+    start();
+  }
+
+  void start() {
+    guard_.emplace(GuardProcess::on_port(
+        "upstream: " + redis_->address() + "\n" +
+        shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
+        "namespaces:\n"
+        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
+        "enforce, "
+        "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
+        "filter: { false_positive_rate: 0.0001% } }\n"
+        "storage: { directory: " +
+        (folder_ / "kept").string() + " }\n"));
+    ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
+  }
+  // The guard has applied all that there is.
+  void settle() {
+    run("INSERT INTO user VALUES (200)");
+    ASSERT_TRUE(becomes_present("user:200"));
+    run("DELETE FROM user WHERE id = 200");
+    ASSERT_TRUE(becomes_absent("user:200"));
+  }
+  std::uint64_t number() {
+    const std::string gtid = session_->value("SELECT @@gtid_binlog_pos");
+    return gtid.empty() ? 0 : std::stoull(gtid.substr(gtid.rfind('-') + 1));
+  }
+  // Until all passes: what is committed within max_lag of it may be absent that long.
+  void cut() {
+    link_->cut();
+    ASSERT_TRUE(becomes_present("user:9999"));
+  }
+  // One transaction for each row, until the log is as far as it was.
+  void pass(std::uint64_t passed) {
+    std::string rows;
+    for (std::uint64_t n = number(); n < passed + 2; ++n) {
+      rows += "INSERT INTO user VALUES (" + std::to_string(kFirstNew + rows_++) + ");";
+    }
+    session_->run(rows);
+  }
+  void insert_one() {
+    run("INSERT INTO user VALUES (" + std::to_string(kFirstNew + rows_++) + ")");
+  }
+  // All but the file that is begun now.
+  void purge() {
+    run("FLUSH BINARY LOGS");
+    const std::string last = session_->run("SHOW MASTER STATUS")[0][0].value_or("");
+    ASSERT_TRUE(eventually([&] {
+      run("PURGE BINARY LOGS TO '" + last + "'");
+      return session_->run("SHOW BINARY LOGS").size() == 1;
+    }));
+  }
+  void expect_all_rows_and_no_others() {
+    ASSERT_GT(rows_, 0U);
+    EXPECT_TRUE(becomes_present("user:" + std::to_string(kFirstNew + rows_ - 1)));
+    ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
+    for (std::uint64_t id = kFirstNew; id < kFirstNew + rows_; ++id) {
+      EXPECT_FALSE(is_absent("user:" + std::to_string(id))) << id << guard_->log();
+    }
+    EXPECT_FALSE(is_absent("user:100"));
+    EXPECT_TRUE(is_absent("user:200"));
+  }
+  // How often a snapshot has been read.
+  int views() {
+    return std::stoi(session_->run("SHOW GLOBAL STATUS LIKE 'Com_begin'")[0][1].value_or("0"));
+  }
+
+  std::optional<SlowLink> link_;
+  std::uint64_t rows_ = 0;  // new ones
+};
+
+TEST_F(LogBegunAnew, while_the_guard_is_down_hides_no_row) {
+  settle();
+  const std::uint64_t passed = number();
+  guard_.reset();
+  run("RESET MASTER");
+  pass(passed);
+  start();
+  expect_all_rows_and_no_others();
+}
+
+TEST_F(LogBegunAnew, while_the_connection_is_cut_hides_no_row) {
+  settle();
+  const std::uint64_t passed = number();
+  cut();
+  run("RESET MASTER");
+  pass(passed);
+  link_->flow();
+  expect_all_rows_and_no_others();
+}
+
+// The guard has seen no transaction of its own.
+TEST_F(LogBegunAnew, that_was_quiet_before_hides_no_row) {
+  const std::uint64_t passed = number();
+  cut();
+  run("RESET MASTER");
+  pass(passed);
+  link_->flow();
+  expect_all_rows_and_no_others();
+}
+
+TEST_F(LogBegunAnew, while_it_is_followed_hides_no_row) {
+  settle();
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t passed = number();
+    run("RESET MASTER");
+    pass(passed);
+    expect_all_rows_and_no_others();
+  }
+}
+
+// A power cut, with sync_binlog=0.
+TEST_F(LogBegunAnew, that_has_lost_its_end_hides_no_row) {
+  settle();
+  const std::string file = session_->run("SHOW MASTER STATUS")[0][0].value_or("");
+  const std::uint64_t whole = std::stoull(session_->run("SHOW MASTER STATUS")[0][1].value_or("0"));
+  run("INSERT INTO user VALUES (300)");
+  run("INSERT INTO user VALUES (301)");
+  ASSERT_TRUE(becomes_present("user:301"));
+  const std::uint64_t passed = number();
+  cut();
+  session_.reset();
+  server_->kill();
+  std::filesystem::resize_file(server_->unix_path().parent_path() / "data" / file, whole);
+  server_->start_again();
+  session_.emplace(server_->session());
+  ASSERT_LT(number(), passed);
+  pass(passed);
+  link_->flow();
+  expect_all_rows_and_no_others();
+}
+
+TEST_F(LogBegunAnew, that_does_not_have_our_end_any_more_is_read_anew) {
+  settle();
+  cut();
+  run("FLUSH BINARY LOGS");
+  insert_one();
+  purge();
+  link_->flow();
+  expect_all_rows_and_no_others();
+  EXPECT_EQ(views(), 2) << guard_->log();
+}
+
+TEST_F(LogBegunAnew, is_not_what_a_lost_connection_means) {
+  settle();
+  cut();
+  insert_one();
+  run("FLUSH BINARY LOGS");
+  link_->flow();
+  expect_all_rows_and_no_others();
+  EXPECT_EQ(views(), 1) << guard_->log();
+}
+
+TEST_F(LogBegunAnew, is_not_what_a_lost_connection_to_a_quiet_server_means) {
+  cut();
+  insert_one();
+  link_->flow();
+  ASSERT_TRUE(becomes_absent("user:9999"));
+  EXPECT_TRUE(eventually([this] { return !is_absent("user:5000"); }));
+  EXPECT_EQ(views(), 1) << guard_->log();
+}
+
+// With gtid_strict_mode off anybody may do so.
+TEST_F(LogBegunAnew, whose_numbers_were_set_back_is_followed) {
+  settle();
+  run("SET SESSION gtid_seq_no = 3");
+  insert_one();
+  expect_all_rows_and_no_others();
+  insert_one();
+  expect_all_rows_and_no_others();
+}
+
+TEST_F(LogBegunAnew, whose_numbers_were_set_back_is_followed_by_a_guard_that_starts_then) {
+  settle();
+  guard_.reset();
+  run("SET SESSION gtid_seq_no = 3");
+  insert_one();
+  start();
+  expect_all_rows_and_no_others();
+  insert_one();
+  expect_all_rows_and_no_others();
+}
+
+// Where a log with that number began is not kept any more.
+TEST_F(LogBegunAnew, whose_numbers_were_set_back_behind_its_beginning_is_followed) {
+  settle();
+  guard_.reset();
+  purge();
+  run("SET SESSION gtid_seq_no = 3");
+  insert_one();
+  start();
+  expect_all_rows_and_no_others();
+  insert_one();
+  expect_all_rows_and_no_others();
+  purge();
+  link_->cut();
+  insert_one();
+  link_->flow();
+  expect_all_rows_and_no_others();
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

@@ -1,0 +1,13 @@
+// A password as the configuration has it: the first line of a file, or the word itself.
+//
+// Threads: any. Errors: of a file that is empty or cannot be read the password is empty.
+#pragma once
+
+#include <string>
+
+namespace cuckooguard::config {
+
+// `otherwise`: if no file is named.
+std::string password_of(const std::string& file, const std::string& otherwise);
+
+}  // namespace cuckooguard::config

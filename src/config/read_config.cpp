@@ -1,0 +1,227 @@
+#include "config/read_config.h"
+
+#include <array>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "config/checks.h"
+#include "config/nearest.h"
+#include "config/places.h"
+#include "config/read_namespace.h"
+#include "config/read_source.h"
+#include "config/read_tls.h"
+#include "config/section_table.h"
+
+namespace cuckooguard::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned},
+                                       Choice<UpstreamMode>{"shared", UpstreamMode::shared}};
+constexpr std::array kAcls = {Choice<Acl>{"ask", Acl::ask}, Choice<Acl>{"trust", Acl::trust}};
+constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
+                                   Choice<LogLevel>{"info", LogLevel::info},
+                                   Choice<LogLevel>{"warning", LogLevel::warning},
+                                   Choice<LogLevel>{"error", LogLevel::error}};
+constexpr std::array kLogFormats = {Choice<LogFormat>{"text", LogFormat::text},
+                                    Choice<LogFormat>{"json", LogFormat::json}};
+constexpr std::array kLogKeyForms = {Choice<LogKeys>{"hashed", LogKeys::hashed},
+                                     Choice<LogKeys>{"plain", LogKeys::plain}};
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kGiB = kKiB * kKiB * kKiB;
+constexpr std::uint32_t kMillion = 1'000'000;
+
+Parsed<Address> parse_upstream_address(std::string_view text) {
+  auto address = parse_address(text);
+  if (address && !address->is_unix() && address->port == 0) {
+    return std::unexpected("has no port from 1 to 65535 behind its last ':'");
+  }
+  return address;
+}
+
+Parsed<std::optional<Address>> parse_admin_address(std::string_view text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  return parse_address(text);
+}
+
+Parsed<unsigned> parse_workers(std::string_view text) {
+  if (text == "auto") {
+    return 0U;
+  }
+  return bounded<unsigned>(parse_count, 1, 1024, "must be auto, or from 1 to 1024")(text);
+}
+
+std::string text_of_workers(unsigned workers) {
+  return workers == 0 ? std::string("auto") : text_of(workers);
+}
+
+// Entries of `sources` or `namespaces`, whose keys are names that the operator chooses.
+std::span<const Entry> named_entries(const Section& top, std::string_view key) {
+  const Entry* const entry = top.find(key);
+  if (entry == nullptr || entry->value.kind == TreeNode::Kind::null) {
+    return {};
+  }
+  if (entry->value.kind != TreeNode::Kind::mapping) {
+    top.report(entry->value.place, fmt::format("{} must hold names with their settings", key));
+    return {};
+  }
+  for (const Entry& named : entry->value.entries) {
+    if (!looks_like_a_name(named.key)) {
+      top.report(named.place,
+                 fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
+    }
+  }
+  return entry->value.entries;
+}
+
+void read_sources(const Section& top, Config& config) {
+  const Reading inside = top.reading_inside("sources");
+  for (const Entry& entry : named_entries(top, "sources")) {
+    inside.places->sources.push_back(entry.key);
+    if (auto source = read_source(inside, entry)) {
+      config.sources.push_back(std::move(*source));
+    }
+  }
+}
+
+void read_namespaces(const Section& top, Config& config) {
+  const Reading inside = top.reading_inside("namespaces");
+  for (const Entry& entry : named_entries(top, "namespaces")) {
+    config.namespaces.push_back(
+        read_namespace(inside, entry, inside.places->namespaces.emplace_back()));
+  }
+}
+
+constexpr auto up_to_a_day = [](milliseconds low, std::string_view words) {
+  return bounded<milliseconds>(parse_duration, low, 24h, words);
+};
+
+constexpr auto output_bytes = [](std::uint64_t high, std::string_view words) {
+  return bounded<std::uint64_t>(parse_bytes, 16 * kKiB, high, words);
+};
+
+// `listen: host:port`, or a mapping with TLS as well.
+constexpr auto kListen =
+    section<Config>("listen",
+                    value("address", &Config::listen, parse_address).at_start(),
+                    ReadBy<Config>{"tls", read_listen_tls, listen_tls_sections})
+        .or_only("address");
+
+constexpr auto kControl = section<Control>("upstream.control",
+                                           text("username", &Control::username),
+                                           secret("password", &Control::password),
+                                           text("password_file", &Control::password_file))
+                              .checked_by([](const Section& section, Control& control) {
+                                check_password(section, control);
+                                if (!control.username.empty() && control.password.empty() &&
+                                    control.password_file.empty()) {
+                                  section.report(section.place_of("username"),
+                                                 "username needs a password or a password_file");
+                                }
+                              });
+
+// `upstream: host:port`, or a mapping with everything else.
+constexpr auto kUpstream =
+    section<Upstream>(
+        "upstream",
+        value("address", &Upstream::address, parse_upstream_address).at_start(),
+        choice("mode", &Upstream::mode, kUpstreamModes).at_start(),
+        value("connect_timeout",
+              &Upstream::connect_timeout,
+              bounded<milliseconds>(parse_duration, 1ms, 10min, "must be from 1ms to 10m")),
+        choice("acl", &Upstream::acl, kAcls),
+        Inside{"control", &Upstream::control, kControl},
+        ReadBy<Upstream>{"tls", read_upstream_tls, upstream_tls_sections})
+        .or_only("address");
+
+constexpr auto kStorage = section<Storage>(
+    "storage",
+    text("directory", &Storage::directory).at_start(),
+    value("checkpoint_every", &Storage::checkpoint_every, up_to_a_day(1s, "must be from 1s to 1d"))
+        .at_start());
+
+constexpr auto kLimits = section<Limits>(
+    "limits",
+    value("max_clients",
+          &Limits::max_clients,
+          bounded<std::uint32_t>(parse_count, 1, kMillion, "must be from 1 to 1M")),
+    value("client_output_soft",
+          &Limits::client_output_soft,
+          output_bytes(kGiB, "must be from 16KiB to 1GiB"),
+          text_of_bytes),
+    value("client_output_hard",
+          &Limits::client_output_hard,
+          output_bytes(1024 * kGiB, "must be from 16KiB to 1024GiB"),
+          text_of_bytes),
+    value("output_total",
+          &Limits::output_total,
+          output_bytes(1024 * kGiB, "must be from 16KiB to 1024GiB"),
+          text_of_bytes),
+    value("inflight_per_client",
+          &Limits::inflight_per_client,
+          bounded<std::uint32_t>(parse_count, 1, kMillion, "must be from 1 to 1M")),
+    value("idle_timeout", &Limits::idle_timeout, up_to_a_day(0s, "must be from 0s to 1d")));
+
+constexpr auto kAdmin =
+    section<Admin>("admin",
+                   value("address", &Admin::address, parse_admin_address).at_start(),
+                   text("token_file", &Admin::token_file),
+                   list("hosts", &Admin::hosts, parse_host),
+                   list("operators", &Admin::operators, parse_any_text));
+
+constexpr auto kLog = section<Log>("log",
+                                   choice("level", &Log::level, kLogLevels),
+                                   choice("format", &Log::format, kLogFormats),
+                                   choice("keys", &Log::keys, kLogKeyForms));
+
+constexpr auto kTop = section<Config>(
+    "",
+    Inside{"listen", std::identity{}, kListen},
+    Inside{"upstream", &Config::upstream, kUpstream},
+    ReadBy<Config>{"sources", read_sources, source_sections},
+    ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},
+    Inside{"storage", &Config::storage, kStorage},
+    Inside{"limits", &Config::limits, kLimits},
+    Inside{"admin", &Config::admin, kAdmin},
+    Inside{"log", &Config::log, kLog},
+    value("workers", &Config::workers, parse_workers, text_of_workers).at_start(),
+    value("drain_timeout", &Config::drain_timeout, up_to_a_day(0s, "must be from 0s to 1d"))
+        .at_start());
+
+}  // namespace
+
+Config read_config(const TreeNode& root,
+                   const EnvironmentLookup& environment,
+                   Setting& settings,
+                   Report& report) {
+  const Entry whole_file{.key = {}, .place = root.place, .value = root};
+  Places places;
+  const Section top({report, environment, &settings, &places}, whole_file, kTop.keys());
+  places.listen = top.place_of("listen", "address");
+  places.admin = top.place_of("admin", "address");
+  Config config;
+  kTop.read(top, config);
+  check(config, places, report);
+  return config;
+}
+
+std::vector<std::string> keep_what_needs_a_restart(const Config& running, Config& next) {
+  std::vector<std::string> changed;
+  kTop.keep("", running, next, changed);
+  return changed;
+}
+
+std::span<const KeyList> all_sections() {
+  static const std::vector<KeyList> kAll = [] {
+    std::vector<KeyList> all;
+    kTop.collect(all);
+    return all;
+  }();
+  return kAll;
+}
+
+}  // namespace cuckooguard::config

@@ -1,0 +1,42 @@
+// A filter's state, and why it is in it, as its one writer tells readers: for people and metrics.
+//
+// Threads: one writer, any number of readers; who asks for the state alone never waits, who asks why waits while a sentence is
+// copied. Errors: std::bad_alloc. Limits: the writer's words are kept as they are.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace cuckooguard::filter {
+
+// Only `ready` filters are fresh, but readers ask is_fresh(). docs/states.md: what each means, and what leads from one to
+// another.
+enum class State : std::uint8_t { loading, ready, lagging, unsynced, down, full, refused };
+inline constexpr State kLastState = State::refused;
+
+const char* state_name(State state) noexcept;
+
+class ToldState {
+ public:
+  [[nodiscard]] State get() const noexcept { return state_.load(std::memory_order_acquire); }
+  // Empty: nobody has said.
+  [[nodiscard]] std::string why() const {
+    const std::scoped_lock lock(mutex_);
+    return why_;
+  }
+  void set(State state, std::string_view why) {
+    const std::scoped_lock lock(mutex_);
+    state_.store(state, std::memory_order_release);
+    why_ = why;
+  }
+
+ private:
+  std::atomic<State> state_{State::loading};
+  mutable std::mutex mutex_;  // of the words
+  std::string why_;
+};
+
+}  // namespace cuckooguard::filter

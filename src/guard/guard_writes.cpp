@@ -1,0 +1,217 @@
+// The writes of a Guard: which keys they have, and when those are learned.
+#include "guard/guard.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+// EVAL script numkeys [key ...]; EVALSHA, FCALL.
+constexpr std::size_t kKeyCount = 2;
+
+// What it has written before it replies with an error stays.
+bool may_be_half_done(const Command& command) {
+  return command.role == Role::unknown || command.name.starts_with("eval") ||
+         command.name == "fcall";
+}
+
+bool runs_script(const Command& command) {
+  return command.name.starts_with("eval") || command.name == "fcall";
+}
+
+}  // namespace
+
+// True: with keys that wait for its reply.
+bool Guard::scan_write(const Command& command,
+                       Arguments arguments,
+                       ClientState& client,
+                       TimePoint now) {
+  if (client.login(facts()) == ClientState::Login::yes) {
+    client.was_let_in();
+  }
+  Write write{.client = client,
+              .now = now,
+              .is_unseen = client.is_silent() || client.has_unread_replies(),
+              .may_be_half_done = may_be_half_done(command)};
+  const KeyIndexes keys = key_indexes(command, arguments);
+  if (keys.first >= keys.end && runs_script(command)) {
+    counters_.scripts_without_keys.add();
+  }
+  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
+    const std::size_t value = i + command.value_offset;
+    const bool has_value = value != i && value < arguments.size();
+    scan_key(arguments[i], has_value ? &arguments[value] : nullptr, write);
+  }
+  if (keys.also != 0) {
+    scan_key(arguments[keys.also], nullptr, write);
+  }
+  return write.awaits_reply;
+}
+
+// Of a command too large to be held whole.
+void Guard::scan_chunk(const Command& command,
+                       const resp::Scan& chunk,
+                       Arguments arguments,
+                       Write& write) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::uint64_t index = chunk.first_argument + i;
+    if (index == kKeyCount && arguments[i] == "0" && runs_script(command)) {
+      counters_.scripts_without_keys.add();
+    }
+    if (may_be_key(command, index, chunk.argument_total)) {
+      scan_key(arguments[i], nullptr, write);
+    }
+  }
+}
+
+// `value`: what the write makes the key's whole value, if it does.
+void Guard::scan_key(std::string_view key, const std::string_view* value, Write& write) {
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    return;
+  }
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  if (space.mode == config::Mode::bypass ||
+      (value != nullptr && space.absent_reply.is_written_as(*value))) {
+    return;
+  }
+  const std::uint64_t hash = space.filter->hash(found.identity);
+  WritesInFlight& writes = write.client.remember_writes(learner_.keys_in_flight());
+  if (write.is_unseen || !writes.has_room()) {
+    if (may_have_written(write.client)) {
+      learn_key(write.client, found.ns, hash, write.now);
+    }
+    return;
+  }
+  writes.scanned({.overlay = space.overlay,
+                  .hash = hash,
+                  .ns = static_cast<std::uint16_t>(found.ns),
+                  .may_be_half_done = write.may_be_half_done});
+  write.awaits_reply = true;
+}
+
+// By what is known of the client, where Redis's word will not be seen. In doubt it may.
+bool Guard::may_have_written(ClientState& client) {
+  if (client.may_be_another()) {
+    return true;
+  }
+  const ClientState::Login login = client.login(facts());
+  if (login != ClientState::Login::yes) {
+    return login == ClientState::Login::unknown || client.has_been_let_in();
+  }
+  const UserAccess* const access = access_of(client);
+  return access == nullptr || access->may_write || facts_->is_lost;
+}
+
+// Whose share a client's keys count in. Who may not be logged in at all takes nothing from any user.
+std::string_view Guard::sharer(const ClientState& client) {
+  const bool is_user = client.login(facts()) == ClientState::Login::yes || client.has_been_let_in();
+  return is_user ? client.user() : std::string_view{};
+}
+
+void Guard::learn_key(ClientState& client, std::uint32_t ns, std::uint64_t hash, TimePoint now) {
+  const auto learned =
+      learner_.learn(*client.writes(), sharer(client), {.ns = ns, .hash = hash}, now);
+  namespace_counters_[ns]->learned.add();
+  namespace_counters_[ns]->lost.add(learned.is_lost ? 1 : 0);
+}
+
+void Guard::learn_replied(ClientState& client, TimePoint now) {
+  for (const WritesInFlight::Key& key : client.writes()->take_outcomes()) {
+    // After a reload its number may be another's, or nobody's: a namespace that is new lets everything pass for a while.
+    std::uint32_t ns = key.ns;
+    if (ns >= parts_.namespaces.size() || parts_.namespaces[ns].overlay != key.overlay) {
+      ns = 0;
+      while (ns < parts_.namespaces.size() && parts_.namespaces[ns].overlay != key.overlay) {
+        ++ns;
+      }
+    }
+    if (ns < parts_.namespaces.size() && (!key.is_unseen || may_have_written(client))) {
+      learn_key(client, ns, key.hash, now);
+    }
+  }
+}
+
+void Guard::stop_reading_replies(ClientState& client, TimePoint now) {
+  client.stop_reading_replies();
+  if (client.writes() != nullptr) {
+    client.writes()->give_up_transaction();
+    learn_replied(client, now);
+  }
+}
+
+// What it has sent may be carried out all the same. What it has queued may be so only if EXEC is on its way.
+void Guard::ended(ClientState& client, TimePoint now) {
+  WritesInFlight* const writes = client.writes();
+  if (writes == nullptr) {
+    return;
+  }
+  if (!client.has_changes_in_flight() && !client.has_unread_replies()) {
+    writes->end_transaction(false);
+  }
+  writes->give_up();
+  learn_replied(client, now);
+  learner_.ended(*writes);
+}
+
+bool Guard::add(std::string_view key,
+                ClientState& client,
+                TimePoint now,
+                std::optional<std::chrono::seconds> ttl) {
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    return false;
+  }
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const auto learned = learner_.learn(client.remember_writes(learner_.keys_in_flight()),
+                                      sharer(client),
+                                      {.ns = found.ns,
+                                       .hash = space.filter->hash(found.identity),
+                                       .ttl = ttl,
+                                       .origin = Overlay::Origin::added},
+                                      now);
+  namespace_counters_[found.ns]->added.add();
+  namespace_counters_[found.ns]->lost.add(learned.is_lost ? 1 : 0);
+  return true;
+}
+
+Decision Guard::stream(const resp::Scan& chunk,
+                       Arguments arguments,
+                       ClientState& client,
+                       TimePoint now) {
+  if (client.is_raw()) {
+    return {.action = Action::unread};
+  }
+  if (chunk.begins) {
+    const Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
+    if (makes_raw(begun)) {
+      stop_reading_replies(client, now);
+      client.become_raw();
+      return {.action = Action::unread};
+    }
+    if (changes_user(begun.role)) {
+      client.may_become_another();
+    }
+    if (begun.role == Role::server) {
+      change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client, now);
+    } else if (may_change_connection(begun, arguments)) {
+      stop_reading_replies(client, now);
+    }
+    // A learned one may be gone at the next chunk.
+    client.set_streamed(&find_command(begun.name),
+                        client.is_silent() || client.has_unread_replies());
+  }
+  const Command& command = client.streamed() != nullptr ? *client.streamed() : find_command({});
+  Write write{.client = client,
+              .now = now,
+              .is_unseen = client.is_streamed_unseen(),
+              .may_be_half_done = may_be_half_done(command)};
+  if (command.role == Role::write || command.role == Role::unknown) {
+    scan_chunk(command, chunk, arguments, write);
+  }
+  if (chunk.ends) {
+    client.set_streamed(nullptr);
+  }
+  return {.action = client.has_unread_replies() ? Action::unread : Action::forward,
+          .awaits_reply = write.awaits_reply};
+}
+
+}  // namespace cuckooguard::guard

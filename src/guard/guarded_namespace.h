@@ -1,0 +1,32 @@
+// What the guard is told of one namespace.
+//
+// Threads: plain values, shared by all workers. Lifetimes: what it points to outlives the guards that have it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "config/config.h"
+#include "filter/live_parts.h"
+#include "guard/absent_reply.h"
+#include "guard/counters.h"
+#include "guard/live_mode.h"
+#include "guard/overlay.h"
+
+namespace cuckooguard::guard {
+
+struct GuardedNamespace {
+  LiveMode mode = config::Mode::observe;
+  config::Order order = config::Order::guard_first;
+  double verify_sample = 0;
+  bool may_enforce = true;  // an absent reply was configured
+  int db = 0;
+  AbsentReply absent_reply{config::AbsentReply{}};
+  const filter::LiveParts* filter = nullptr;
+  Overlay* overlay = nullptr;
+  // Its source's: a row that was committed longer ago is in the filter, or the namespace passes.
+  std::chrono::nanoseconds max_lag = config::kDefaultMaxLag;
+  std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,67 @@
+#include "file/kind.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "file/input_file.h"
+#include "file/origin.h"
+#include "file/record_reader.h"
+
+namespace cuckooguard::source {
+namespace {
+
+// A look is one stat: 100 per second are no load.
+constexpr std::chrono::nanoseconds kPollMost = std::chrono::milliseconds(10);
+constexpr int kPollsPerMaxLag = 10;
+
+const config::FileSource& own(const config::Source& settings) {
+  return std::get<config::FileSource>(settings.kind);
+}
+
+std::vector<Refusal> check(const config::Source& settings,
+                           std::span<const Target> targets,
+                           const Clock& clock) {
+  return FileOrigin(own(settings), clock).check(targets);
+}
+
+std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
+  const std::chrono::nanoseconds max_lag = making.settings.max_lag;
+  return SourceParts{
+      .follower = make_rescan(std::make_unique<FileOrigin>(own(making.settings), making.clock),
+                              std::min(kPollMost, max_lag / kPollsPerMaxLag),
+                              making)};
+}
+
+std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& source,
+                                                              const Target& /*target*/) {
+  const config::FileSource& settings = own(source);
+  auto file = InputFile::open(settings.path);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  RecordReader records(settings.format,
+                       [&file](std::span<char> buffer) { return file->read(buffer); });
+  std::uint64_t rows = 0;
+  for (;;) {
+    const auto next = records.next();
+    if (!next) {
+      return std::unexpected(settings.path + ": " + next.error());
+    }
+    if (next->empty()) {
+      break;
+    }
+    ++rows;
+  }
+  const bool has_header = settings.format == config::FileFormat::csv && rows > 0;
+  return std::vector{TableSize{.table = "", .rows = rows - (has_header ? 1 : 0)}};
+}
+
+}  // namespace
+
+constexpr SourceKind kFile{.is = is_of<config::FileSource>,
+                           .is_server = false,
+                           .check = check,
+                           .make = make,
+                           .count_rows = count_rows};
+
+}  // namespace cuckooguard::source

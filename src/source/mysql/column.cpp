@@ -1,0 +1,198 @@
+#include "mysql/column.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string_view>
+
+#include "keyspace/canonical_integer.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using keyspace::Placeholder;
+using keyspace::ValueType;
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// Equal only if the bytes are.
+bool compares_bytes(const MysqlColumn& column) {
+  return column.charset.empty() || column.collation == "binary" ||
+         column.collation == "utf8mb4_0900_bin" || column.collation.ends_with("_nopad_bin");
+}
+
+std::string subject(const MysqlColumn& column) {
+  return "column `" + column.name + "` (" + column.column_type + ") ";
+}
+
+// Of a column that does not compare bytes.
+std::string blurred(const MysqlColumn& column) {
+  return subject(column) + "has the collation " + column.collation + ", by which " +
+         (column.collation.ends_with("_bin") ? "trailing spaces do not count"
+                                             : "different bytes can be equal");
+}
+
+// Of a column that is readable: what it is compared with.
+std::optional<std::string> incomparable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
+  switch (column.type()) {
+    case MysqlType::integer:
+      for (const std::string_view literal : use.literals) {
+        if (!keyspace::canonical_int64(literal) && !keyspace::canonical_uint64(literal)) {
+          return subject(column) + "is compared as a number, and '" + std::string(literal) +
+                 "' is not one as the server prints it; write it so";
+        }
+      }
+      return std::nullopt;
+    case MysqlType::text:
+    case MysqlType::bytes:
+      if (use.has_integers) {
+        return subject(column) + "is text, which SQL compares with " +
+               std::string(use.literals.front()) + " as a number; put quotes around it";
+      }
+      if (!compares_bytes(column)) {
+        return blurred(column) + "; MODIFY it to " + column.charset +
+               "_nopad_bin, or utf8mb4_0900_bin in MySQL";
+      }
+      return std::nullopt;
+    default:
+      return subject(column) + "has several spellings of one value; use an integer or text column";
+  }
+}
+
+}  // namespace
+
+MysqlType MysqlColumn::type() const {
+  if (is_one_of(data_type, {"tinyint", "smallint", "mediumint", "int", "bigint"})) {
+    return MysqlType::integer;
+  }
+  if (is_one_of(data_type, {"char", "varchar"})) {
+    return charset == "binary" ? MysqlType::bytes : MysqlType::text;
+  }
+  if (is_one_of(data_type, {"binary", "varbinary"})) {
+    return MysqlType::bytes;
+  }
+  if (data_type == "decimal") {
+    return MysqlType::decimal;
+  }
+  return data_type == "date" ? MysqlType::date : MysqlType::other;
+}
+
+bool MysqlColumn::is_unsigned() const {
+  return column_type.contains("unsigned");
+}
+
+KeyText key_text(const MysqlColumn& column) {
+  const bool is_padded = column.column_type.contains("zerofill");
+  switch (column.type()) {
+    case MysqlType::integer:
+      return is_padded ? KeyText::number : KeyText::plain;
+    case MysqlType::decimal:
+      return is_padded ? KeyText::none : KeyText::plain;
+    case MysqlType::text:
+    case MysqlType::bytes:
+    case MysqlType::date:
+      return KeyText::plain;
+    case MysqlType::other:
+      break;
+  }
+  if (is_one_of(column.data_type, {"enum", "set", "bit"})) {
+    return KeyText::number;
+  }
+  const bool is_plain = is_one_of(column.data_type,
+                                  {"datetime",
+                                   "timestamp",
+                                   "time",
+                                   "tinytext",
+                                   "text",
+                                   "mediumtext",
+                                   "longtext",
+                                   "tinyblob",
+                                   "blob",
+                                   "mediumblob",
+                                   "longblob"}) ||
+                        (column.data_type == "year" && column.column_type != "year(2)");
+  return is_plain ? KeyText::plain : KeyText::none;
+}
+
+bool folds_no_more_than_case(std::string_view collation) {
+  constexpr std::array<std::string_view, 7> kTailored = {
+      "roman", "lithuanian", "hungarian", "_la_0900", "_lt_0900", "_lv_0900", "_hu_0900"};
+  return std::ranges::none_of(
+      kTailored, [collation](std::string_view word) { return collation.contains(word); });
+}
+
+std::optional<std::string> unreadable(const MysqlColumn& column) {
+  if (column.type() == MysqlType::other) {
+    return subject(column) +
+           "has a type whose text in the log cannot be told for certain; use an integer, CHAR, "
+           "VARCHAR, BINARY, VARBINARY, DECIMAL or DATE column";
+  }
+  if (column.column_type.contains("zerofill")) {
+    return subject(column) + "is ZEROFILL, which only queries show and the log does not; ALTER it";
+  }
+  if (column.column_type.contains("compressed")) {
+    return subject(column) + "is stored COMPRESSED, and is so in the log; MODIFY it without";
+  }
+  if (!column.charset.empty() &&
+      !is_one_of(column.charset, {"utf8mb4", "utf8mb3", "utf8", "ascii"})) {
+    return subject(column) + "has the character set " + column.charset +
+           ", whose bytes differ from those in keys; CONVERT it to utf8mb4";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
+  if (placeholder.is_integer()) {
+    return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
+  }
+  const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
+  switch (column.type()) {
+    case MysqlType::integer:
+      return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
+             "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
+             ":int64}";
+    case MysqlType::decimal:
+    case MysqlType::date:
+      return subject(column) +
+             "can be found by several spellings of one value; use an integer or text column";
+    case MysqlType::text:
+      if (compares_bytes(column)) {
+        return std::nullopt;
+      }
+      if (!folds_no_more_than_case(column.collation)) {
+        return subject(column) + "has the collation " + column.collation +
+               ", by which different letters can be equal; MODIFY it to utf8mb4_unicode_ci";
+      }
+      if (placeholder.type == ValueType::text_ci) {
+        return std::nullopt;
+      }
+      return blurred(column) + "; write {" + name + "|ci}";
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string> undecidable(const MysqlColumn& column, const keyspace::ColumnUse& use) {
+  // No row would count; and of a DATE that is NOT NULL, SQL finds '0000-00-00' so.
+  if (use.asks_is_null && !column.nullable) {
+    return subject(column) + "is NOT NULL, so that IS NULL never holds";
+  }
+  if (!use.compares()) {
+    return std::nullopt;
+  }
+  if (auto why = unreadable(column)) {
+    return *why + "; as it is, a condition can only ask IS NULL or IS NOT NULL of it";
+  }
+  for (const std::string_view literal : use.literals) {
+    if (literal.contains("\\")) {
+      return subject(column) +
+             "is compared with a text that has a backslash, which SQL takes for an "
+             "escape; leave it out";
+    }
+  }
+  return incomparable(column, use);
+}
+
+}  // namespace cuckooguard::source

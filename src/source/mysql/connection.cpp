@@ -1,0 +1,274 @@
+#include "mysql/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <mysql.h>
+#include <sys/socket.h>
+
+#include "config/password_file.h"
+#include "mysql/session.h"
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr unsigned char kOkPacket = 0x00;
+constexpr unsigned char kEndPacket = 0xFE;
+
+void set(MYSQL* connection, enum mysql_option option, unsigned value) {
+  mysql_optionsv(connection, option, &value);
+}
+
+void set_tls(MYSQL* connection, const MysqlLogin& login) {
+  if (login.tls == config::Tls::off) {
+    return;
+  }
+  const my_bool yes = 1;
+  const my_bool verifies = login.tls == config::Tls::verified ? 1 : 0;
+  mysql_optionsv(connection, MYSQL_OPT_SSL_ENFORCE, &yes);
+  mysql_optionsv(connection, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
+  if (!login.ca_file.empty()) {
+    mysql_optionsv(connection, MYSQL_OPT_SSL_CA, login.ca_file.c_str());
+  }
+}
+
+const char* text_or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+}  // namespace
+
+MysqlLogin login_to(const config::MysqlSource& source, const config::Address& address) {
+  return {.host = address.host,
+          .port = address.port,
+          .unix_path = address.unix_path,
+          .user = source.user,
+          .password = source.password,
+          .password_file = source.password_file,
+          .database = source.database,
+          .tls = source.tls,
+          .ca_file = source.ca_file};
+}
+
+namespace {
+
+std::string address_of(const MysqlLogin& login) {
+  return login.unix_path.empty() ? login.host + ":" + std::to_string(login.port)
+                                 : "unix:" + login.unix_path;
+}
+
+// The server's words with what they leave out: which server, or the statement that mends it.
+MysqlError told_in_full(MysqlError error, const MysqlLogin& login) {
+  constexpr unsigned kDatabaseDenied = 1044;
+  constexpr std::string_view kUser = "for user ";
+  constexpr std::string_view kDatabase = " to database ";
+  if (error.is_lost()) {
+    error.what = address_of(login) + ": " + error.what;
+  }
+  const std::size_t user = error.what.find(kUser);
+  const std::size_t database = error.what.find(kDatabase);
+  if (error.code == kDatabaseDenied && user != std::string::npos && database != std::string::npos &&
+      user + kUser.size() < database) {
+    const std::size_t begin = user + kUser.size();
+    error.what += ": GRANT SELECT ON " + quoted_mysql_name(login.database) + ".* TO " +
+                  error.what.substr(begin, database - begin);
+  }
+  return error;
+}
+
+}  // namespace
+
+bool MysqlError::is_lost() const {
+  // CR_SERVER_GONE_ERROR, CR_SERVER_LOST and their like; of the server's, a shutdown and a kill.
+  constexpr unsigned kServerShutdown = 1053;
+  constexpr unsigned kConnectionKilled = 1927;
+  return (code >= 2000 && code < 3000) || code >= 5000 || code == kServerShutdown ||
+         code == kConnectionKilled;
+}
+
+MysqlError MysqlError::last_of(st_mysql* connection) {
+  return {.code = mysql_errno(connection), .what = mysql_error(connection)};
+}
+
+bool MysqlError::is_refusal() const {
+  static constexpr std::array kCodes{
+      kRefusedByUs,
+      1044U,  // ER_DBACCESS_DENIED_ERROR
+      1045U,  // ER_ACCESS_DENIED_ERROR
+      1049U,  // ER_BAD_DB_ERROR
+      1130U,  // ER_HOST_NOT_PRIVILEGED
+      1142U,  // ER_TABLEACCESS_DENIED_ERROR
+      1143U,  // ER_COLUMNACCESS_DENIED_ERROR
+      1227U,  // ER_SPECIFIC_ACCESS_DENIED_ERROR
+      1251U,  // ER_NOT_SUPPORTED_AUTH_MODE
+      1698U,  // ER_ACCESS_DENIED_NO_PASSWORD_ERROR
+      1820U,  // ER_MUST_CHANGE_PASSWORD
+      1862U,  // ER_MUST_CHANGE_PASSWORD_LOGIN
+      3118U,  // MySQL: ER_ACCOUNT_HAS_BEEN_LOCKED
+      3159U,  // MySQL: ER_SECURE_TRANSPORT_REQUIRED
+      4151U,  // MariaDB: ER_ACCOUNT_HAS_BEEN_LOCKED
+  };
+  return std::ranges::find(kCodes, code) != kCodes.end();
+}
+
+void MysqlConnection::Close::operator()(st_mysql* connection) const {
+  mysql_close(connection);
+}
+
+MysqlConnection::MysqlConnection(std::unique_ptr<st_mysql, Close> connection)
+    : connection_(std::move(connection)), socket_(mysql_get_socket(connection_.get())) {}
+
+std::expected<MysqlConnection, MysqlError> MysqlConnection::open(const MysqlLogin& login) {
+  std::unique_ptr<st_mysql, Close> connection(mysql_init(nullptr));
+  if (connection == nullptr) {
+    throw std::bad_alloc();
+  }
+  MYSQL* const raw = connection.get();
+  const auto seconds = static_cast<unsigned>(login.timeout.count());
+  set(raw, MYSQL_OPT_CONNECT_TIMEOUT, seconds);
+  set(raw, MYSQL_OPT_READ_TIMEOUT, seconds);
+  set(raw, MYSQL_OPT_WRITE_TIMEOUT, seconds);
+  set(raw, MYSQL_OPT_LOCAL_INFILE, 0);  // a server may ask for files of ours
+  mysql_optionsv(raw, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  set_tls(raw, login);
+  if (mysql_real_connect(raw,
+                         text_or_null(login.host),
+                         login.user.c_str(),
+                         config::password_of(login.password_file, login.password).c_str(),
+                         text_or_null(login.database),
+                         login.port,
+                         text_or_null(login.unix_path),
+                         0) == nullptr) {
+    return std::unexpected(told_in_full(MysqlError::last_of(raw), login));
+  }
+  MysqlConnection opened(std::move(connection));
+  if (auto settled = settle_session(opened, login.database); !settled) {
+    return std::unexpected(std::move(settled.error()));
+  }
+  return opened;
+}
+
+std::expected<void, MysqlError> MysqlConnection::run(std::string_view sql) {
+  const auto rows = ask(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  return {};
+}
+
+std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql) {
+  auto rows = stream(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  return rows->all();
+}
+
+std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name(
+    std::string_view sql) {
+  auto rows = stream(sql);
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  const std::vector<std::string> names = rows->names();
+  auto answer = rows->all();
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  std::vector<MysqlRecord> records;
+  for (auto& row : *answer) {
+    MysqlRecord& record = records.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      record.emplace(names[i], std::move(row[i]));
+    }
+  }
+  return records;
+}
+
+std::expected<std::optional<std::string>, MysqlError> MysqlConnection::value(std::string_view sql) {
+  auto answer = ask(sql);
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  if (answer->empty() || answer->front().empty()) {
+    return std::nullopt;
+  }
+  return answer->front().front();
+}
+
+std::expected<MysqlRows, MysqlError> MysqlConnection::stream(std::string_view sql) {
+  MYSQL* const raw = connection_.get();
+  if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
+    return std::unexpected(error());
+  }
+  MYSQL_RES* const result = mysql_use_result(raw);
+  if (result == nullptr && mysql_errno(raw) != 0) {
+    return std::unexpected(error());
+  }
+  return MysqlRows(raw, result);
+}
+
+std::expected<void, MysqlError> MysqlConnection::send_command(std::uint8_t command,
+                                                              std::span<const std::byte> payload) {
+  MYSQL* const raw = connection_.get();
+  const int failed = raw->methods->db_command(raw,
+                                              static_cast<enum_server_command>(command),
+                                              reinterpret_cast<const char*>(payload.data()),
+                                              payload.size(),
+                                              1,
+                                              nullptr);
+  if (failed != 0) {
+    return std::unexpected(error());
+  }
+  return {};
+}
+
+std::expected<std::optional<std::span<const std::byte>>, MysqlError>
+MysqlConnection::read_packet() {
+  MYSQL* const raw = connection_.get();
+  const unsigned long size = mysql_net_read_packet(raw);
+  if (size == packet_error || size == 0) {
+    return std::unexpected(error());
+  }
+  const unsigned char* const bytes = raw->net.read_pos;
+  if (bytes[0] == kEndPacket && size < 9) {
+    return std::nullopt;
+  }
+  if (bytes[0] != kOkPacket) {
+    return std::unexpected(MysqlError{.code = 2027, .what = "a packet of an unknown kind"});
+  }
+  return std::as_bytes(std::span(bytes + 1, size - 1));
+}
+
+void MysqlConnection::interrupt() const {
+  ::shutdown(socket_, SHUT_RDWR);
+}
+
+bool MysqlConnection::is_mariadb() const {
+  return mariadb_connection(connection_.get()) != 0;
+}
+
+std::string MysqlConnection::server_version() const {
+  return mysql_get_server_info(connection_.get());
+}
+
+std::string MysqlConnection::escaped(std::string_view text) const {
+  std::string all(2 * text.size() + 1, '\0');
+  all.resize(mysql_real_escape_string(connection_.get(), all.data(), text.data(), text.size()));
+  return all;
+}
+
+MysqlError MysqlConnection::error() const {
+  return MysqlError::last_of(connection_.get());
+}
+
+std::string quoted_mysql_name(std::string_view name) {
+  std::string all = "`";
+  for (const char byte : name) {
+    all.append(byte == '`' ? 2 : 1, byte);
+  }
+  return all + "`";
+}
+
+}  // namespace cuckooguard::source

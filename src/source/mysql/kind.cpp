@@ -1,0 +1,105 @@
+#include "mysql/kind.h"
+
+#include <utility>
+#include <variant>
+
+#include "mysql/connection.h"
+#include "mysql/followed_server.h"
+#include "mysql/log_follower.h"
+#include "mysql/table.h"
+#include "mysql/tables.h"
+#include "source/chosen_deletes.h"
+
+namespace cuckooguard::source {
+namespace {
+
+const config::MysqlSource& own(const config::Source& settings) {
+  return std::get<config::MysqlSource>(settings.kind);
+}
+
+std::vector<MysqlLogin> logins_to(const config::MysqlSource& settings) {
+  std::vector<MysqlLogin> logins;
+  logins.reserve(settings.addresses.size());
+  for (const config::Address& address : settings.addresses) {
+    logins.push_back(login_to(settings, address));
+  }
+  return logins;
+}
+
+std::vector<Refusal> check(const config::Source& settings,
+                           std::span<const Target> targets,
+                           const Clock& /*clock*/) {
+  return LogFollower::check(logins_to(own(settings)), targets);
+}
+
+std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
+  LogFollowerSettings following{.name = making.settings.name,
+                                .logins = logins_to(own(making.settings)),
+                                .server_id = own(making.settings).server_id,
+                                .max_lag = making.settings.max_lag,
+                                .storage = making.storage,
+                                .observer = &making.observer,
+                                .followed = std::make_shared<FollowedServer>()};
+  auto rows = make_mysql_row_lookup(following.followed, making.copied_targets());
+  return SourceParts{
+      .follower = std::make_unique<LogFollower>(std::move(following), making.feeds(), making.clock),
+      .rows = std::move(rows)};
+}
+
+// The first that lets us in; those that a guard would ask one after the other, too.
+std::expected<MysqlConnection, std::string> connect(const config::MysqlSource& settings) {
+  std::string why;
+  for (const config::Address& address : settings.addresses) {
+    auto connection = MysqlConnection::open(login_to(settings, address));
+    if (connection) {
+      return *std::move(connection);
+    }
+    const bool is_named = connection.error().is_lost();
+    why += (why.empty() ? "" : "; ") + (is_named ? "" : address.text() + ": ") +
+           connection.error().what;
+  }
+  return std::unexpected(why);
+}
+
+std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& settings,
+                                                              const Target& target) {
+  auto connection = connect(own(settings));
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  const auto tables = list_mysql_tables(*connection, target.settings.source.tables);
+  if (!tables) {
+    return std::unexpected(words_of(tables.error()));
+  }
+  std::vector<TableSize> sizes;
+  for (const std::string& table : *tables) {
+    const auto plan = plan_mysql_table(*connection, target, table);
+    if (!plan) {
+      return std::unexpected(words_of(plan.error()));
+    }
+    const auto size = size_of_mysql_table(*connection, plan->name);
+    if (!size) {
+      return std::unexpected(size.error().what);
+    }
+    sizes.push_back(
+        {.table = plan->name,
+         .rows = size->rows,
+         .is_estimate = true,
+         .deletes = chosen_deletes(target.settings.filter.deletes, plan->identity_is_unique)});
+  }
+  return sizes;
+}
+
+}  // namespace
+
+constexpr SourceKind kMysql{
+    .is = is_of<config::MysqlSource>,
+    .is_server = true,
+    // Two replicas with one server_id throw each other out.
+    .runs_alone =
+        [](const config::Source& settings) { return own(settings).server_id.has_value(); },
+    .check = check,
+    .make = make,
+    .count_rows = count_rows};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,341 @@
+#include "mysql/log_applier.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace cuckooguard::source {
+
+using binlog::QueryKind;
+
+namespace {
+
+// Whose numbers follow each other.
+bool are_of_one_kin(const LogGtid& a, const LogGtid& b) {
+  if (const auto* const mysql = std::get_if<binlog::MySqlGtid>(&a)) {
+    const auto* const other = std::get_if<binlog::MySqlGtid>(&b);
+    return other != nullptr && mysql->source == other->source;
+  }
+  const auto* const other = std::get_if<binlog::MariaDbGtid>(&b);
+  return other != nullptr && std::get<binlog::MariaDbGtid>(a).domain == other->domain;
+}
+
+}  // namespace
+
+LogApplier::LogApplier(LogPosition position, Calls calls)
+    : position_(std::move(position)), calls_(std::move(calls)) {}
+
+// Of a transaction that is being read already a table would see the rest alone.
+void LogApplier::join(FollowedTable& table) {
+  tables_.join(table);
+  if (!gtid_) {
+    tables_.admit();
+  }
+}
+
+void LogApplier::leave(FollowedTable& table) {
+  tables_.leave(table);
+  std::erase(unread_, &table);
+  std::erase_if(maps_, [&table](const auto& map) { return map.second == &table; });
+  table.roll_back();
+  prepared_.forget(table);
+}
+
+void LogApplier::rest_on(std::vector<LogGroup> groups) {
+  last_ = groups.front();
+  expected_ = std::move(groups);
+}
+
+void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum, std::uint64_t log_of) {
+  log_of_ = log_of;
+  if (last_) {
+    std::erase_if(expected_, [this](const LogGroup& each) { return position_.covers(each.gtid); });
+    expected_.push_back(*last_);
+  }
+  decoder_ = binlog::EventDecoder({.checksum = checksum});
+  maps_.clear();
+  gtid_.reset();
+  is_in_group_ = false;
+  has_moved_ = false;
+  place_ = {};
+  tables_.admit();
+  for (FollowedTable* const table : tables_.all()) {
+    table->roll_back();
+  }
+}
+
+std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
+  const auto decoded = decoder_.decode(event);
+  if (!decoded) {
+    return std::unexpected("an event of the binary log: " +
+                           std::string(binlog::describe(decoded.error())));
+  }
+  if (!place_.pass(*decoded)) {
+    const LogPlace& now = place_.place();
+    return std::unexpected("the server's log goes back to an earlier file, to " + now.file +
+                           " at " + std::to_string(now.position));
+  }
+  if (std::holds_alternative<binlog::MariaDbTransaction>(decoded->body) ||
+      std::holds_alternative<binlog::MySqlTransaction>(decoded->body)) {
+    begun_ = decoded->header;
+    digest_.begin();
+  }
+  return apply_body(decoded->body);
+}
+
+LogApplier::Applied LogApplier::apply_body(const binlog::EventBody& body) {
+  digest_.add(body);
+  return std::visit([this](const auto& event) { return on(event); }, body);
+}
+
+LogApplier::Applied LogApplier::on(const binlog::MariaDbTransaction& begun) {
+  is_in_group_ = !begun.is_standalone && !begun.completes_xa;
+  return begin(begun.gtid);
+}
+
+LogApplier::Applied LogApplier::on(const binlog::MySqlTransaction& begun) {
+  is_in_group_ = false;  // BEGIN comes as a QUERY
+  if (begun.is_anonymous) {
+    put_all_out_of_step("the server has logged a transaction without a GTID");
+    gtid_.reset();
+    return false;
+  }
+  return begin(begun.gtid);
+}
+
+LogApplier::Applied LogApplier::begin(const LogGtid& gtid) {
+  if (gtid_) {  // it had no end: the server was killed while it wrote it, and has rolled it back
+    for (FollowedTable* const table : tables_.all()) {
+      table->roll_back();
+    }
+  }
+  if (is_out_of_order(gtid)) {
+    gtid_.reset();  // no checkpoint's position tells, either
+    put_all_out_of_step(
+        "the log's GTIDs are out of order: let servers that write at once have a gtid_domain_id "
+        "each, or SET GLOBAL gtid_strict_mode = ON");
+    is_covered_ = false;
+  } else {
+    is_covered_ = position_.covers(gtid);
+  }
+  gtid_ = gtid;
+  maps_.clear();
+  unread_.clear();
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::TableMap& map) {
+  std::erase_if(maps_, [&map](const auto& known) { return known.first == map.table_id; });
+  bool is_followed = false;
+  for (FollowedTable* const table : tables_.all()) {
+    if (!table->is(map.schema, map.table)) {
+      continue;
+    }
+    is_followed = true;
+    if (const auto known = table->map(map, decoder_.is_mariadb()); !known) {
+      if (is_news_to(*table)) {
+        put_out_of_step(*table, known.error());
+      } else {
+        unread_.push_back(table);
+      }
+    } else {
+      maps_.emplace_back(map.table_id, table);
+    }
+  }
+  if (!is_followed && !is_covered_) {
+    calls_.on_other_table(map.schema, map.table);
+  }
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Rows& rows) {
+  if (is_covered_) {
+    return false;
+  }
+  for (const auto& [id, table] : std::vector(maps_)) {
+    if (id != rows.table_id) {
+      continue;
+    }
+    if (!gtid_) {
+      put_out_of_step(*table, "the log has rows that belong to no transaction");
+    } else if (const auto added = table->rows(rows); !added) {
+      put_out_of_step(*table, added.error());
+    }
+  }
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Query& query) {
+  const auto verdict = binlog::judge_query(query.text);
+  switch (verdict.kind) {
+    case QueryKind::begin:
+    case QueryKind::xa_begin:
+      is_in_group_ = true;
+      return false;
+    case QueryKind::commit:
+      return commit();
+    case QueryKind::rollback:
+      return roll_back();
+    case QueryKind::savepoint:
+    case QueryKind::xa_end:
+      return false;
+    case QueryKind::rollback_to_savepoint:
+      put_touched_out_of_step();
+      return false;
+    case QueryKind::xa_commit:
+      return end_xa(verdict.xid, true);
+    case QueryKind::xa_rollback:
+      return end_xa(verdict.xid, false);
+    case QueryKind::administrative:
+      break;
+    case QueryKind::truncate:
+    case QueryKind::drop:
+    case QueryKind::alter:
+    case QueryKind::rename:
+    case QueryKind::create:
+    case QueryKind::other_definition:
+      on_definition(query);
+      break;
+    case QueryKind::dml:
+    case QueryKind::xa_prepare:
+    case QueryKind::unknown:
+      if (!is_covered_) {
+        put_all_out_of_step("the log has a statement instead of rows: " +
+                            std::string(query.text.substr(0, 100)));
+      }
+      break;
+  }
+  return is_in_group_ ? Applied(false) : finish();
+}
+
+LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
+  payload_.open(payload);
+  bool has_moved = false;
+  for (;;) {
+    const auto event = payload_.next();
+    if (!event) {
+      return std::unexpected("a compressed transaction: " +
+                             std::string(binlog::describe(event.error())));
+    }
+    if (event->empty()) {
+      return has_moved;
+    }
+    const auto decoded = decoder_.decode_payload_event(*event);
+    if (!decoded) {
+      return std::unexpected("an event of a compressed transaction: " +
+                             std::string(binlog::describe(decoded.error())));
+    }
+    const auto applied = apply_body(decoded->body);
+    if (!applied) {
+      return applied;
+    }
+    has_moved = has_moved || *applied;
+  }
+}
+
+LogApplier::Applied LogApplier::on(const binlog::PartialUpdate& update) {
+  for (const auto& [id, table] : std::vector(maps_)) {
+    if (id == update.table_id && !is_covered_) {
+      put_out_of_step(
+          *table,
+          "the log has a JSON value changed in part: SET GLOBAL binlog_row_value_options = ''");
+    }
+  }
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Incident&) {
+  put_all_out_of_step("the server has lost changes that it should have logged");
+  return false;
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
+  put_all_out_of_step("the log has an event of an unknown kind");
+  return false;
+}
+
+LogApplier::Applied LogApplier::commit() {
+  for (FollowedTable* const table : tables_.all()) {
+    if (!table->is_touched()) {
+      continue;
+    }
+    if (const auto changed = table->commit_inserts(mark()); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  for (FollowedTable* const table : tables_.all()) {
+    if (!table->is_touched()) {
+      continue;
+    }
+    if (const auto changed = table->commit_erases(mark()); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  return finish();
+}
+
+LogApplier::Applied LogApplier::roll_back() {
+  put_touched_out_of_step();
+  return finish();
+}
+
+// The transaction is over, whatever it was.
+LogApplier::Applied LogApplier::finish() {
+  is_in_group_ = false;
+  maps_.clear();
+  if (!gtid_) {
+    return false;
+  }
+  const LogGtid gtid = *gtid_;
+  gtid_.reset();
+  tables_.admit();
+  return compare(gtid);
+}
+
+// The group at hand is over: is it the one that was expected?
+LogApplier::Applied LogApplier::compare(const LogGtid& gtid) {
+  LogGroup group{.gtid = gtid,
+                 .previous = position_.previous(gtid),
+                 .server_id = begun_.server_id,
+                 .timestamp = begun_.timestamp,
+                 .contents = digest_.value(),
+                 .log_of = log_of_,
+                 .file = place_.place().file,
+                 .end_low32 = static_cast<std::uint32_t>(place_.place().position)};
+  if (!is_covered_ && !position_.add(gtid)) {
+    return std::unexpected("the position has too many parts");
+  }
+  for (const LogGroup& each : expected_) {
+    const bool is_it = each.gtid == gtid;
+    const bool is_past =
+        !is_covered_ && are_of_one_kin(each.gtid, gtid) && position_.covers(each.gtid);
+    if (is_it ? !group.is_same_as(each) : is_past) {
+      is_other_log_ = true;
+      return std::unexpected("the server's log has another transaction " + text_of(each.gtid) +
+                             " than was followed: it was begun anew, or lost its end");
+    }
+  }
+  const bool was_expecting = is_expecting();
+  std::erase_if(expected_, [&gtid](const LogGroup& each) { return each.gtid == gtid; });
+  if (is_covered_) {
+    if (last_ && last_->gtid == gtid) {
+      group.previous = last_->previous;
+      last_ = std::move(group);  // where it is on this server
+    }
+    return was_expecting && !is_expecting();
+  }
+  last_ = std::move(group);
+  has_moved_ = true;
+  return true;
+}
+
+bool LogApplier::is_idle() const {
+  return !gtid_ && prepared_.is_empty() &&
+         std::ranges::none_of(tables_.all(), &FollowedTable::is_touched);
+}
+
+bool LogApplier::expects_more_than(const LogPosition& logged) const {
+  return std::ranges::any_of(expected_,
+                             [&logged](const LogGroup& each) { return !logged.covers(each.gtid); });
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,158 @@
+// Applies a binary log to the tables that are followed, one transaction at a time.
+//
+//   GTID ─▶ BEGIN ─▶ TABLE_MAP, rows … ─▶ COMMIT ─▶ tables commit, then the position moves
+//                                     └─▶ XA PREPARE ─▶ parked ─▶ XA COMMIT of the same name
+//
+// Must: after apply() the filters of all tables that are in step are those of the database at position():
+// each transaction that position() covers is in them exactly once, and no other is. A transaction that was
+// applied already (after a reconnect) is skipped.
+// Whatever is not understood puts tables out of step: a definition that may name them, changes logged as
+// statements, an incident, an event of a kind unknown, MariaDB's GTIDs out of their order. They are told to on_out_of_step once, skipped from
+// then on, and must be read again from a snapshot (join()).
+//
+// A table may be there more than once: for several namespaces, and while it is read again.
+//
+// Threads: the source's. Lifetimes: tables outlive it, or leave(). Errors: apply() fails if the
+// stream cannot be decoded: reconnect from position(). After an exception (no memory) tables may
+// have a transaction of which position() does not know: begin anew with another applier.
+// Limits: PreparedTransactions'; beyond them all tables are out of step.
+// Source: notes on change following, 2 and 4.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "binlog/event_decoder.h"
+#include "binlog/payload_reader.h"
+#include "binlog/query_words.h"
+#include "mysql/followed_table.h"
+#include "mysql/joined_tables.h"
+#include "mysql/log_group.h"
+#include "mysql/log_place.h"
+#include "mysql/log_position.h"
+#include "mysql/prepared_transactions.h"
+
+namespace cuckooguard::source {
+
+class LogApplier {
+ public:
+  struct Calls {
+    std::function<void(FollowedTable& table, std::string_view why)> on_out_of_step;
+    std::function<void()> on_definition = [] {};  // of anything, or perhaps of anything
+    // Rows of a table that nobody follows.
+    std::function<void(std::string_view schema, std::string_view table)> on_other_table =
+        [](std::string_view, std::string_view) {};
+  };
+
+  LogApplier(LogPosition position, Calls calls);
+
+  // From the end of the transaction at hand on the table is told of changes: of all that
+  // position(), as of has_joined(), does not cover.
+  void join(FollowedTable& table);
+  bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
+  // A snapshot of the table will be of a position that is still to come: until then it does not matter to it
+  // that rows are committed that were prepared before it has joined.
+  void begin_waiting(FollowedTable& table) { tables_.begin_waiting(table); }
+  void end_waiting(FollowedTable& table) { tables_.end_waiting(table); }
+  bool is_prepared_before(const FollowedTable& table) const;
+  void leave(FollowedTable& table);
+
+  // One event as the server sends it. True: position() has moved, or is_expecting() has ended.
+  std::expected<bool, std::string> apply(std::string_view event);
+  // The stream begins anew, at resume_position(), in the log of this server (LogGroup::log_of).
+  void reconnected(binlog::ChecksumAlgorithm checksum, std::uint64_t log_of);
+
+  // --- whether it is the same log ---
+  std::uint64_t log_of() const { return log_of_; }
+  // Groups that position() or a table's checkpoint rests on: the stream must come by each, as it is remembered, or
+  // apply() fails. The first is the last that position() covers.
+  void rest_on(std::vector<LogGroup> groups);
+  // It has not come by all of them yet: nothing is proven so far.
+  bool is_expecting() const { return !expected_.empty(); }
+  // A log that is no longer than this does not have them all.
+  bool expects_more_than(const LogPosition& logged) const;
+  // apply() has failed for that.
+  bool is_other_log() const { return is_other_log_; }
+  // What position() rests on; nothing before the first group.
+  const std::optional<LogGroup>& last_group() const { return last_; }
+  // One group before position(), if there is a last one: from there on the log shows whether it is still the same.
+  LogPosition resume_position() const {
+    return last_ ? position_.before(last_->gtid, last_->previous) : position_;
+  }
+
+  // No transaction is open, or prepared: the tables have heard of all rows that were decoded.
+  bool is_idle() const;
+
+  const LogPosition& position() const { return position_; }
+  XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
+  // How far the stream has been read.
+  const LogPlace& place() const { return place_.place(); }
+
+ private:
+  using Applied = std::expected<bool, std::string>;
+
+  Applied apply_body(const binlog::EventBody& body);
+  Applied on(const binlog::MariaDbTransaction& begun);
+  Applied on(const binlog::MySqlTransaction& begun);
+  Applied on(const binlog::TableMap& map);
+  Applied on(const binlog::Rows& rows);
+  Applied on(const binlog::Query& query);
+  Applied on(const binlog::Commit&) { return commit(); }
+  Applied on(const binlog::XaPrepare& prepare);
+  Applied on(const binlog::TransactionPayload& payload);
+  Applied on(const binlog::PartialUpdate& update);
+  Applied on(const binlog::Incident&);
+  Applied on(const binlog::Unknown&);
+  template <class Other>
+  Applied on(const Other&) {  // nothing to be done
+    return false;
+  }
+
+  Applied begin(const LogGtid& gtid);
+  Applied compare(const LogGtid& gtid);
+  bool is_out_of_order(const LogGtid& gtid) const;
+  Applied commit();
+  Applied roll_back();
+  Applied finish();
+  void on_definition(const binlog::Query& query);
+  Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
+  void commit_prepared(const PreparedTransactions::Rows& rows);
+  CommitMark mark(bool is_xa_commit = false) const {
+    return {.gtid = gtid_ ? *gtid_ : no_gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
+  }
+  // Not if it has the transaction at hand from before.
+  bool is_news_to(const FollowedTable& table) const;
+  void put_out_of_step(FollowedTable& table, std::string_view why);
+  void put_late_out_of_step(const PreparedTransactions::Rows& rows);
+  void put_all_out_of_step(std::string_view why);
+  void put_touched_out_of_step();
+
+  LogPosition position_;
+  std::optional<LogGroup> last_;
+  std::vector<LogGroup> expected_;
+  bool is_other_log_ = false;
+  binlog::EventHeader begun_;  // the event that has begun the group at hand
+  GroupDigest digest_;
+  std::uint64_t log_of_ = 0;
+  LogPlaceCounter place_;
+  Calls calls_;
+  binlog::EventDecoder decoder_;
+  binlog::PayloadReader payload_;
+  JoinedTables tables_;
+  std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
+  std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
+  std::optional<LogGtid> gtid_;         // of the transaction
+  LogGtid no_gtid_;
+  bool is_covered_ = false;   // it was applied before
+  bool has_moved_ = false;    // position_, in this stream
+  bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
+  PreparedTransactions prepared_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,387 @@
+#include "mysql/log_follower.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include "mysql/restore.h"
+#include "mysql/server.h"
+#include "mysql/table.h"
+#include "mysql/table_listing.h"
+#include "mysql/tables.h"
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr std::chrono::milliseconds kStepMax{50};
+
+void check_tables(MysqlConnection& connection, const Target& target, std::vector<Refusal>& all) {
+  const auto tables = list_mysql_tables(connection, target.settings.source.tables);
+  if (!tables) {
+    if (const auto* const why = std::get_if<std::string>(&tables.error())) {
+      all.push_back({.ns = target.settings.name, .what = *why});
+    }
+    return;
+  }
+  for (const std::string& table : *tables) {
+    const auto plan = plan_mysql_table(connection, target, table);
+    if (const auto* const why = plan ? nullptr : std::get_if<std::string>(&plan.error())) {
+      all.push_back({.ns = target.settings.name, .table = table, .what = *why});
+    }
+  }
+}
+
+}  // namespace
+
+LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
+    : settings_(std::move(settings)),
+      clock_(clock),
+      random_(std::random_device{}()),
+      tables_(std::move(feeds), std::move(clock), settings_.logins.front().database) {}
+
+LogFollower::~LogFollower() = default;
+
+std::chrono::nanoseconds LogFollower::step(const std::stop_token& stop) {
+  try {
+    return stream_ ? follow(stop) : connect(stop);
+  } catch (const std::exception& trouble) {  // no memory, say: as if the server were gone
+    return lose_in_trouble(trouble.what());
+  }
+}
+
+void LogFollower::finish() {
+  loader_.reset();
+  checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
+  probe_.reset();
+  tables_.expire_all();
+}
+
+std::vector<Refusal> LogFollower::check(std::span<const MysqlLogin> logins,
+                                        std::span<const Target> targets) {
+  std::vector<Refusal> all;
+  for (const MysqlLogin& login : logins) {
+    auto connection = MysqlConnection::open(login);
+    if (!connection) {
+      if (!connection.error().is_lost()) {  // reached, and not let in
+        return {{.ns = "", .what = connection.error().what}};
+      }
+      continue;
+    }
+    const auto server = ask_server(*connection);
+    if (!server) {
+      continue;
+    }
+    for (std::string& what : refusals(*server)) {
+      all.push_back({.ns = "", .what = std::move(what)});
+    }
+    for (const Target& target : targets) {
+      check_tables(*connection, target, all);
+    }
+    return all;
+  }
+  return all;
+}
+
+// --- connecting ---
+
+LogFollower::Duration LogFollower::connect(const std::stop_token& stop) {
+  MysqlError last;
+  std::string refusals;
+  for (const MysqlLogin& login : settings_.logins) {
+    const auto done = connect_to(login);
+    if (done || stop.stop_requested()) {
+      return Duration::zero();
+    }
+    last = done.error();
+    if (last.is_refusal()) {
+      forget_position();  // before the next address is tried
+      refusals += (refusals.empty() ? "" : "; ") + last.what;
+    }
+  }
+  return lose(refusals.empty() ? last : refused(refusals).error());
+}
+
+LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
+  auto connection = MysqlConnection::open(login);
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  if (auto good = check_server(*connection); !good) {
+    return good;
+  }
+  const auto identity = server_identity(*connection);
+  if (!identity) {
+    return std::unexpected(identity.error());
+  }
+  const auto upheavals_before = upheavals(*connection);  // before anything that rests on its log
+  if (!upheavals_before) {
+    return std::unexpected(upheavals_before.error());
+  }
+  if (*identity != identity_) {
+    loader_.reset();       // it reads from the one before
+    checkpoints_.reset();  // and they are labelled with it
+    if (auto decided = decide_whether_it_goes_on(*connection, *identity); !decided) {
+      return decided;
+    }
+  }
+  identity_ = *identity;
+  login_ = login;
+  if (settings_.followed) {
+    settings_.followed->is(login, identity_);
+  }
+  if (is_position_gone_ || !tables_.can_resume()) {
+    if (auto begun = begin_anew(*connection); !begun) {
+      return begun;
+    }
+  }
+  return begin_stream(login, *upheavals_before);
+}
+
+LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connection,
+                                                         std::string_view identity) {
+  if (!tables_.has_begun() || is_position_gone_) {
+    return {};
+  }
+  const auto position = server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  is_position_gone_ = !goes_on(
+      {.identity = identity, .is_cluster = settings_.logins.size() > 1, .position = *position},
+      identity_,
+      tables_.position());
+  return {};
+}
+
+LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
+  const auto server = ask_server(connection);
+  if (!server) {
+    return std::unexpected(server.error());
+  }
+  std::string why;
+  for (const std::string& each : refusals(*server)) {
+    why += (why.empty() ? "" : "; ") + each;
+  }
+  if (why.empty()) {
+    return {};
+  }
+  return refused("the server cannot be followed: " + why);
+}
+
+// Behind the checkpoints of a former run, if they can be used.
+std::expected<bool, MysqlError> LogFollower::take_up(MysqlConnection& connection) {
+  if (settings_.storage.directory == nullptr || has_tried_checkpoints_) {
+    return false;
+  }
+  if (auto listed = list_tables(tables_, connection); !listed) {
+    return std::unexpected(listed.error());
+  }
+  auto restored = restore({.source = settings_.name,
+                           .directory = *settings_.storage.directory,
+                           .observer = *settings_.observer,
+                           .server = identity_,
+                           .is_cluster = settings_.logins.size() > 1,
+                           .max_lag = settings_.max_lag},
+                          tables_,
+                          connection);
+  has_tried_checkpoints_ = restored.has_value();
+  return restored;
+}
+
+LogFollower::Done LogFollower::begin_anew(MysqlConnection& connection) {
+  loader_.reset();
+  const auto taken_up = take_up(connection);
+  if (!taken_up) {
+    return std::unexpected(taken_up.error());
+  }
+  if (*taken_up) {
+    return {};
+  }
+  // Before the position: what is logged in between comes, and is skipped.
+  begins_at_.reset();
+  const bool is_earlier_there = !std::exchange(is_earlier_gone_, false);
+  if (!is_earlier_there && connection.is_mariadb()) {
+    const auto end = log_end(connection);
+    if (!end) {
+      return std::unexpected(end.error());
+    }
+    begins_at_ = *end;
+  }
+  auto position = server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  const auto server = log_server(connection);
+  if (!server) {
+    return std::unexpected(server.error());
+  }
+  // One group is seen so, by which the log is known again when it is quiet until it is lost.
+  tables_.begin_at(is_earlier_there ? position->one_earlier(*server) : *std::move(position));
+  is_position_gone_ = false;
+  return {};
+}
+
+LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
+                                            const std::string& upheavals_before) {
+  auto connection = open_same_server(login, identity_);
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  const std::uint32_t server_id = settings_.server_id.value_or(
+      static_cast<std::uint32_t>(0x40000000U + random_() % 0x3FFFFFFFU));
+  auto stream = LogStream::begin(*std::move(connection),
+                                 tables_.resume_position(),
+                                 {.server_id = server_id, .place = std::exchange(begins_at_, {})});
+  if (!stream) {
+    return std::unexpected(stream.error());
+  }
+  tables_.reconnected(stream->checksum(), identity_);
+  stream_ = std::make_unique<LogStream>(*std::move(stream));
+  if (settings_.storage.directory != nullptr && !checkpoints_) {
+    checkpoints_ = std::make_unique<CheckpointWriter>(
+        CheckpointWriter::Settings{.source = settings_.name,
+                                   .server = identity_,
+                                   .directory = *settings_.storage.directory,
+                                   .every = settings_.storage.checkpoint_every,
+                                   .observer = *settings_.observer,
+                                   .clock = clock_},
+        tables_);
+  }
+  probe_ = std::make_unique<ServerProbe>(ServerProbe::Settings{.login = login,
+                                                               .identity = identity_,
+                                                               .upheavals = upheavals_before,
+                                                               .clock = clock_,
+                                                               .max_lag = settings_.max_lag},
+                                         [this](const ServerProbe::Word& word) {
+                                           tables_.see_committed(
+                                               word.position, word.committed, word.listed);
+                                           if (word.at) {
+                                             tables_.prove(*word.at, word.position);
+                                           }
+                                         });
+  return {};
+}
+
+// --- following ---
+
+LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
+  Done done;
+  {
+    // Gone, and not running any more, before anybody lets go of the stream.
+    const std::stop_callback wake(stop, [this] { stream_->interrupt(); });
+    const TimePoint until = clock_() + kStepMax;  // heartbeats come in between
+    done = follow_one(stop);  // first: who may not read the log need not read tables
+    if (done) {
+      load_what_is_due();
+    }
+    while (done && clock_() < until && !stop.stop_requested()) {
+      done = follow_one(stop);
+    }
+  }
+  if (stop.stop_requested()) {
+    return Duration::zero();
+  }
+  tables_.tend();
+  if (const std::string_view why = tables_.why_void(); done && !why.empty()) {
+    done = failed(std::string(why));
+  }
+  if (done && probe_->has_ended()) {
+    done = failed(probe_->why());
+  }
+  if (done) {
+    backoff_.succeeded();
+    return Duration::zero();
+  }
+  if (is_position_gone(done.error())) {
+    is_position_gone_ = true;
+    is_earlier_gone_ = !tables_.can_resume();
+  }
+  return lose(done.error());
+}
+
+LogFollower::Done LogFollower::follow_one(const std::stop_token& stop) {
+  const auto next = stream_->next();
+  if (!next) {
+    return std::unexpected(next.error());
+  }
+  const std::optional<std::string_view> event = *next;
+  if (!event) {
+    return failed("the server has ended its log");
+  }
+  if (const auto applied = tables_.apply(*event, stop); !applied) {
+    return failed(applied.error());
+  }
+  return {};
+}
+
+void LogFollower::load_what_is_due() {
+  if (loader_ && !loader_->has_ended()) {
+    return;
+  }
+  const auto due = tables_.take_due();
+  if (due.empty() && !tables_.is_listing_due()) {
+    return;
+  }
+  try {
+    loader_ = std::make_unique<TableLoader>(TableLoader::Settings{.login = login_,
+                                                                  .identity = identity_,
+                                                                  .open_view = settings_.open_view,
+                                                                  .clock = clock_},
+                                            tables_,
+                                            due);
+  } catch (const std::exception& trouble) {  // no thread, no memory
+    for (const TableSet::Index index : due) {
+      tables_.fail(index, trouble.what());
+    }
+    throw;
+  }
+}
+
+// --- losing ---
+
+// In memory and in files, so that all is read anew.
+void LogFollower::forget_position() {
+  tables_.forget_position();
+  is_position_gone_ = true;
+  drop_checkpoints();
+}
+
+void LogFollower::drop_checkpoints() {
+  has_tried_checkpoints_ = true;
+  loader_.reset();
+  checkpoints_.reset();
+  if (settings_.storage.directory == nullptr) {
+    return;
+  }
+  if (const auto removed = settings_.storage.directory->remove_filters(settings_.name); !removed) {
+    settings_.observer->on_trouble(settings_.name, removed.error());
+  }
+}
+
+LogFollower::Duration LogFollower::lose(const MysqlError& error) {
+  probe_.reset();
+  stream_.reset();
+  if (error.is_refusal()) {
+    forget_position();
+    tables_.report_refused(error.what);
+  } else {
+    if (!tables_.why_void().empty()) {
+      drop_checkpoints();  // they may be of another log
+      is_position_gone_ = true;
+    }
+    tables_.report_lost(error.what);
+  }
+  return backoff_.next();
+}
+
+// There may be no memory to tell of it, either.
+LogFollower::Duration LogFollower::lose_in_trouble(std::string_view why) {
+  try {
+    return lose({.code = 0, .what = std::string(why)});
+  } catch (const std::exception&) {
+    return backoff_.next();
+  }
+}
+
+}  // namespace cuckooguard::source

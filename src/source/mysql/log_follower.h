@@ -1,0 +1,122 @@
+// Follows a MariaDB or MySQL server: its binary log, transaction by transaction, and beside it whatever
+// table has to be read.
+//
+//   connect ─▶ position ─▶ log from there ─▶ apply … ─┬─▶ tables are due: a TableLoader reads them
+//      ▲                                              │      (at the start: all)
+//      │◀── connection lost: the log from where we are┤
+//      │◀── the log from there is gone: all anew ─────┤
+//      └◀── refused: all anew, checkpoints too ───────┘
+//
+// Must: behind a refusal no position is believed. A server that keeps no log for a while passes no positions meanwhile: later it
+// is where it was, without the rows of that while. What refuses us we cannot see, so any refusal counts, also of a login.
+// Limit: a MariaDB that was started without its log and then with it again, and was asked for neither time (a follower that has
+// lost its server asks every kBackoffMax), cannot be told from one that stood still.
+//
+// Must: no position is believed by its number alone. A log that begins anew or loses its end passes the same numbers again, so
+// that the stream begins one group early and shows that group first (LogGroup); nothing is proven before. Nor is it while one
+// connection lasts, if the server has run a RESET meanwhile. A log that does not have that group any more (purged, empty), or
+// has another one, is read from its end, and so are all tables.
+//
+// fresh_until is moved by ServerProbe alone, so that a log that lags, hangs or is not read makes all pass.
+// Of several addresses the first that can be followed is. That they are servers of one cluster is the
+// operator's word: a position is resumed on any of them that has it. Behind a single address another
+// server (by its identity) means that all is read anew.
+//
+// Threads: the source's, the probe's and a loader's, which meet in TableSet.
+// Errors: none; what is wrong is reported by on_state, and passes. Limits: those of its parts.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mysql/checkpoint_writer.h"
+#include "mysql/followed_server.h"
+#include "mysql/log_stream.h"
+#include "mysql/server_probe.h"
+#include "mysql/table_loader.h"
+#include "mysql/table_set.h"
+#include "source/backoff.h"
+#include "source/feeds.h"
+#include "source/follower.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+struct LogFollowerSettings {
+  std::string name;                // of the source
+  std::vector<MysqlLogin> logins;  // tried in this order
+  std::optional<std::uint32_t> server_id;
+  std::chrono::nanoseconds max_lag;
+  OpenView open_view = source::open_view;
+  Storage storage;
+  Observer* observer = nullptr;                        // with storage
+  std::shared_ptr<FollowedServer> followed = nullptr;  // is told; may be null
+};
+
+class LogFollower final : public Follower {
+ public:
+  static constexpr std::chrono::milliseconds kBackoffMin{100};
+  static constexpr std::chrono::seconds kBackoffMax{10};
+
+  // What the operator can mend, if a server can be reached: one that cannot is no refusal.
+  static std::vector<Refusal> check(std::span<const MysqlLogin> logins,
+                                    std::span<const Target> targets);
+
+  LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
+  ~LogFollower() override;
+
+  std::chrono::nanoseconds step(const std::stop_token& stop) override;
+  void finish() override;
+  SourceStatus status() const override { return tables_.status().read(); }
+  Reached reached(std::string_view position) const override {
+    return tables_.status().reached(position);
+  }
+
+ private:
+  using Duration = std::chrono::nanoseconds;
+  using Done = std::expected<void, MysqlError>;
+
+  Duration connect(const std::stop_token& stop);
+  Done connect_to(const MysqlLogin& login);
+  Done decide_whether_it_goes_on(MysqlConnection& connection, std::string_view identity);
+  Done check_server(MysqlConnection& connection);
+  Done begin_anew(MysqlConnection& connection);
+  std::expected<bool, MysqlError> take_up(MysqlConnection& connection);
+  Done begin_stream(const MysqlLogin& login, const std::string& upheavals_before);
+  Duration follow(const std::stop_token& stop);
+  Done follow_one(const std::stop_token& stop);
+  void load_what_is_due();
+  void forget_position();
+  void drop_checkpoints();
+  Duration lose(const MysqlError& error);
+  Duration lose_in_trouble(std::string_view why);
+
+  LogFollowerSettings settings_;
+  Clock clock_;
+  std::minstd_rand random_;
+  TableSet tables_;
+
+  MysqlLogin login_;  // of the server that is followed
+  std::string identity_;
+  bool is_position_gone_ = false;  // the server's log does not have what comes behind ours
+  // Nor what comes before the server's own position, or its numbers were set back behind the beginning of its log: it is
+  // read from its end, wherever that is.
+  bool is_earlier_gone_ = false;
+  std::optional<LogPlace> begins_at_;
+  std::unique_ptr<LogStream> stream_;
+  std::unique_ptr<ServerProbe> probe_;
+  std::unique_ptr<TableLoader> loader_;
+  std::unique_ptr<CheckpointWriter> checkpoints_;
+  bool has_tried_checkpoints_ = false;
+  Backoff backoff_{kBackoffMin, kBackoffMax};
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,109 @@
+#include "mysql/log_stream.h"
+
+#include <span>
+#include <utility>
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr std::uint8_t kDump = 18;
+constexpr std::uint8_t kDumpGtid = 30;
+constexpr std::uint16_t kDoNotWait = 1;
+constexpr std::uint32_t kFirstEvent = 4;  // behind the magic bytes
+
+void append_number(std::string& bytes, std::uint64_t value, int width) {
+  for (int i = 0; i < width; ++i) {
+    bytes += static_cast<char>(value >> (8 * i));
+  }
+}
+
+// COM_BINLOG_DUMP; without a file the server begins where @slave_connect_state says.
+std::string mariadb_payload(const LogStream::Settings& settings) {
+  std::string payload;
+  append_number(payload, settings.place ? settings.place->position : kFirstEvent, 4);
+  append_number(payload, settings.ends_at_last ? kDoNotWait : 0, 2);
+  append_number(payload, settings.server_id, 4);
+  return payload + (settings.place ? settings.place->file : "");
+}
+
+std::string mysql_payload(const LogStream::Settings& settings, const LogPosition& position) {
+  constexpr std::uint16_t kByGtid = 4;
+  const std::string set = position.mysql().encode();
+  std::string payload;
+  append_number(payload, kByGtid | (settings.ends_at_last ? kDoNotWait : 0), 2);
+  append_number(payload, settings.server_id, 4);
+  append_number(payload, 0, 4);  // no file
+  append_number(payload, kFirstEvent, 8);
+  append_number(payload, set.size(), 4);
+  return payload + set;
+}
+
+std::string session_sql(const MysqlConnection& connection,
+                        const LogPosition& position,
+                        bool is_by_place) {
+  const auto period = std::to_string(std::chrono::nanoseconds(kHeartbeatEvery).count());
+  std::string sql =
+      "SET @master_binlog_checksum = @@global.binlog_checksum, "
+      "@source_binlog_checksum = @@global.binlog_checksum, "
+      "@master_heartbeat_period = " +
+      period + ", @source_heartbeat_period = " + period;
+  if (connection.is_mariadb()) {
+    sql += ", @mariadb_slave_capability = 4";
+    if (!is_by_place) {
+      sql += ", @slave_gtid_strict_mode = 1, @slave_connect_state = '" +
+             connection.escaped(position.text()) + "'";
+    }
+  }
+  return sql;
+}
+
+}  // namespace
+
+std::expected<LogStream, MysqlError> LogStream::begin(MysqlConnection connection,
+                                                      const LogPosition& position,
+                                                      const Settings& settings) {
+  if (auto set = connection.run(session_sql(connection, position, settings.place.has_value()));
+      !set) {
+    return std::unexpected(set.error());
+  }
+  const auto checksum = connection.value("SELECT @@global.binlog_checksum");
+  if (!checksum) {
+    return std::unexpected(checksum.error());
+  }
+  const bool is_mariadb = connection.is_mariadb();
+  const std::string payload =
+      is_mariadb ? mariadb_payload(settings) : mysql_payload(settings, position);
+  if (auto sent = connection.send_command(is_mariadb ? kDump : kDumpGtid,
+                                          std::as_bytes(std::span(payload)));
+      !sent) {
+    return std::unexpected(sent.error());
+  }
+  return LogStream(std::move(connection),
+                   checksum->value_or("") == "CRC32" ? binlog::ChecksumAlgorithm::crc32
+                                                     : binlog::ChecksumAlgorithm::none);
+}
+
+std::expected<std::optional<std::string_view>, MysqlError> LogStream::next() {
+  const auto packet = connection_.read_packet();
+  if (!packet) {
+    return std::unexpected(packet.error());
+  }
+  const std::optional<std::span<const std::byte>> bytes = *packet;
+  if (!bytes) {
+    return std::nullopt;
+  }
+  return std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+}
+
+bool is_position_gone(const MysqlError& error) {
+  constexpr unsigned kMasterFatal = 1236;
+  constexpr unsigned kGtidNotFound = 1945;  // MariaDB: ER_GTID_START_FROM_BINLOG_HOLE and its kin
+  constexpr unsigned kGtidNotInLog = 1955;  // MariaDB: ER_GTID_POSITION_NOT_FOUND_IN_BINLOG2
+  // The server has ended us for another replica with our id: said with the code of all that is fatal.
+  if (error.what.contains("server_uuid/server_id")) {
+    return false;
+  }
+  return error.code == kMasterFatal || (error.code >= kGtidNotFound && error.code <= kGtidNotInLog);
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,137 @@
+#include "mysql/read_view.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "mysql/server.h"
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr unsigned kNotTold = 2027;  // CR_MALFORMED_PACKET: the answer is not what was asked for
+
+MysqlError not_told(const std::string& what) {
+  return {.code = kNotTold, .what = "the server does not tell " + what};
+}
+
+std::expected<void, MysqlError> begin(MysqlConnection& connection) {
+  for (const char* const sql : {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+                                "START TRANSACTION WITH CONSISTENT SNAPSHOT"}) {
+    if (auto done = connection.run(sql); !done) {
+      return std::unexpected(done.error());
+    }
+  }
+  return {};
+}
+
+std::expected<ReadView, MysqlError> open_mariadb_view(MysqlConnection& connection) {
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  const auto committed = committed_place(connection);
+  if (!committed) {
+    return std::unexpected(committed.error());
+  }
+  const std::string& file = committed->file;
+  const std::string place = std::to_string(committed->position);
+  const auto gtids = connection.value("SELECT BINLOG_GTID_POS('" + connection.escaped(file) +
+                                      "', " + connection.escaped(place) + ")");
+  if (!gtids) {
+    return std::unexpected(gtids.error());
+  }
+  auto position = LogPosition::parse(gtids->value_or("?"), true);
+  if (!position) {
+    return std::unexpected(not_told("the GTIDs of " + file + " at " + place));
+  }
+  return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
+}
+
+std::expected<ReadView, MysqlError> open_mysql_view(MysqlConnection& connection) {
+  const auto executed = connection.value("SELECT @@global.gtid_executed");
+  if (!executed) {
+    return std::unexpected(executed.error());
+  }
+  auto covered = LogPosition::parse(executed->value_or("?"), false);
+  if (!covered) {
+    return std::unexpected(not_told("which transactions it has executed"));
+  }
+  if (auto begun = begin(connection); !begun) {
+    return std::unexpected(begun.error());
+  }
+  const auto end = log_end(connection);
+  if (!end) {
+    return std::unexpected(end.error());
+  }
+  return ReadView{.covered = *std::move(covered), .window_end = *end};
+}
+
+}  // namespace
+
+std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection) {
+  const auto status = connection.ask("SHOW STATUS LIKE 'binlog_snapshot_%'");
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  LogPlace place;
+  for (const auto& row : *status) {
+    if (row[0].value_or("").ends_with("file")) {
+      place.file = row[1].value_or("");
+    } else {
+      place.position = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+    }
+  }
+  if (place.file.empty() || place.position == 0) {
+    return std::unexpected(not_told("which place in its log its engine has committed"));
+  }
+  return place;
+}
+
+std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& connection) {
+  const auto rows = connection.ask("XA RECOVER");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  std::set<binlog::Xid> all;
+  for (const auto& row : *rows) {
+    const std::string data = row[3].value_or("");
+    const std::size_t global = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+    const auto format =
+        static_cast<std::uint32_t>(std::strtoull(row[0].value_or("0").c_str(), nullptr, 10));
+    if (global <= data.size()) {
+      const std::string_view text(data);
+      if (const auto xid = binlog::Xid::make(format, text.substr(0, global), text.substr(global))) {
+        all.insert(*xid);
+      }
+    }
+  }
+  return all;
+}
+
+std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection) {
+  return connection.is_mariadb() ? open_mariadb_view(connection) : open_mysql_view(connection);
+}
+
+std::expected<ReadView, MysqlError> open_current_view(
+    const LogPosition& applied,
+    const std::function<std::expected<ReadView, MysqlError>()>& open,
+    const std::function<std::expected<void, MysqlError>()>& close) {
+  for (int i = 0; i < kViewsMax; ++i) {
+    auto view = open();
+    if (!view || view->covered.covers(applied)) {
+      return view;
+    }
+    if (auto closed = close(); !closed) {
+      return std::unexpected(closed.error());
+    }
+  }
+  return failed("the server does not show what its log has");
+}
+
+std::expected<void, MysqlError> close_view(MysqlConnection& connection) {
+  return connection.run("ROLLBACK");
+}
+
+}  // namespace cuckooguard::source

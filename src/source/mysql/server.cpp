@@ -1,0 +1,260 @@
+#include "mysql/server.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr unsigned kSyntaxError = 1064;
+constexpr unsigned kAccessDenied = 1227;
+
+std::string_view word(const MysqlRecord& record, std::string_view name) {
+  const auto found = record.find(name);
+  if (found == record.end()) {
+    return {};
+  }
+  const std::optional<std::string>& value = found->second;
+  return value ? std::string_view(*value) : std::string_view{};
+}
+
+bool is_on(std::string_view value) {
+  return value == "ON" || value == "1";
+}
+
+std::uint32_t number(std::string_view text) {
+  std::uint32_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
+  const auto rows = connection.ask(
+      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('log_bin', 'binlog_format', 'gtid_mode', "
+      " 'server_uuid', 'server_id', 'log_slave_updates', "
+      "'log_replica_updates', 'wsrep_on', 'group_replication_group_name')");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  MysqlRecord all;
+  for (const auto& row : *rows) {
+    all.emplace(row[0].value_or(""), row[1]);
+  }
+  return all;
+}
+
+std::expected<std::vector<MysqlRecord>, MysqlError> replica_status(MysqlConnection& connection,
+                                                                   bool is_mariadb) {
+  return connection.ask_by_name(is_mariadb ? "SHOW ALL SLAVES STATUS" : "SHOW REPLICA STATUS");
+}
+
+// True if it was a missing grant, which is then noted.
+bool is_missing(MysqlServer& server, const MysqlError& error, const char* grant) {
+  if (error.code != kAccessDenied) {
+    return false;
+  }
+  server.missing_grants.emplace_back(grant);
+  return true;
+}
+
+}  // namespace
+
+namespace {
+
+// What reading the log needs, which is asked for only when it is read. Rights that come by a role may not be listed: then
+// nothing is said here.
+std::expected<void, MysqlError> ask_for_log_grant(MysqlConnection& connection,
+                                                  MysqlServer& server) {
+  const auto grants = connection.ask("SHOW GRANTS");
+  if (!grants) {
+    return std::unexpected(grants.error());
+  }
+  bool is_granted = false;
+  for (const auto& row : *grants) {
+    const std::string grant = row.empty() ? std::string() : row[0].value_or("");
+    const bool is_of_all = grant.find(" ON *.* TO ") != std::string::npos;
+    const bool is_role = grant.find(" ON ") == std::string::npos;
+    is_granted = is_granted || is_role ||
+                 (is_of_all && (grant.find("REPLICATION SLAVE") != std::string::npos ||
+                                grant.starts_with("GRANT ALL PRIVILEGES ")));
+  }
+  if (!is_granted) {
+    server.missing_grants.emplace_back("REPLICATION SLAVE");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::expected<std::string, MysqlError> own_account(MysqlConnection& connection) {
+  const auto user = connection.value("SELECT CURRENT_USER()");
+  if (!user) {
+    return std::unexpected(user.error());
+  }
+  const std::string account = user->value_or("@");
+  const std::size_t at = account.rfind('@');
+  return "'" + account.substr(0, at) + "'@'" + account.substr(at + 1) + "'";
+}
+
+std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
+  auto status = connection.ask_by_name("SHOW MASTER STATUS");
+  if (!status && status.error().code == kSyntaxError) {
+    status = connection.ask_by_name("SHOW BINARY LOG STATUS");  // from MySQL 8.4
+  }
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  return status->empty() ? MysqlRecord{} : std::move(status->front());
+}
+
+std::expected<LogPlace, MysqlError> log_end(MysqlConnection& connection) {
+  const auto status = log_status(connection);
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  const std::string position(word(*status, "Position"));
+  LogPlace end{.file = std::string(word(*status, "File")),
+               .position = std::strtoull(position.c_str(), nullptr, 10)};
+  if (end.file.empty() || end.position == 0) {
+    return failed("the server does not tell where its log ends");
+  }
+  return end;
+}
+
+std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection) {
+  MysqlServer server{.is_mariadb = connection.is_mariadb(), .version = connection.server_version()};
+  const auto account = own_account(connection);
+  if (!account) {
+    return std::unexpected(account.error());
+  }
+  server.account = *account;
+  const auto known = variables(connection);
+  if (!known) {
+    return std::unexpected(known.error());
+  }
+  server.has_log = is_on(word(*known, "log_bin"));
+  server.log_format = word(*known, "binlog_format");
+  server.gtid_mode = word(*known, "gtid_mode");
+  server.uuid = word(*known, "server_uuid");
+  server.server_id = number(word(*known, "server_id"));
+  server.logs_what_it_replicates =
+      is_on(word(*known, "log_slave_updates")) || is_on(word(*known, "log_replica_updates"));
+  server.is_galera_node = is_on(word(*known, "wsrep_on"));
+  server.is_group_member = !word(*known, "group_replication_group_name").empty();
+
+  if (server.has_log) {
+    const auto status = log_status(connection);
+    if (status) {
+      server.databases_left_out = std::string(word(*status, "Binlog_Do_DB")) +
+                                  std::string(word(*status, "Binlog_Ignore_DB"));
+    } else if (!is_missing(server,
+                           status.error(),
+                           server.is_mariadb ? "BINLOG MONITOR" : "REPLICATION CLIENT")) {
+      return std::unexpected(status.error());
+    }
+  }
+  const auto replica = replica_status(connection, server.is_mariadb);
+  if (replica) {
+    server.is_replica = !replica->empty();
+  } else if (!is_missing(server,
+                         replica.error(),
+                         server.is_mariadb ? "SLAVE MONITOR" : "REPLICATION CLIENT")) {
+    return std::unexpected(replica.error());
+  }
+  if (auto asked = ask_for_log_grant(connection, server); !asked) {
+    return std::unexpected(std::move(asked.error()));
+  }
+  return server;
+}
+
+std::vector<std::string> refusals(const MysqlServer& server) {
+  std::vector<std::string> all;
+  if (!server.has_log) {
+    all.emplace_back(
+        "the server keeps no binary log, so its changes cannot be followed; start it with log_bin "
+        "and binlog_format = ROW");
+  }
+  if (server.log_format != "ROW") {
+    all.push_back(
+        "the server logs statements instead of rows (binlog_format = " + server.log_format +
+        "): SET GLOBAL binlog_format = ROW, in its configuration too, and let sessions "
+        "that are open reconnect");
+  }
+  if (!server.is_mariadb && server.gtid_mode != "ON") {
+    all.push_back(
+        "gtid_mode is " + server.gtid_mode +
+        ": SET GLOBAL enforce_gtid_consistency = ON; SET GLOBAL gtid_mode = OFF_PERMISSIVE; SET "
+        "GLOBAL gtid_mode = ON_PERMISSIVE; SET GLOBAL gtid_mode = ON, in its configuration too");
+  }
+  if (server.is_replica && !server.logs_what_it_replicates) {
+    all.emplace_back(
+        "the server is a replica that does not log what it replicates; start it with "
+        "log_replica_updates (log_slave_updates), or follow the primary");
+  }
+  if (server.is_galera_node || server.is_group_member) {
+    all.push_back(
+        std::string("the server is ") +
+        (server.is_galera_node
+             ? "a node of a Galera cluster (wsrep_on = ON)"
+             : "a member of Group Replication (group_replication_group_name is set)") +
+        ": others may have committed what it has not, and nothing tells how much; follow a "
+        "server that is not part of a cluster");
+  }
+  if (!server.databases_left_out.empty()) {
+    all.push_back("the server's log leaves out databases (binlog-do-db or binlog-ignore-db: " +
+                  server.databases_left_out + "); start it without these settings");
+  }
+  std::vector<std::string> grants = server.missing_grants;
+  std::ranges::sort(grants);
+  const auto repeated = std::ranges::unique(grants);
+  grants.erase(repeated.begin(), repeated.end());
+  for (const std::string& grant : grants) {
+    all.push_back("a grant is missing: GRANT " + grant + " ON *.* TO " + server.account);
+  }
+  return all;
+}
+
+std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb) {
+  const auto status = replica_status(connection, is_mariadb);
+  if (!status) {
+    return std::unexpected(status.error());
+  }
+  std::chrono::seconds longest{0};
+  for (const MysqlRecord& channel : *status) {
+    std::string_view running = word(channel, "Replica_SQL_Running");
+    std::string_view behind = word(channel, "Seconds_Behind_Source");
+    if (is_mariadb) {
+      running = word(channel, "Slave_SQL_Running");
+      behind = word(channel, "Seconds_Behind_Master");
+    }
+    if (running != "Yes" || behind.empty()) {
+      return ReplicaLag{.is_replica = true, .behind = std::nullopt};
+    }
+    longest = std::max(longest, std::chrono::seconds(number(behind)));
+  }
+  return ReplicaLag{.is_replica = !status->empty(), .behind = longest};
+}
+
+std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
+                                                    std::string_view sql) {
+  const auto found = connection.ask(std::string(sql));
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  std::string text;
+  for (const auto& row : *found) {
+    text += row[0].value_or("") + "=" + row[1].value_or("") + " ";
+  }
+  return text;
+}
+
+std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection) {
+  return named_values(
+      connection,
+      "SHOW GLOBAL STATUS WHERE variable_name IN ('Com_reset', 'Com_group_replication_start', "
+      "'wsrep_connected')");
+}
+
+}  // namespace cuckooguard::source

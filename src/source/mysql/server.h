@@ -1,0 +1,72 @@
+// What a MariaDB or MySQL server says of itself, whether its log can be followed, and how current it is.
+//
+// Refused, each with the SQL that mends it: no binary log; statements instead of rows in it;
+// MySQL without GTIDs; a replica that does not log what it replicates; a log that leaves out
+// databases; missing grants. The log format can be changed per session, so the follower watches for
+// statements all the same.
+// Refused, too: a node of a Galera cluster, a member of Group Replication. Neither has a replica's status, and yet each
+// has transactions only some time after another one has committed them; nothing here proves how long.
+//
+// Threads: free functions. Errors: MysqlError; a missing grant becomes a sentence.
+// Source: MariaDB 10.11, MySQL 9.7, asked by hand; notes on change following, 1 and 3.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mysql/connection.h"
+#include "mysql/log_place.h"
+
+namespace cuckooguard::source {
+
+struct MysqlServer {
+  bool is_mariadb = false;
+  std::string version;
+  std::string account;  // 'guard'@'%', as the server knows us
+  bool has_log = false;
+  std::string log_format;
+  std::string gtid_mode;  // MySQL
+  std::string uuid;       // MySQL
+  std::uint32_t server_id = 0;
+  bool is_replica = false;
+  bool logs_what_it_replicates = false;
+  std::string databases_left_out;  // binlog-do-db, binlog-ignore-db
+  bool is_galera_node = false;
+  bool is_group_member = false;  // of MySQL's Group Replication
+  std::vector<std::string> missing_grants;
+};
+
+// As GRANT and information_schema name it: 'guard'@'%'.
+std::expected<std::string, MysqlError> own_account(MysqlConnection& connection);
+
+std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection);
+
+// Empty: the log can be followed.
+std::vector<std::string> refusals(const MysqlServer& server);
+
+struct ReplicaLag {
+  bool is_replica = false;
+  std::optional<std::chrono::seconds> behind;  // nothing: it does not know, or has stopped
+};
+std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb);
+
+// What a SHOW of names and values says, as one text: `name=value ` for each.
+std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
+                                                    std::string_view sql);
+
+// Changes when something may have begun that check was not asked about: text of how often the server has run a RESET (RESET
+// MASTER begins the log and its numbers anew), or has joined a group, and whether it is in a cluster.
+// Seen: both servers count a RESET before they carry it out.
+std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection);
+
+// SHOW BINARY LOG STATUS, under the name that this server knows.
+std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection);
+// As it says.
+std::expected<LogPlace, MysqlError> log_end(MysqlConnection& connection);
+
+}  // namespace cuckooguard::source

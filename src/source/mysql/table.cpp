@@ -1,0 +1,289 @@
+#include "mysql/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/nearest.h"
+#include "keyspace/identity.h"
+#include "mysql/foreign_keys.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using keyspace::Placeholder;
+
+constexpr std::string_view kUniqueKeysSql =
+    "SELECT index_name, column_name, index_type FROM information_schema.statistics WHERE "
+    "table_schema = DATABASE() AND non_unique = 0 AND table_name = '";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), keyspace::fold);
+  return result;
+}
+
+std::size_t number_of(const std::optional<std::string>& text) {
+  std::size_t number = 0;
+  if (text) {
+    std::from_chars(text->data(), text->data() + text->size(), number);
+  }
+  return number;
+}
+
+class Planner {
+ public:
+  Planner(MysqlConnection& connection, const Target& target, const std::string& table)
+      : connection_(connection),
+        target_(target),
+        settings_(target.settings.source),
+        wanted_(table) {}
+
+  std::expected<MysqlTable, MysqlTrouble> plan() {
+    for (const auto step : {&Planner::find_table,
+                            &Planner::read_foreign_keys,
+                            &Planner::read_columns,
+                            &Planner::read_unique_keys,
+                            &Planner::choose_identity,
+                            &Planner::choose_condition,
+                            &Planner::check_foreign_keys,
+                            &Planner::check_row_image}) {
+      if (auto trouble = (this->*step)()) {
+        return std::unexpected(*std::move(trouble));
+      }
+    }
+    return std::move(table_);
+  }
+
+ private:
+  using Trouble = std::optional<MysqlTrouble>;
+
+  std::string literal(std::string_view text) const { return connection_.escaped(text); }
+
+  Trouble find_table() {
+    auto tables = connection_.ask(
+        "SELECT table_name, table_type, engine, DATABASE() FROM information_schema.tables WHERE "
+        "table_schema = DATABASE() AND table_name = '" +
+        literal(wanted_) + "'");
+    if (!tables) {
+      return tables.error();
+    }
+    for (const auto& row : *tables) {
+      if (row[0] != wanted_) {
+        continue;
+      }
+      table_.schema = row[3].value_or("");
+      table_.name = wanted_;
+      if (row[1] != "BASE TABLE") {
+        return "`" + table_.name + "` is no table but a " + lower(row[1].value_or("thing")) +
+               ", which the log does not know; name the table behind it";
+      }
+      if (row[2] != "InnoDB") {
+        return "`" + table_.name + "` has the engine " + row[2].value_or("?") +
+               ", without consistent reads: ALTER TABLE " + quoted_mysql_name(table_.name) +
+               " ENGINE = InnoDB";
+      }
+      return std::nullopt;
+    }
+    return no_table();
+  }
+
+  MysqlTrouble no_table() {
+    const auto tables = connection_.ask(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()");
+    if (!tables) {
+      return tables.error();
+    }
+    std::vector<std::string_view> names;
+    for (const auto& row : *tables) {
+      const std::optional<std::string>& name = row[0];
+      names.emplace_back(name ? std::string_view(*name) : std::string_view{});
+    }
+    return "there is no table `" + wanted_ + "`, or no right to SELECT from it" +
+           config::suggestion(wanted_, names);
+  }
+
+  Trouble read_foreign_keys() {
+    auto keys = ask_foreign_keys(connection_, table_);
+    if (!keys) {
+      return std::move(keys.error());
+    }
+    foreign_keys_ = *std::move(keys);
+    return std::nullopt;
+  }
+
+  Trouble read_columns() {
+    auto columns = connection_.ask(
+        "SELECT column_name, data_type, column_type, character_set_name, collation_name, "
+        "is_nullable, extra, character_octet_length FROM information_schema.columns WHERE "
+        "table_schema = DATABASE() AND table_name = '" +
+        literal(table_.name) + "' ORDER BY ordinal_position");
+    if (!columns) {
+      return columns.error();
+    }
+    for (auto& row : *columns) {
+      MysqlColumn column{.name = row[0].value_or(""),
+                         .data_type = lower(row[1].value_or("")),
+                         .column_type = lower(row[2].value_or("")),
+                         .charset = row[3].value_or(""),
+                         .collation = row[4].value_or("")};
+      column.ordinal = table_.columns.size();
+      column.nullable = row[5] != "NO";
+      const std::string extra = lower(row[6].value_or(""));
+      column.is_auto_increment = extra.contains("auto_increment");
+      column.is_generated = extra.contains("virtual") || extra.contains("stored");
+      column.bytes = static_cast<std::uint32_t>(number_of(row[7]));
+      table_.columns.push_back(std::move(column));
+    }
+    return std::nullopt;
+  }
+
+  Trouble read_unique_keys() {
+    auto rows = connection_.ask(std::string(kUniqueKeysSql) + literal(table_.name) +
+                                "' ORDER BY index_name, seq_in_index");
+    if (!rows) {
+      return rows.error();
+    }
+    std::string index;
+    for (const auto& row : *rows) {
+      if (unique_keys_.empty() || index != row[0]) {
+        index = row[0].value_or("");
+        unique_keys_.emplace_back();
+        // Of what is too long for an index (TEXT, say) MariaDB keeps a hash, in a column of its own.
+        table_.hidden_columns += row[2] == "HASH" ? 1 : 0;
+      }
+      const auto column =
+          std::ranges::find(table_.columns, row[1].value_or(""), &MysqlColumn::name);
+      if (column == table_.columns.end()) {
+        unique_keys_.back().can_be_null = true;  // an expression
+        continue;
+      }
+      unique_keys_.back().columns.push_back(column->ordinal);
+      unique_keys_.back().can_be_null = unique_keys_.back().can_be_null || column->nullable;
+      if (index == "PRIMARY") {
+        table_.primary_key.push_back(column->ordinal);
+        column->primary_key = table_.primary_key.size();
+      }
+    }
+    if (table_.primary_key.empty()) {
+      return "table `" + table_.name +
+             "` has no primary key, so that the log does not say which row has changed; add one";
+    }
+    table_.key_is_readable = std::ranges::none_of(table_.primary_key, [this](std::size_t place) {
+      return key_text(table_.columns[place]) == KeyText::none;
+    });
+    return std::nullopt;
+  }
+
+  std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
+    const auto column = std::ranges::find_if(table_.columns, [&wanted](const MysqlColumn& any) {
+      return lower(any.name) == lower(wanted);
+    });
+    if (column == table_.columns.end()) {
+      std::vector<std::string_view> names;
+      names.reserve(table_.columns.size());
+      for (const MysqlColumn& any : table_.columns) {
+        names.emplace_back(any.name);
+      }
+      return std::unexpected("table `" + table_.name + "` has no column `" + wanted + "`" +
+                             config::suggestion(wanted, names));
+    }
+    return column->ordinal;
+  }
+
+  Trouble choose_identity() {
+    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
+    for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
+      const auto renamed = settings_.columns.find(name);
+      const auto column = column_named(renamed == settings_.columns.end() ? name : renamed->second);
+      if (!column) {
+        return column.error();
+      }
+      const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
+      if (auto why = unreadable(table_.columns[*column])) {
+        return *std::move(why);
+      }
+      if (auto why = ambiguous(table_.columns[*column], *placeholder)) {
+        return *std::move(why);
+      }
+      if (std::ranges::find(table_.identity, *column) != table_.identity.end()) {
+        return "column `" + table_.columns[*column].name +
+               "` stands for two placeholders; each needs a column of its own";
+      }
+      table_.identity.push_back(*column);
+    }
+    table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
+      return !key.can_be_null && std::ranges::is_permutation(key.columns, table_.identity);
+    });
+    if (target_.settings.filter.deletes == config::Deletes::trusted && !table_.identity_is_unique) {
+      return "deletes: trusted needs keys of which no two rows have the same, and those of table "
+             "`" +
+             table_.name + "` are no NOT NULL unique key of it; write deletes: exact";
+    }
+    table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
+                   table_.columns[table_.identity.front()].is_auto_increment;
+    return std::nullopt;
+  }
+
+  Trouble choose_condition() {
+    table_.condition = settings_.where;
+    for (const std::string& name : settings_.where.columns()) {
+      const auto column = column_named(name);
+      if (!column) {
+        return "where: " + column.error();
+      }
+      const auto use = settings_.where.use_of(table_.condition_columns.size());
+      if (auto why = undecidable(table_.columns[*column], use)) {
+        return "where: " + *why;
+      }
+      table_.condition_columns.push_back(*column);
+    }
+    return std::nullopt;
+  }
+
+  Trouble check_foreign_keys() { return rows_change_unlogged(table_, foreign_keys_); }
+
+  // Rows without what has not changed still have their primary key.
+  Trouble check_row_image() {
+    const auto image = connection_.value("SELECT @@global.binlog_row_image");
+    if (!image) {
+      return image.error();
+    }
+    if (*image == "FULL" || table_.needed().size() == table_.primary_key.size()) {
+      return std::nullopt;
+    }
+    return "the server logs rows without columns that did not change (binlog_row_image = " +
+           image->value_or("") + "), and of table `" + table_.name +
+           "` others than the primary key are needed: SET GLOBAL binlog_row_image = FULL";
+  }
+
+  struct UniqueKey {
+    std::vector<std::size_t> columns;
+    bool can_be_null = false;
+  };
+
+  MysqlConnection& connection_;
+  const Target& target_;
+  const config::SourceTable& settings_;
+  const std::string& wanted_;
+  MysqlTable table_;
+  std::vector<UniqueKey> unique_keys_;
+  std::vector<MysqlForeignKey> foreign_keys_;
+};
+
+}  // namespace
+
+std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
+                                                         const Target& target,
+                                                         const std::string& table) {
+  return Planner(connection, target, table).plan();
+}
+
+std::string words_of(const MysqlTrouble& trouble) {
+  const auto* const sentence = std::get_if<std::string>(&trouble);
+  return sentence != nullptr ? *sentence : std::get<MysqlError>(trouble).what;
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,62 @@
+// How one namespace's rows are read from one MariaDB or MySQL table, and the checks that this can be
+// done rightly.
+//
+// What is refused, each with the fix: a table or column that is not there, a view, an engine without
+// consistent reads, a table without a primary key; columns that mysql/column.h objects to;
+// a log without all columns where others than the primary key are needed;
+// `deletes: trusted` where several rows can have one identity; foreign keys whose cascades change rows
+// without a word in the log.
+//
+// Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
+// failed.
+// Source: information_schema and SHOW CREATE TABLE of MariaDB 10.11 and MySQL 9.7; notes on change
+// following, 3 and 10.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mysql/column.h"
+#include "mysql/connection.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+struct MysqlTable {
+  std::string schema;
+  std::string name;
+  std::vector<MysqlColumn> columns;            // all of them, in their order
+  std::size_t hidden_columns = 0;              // behind them, which only the log shows
+  std::vector<std::size_t> identity;           // places in `columns`, in identity order
+  keyspace::RowCondition condition;            // the rows that count
+  std::vector<std::size_t> condition_columns;  // places in `columns`, as condition.columns()
+  std::vector<std::size_t> primary_key;        // in key order
+  bool key_is_readable = false;     // what select_sql() and the log give of it is the same text
+  bool grows = false;               // the identity is one AUTO_INCREMENT column
+  bool identity_is_unique = false;  // a NOT NULL unique key: one row, one identity
+
+  // Columns of a row as they are read: identity, condition, primary key; each once.
+  std::vector<std::size_t> needed() const;
+  // Its text is of no use, and may not exist: what is read of it is NULL or anything else.
+  bool is_null_only(std::size_t column) const;
+  std::string select_sql() const;
+  std::string count_sql() const;  // of its rows
+  bool operator==(const MysqlTable&) const = default;
+
+ private:
+  std::string selected(std::size_t column) const;
+};
+
+// A sentence, or the server's failure.
+using MysqlTrouble = std::variant<std::string, MysqlError>;  // a sentence, or what the server said
+
+std::string words_of(const MysqlTrouble& trouble);
+
+std::expected<MysqlTable, MysqlTrouble> plan_mysql_table(MysqlConnection& connection,
+                                                         const Target& target,
+                                                         const std::string& table);
+
+}  // namespace cuckooguard::source

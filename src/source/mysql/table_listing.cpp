@@ -1,0 +1,105 @@
+#include "mysql/table_listing.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "mysql/server_probe.h"
+#include "mysql/tables.h"
+
+namespace cuckooguard::source {
+
+namespace {
+
+// A definition in the log may be visible a moment later: MySQL commits it after it has logged it.
+std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet& tables,
+                                                           MysqlConnection& connection) {
+  if (!tables.has_begun()) {
+    return true;
+  }
+  const LogPosition applied = tables.position();
+  const auto position = server_position(connection);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  return position->covers(applied);
+}
+
+std::expected<void, MysqlTrouble> list_until_sure(TableSet& tables, MysqlConnection& connection) {
+  const OpenTable open = [&](const std::string& table) -> std::expected<void, MysqlError> {
+    const auto opened = connection.ask("SELECT 1 FROM " + quoted_mysql_name(table) + " LIMIT 0");
+    return opened ? std::expected<void, MysqlError>() : std::unexpected(opened.error());
+  };
+  for (int i = 0; i < kListingsMax; ++i) {
+    const auto doubt = tables.doubt();
+    if (!doubt) {
+      return {};
+    }
+    const auto is_visible = shows_all_that_was_applied(tables, connection);
+    if (!is_visible) {
+      return std::unexpected(is_visible.error());
+    }
+    if (!*is_visible) {
+      continue;
+    }
+    std::vector<std::vector<std::string>> found;
+    for (const Target& target : tables.patterned()) {
+      auto listed = list_mysql_tables(connection, target.settings.source.tables);
+      if (!listed) {
+        return std::unexpected(std::move(listed.error()));
+      }
+      found.push_back(*std::move(listed));
+    }
+    const auto are_gone = are_all_gone(tables.missing_from(found), open);
+    if (!are_gone) {
+      return std::unexpected(are_gone.error());
+    }
+    if (*are_gone && tables.set_tables(*doubt, found)) {
+      return {};
+    }
+  }
+  return std::unexpected(failed("the server does not show the tables that its log has").error());
+}
+
+}  // namespace
+
+std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tables,
+                                             const OpenTable& open) {
+  constexpr unsigned kNoSuchTable = 1146;
+  constexpr unsigned kNoSuchDatabase = 1049;
+  for (const std::string& table : tables) {
+    const auto opened = open(table);
+    if (opened) {
+      return false;
+    }
+    const unsigned code = opened.error().code;
+    if (code != kNoSuchTable && code != kNoSuchDatabase) {
+      return std::unexpected(opened.error());
+    }
+  }
+  return true;
+}
+
+std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection) {
+  if (!tables.is_listing_due()) {
+    return {};
+  }
+  auto listed = list_until_sure(tables, connection);
+  if (listed) {
+    return {};
+  }
+  const auto* const error = std::get_if<MysqlError>(&listed.error());
+  if (error != nullptr) {
+    tables.listing_failed(error->what, error->is_refusal());
+  } else {
+    tables.listing_failed(std::get<std::string>(listed.error()), true);
+  }
+  if (error != nullptr && error->is_lost()) {
+    return std::unexpected(*error);
+  }
+  return {};
+}
+
+}  // namespace cuckooguard::source

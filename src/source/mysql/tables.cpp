@@ -1,0 +1,137 @@
+#include "mysql/tables.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "config/table_pattern.h"
+#include "mysql/server.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using config::NameCase;
+
+// MySQL's partial revokes take from a right to all what information_schema does not tell.
+std::expected<bool, MysqlError> is_revoked_in_part(MysqlConnection& connection,
+                                                   const std::string& schema) {
+  const auto grants = connection.ask("SHOW GRANTS");
+  if (!grants) {
+    return std::unexpected(grants.error());
+  }
+  const std::string place = " ON " + quoted_mysql_name(schema) + ".";
+  return std::ranges::any_of(*grants, [&place](const auto& row) {
+    const std::string grant = row[0].value_or("");
+    const std::size_t on = grant.find(place);
+    return grant.starts_with("REVOKE ") && on != std::string::npos && grant.find("SELECT") < on;
+  });
+}
+
+// Why not all tables may be shown to us.
+std::expected<std::optional<std::string>, MysqlError> missing_grant(MysqlConnection& connection) {
+  const auto grantee = own_account(connection);
+  if (!grantee) {
+    return std::unexpected(grantee.error());
+  }
+  const std::string ours =
+      "grantee = '" + connection.escaped(*grantee) + "' AND privilege_type = 'SELECT'";
+  const auto granted = connection.value(
+      "SELECT (SELECT COUNT(*) FROM information_schema.user_privileges WHERE " + ours +
+      ") + (SELECT COUNT(*) FROM information_schema.schema_privileges WHERE " + ours +
+      " AND CAST(DATABASE() AS BINARY) LIKE CAST(table_schema AS BINARY))");
+  if (!granted) {
+    return std::unexpected(granted.error());
+  }
+  const auto schema = connection.value("SELECT DATABASE()");
+  if (!schema) {
+    return std::unexpected(schema.error());
+  }
+  const auto revoked = is_revoked_in_part(connection, schema->value_or(""));
+  if (!revoked) {
+    return std::unexpected(revoked.error());
+  }
+  if (granted->value_or("0") != "0" && !*revoked) {
+    return std::nullopt;
+  }
+  return "a pattern of tables needs a right to all of them, or those that the server does not show "
+         "would be missed: GRANT SELECT ON " +
+         quoted_mysql_name(schema->value_or("")) + ".* TO " + *grantee;
+}
+
+std::expected<NameCase, MysqlError> name_case(MysqlConnection& connection) {
+  const auto setting = connection.value("SELECT @@lower_case_table_names");
+  if (!setting) {
+    return std::unexpected(setting.error());
+  }
+  return setting->value_or("0") == "0" ? NameCase::exact : NameCase::ignored;
+}
+
+}  // namespace
+
+std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
+    MysqlConnection& connection, std::span<const std::string> wanted) {
+  if (std::ranges::any_of(wanted, config::is_table_pattern)) {
+    auto missing = missing_grant(connection);
+    if (!missing) {
+      return std::unexpected(std::move(missing.error()));
+    }
+    if (std::optional<std::string>& why = *missing) {
+      return std::unexpected(*std::move(why));
+    }
+  }
+  const auto names = name_case(connection);
+  if (!names) {
+    return std::unexpected(names.error());
+  }
+  auto rows = connection.stream(
+      "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY "
+      "table_name");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  std::vector<std::string> tables;
+  for (;;) {
+    const auto next = rows->next();
+    if (!next) {
+      return std::unexpected(next.error());
+    }
+    const std::optional<MysqlRow>& row = *next;
+    if (!row) {
+      break;
+    }
+    const std::string_view name = (*row)[0].value_or("");
+    if (config::matches_any_table(wanted, name, *names)) {
+      tables.emplace_back(name);
+    }
+  }
+  for (const std::string& name : wanted) {
+    const bool is_there = std::ranges::any_of(tables, [&](const std::string& table) {
+      return config::matches_table(name, table, *names);
+    });
+    if (!is_there && !config::is_table_pattern(name)) {
+      tables.push_back(name);
+    }
+  }
+  return tables;
+}
+
+std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& connection,
+                                                              const std::string& table) {
+  const auto answer = connection.ask(
+      "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
+      "DATABASE() AND table_name = '" +
+      connection.escaped(table) + "'");
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  MysqlTableSize size;
+  if (!answer->empty()) {
+    const auto& row = answer->front();
+    size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);
+    size.next_id = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
+  }
+  return size;
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,41 @@
+// Which tables of a MariaDB or MySQL database a namespace has, by its list of names and patterns.
+//
+// Patterns find views too: that those cannot be read is plan_mysql_table()'s to say, since to leave them out
+// would hide their rows. A server shows an account the tables alone that it has a right to; so patterns
+// need a right to all: rows of a table that is not shown would be hidden. Names need no more than before.
+//
+// What it gives is as the database was at some moment between question and answer, after any definition that
+// was in the log before. A follower must take the set of tables for unknown (LiveParts::set_complete) from
+// a definition in its log until it has asked again, and nothing of the kind has come meanwhile.
+//
+// Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
+// failed.
+// Source: information_schema of MariaDB 10.11.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mysql/connection.h"
+#include "mysql/table.h"
+
+namespace cuckooguard::source {
+
+// As the server spells them; a name for which there is no table as it is. Case counts if it does on the
+// server (lower_case_table_names).
+std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
+    MysqlConnection& connection, std::span<const std::string> wanted);
+
+struct MysqlTableSize {
+  std::uint64_t rows = 0;     // an estimate
+  std::uint64_t next_id = 0;  // of AUTO_INCREMENT; 0: there is none
+};
+
+// As the server says, of a table of the connection's database.
+std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& connection,
+                                                              const std::string& table);
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,29 @@
+#include "source/source_kind.h"
+
+#include <utility>
+
+#include "source/rescan.h"
+#include "source/source_thread.h"
+
+namespace cuckooguard::source {
+
+std::expected<std::unique_ptr<Source>, std::vector<Refusal>> make_source(
+    const SourceKind& kind, const SourceSettings& settings) {
+  auto parts = kind.make(settings);
+  if (!parts) {
+    return std::unexpected(std::move(parts.error()));
+  }
+  return std::make_unique<SourceThread>(std::move(parts->follower), std::move(parts->rows));
+}
+
+std::unique_ptr<Follower> make_rescan(std::unique_ptr<Origin> origin,
+                                      std::chrono::nanoseconds poll_every,
+                                      const SourceSettings& settings) {
+  return std::make_unique<Rescan>(
+      std::move(origin),
+      settings.feeds(),
+      settings.clock,
+      RescanTiming{.max_lag = settings.settings.max_lag, .poll_every = poll_every});
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,131 @@
+#include "sqlite/kind.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "config/table_pattern.h"
+#include "source/chosen_deletes.h"
+#include "sqlite/database.h"
+#include "sqlite/log_follower.h"
+#include "sqlite/origin.h"
+#include "sqlite/row_lookup.h"
+#include "sqlite/table.h"
+#include "sqlite/tables.h"
+#include "sqlite/trigger_log.h"
+
+namespace cuckooguard::source {
+namespace {
+
+const config::SqliteSource& own(const config::Source& settings) {
+  return std::get<config::SqliteSource>(settings.kind);
+}
+
+// A configuration that is wrong whatever the database is.
+std::vector<Refusal> refuse_patterns(std::span<const Target> targets) {
+  std::vector<Refusal> refusals;
+  for (const Target& target : targets) {
+    for (const std::string& table : target.settings.source.tables) {
+      if (config::is_table_pattern(table)) {
+        refusals.push_back({.ns = target.settings.name,
+                            .what = "table: " + table +
+                                    " is a pattern, which this type of source cannot follow yet; "
+                                    "name the tables in a list"});
+      }
+    }
+  }
+  return refusals;
+}
+
+SqliteLogSettings following_of(const config::SqliteSource& settings) {
+  return {.path = settings.path,
+          .install_triggers = settings.install_triggers,
+          .poll_every = settings.poll_every};
+}
+
+std::vector<Refusal> check(const config::Source& source,
+                           std::span<const Target> targets,
+                           const Clock& /*clock*/) {
+  const config::SqliteSource& settings = own(source);
+  return settings.follow == config::Follow::rescan
+             ? SqliteOrigin(settings.path).check(targets)
+             : SqliteLogFollower::check(following_of(settings), targets);
+}
+
+std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& making) {
+  const config::SqliteSource& settings = own(making.settings);
+  auto rows = make_sqlite_row_lookup(settings.path, making.copied_targets());
+  if (settings.follow == config::Follow::rescan) {
+    return SourceParts{
+        .follower =
+            make_rescan(std::make_unique<SqliteOrigin>(settings.path), settings.poll_every, making),
+        .rows = std::move(rows)};
+  }
+  if (auto refusals = refuse_patterns(making.targets); !refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  return SourceParts{.follower = std::make_unique<SqliteLogFollower>(
+                         following_of(settings), making.feeds(), making.clock),
+                     .rows = std::move(rows)};
+}
+
+// A sentence, or what the database said.
+std::string words_of(const std::variant<std::string, SqliteError>& trouble) {
+  const auto* const sentence = std::get_if<std::string>(&trouble);
+  return sentence != nullptr ? *sentence : std::get<SqliteError>(trouble).what;
+}
+
+std::expected<std::uint64_t, SqliteError> count(const SqliteDatabase& database,
+                                                const std::string& sql) {
+  std::uint64_t rows = 0;
+  const auto done = each_row(database, sql, "", [&rows](const SqliteStatement& row) {
+    rows = static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.integer(0)));
+  });
+  if (!done) {
+    return std::unexpected(done.error());
+  }
+  return rows;
+}
+
+std::expected<std::vector<TableSize>, std::string> count_rows(const config::Source& source,
+                                                              const Target& target) {
+  const config::SqliteSource& settings = own(source);
+  const auto database = SqliteDatabase::open_read_only(settings.path);
+  if (!database) {
+    return std::unexpected(settings.path + ": " + database.error().what);
+  }
+  const auto tables = list_sqlite_tables(*database, target.settings.source.tables);
+  if (!tables) {
+    return std::unexpected(tables.error().what);
+  }
+  std::vector<TableSize> sizes;
+  for (const std::string& table : *tables) {
+    const auto plan = plan_table(*database, target, table);
+    if (!plan) {
+      return std::unexpected(words_of(plan.error()));
+    }
+    const auto rows = count(*database, plan->count_sql());
+    if (!rows) {
+      return std::unexpected(rows.error().what);
+    }
+    TableSize& size = sizes.emplace_back(TableSize{.table = plan->table, .rows = *rows});
+    if (settings.follow == config::Follow::triggers) {
+      const auto logged = plan_logged_table(*database, target, table);
+      if (!logged) {
+        return std::unexpected(words_of(logged.error()));
+      }
+      size.deletes = chosen_deletes(target.settings.filter.deletes, logged->identity_is_unique);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+constexpr SourceKind kSqlite{.is = is_of<config::SqliteSource>,
+                             .is_server = false,
+                             .check = check,
+                             .make = make,
+                             .count_rows = count_rows};
+
+}  // namespace cuckooguard::source

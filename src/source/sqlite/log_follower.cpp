@@ -1,0 +1,289 @@
+#include "sqlite/log_follower.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include "sqlite/trigger_install.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using filter::State;
+
+std::expected<std::int64_t, SqliteError> schema_number(const SqliteDatabase& database) {
+  auto statement = database.prepare("PRAGMA schema_version");
+  if (!statement) {
+    return std::unexpected(statement.error());
+  }
+  const auto row = statement->step();
+  if (!row) {
+    return std::unexpected(row.error());
+  }
+  return statement->integer(0);
+}
+
+std::string missing_words(const LogObject& missing, const std::string& path) {
+  return "the trigger log is not there, or not as this configuration needs it (\"" + missing.name +
+         "\"): " + how_to_install(path);
+}
+
+}  // namespace
+
+std::vector<Refusal> SqliteLogFollower::check(const SqliteLogSettings& settings,
+                                              std::span<const Target> targets) {
+  SqliteOrigin origin(settings.path);
+  if (auto refusals = origin.check(targets); !refusals.empty()) {
+    return refusals;
+  }
+  std::vector<LogObject> missing;
+  const auto read = [&](const SqliteDatabase& database) -> Done {
+    auto found = missing_log(database, targets);
+    if (found) {
+      missing = *std::move(found);
+    } else if (const auto* error = std::get_if<SqliteError>(&found.error())) {
+      return std::unexpected(*error);
+    }
+    return {};
+  };
+  const Snapshot taken = origin.take(read, {});
+  if (taken.kind == Snapshot::Kind::lost) {
+    return {{.ns = "", .what = taken.why}};
+  }
+  if (missing.empty()) {  // or a writer is in the way, which is no reason not to start
+    return {};
+  }
+  if (!settings.install_triggers) {
+    return {{.ns = "", .what = missing_words(missing.front(), settings.path)}};
+  }
+  const auto installed = install_trigger_log(settings.path, targets, kInstallPatience);
+  if (installed || installed.error().is_busy()) {
+    return {};
+  }
+  return {{.ns = "",
+           .what = "cannot install the triggers (" + installed.error().what +
+                   "): " + how_to_install(settings.path)}};
+}
+
+SqliteLogFollower::SqliteLogFollower(SqliteLogSettings settings,
+                                     Feeds feeds,
+                                     Clock clock,
+                                     SqliteOrigin::At at)
+    : settings_(std::move(settings)),
+      origin_(settings_.path, at),
+      clock_(std::move(clock)),
+      at_(std::move(at)) {
+  tables_.reserve(feeds.size());
+  for (Feed& feed : feeds) {
+    tables_.emplace_back(std::move(feed), clock_);
+  }
+}
+
+std::chrono::nanoseconds SqliteLogFollower::step(const std::stop_token& stop) {
+  try {
+    return next(stop);
+  } catch (const std::exception& trouble) {  // as if the database were gone: pass, and try again
+    return lose(trouble.what());
+  }
+}
+
+void SqliteLogFollower::finish() {
+  for (SqliteLogTable& table : tables_) {
+    table.expire();
+  }
+}
+
+SqliteLogFollower::Duration SqliteLogFollower::next(const std::stop_token& stop) {
+  install_if_due(clock_());
+  const TimePoint before = clock_();  // the t of the proof
+  const Sighting sighting = origin_.look();
+  if (sighting.kind == Sighting::Kind::lost) {
+    return lose(sighting.why);
+  }
+  if (sighting.kind == Sighting::Kind::unclear) {
+    for (SqliteLogTable& table : tables_) {
+      table.report_delay(before, sighting.why);
+    }
+    return settings_.poll_every;
+  }
+  if (connection_ != origin_.connection()) {
+    connection_ = origin_.connection();
+    begin_anew(State::loading, "the database was opened: reading its rows");
+  }
+  bool is_anything_due = sighting.version != version_;
+  for (SqliteLogTable& table : tables_) {
+    table.sees(sighting.version);
+    is_anything_due = is_anything_due || table.is_due(before);
+  }
+  if (is_anything_due) {
+    return catch_up(before, stop);
+  }
+  backoff_.succeeded();
+  for (SqliteLogTable& table : tables_) {
+    table.prove(before);
+  }
+  return settings_.poll_every;
+}
+
+SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std::stop_token& stop) {
+  const auto read_all = [&](const SqliteDatabase& database) { return read(database, at, stop); };
+  const Snapshot taken = origin_.take(read_all, stop);
+  switch (taken.kind) {
+    case Snapshot::Kind::stopped:
+      return Duration::zero();
+    case Snapshot::Kind::lost:
+      return lose(taken.why);
+    case Snapshot::Kind::unclear:
+      for (SqliteLogTable& table : tables_) {
+        table.report_delay(at, taken.why);
+      }
+      return settings_.poll_every;
+    case Snapshot::Kind::taken:
+      break;
+  }
+  version_ = taken.version;
+  backoff_.succeeded();
+  for (SqliteLogTable& table : tables_) {
+    table.has_read(taken.version);
+    table.prove(at);
+  }
+  return settings_.poll_every;
+}
+
+SqliteLogFollower::Done SqliteLogFollower::read(const SqliteDatabase& database,
+                                                TimePoint at,
+                                                const std::stop_token& stop) {
+  if (auto planned = plan(database); !planned) {
+    return planned;
+  }
+  if (std::ranges::none_of(tables_, &SqliteLogTable::is_planned)) {
+    return {};
+  }
+  if (auto followed = follow_log(database, at); !followed) {
+    return followed;
+  }
+  for (SqliteLogTable& table : tables_) {
+    if (!table.is_due(at)) {
+      continue;
+    }
+    const auto at_check = [this] {
+      if (at_) {
+        at_(SnapshotPoint::row);
+      }
+    };
+    if (auto loaded = table.load(database, stop, at_check); !loaded) {
+      return loaded;
+    }
+  }
+  return {};
+}
+
+SqliteLogFollower::Done SqliteLogFollower::plan(const SqliteDatabase& database) {
+  const auto schema = schema_number(database);
+  if (!schema) {
+    return std::unexpected(schema.error());
+  }
+  if (schema_ == *schema) {
+    return {};
+  }
+  if (schema_) {
+    begin_anew(State::loading, "the schema has changed: reading the rows again");
+  }
+  log_is_missing_ = false;
+  const auto words = [this](const LogObject& missing) {
+    return missing_words(missing, settings_.path);
+  };
+  for (SqliteLogTable& table : tables_) {
+    const auto has_log = table.plan(database, words);
+    if (!has_log) {
+      return std::unexpected(has_log.error());
+    }
+    log_is_missing_ = log_is_missing_ || !*has_log;
+  }
+  schema_ = *schema;
+  return {};
+}
+
+SqliteLogFollower::Done SqliteLogFollower::follow_log(const SqliteDatabase& database,
+                                                      TimePoint at) {
+  if (auto checked = check_position(database); !checked) {
+    return checked;
+  }
+  const auto newest = newest_mark(database);
+  if (!newest) {
+    return std::unexpected(newest.error());
+  }
+  const std::optional<LogMark>& mark = *newest;
+  if (!mark) {
+    schema_.reset();  // all anew as soon as there is a row
+    for (SqliteLogTable& table : tables_) {
+      table.begin_anew(State::unsynced,
+                       "the trigger log is empty: it is of use from its next row on");
+    }
+    return {};
+  }
+  for (SqliteLogTable& table : tables_) {
+    if (auto gathered = table.gather(log_, database, position_); !gathered) {
+      return gathered;
+    }
+  }
+  position_ = *mark;
+  for (SqliteLogTable& table : tables_) {
+    table.insert();
+  }
+  for (SqliteLogTable& table : tables_) {
+    table.erase(at);
+  }
+  return {};
+}
+
+SqliteLogFollower::Done SqliteLogFollower::check_position(const SqliteDatabase& database) {
+  if (std::ranges::none_of(tables_, &SqliteLogTable::is_in_step)) {
+    return {};
+  }
+  const auto is_there = has_mark(database, position_);
+  if (!is_there) {
+    return std::unexpected(is_there.error());
+  }
+  if (!*is_there) {
+    for (SqliteLogTable& table : tables_) {
+      table.put_out_of_step("the trigger log does not go back far enough: reading all rows");
+    }
+  }
+  return {};
+}
+
+void SqliteLogFollower::install_if_due(TimePoint now) {
+  if (!settings_.install_triggers || !log_is_missing_ || now < install_at_) {
+    return;
+  }
+  install_at_ = now + kInstallEvery;
+  std::vector<Target> targets;
+  targets.reserve(tables_.size());
+  for (const SqliteLogTable& table : tables_) {
+    targets.push_back(table.target());
+  }
+  const auto installed = install_trigger_log(settings_.path, targets, kInstallPatience);
+  if (installed) {
+    return;  // which is seen as a change of the schema
+  }
+  for (SqliteLogTable& table : tables_) {
+    table.report_refused("cannot install the triggers: " + installed.error().what);
+  }
+}
+
+void SqliteLogFollower::begin_anew(State state, std::string_view why) {
+  version_.reset();
+  schema_.reset();
+  for (SqliteLogTable& table : tables_) {
+    table.begin_anew(state, why);
+  }
+}
+
+SqliteLogFollower::Duration SqliteLogFollower::lose(std::string_view why) {
+  begin_anew(State::down, why);
+  return backoff_.next();
+}
+
+}  // namespace cuckooguard::source

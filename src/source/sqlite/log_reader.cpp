@@ -1,0 +1,125 @@
+#include "sqlite/log_reader.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace cuckooguard::source {
+namespace {
+
+using Event = TouchedRows::Event;
+
+std::expected<std::optional<LogMark>, SqliteError> mark_of(const SqliteDatabase& database,
+                                                           std::string_view sql,
+                                                           std::int64_t seq) {
+  auto statement = database.prepare(sql);
+  if (!statement) {
+    return std::unexpected(statement.error());
+  }
+  statement->bind(1, seq);
+  const auto row = statement->step();
+  if (!row) {
+    return std::unexpected(row.error());
+  }
+  return *row ? std::optional(LogMark{.seq = statement->integer(0), .mark = statement->integer(1)})
+              : std::nullopt;
+}
+
+}  // namespace
+
+std::expected<std::optional<LogMark>, SqliteError> newest_mark(const SqliteDatabase& database) {
+  return mark_of(
+      database,
+      "SELECT seq, mark FROM main.cuckooguard_log WHERE seq >= ?1 ORDER BY seq DESC LIMIT 1",
+      0);
+}
+
+std::expected<bool, SqliteError> has_mark(const SqliteDatabase& database, const LogMark& mark) {
+  const auto found =
+      mark_of(database, "SELECT seq, mark FROM main.cuckooguard_log WHERE seq = ?1", mark.seq);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  return *found == mark;
+}
+
+SqliteLogReader::SqliteLogReader()
+    : name_low_(filter::random_secret()), name_high_(filter::random_secret()) {}
+
+std::expected<TouchedRows, TableTrouble> SqliteLogReader::read(const SqliteDatabase& database,
+                                                               const LoggedTable& table,
+                                                               Feed& feed,
+                                                               const LogMark& from) {
+  auto changes = database.prepare(table.changes_sql());
+  if (!changes) {
+    return std::unexpected(changes.error());
+  }
+  changes->bind(1, from.seq);
+  changes->bind(2, table.stream());
+  TouchedRows touched;
+  SqliteRow row(table.plan);
+  for (;;) {
+    const auto has_row = changes->step();
+    if (!has_row) {
+      return std::unexpected(has_row.error());
+    }
+    if (!*has_row) {
+      break;
+    }
+    if (auto added = add(table, feed, *changes, row, touched); !added) {
+      return std::unexpected(std::move(added.error()));
+    }
+  }
+  if (!touched.is_explained()) {
+    return std::unexpected("the trigger log does not explain table \"" + table.plan.table + "\"");
+  }
+  return touched;
+}
+
+std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
+                                                      Feed& feed,
+                                                      const SqliteStatement& change,
+                                                      SqliteRow& row,
+                                                      TouchedRows& touched) {
+  const int values = static_cast<int>(table.values.size());
+  const bool is_there = change.integer(values + 1) != 0;
+  if (!row.read(change)) {
+    // One that has gone again was never in a filter: no filter is loaded while there is such a row.
+    return is_there ? std::expected<void, std::string>(std::unexpected(row.refusal()))
+                    : std::expected<void, std::string>();
+  }
+  if (!row.counts()) {
+    return {};
+  }
+  const auto hash = feed.hash_of(row.values());
+  if (!hash) {
+    return is_there ? std::expected<void, std::string>(std::unexpected(hash.error()))
+                    : std::expected<void, std::string>();
+  }
+  const auto& known = *hash;
+  if (!known) {
+    return {};  // a NULL: no key can name this row
+  }
+  const auto event = static_cast<Event>(std::clamp<std::int64_t>(change.integer(values), -1, 1));
+  if (!touched.add(name_of(table, change), *known, event, is_there)) {
+    return std::unexpected("the trigger log contradicts itself about table \"" + table.plan.table +
+                           "\"");
+  }
+  return {};
+}
+
+// All values as they are stored: the text 7 is another row than the BLOB 7, and a row whose condition's columns have
+// changed another than before.
+RowName SqliteLogReader::name_of(const LoggedTable& table, const SqliteStatement& change) {
+  bytes_.clear();
+  for (int column = 0; column < static_cast<int>(table.values.size()); ++column) {
+    bytes_ += static_cast<char>(change.type(column));  // before bytes(), which may convert
+    const std::string_view text = change.bytes(column);
+    const auto size = static_cast<std::uint32_t>(text.size());
+    bytes_.append(reinterpret_cast<const char*>(&size), sizeof size);
+    bytes_ += text;
+  }
+  return {.low = name_low_(bytes_), .high = name_high_(bytes_)};
+}
+
+}  // namespace cuckooguard::source

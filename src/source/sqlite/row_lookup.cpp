@@ -1,0 +1,99 @@
+#include "sqlite/row_lookup.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+#include "keyspace/identity.h"
+#include "sqlite/database.h"
+#include "sqlite/rows.h"
+#include "sqlite/table.h"
+#include "sqlite/tables.h"
+
+namespace cuckooguard::source {
+namespace {
+
+// A column without a type keeps each value as it was given, and finds it as that alone: so it is asked for all three.
+std::string where_sql(const TablePlan& plan) {
+  std::string sql;
+  for (std::size_t i = 0; i < plan.columns.size(); ++i) {
+    const std::string value = "?" + std::to_string(i + 1);
+    sql.append(i == 0 ? " WHERE " : " AND ").append(quoted_identifier(plan.columns[i].name));
+    sql.append(" IN (").append(value).append(", CAST(").append(value);
+    sql.append(" AS BLOB), CAST(").append(value).append(" AS INTEGER))");
+  }
+  return sql + " LIMIT " + std::to_string(RowLookup::kRowsMax);
+}
+
+class SqliteRowLookup final : public RowLookup {
+ public:
+  SqliteRowLookup(std::string path, std::vector<Target> targets)
+      : RowLookup(std::move(targets)), path_(std::move(path)) {}
+
+ private:
+  Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
+    const auto database = SqliteDatabase::open_read_only(path_);
+    if (!database) {
+      return std::unexpected(database.error().what);
+    }
+    const std::stop_callback wake(stop, [&database] { database->interrupt(); });
+    if (const auto begun = database->run("BEGIN"); !begun) {
+      return std::unexpected(begun.error().what);
+    }
+    const auto tables = list_sqlite_tables(*database, target.settings.source.tables);
+    if (!tables) {
+      return std::unexpected(tables.error().what);
+    }
+    for (const std::string& table : *tables) {
+      const Has has = table_has(*database, target, table, identity);
+      if (!has || *has) {
+        return has;
+      }
+    }
+    return false;
+  }
+
+  Has table_has(const SqliteDatabase& database,
+                const Target& target,
+                const std::string& table,
+                std::string_view identity) {
+    const auto plan = plan_table(database, target, table);
+    if (!plan) {
+      const auto* const why = std::get_if<std::string>(&plan.error());
+      return std::unexpected(why != nullptr ? *why : std::get<SqliteError>(plan.error()).what);
+    }
+    auto statement = database.prepare(plan->select_sql() + where_sql(*plan));
+    if (!statement) {
+      return std::unexpected(statement.error().what);
+    }
+    int parameter = 0;
+    for (const std::string_view value :
+         keyspace::values_of_identity(identity, plan->columns.size())) {
+      statement->bind(++parameter, value);
+    }
+    SqliteRow row(*plan);
+    for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
+      const auto has_row = statement->step();
+      if (!has_row) {
+        return std::unexpected(has_row.error().what);
+      }
+      if (!*has_row) {
+        return false;
+      }
+      if (row.read(*statement) && row.counts() && is_it(target, row.values(), identity)) {
+        return true;
+      }
+    }
+    return std::unexpected("too many rows are equal to it");
+  }
+
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowLookup> make_sqlite_row_lookup(std::string path, std::vector<Target> targets) {
+  return std::make_unique<SqliteRowLookup>(std::move(path), std::move(targets));
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,89 @@
+#include "sqlite/rows.h"
+
+#include <charconv>
+
+namespace cuckooguard::source {
+
+bool SqliteRow::read(const SqliteStatement& statement) {
+  counts_ = false;
+  if (!read_condition(statement)) {
+    return false;
+  }
+  counts_ = plan_.condition.holds(asked_);
+  for (std::size_t column = 0; counts_ && column < plan_.columns.size(); ++column) {
+    if (!read_value(statement, column)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A number in a TEXT column, or a blob anywhere, is one that SQLite compares otherwise than by its text.
+bool SqliteRow::read_condition(const SqliteStatement& statement) {
+  using Form = ConditionColumn::Form;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    const ConditionColumn& column = plan_.condition_columns[i];
+    const std::size_t place = plan_.columns.size() + i;
+    const int index = static_cast<int>(place);
+    const int type = statement.type(index);
+    if (type == SQLITE_NULL) {
+      asked_[i].reset();
+    } else if (column.form == Form::null_only) {
+      asked_[i].emplace();
+    } else if (column.form == Form::integer && type == SQLITE_INTEGER) {
+      asked_[i] = printed(statement.integer(index), asked_digits_[i]);
+    } else if (column.form == Form::text && type == SQLITE_TEXT) {
+      asked_[i] = statement.bytes(index);
+    } else {
+      return refuse("a value of another type than the column's, which the condition cannot compare",
+                    statement,
+                    place,
+                    column.name);
+    }
+  }
+  return true;
+}
+
+std::string_view SqliteRow::printed(std::int64_t number, Digits& digits) {
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), static_cast<std::size_t>(end - digits.data())};
+}
+
+bool SqliteRow::read_value(const SqliteStatement& statement, std::size_t column) {
+  const int index = static_cast<int>(column);
+  switch (statement.type(index)) {
+    case SQLITE_NULL:
+      values_[column].reset();
+      return true;
+    case SQLITE_INTEGER:
+      if (plan_.columns[column].text_only) {
+        return refuse(
+            "a number where the key template expects text; write {…:uint64} or {…:int64} there",
+            statement,
+            column,
+            plan_.columns[column].name);
+      }
+      values_[column] = printed(statement.integer(index), digits_[column]);
+      return true;
+    case SQLITE_FLOAT:
+      return refuse("a floating point number, which has no canonical text",
+                    statement,
+                    column,
+                    plan_.columns[column].name);
+    default:
+      values_[column] = statement.bytes(index);
+      return true;
+  }
+}
+
+bool SqliteRow::refuse(std::string_view what,
+                       const SqliteStatement& statement,
+                       std::size_t column,
+                       const std::string& name) {
+  refusal_ = "table \"" + plan_.table + "\" has " +
+             std::string(statement.bytes(static_cast<int>(column))) + " in column \"" + name +
+             "\": " + std::string(what);
+  return false;
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,62 @@
+// One row of a SQLite statement as the texts that a key is made of.
+//
+// INTEGER as decimal digits, TEXT and BLOB as their bytes, NULL as nullopt. A REAL has no canonical text, and a number
+// where a text belongs has more than one: both are refused, in words that name the value. Of a row for which the
+// condition does not hold nothing else is read.
+//
+// Lifetimes: the values view this object and the statement's current row. Limit: kPlaceholdersMax.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keyspace/key_template.h"
+#include "sqlite/database.h"
+#include "sqlite/table.h"
+
+namespace cuckooguard::source {
+
+class SqliteRow {
+ public:
+  using Values = std::span<const std::optional<std::string_view>>;
+
+  explicit SqliteRow(const TablePlan& plan)
+      : plan_(plan),
+        asked_(plan.condition_columns.size()),
+        asked_digits_(plan.condition_columns.size()) {}
+
+  // False: there is a value that cannot be used, and refusal() says which.
+  bool read(const SqliteStatement& statement);
+  // The condition holds for it: only then has it values.
+  bool counts() const { return counts_; }
+  Values values() const { return {values_.data(), plan_.columns.size()}; }
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  static constexpr std::size_t kDigitsMax = 20;  // -9223372036854775808
+  using Digits = std::array<char, kDigitsMax>;
+
+  bool read_condition(const SqliteStatement& statement);
+  bool read_value(const SqliteStatement& statement, std::size_t column);
+  static std::string_view printed(std::int64_t number, Digits& digits);
+  bool refuse(std::string_view what,
+              const SqliteStatement& statement,
+              std::size_t column,
+              const std::string& name);
+
+  const TablePlan& plan_;
+  std::array<std::optional<std::string_view>, keyspace::kPlaceholdersMax> values_;
+  std::array<Digits, keyspace::kPlaceholdersMax> digits_{};
+  std::vector<std::optional<std::string_view>> asked_;  // by the condition
+  std::vector<Digits> asked_digits_;
+  bool counts_ = false;
+  std::string refusal_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,230 @@
+#include "sqlite/table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/nearest.h"
+#include "sqlite/column.h"
+
+namespace cuckooguard::source {
+namespace {
+
+struct Table {
+  std::string name;
+  std::string kind;  // table, view, virtual, shadow
+  bool without_rowid = false;
+  bool strict = false;
+};
+
+std::vector<std::string_view> views_of(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+std::expected<Table, TableTrouble> find_table(const SqliteDatabase& database,
+                                              const std::string& wanted) {
+  std::vector<std::string> names;
+  std::optional<Table> found;
+  const auto read =
+      each_row(database,
+               "SELECT name, type, wr, strict FROM pragma_table_list WHERE schema = 'main' AND "
+               "name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+               "",
+               [&](const SqliteStatement& row) {
+                 names.emplace_back(row.bytes(0));
+                 if (upper_case(names.back()) == upper_case(wanted)) {
+                   found = Table{.name = names.back(),
+                                 .kind = std::string(row.bytes(1)),
+                                 .without_rowid = row.integer(2) != 0,
+                                 .strict = row.integer(3) != 0};
+                 }
+               });
+  if (!read) {
+    return std::unexpected(read.error());
+  }
+  if (!found) {
+    return std::unexpected("there is no table \"" + wanted + "\"" +
+                           config::suggestion(wanted, views_of(names)));
+  }
+  if (found->kind == "view") {
+    return std::unexpected("\"" + wanted +
+                           "\" is a view, whose columns have no type or collation "
+                           "that could be checked; name the table behind it");
+  }
+  if (found->kind != "table") {
+    return std::unexpected("\"" + wanted + "\" is a " + found->kind +
+                           " table, whose rows can change "
+                           "without a commit that SQLite tells of; name an ordinary table");
+  }
+  return *found;
+}
+
+// A column that is an alias of the rowid is the one kind of primary key without an index of its own.
+std::expected<bool, TableTrouble> is_rowid_alias(const SqliteDatabase& database,
+                                                 const Table& table,
+                                                 const std::vector<SqliteColumn>& columns,
+                                                 const SqliteColumn& column) {
+  const auto keys =
+      std::ranges::count_if(columns, [](const SqliteColumn& any) { return any.primary_key != 0; });
+  if (table.without_rowid || column.primary_key == 0 || keys != 1 ||
+      upper_case(column.declared_type) != "INTEGER") {
+    return false;
+  }
+  bool has_index = false;  // INTEGER PRIMARY KEY DESC has one (lang_createtable.html 5)
+  const auto read = each_row(database,
+                             "SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'",
+                             table.name,
+                             [&has_index](const SqliteStatement&) { has_index = true; });
+  if (!read) {
+    return std::unexpected(read.error());
+  }
+  return !has_index;
+}
+
+const keyspace::Placeholder& placeholder_named(const Target& target, std::string_view name) {
+  const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
+  return *std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
+}
+
+struct Selection {
+  const Target& target;
+  const Table& table;
+  const std::vector<SqliteColumn>& columns;
+};
+
+std::expected<const SqliteColumn*, TableTrouble> column_named(
+    const std::vector<SqliteColumn>& columns, const Table& table, const std::string& wanted) {
+  const auto column = std::ranges::find_if(columns, [&wanted](const SqliteColumn& any) {
+    return upper_case(any.name) == upper_case(wanted);
+  });
+  if (column == columns.end()) {
+    std::vector<std::string_view> known;
+    std::ranges::transform(columns, std::back_inserter(known), &SqliteColumn::name);
+    return std::unexpected("table \"" + table.name + "\" has no column \"" + wanted + "\"" +
+                           config::suggestion(wanted, known));
+  }
+  return &*column;
+}
+
+std::expected<const SqliteColumn*, TableTrouble> choose_column(const Selection& from,
+                                                               const std::string& placeholder) {
+  const auto& names = from.target.settings.source.columns;
+  const auto renamed = names.find(placeholder);
+  const std::string& wanted = renamed == names.end() ? placeholder : renamed->second;
+  auto column = column_named(from.columns, from.table, wanted);
+  if (column) {
+    if (auto why = ambiguous(**column, placeholder_named(from.target, placeholder))) {
+      return std::unexpected(*std::move(why));
+    }
+  }
+  return column;
+}
+
+std::expected<void, TableTrouble> choose_condition(const Selection& from, TablePlan& plan) {
+  using Form = ConditionColumn::Form;
+  plan.condition = from.target.settings.source.where;
+  for (const std::string& name : plan.condition.columns()) {
+    const auto column = column_named(from.columns, from.table, name);
+    if (!column) {
+      return std::unexpected(column.error());
+    }
+    const auto use = plan.condition.use_of(plan.condition_columns.size());
+    if (auto why = undecidable(**column, use)) {
+      return std::unexpected("where: " + *why);
+    }
+    const bool is_text = (*column)->affinity == SqliteAffinity::text;
+    plan.condition_columns.push_back(
+        {.name = (*column)->name,
+         .form = !use.compares() ? Form::null_only : (is_text ? Form::text : Form::integer)});
+  }
+  return {};
+}
+
+std::expected<std::vector<SqliteColumn>, TableTrouble> columns_of(const SqliteDatabase& database,
+                                                                  const Table& table) {
+  std::vector<SqliteColumn> columns;
+  const auto read = each_row(database,
+                             "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
+                             table.name,
+                             [&](const SqliteStatement& row) {
+                               columns.push_back({.table = table.name,
+                                                  .name = std::string(row.bytes(0)),
+                                                  .declared_type = std::string(row.bytes(1)),
+                                                  .collation = "",
+                                                  .primary_key = static_cast<int>(row.integer(2))});
+                             });
+  if (!read) {
+    return std::unexpected(read.error());
+  }
+  for (SqliteColumn& column : columns) {
+    column.affinity = affinity_of(column.declared_type, table.strict);
+    column.collation = upper_case(database.collation(table.name, column.name).value_or(""));
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::string TablePlan::select_sql() const {
+  std::string list;
+  for (const PlannedColumn& column : columns) {
+    list += (list.empty() ? "" : ", ") + quoted_identifier(column.name);
+  }
+  for (const ConditionColumn& column : condition_columns) {
+    list += ", " + quoted_identifier(column.name);
+  }
+  return "SELECT " + list + " FROM main." + quoted_identifier(table);
+}
+
+std::string TablePlan::count_sql() const {
+  return "SELECT count(*) FROM main." + quoted_identifier(table);
+}
+
+std::string TablePlan::largest_id_sql() const {
+  return is_autoincrement ? "SELECT seq FROM sqlite_sequence WHERE name = ?1"
+                          : "SELECT max(" + quoted_identifier(columns.front().name) +
+                                ") FROM main." + quoted_identifier(table);
+}
+
+std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
+                                                  const Target& target,
+                                                  const std::string& wanted) {
+  const auto table = find_table(database, wanted);
+  if (!table) {
+    return std::unexpected(table.error());
+  }
+  const auto columns = columns_of(database, *table);
+  if (!columns) {
+    return std::unexpected(columns.error());
+  }
+  const Selection from{.target = target, .table = *table, .columns = *columns};
+  TablePlan plan{.table = table->name, .columns = {}};
+  const SqliteColumn* last = nullptr;
+  for (const std::string& placeholder : target.keyspace.identity_columns(target.ns)) {
+    const auto column = choose_column(from, placeholder);
+    if (!column) {
+      return std::unexpected(column.error());
+    }
+    last = *column;
+    const bool is_text = !placeholder_named(target, placeholder).is_integer();
+    plan.columns.push_back(
+        {.name = last->name, .text_only = is_text && last->affinity == SqliteAffinity::numeric});
+  }
+  if (auto chosen = choose_condition(from, plan); !chosen) {
+    return std::unexpected(chosen.error());
+  }
+  if (target.keyspace.identity_is_integer(target.ns) && last != nullptr) {
+    const auto grows = is_rowid_alias(database, *table, *columns, *last);
+    if (!grows) {
+      return std::unexpected(grows.error());
+    }
+    plan.grows = *grows;
+    plan.is_autoincrement = *grows && database.is_autoincrement(table->name, last->name);
+  }
+  return plan;
+}
+
+}  // namespace cuckooguard::source

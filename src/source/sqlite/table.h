@@ -1,0 +1,57 @@
+// How rows of a namespace are read from one SQLite table, and the checks that this can be done rightly.
+//
+// What is refused, each with the fix: a table or column that is not there, a view or virtual table, what
+// sqlite/column.h objects to. A text placeholder on
+// a column of NUMERIC affinity (declared as UUID, STRING, DATE, …) is right as long as no row holds a number, since
+// text that looks like one would have been stored as one: then a text finds only its own bytes. That is checked per row.
+//
+// Errors: a sentence for the operator, or SqliteError if the database itself failed.
+// Source: sqlite.org/datatype3.html 3.1 (affinity), sqlite.org/lang_createtable.html 5 (rowid).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "keyspace/row_condition.h"
+#include "source/source.h"
+#include "sqlite/database.h"
+
+namespace cuckooguard::source {
+
+struct PlannedColumn {
+  std::string name;
+  bool text_only = false;  // a number in it makes the namespace unsynced
+};
+
+struct ConditionColumn {
+  // What its values must be, unless NULL; others make the namespace unsynced. Of `null_only` any will do.
+  enum class Form : std::uint8_t { null_only, text, integer };
+
+  std::string name;
+  Form form = Form::null_only;
+};
+
+struct TablePlan {
+  std::string table;                   // as the schema spells it
+  std::vector<PlannedColumn> columns;  // in identity order
+  keyspace::RowCondition condition;    // the rows that count; decided here, not by SQLite
+  std::vector<ConditionColumn> condition_columns;  // as condition.columns()
+  bool grows = false;             // one INTEGER PRIMARY KEY: new rows get the next number
+  bool is_autoincrement = false;  // and numbers of deleted rows are not used again
+
+  std::string select_sql() const;  // columns, then condition_columns
+  std::string count_sql() const;
+  // If it grows: of all rows, those that do not count included. Of AUTOINCREMENT for a bound name.
+  std::string largest_id_sql() const;
+};
+
+using TableTrouble = std::variant<std::string, SqliteError>;
+
+std::expected<TablePlan, TableTrouble> plan_table(const SqliteDatabase& database,
+                                                  const Target& target,
+                                                  const std::string& table);
+
+}  // namespace cuckooguard::source

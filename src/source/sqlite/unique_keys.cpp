@@ -1,0 +1,191 @@
+#include "sqlite/unique_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "keyspace/identity.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using Done = std::expected<void, SqliteError>;
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), keyspace::fold);
+  return result;
+}
+
+struct Index {
+  std::string name;
+  bool is_primary_key = false;
+};
+
+struct Columns {
+  std::vector<std::string> names;        // in lower case
+  std::vector<std::string> primary_key;  // as the schema spells them
+  bool is_integer = false;               // the last of the primary key
+};
+
+bool has_rowid(const SqliteDatabase& database, const std::string& table, Done& done) {
+  bool without = false;
+  done = each_row(database,
+                  "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1",
+                  table,
+                  [&without](const SqliteStatement& row) { without = row.integer(0) != 0; });
+  return !without;
+}
+
+std::optional<std::string> rowid_name(const Columns& columns, bool primary_key_has_index) {
+  if (columns.primary_key.size() == 1 && columns.is_integer && !primary_key_has_index) {
+    return columns.primary_key.front();
+  }
+  static constexpr std::array<std::string_view, 3> kNames = {"rowid", "_rowid_", "oid"};
+  for (const std::string_view name : kNames) {
+    if (std::ranges::find(columns.names, name) == columns.names.end()) {
+      return std::string(name);
+    }
+  }
+  return std::nullopt;
+}
+
+// Nothing if it is over an expression.
+std::expected<std::optional<UniqueKey>, SqliteError> key_of(const SqliteDatabase& database,
+                                                            const std::string& index) {
+  UniqueKey key;
+  bool is_plain = true;
+  const auto read = each_row(
+      database,
+      "SELECT name, coll FROM pragma_index_xinfo(?1) WHERE key = 1 ORDER BY seqno",
+      index,
+      [&](const SqliteStatement& row) {
+        is_plain = is_plain && row.type(0) != SQLITE_NULL;
+        key.push_back({.name = std::string(row.bytes(0)), .collation = std::string(row.bytes(1))});
+      });
+  if (!read) {
+    return std::unexpected(read.error());
+  }
+  return is_plain && !key.empty() ? std::optional(std::move(key)) : std::nullopt;
+}
+
+std::expected<std::vector<std::string>, SqliteError> column_names(const SqliteDatabase& database,
+                                                                  const std::string& table) {
+  std::vector<std::string> names;
+  const auto read =
+      each_row(database,
+               "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden <> 1",
+               table,
+               [&names](const SqliteStatement& row) { names.emplace_back(row.bytes(0)); });
+  return read ? std::expected<std::vector<std::string>, SqliteError>(std::move(names))
+              : std::unexpected(read.error());
+}
+
+// One that it does not speak of could not be dropped.
+UniqueText with_columns(SqliteIndexText index, const std::vector<std::string>& names) {
+  UniqueText text{.index = std::move(index), .columns = {}};
+  std::ranges::copy_if(names, std::back_inserter(text.columns), [&text](const std::string& name) {
+    return std::ranges::find(text.index.words, lower(name), lower) != text.index.words.end();
+  });
+  return text;
+}
+
+}  // namespace
+
+std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatabase& database,
+                                                               const std::string& table) {
+  Columns columns;
+  Done done = each_row(database,
+                       "SELECT name, type, pk FROM pragma_table_xinfo(?1)",
+                       table,
+                       [&columns](const SqliteStatement& row) {
+                         columns.names.push_back(lower(row.bytes(0)));
+                         if (row.integer(2) != 0) {
+                           columns.primary_key.emplace_back(row.bytes(0));
+                           columns.is_integer = lower(row.bytes(1)) == "integer";
+                         }
+                       });
+  std::vector<Index> indexes;
+  if (done) {
+    done = each_row(database,
+                    "SELECT name, origin FROM pragma_index_list(?1) WHERE \"unique\" AND NOT "
+                    "partial ORDER BY origin <> 'pk', name",
+                    table,
+                    [&indexes](const SqliteStatement& row) {
+                      indexes.push_back({.name = std::string(row.bytes(0)),
+                                         .is_primary_key = row.bytes(1) == "pk"});
+                    });
+  }
+  std::vector<UniqueKey> keys;
+  if (done && has_rowid(database, table, done)) {
+    const bool has_index = std::ranges::any_of(indexes, &Index::is_primary_key);
+    if (const auto name = rowid_name(columns, has_index)) {
+      keys.push_back({{.name = *name, .collation = ""}});
+    }
+  }
+  if (!done) {
+    return std::unexpected(done.error());
+  }
+  for (const Index& index : indexes) {
+    auto key = key_of(database, index.name);
+    if (!key) {
+      return std::unexpected(key.error());
+    }
+    if (auto& found = *key) {
+      keys.push_back(*std::move(found));
+    }
+  }
+  return keys;
+}
+
+std::expected<std::vector<UniqueText>, TableTrouble> unique_texts(const SqliteDatabase& database,
+                                                                  const std::string& table) {
+  struct Index {
+    std::string name;
+    bool is_partial = false;
+    std::string sql{};
+  };
+  std::vector<Index> indexes;
+  const auto listed = each_row(database,
+                               "SELECT list.name, partial, sql FROM pragma_index_list(?1) AS list "
+                               "JOIN main.sqlite_schema AS schema ON "
+                               "schema.type = 'index' AND schema.name = list.name WHERE \"unique\" "
+                               "AND sql IS NOT NULL ORDER BY 1",
+                               table,
+                               [&indexes](const SqliteStatement& row) {
+                                 indexes.push_back({.name = std::string(row.bytes(0)),
+                                                    .is_partial = row.integer(1) != 0,
+                                                    .sql = std::string(row.bytes(2))});
+                               });
+  if (!listed) {
+    return std::unexpected(listed.error());
+  }
+  const auto names = column_names(database, table);
+  if (!names) {
+    return std::unexpected(names.error());
+  }
+  std::vector<UniqueText> texts;
+  for (const Index& index : indexes) {
+    const auto key = key_of(database, index.name);
+    if (!key) {
+      return std::unexpected(key.error());
+    }
+    if (*key && !index.is_partial) {
+      continue;
+    }
+    auto text = read_index_text(index.sql);
+    if (!text || text->condition.empty() == index.is_partial) {
+      return std::unexpected("the unique index \"" + index.name + "\" of table \"" + table +
+                             "\" has a text that is not understood, so that triggers could not log "
+                             "which rows a REPLACE "
+                             "removes; use follow: rescan");
+    }
+    texts.push_back(with_columns(*std::move(text), *names));
+  }
+  return texts;
+}
+
+}  // namespace cuckooguard::source

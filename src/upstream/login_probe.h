@@ -1,0 +1,92 @@
+// Whether Redis lets a new connection do anything without a login: asked by a connection that is opened for it.
+//
+// That somebody has not logged in is not a state for ever. Redis takes a connection for its default user when it is opened,
+// or never, and keeps to it: one that was opened before a password was set is worth more than what a client of now would
+// get. So only a client that Redis would let in now may use one that is there.
+//
+//   somebody asks, the last answer is too old ──▶ connect, PING ──▶ -NOAUTH: closed; any other reply: open
+//
+// An answer holds for kValidFor from when its connection was begun, and no longer than `version` stands: it moves when
+// Redis has said yes to what may change its users (guard/redis_facts.h); one that comes too late, of a Redis that hung, is asked for once more. Without
+// a reply (a Redis that is full, protected or gone) nothing is known, and for kUnknownFor nobody asks: `closed` is the safe
+// word.
+//
+// Threads: its worker's. Lifetimes: a waiter that ends is forgotten before. Errors: an answer.
+// Limits: one connection at a time, given up after connect_timeout. Cost: per worker at most one connect and PING per
+// kValidFor, and only while clients without a login come, or take a connection of their own.
+// Source: Redis 7.0.15, networking.c clientSetDefaultAuth, server.c authRequired.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "io/loop.h"
+#include "upstream/connection.h"
+
+namespace cuckooguard::upstream {
+
+class LoginProbe final : Connection::Owner {
+ public:
+  // PING with a word by which whoever looks at Redis (MONITOR) knows it.
+  static constexpr std::string_view kQuestion = "*2\r\n$4\r\nPING\r\n$11\r\nlogin-probe\r\n";
+  static constexpr std::chrono::seconds kValidFor{1};
+  static constexpr std::chrono::milliseconds kUnknownFor{100};
+
+  enum class Entry : std::uint8_t { open, closed, not_known };
+
+  class Waiter {
+   public:
+    virtual void on_entry_known() = 0;
+
+   protected:
+    ~Waiter() = default;
+
+   private:
+    friend class LoginProbe;
+    bool waits_ = false;
+  };
+
+  // `on_closed`: Redis has said that it wants a login.
+  LoginProbe(io::Loop& loop,
+             const config::Upstream& settings,
+             std::function<std::uint64_t()> version,
+             std::function<void()> on_closed);
+  LoginProbe(const LoginProbe&) = delete;
+  LoginProbe& operator=(const LoginProbe&) = delete;
+  ~LoginProbe();
+
+  Entry entry() const;
+  // Asks, unless it is being asked; `waiter` hears once, never from within this call.
+  void wait(Waiter& waiter);
+  void forget(Waiter& waiter);
+
+ private:
+  struct Asking;
+
+  void on_upstream_up() override {}
+  void on_upstream_bytes(std::string_view bytes) override;
+  void on_upstream_progress() override {}
+  void on_upstream_lost() override { end(Entry::not_known); }
+
+  void ask(bool is_again);
+  void give_up();
+  void end(Entry said);
+
+  io::Loop& loop_;
+  const config::Upstream& settings_;
+  std::function<std::uint64_t()> version_;
+  std::function<void()> on_closed_;
+  Entry entry_ = Entry::not_known;
+  std::uint64_t entry_version_ = 0;
+  io::TimePoint valid_until_{};
+  std::unique_ptr<Asking> asking_;  // null: nobody asks
+  std::deque<Waiter*> waiters_;
+};
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,159 @@
+#include "upstream/not_allowed.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr std::string_view kAllPass = "every key passes";
+constexpr std::string_view kSomePass = "every key passes for users who may not run all commands";
+constexpr std::string_view kAllRights =
+    "+acl|getuser +acl|dryrun +command +info +dbsize +config|get";
+constexpr std::string_view kStateUnknown =
+    "GETEX of absent keys passes, and it is not known when Redis is loading or busy";
+
+// What is lacking: the rules that give it, and what holds as long as it does.
+struct Lack {
+  std::string_view rules;
+  std::string_view effect;
+  bool passes = false;
+};
+
+bool asks_for_users(const config::Upstream& settings) {
+  return settings.acl == config::Acl::ask;
+}
+
+std::string_view user_of(const config::Upstream& settings) {
+  return settings.control.username.empty() ? std::string_view("default")
+                                           : std::string_view(settings.control.username);
+}
+
+bool are_commands_unknown(const UserFacts& user) {
+  const bool may_reach_keys =
+      std::ranges::any_of(user.keys, [](KeyAccess access) { return access != KeyAccess::none; });
+  return !user.unrestricted && !user.knows_commands && may_reach_keys;
+}
+
+Lack lack_of(Question question, const config::Upstream& settings, const Facts& facts) {
+  const bool asks = asks_for_users(settings);
+  const bool is_somebody_unknown = asks && std::ranges::any_of(facts.users, are_commands_unknown);
+  const bool is_kind_unknown = asks && !facts.is_cluster;
+  switch (question) {
+    case Question::users:
+      return {.rules = "+acl|getuser", .effect = kAllPass, .passes = true};
+    case Question::commands_of_users:
+      return {.rules = "+acl|dryrun", .effect = kSomePass, .passes = is_somebody_unknown};
+    case Question::commands:
+      return {.rules = "+command",
+              .effect = is_somebody_unknown
+                            ? kSomePass
+                            : "commands that this Redis has renamed are answered all the same",
+              .passes = is_somebody_unknown};
+    case Question::state:
+      return {.rules = "+info +dbsize",
+              .effect = is_kind_unknown ? kAllPass : kStateUnknown,
+              .passes = is_kind_unknown};
+    case Question::takes_writes:
+      return {.rules = "+info",
+              .effect = is_kind_unknown ? kAllPass : "GETEX of absent keys passes",
+              .passes = is_kind_unknown};
+    case Question::idle_timeout:
+      break;
+  }
+  return {.rules = "+config|get",
+          .effect = "Redis's own `timeout` may close clients that ask for absent keys alone"};
+}
+
+NotAllowed without_login(const config::Upstream& settings, std::string why) {
+  const bool is_in_vain = !settings.control.password_file.empty();
+  std::string hint = is_in_vain ? "upstream.control.password_file is empty or cannot be read"
+                                : "set upstream.control (username, password_file)";
+  hint.append("; until then ").append(asks_for_users(settings) ? kAllPass : kStateUnknown);
+  return {.why = std::move(why), .hint = std::move(hint), .passes = asks_for_users(settings)};
+}
+
+// Redis 5 and its like: nothing that it could be allowed helps.
+NotAllowed without_users(std::string why) {
+  return {.why = std::move(why),
+          .hint =
+              "set upstream.acl: trust if all of its clients may read the guarded keys; until "
+              "then every key passes",
+          .passes = true};
+}
+
+// Each once.
+void append(std::string& text, std::string_view separator, std::string_view more) {
+  if (text.find(more) == std::string::npos) {
+    text.append(text.empty() ? std::string_view() : separator).append(more);
+  }
+}
+
+}  // namespace
+
+bool is_about_rights(std::string_view error) {
+  return error.starts_with("NOPERM ") || error.starts_with("NOAUTH ");
+}
+
+bool is_about_login(std::string_view error) {
+  constexpr std::array<std::string_view, 3> kOfRedisItself{
+      "ERR max number of clients", "DENIED ", "LOADING "};
+  return std::ranges::none_of(kOfRedisItself,
+                              [&](std::string_view words) { return error.starts_with(words); });
+}
+
+NotAllowed not_logged_in(const config::Upstream& settings, std::string_view error) {
+  std::string hint = "correct upstream.control (username, password_file)";
+  if (!settings.control.username.empty()) {
+    hint.append(", or ACL SETUSER ").append(user_of(settings)).append(" on >PASSWORD ");
+    hint.append(kAllRights);
+  }
+  hint.append("; until then ").append(kAllPass);
+  return {.why = std::string(error), .hint = std::move(hint), .passes = true};
+}
+
+NotAllowed not_allowed(const config::Upstream& settings, const Facts& facts) {
+  if (facts.is_cluster.value_or(false)) {
+    return {
+        .why = "this Redis runs in cluster mode (cluster_enabled:1), which is not supported",
+        .hint =
+            "put the guard in front of one without it; until then every command is forwarded to "
+            "this node, and nothing is answered here",
+        .passes = true,
+        .is_unsupported = true};
+  }
+  const std::vector<RefusedQuestion>& refused = facts.refused;
+  const auto no_login = std::ranges::find_if(
+      refused, [](const RefusedQuestion& each) { return each.error.starts_with("NOAUTH "); });
+  if (no_login != refused.end()) {
+    return without_login(settings, no_login->error);
+  }
+  const auto no_users = std::ranges::find_if(
+      refused, [](const RefusedQuestion& each) { return !is_about_rights(each.error); });
+  if (no_users != refused.end()) {
+    return without_users(no_users->error);
+  }
+  NotAllowed all;
+  std::string rules;
+  std::string effects;
+  for (const RefusedQuestion& each : refused) {
+    const Lack lack = lack_of(each.question, settings, facts);
+    append(all.why, "; ", each.error);
+    append(rules, " ", lack.rules);
+    if (lack.effect == kAllPass) {
+      effects = kAllPass;  // nothing else matters then
+    } else if (effects != kAllPass) {
+      append(effects, "; ", lack.effect);
+    }
+    all.passes = all.passes || lack.passes;
+  }
+  if (!rules.empty()) {
+    all.hint.append("ACL SETUSER ").append(user_of(settings)).append(" ").append(rules);
+    all.hint.append("; until then ").append(effects);
+  }
+  return all;
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,28 @@
+// What Redis does not let the control connection do, what that costs, and the remedy: the words for all who tell of it (log, page,
+// GUARD.INFO, /status), made here alone.
+//
+// Threads: pure functions. Limits: one line per kind of question, however many are refused.
+// Source: Redis's NOAUTH, WRONGPASS and NOPERM, recorded from 7.0.15.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "upstream/facts.h"
+
+namespace cuckooguard::upstream {
+
+// Of an error, without '-': it is about who asks.
+bool is_about_rights(std::string_view error);
+
+// Of AUTH: Redis does not know the user, or its password is another. Not so: it is full, or lets nobody in from there.
+bool is_about_login(std::string_view error);
+
+// Of what `facts.refused` says, unless it is a cluster. Its users are those that Redis has told.
+NotAllowed not_allowed(const config::Upstream& settings, const Facts& facts);
+
+// AUTH was refused with this error.
+NotAllowed not_logged_in(const config::Upstream& settings, std::string_view error);
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,42 @@
+#include "config/password_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace cuckooguard::config {
+namespace {
+
+class PasswordFile : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+  std::string password_in(const std::string& text) {
+    std::ofstream(path_) << text;
+    return password_of(path_, "otherwise");
+  }
+
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / ("password_file_test_" + std::to_string(::getpid()));
+};
+
+TEST_F(PasswordFile, is_its_first_line_with_all_its_spaces) {
+  EXPECT_EQ(password_in(" a word \nand more\n"), " a word ");
+  EXPECT_EQ(password_in("without an end"), "without an end");
+}
+
+TEST_F(PasswordFile, that_is_named_counts_even_if_it_says_nothing) {
+  EXPECT_EQ(password_in(""), "");
+  EXPECT_EQ(password_in("\nsecond"), "");
+  std::filesystem::remove(path_);
+  EXPECT_EQ(password_of(path_, "otherwise"), "");
+}
+
+TEST_F(PasswordFile, that_is_not_named_leaves_the_word) {
+  EXPECT_EQ(password_of("", "otherwise"), "otherwise");
+}
+
+}  // namespace
+}  // namespace cuckooguard::config

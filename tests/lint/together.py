@@ -1,0 +1,63 @@
+"""Which files can be compiled as one: those that declare no name twice in one namespace.
+
+    together.py MOST FILE...    a line per group of MOST files at most, parted by ';'
+
+Names are found by their lines at the margin, which is all that is needed where clang-format has been; what this misses, a
+compiler tells.
+"""
+
+import pathlib
+import re
+import sys
+
+WORD = re.compile(r"[A-Za-z_]\w*")
+NAMESPACE = re.compile(r"^namespace ([\w:]+) ", re.MULTILINE)
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+# A line at the margin that declares something, up to where its body, value or parameters begin.
+DECLARATION = re.compile(r"^(?!INSTANTIATE|#include|namespace|using namespace)([#A-Za-z_][^({=;]*)(\((\w+)|[^\n]*)", re.MULTILINE)
+
+
+def declared_names(file, own=None):
+    """What each name at the margin stands for, by its namespace: what is said alike in two files may be said in both."""
+    text = file.read_text()
+    namespace = NAMESPACE.search(text)
+    # What a `using enum` brings is not said there, so that such a file is alone.
+    names = {("", "using enum"): file.name if re.search(r"^using enum ", text, re.MULTILINE) else ""} if own is None else {}
+    for included in INCLUDE.findall(text):
+        header = file.resolve().parent.parent / included  # those of its own folder, or of its neighbours
+        if own is None and header.exists():
+            names |= declared_names(header, header.name)
+        if '"testing/' in f'"{included}' or header.exists() and "::testing {" in header.read_text():
+            names["", "testing"] = "the project's own"
+    if own is None and re.search(r"(?<![:\w])testing::", text):
+        names.setdefault(("", "testing"), "GoogleTest's")
+    for head, rest, suite in DECLARATION.findall(text):
+        words = [suite] if head.startswith("TEST") else WORD.findall(head.split(" : ")[0])  # not the base of a class
+        is_using = head.startswith("using ")
+        # `Type Class::member(`: the class is declared elsewhere, and its members are its own.
+        if words and (is_using or "::" + words[-1] not in head):
+            is_global = not namespace or words[-1] == "main" or 'extern "C"' in head
+            names["" if is_global else namespace[1], words[-1]] = head + rest if is_using else own or file.name
+    return names
+
+
+def grouped(files, most):
+    """Lists of files, each file in the first one that it fits into."""
+    groups = []
+    for file in files:
+        names = declared_names(file)
+        for members, taken in groups:
+            if len(members) < most and all(taken.get(name, stands_for) == stands_for for name, stands_for in names.items()):
+                members.append(file)
+                taken |= names
+                break
+        else:
+            groups.append(([file], names))
+    return [members for members, _ in groups]
+
+
+if __name__ == "__main__":
+    files = [pathlib.Path(name) for name in sys.argv[2:]]
+    # What is generated, and not yet there, is compiled alone.
+    for members in grouped([file for file in files if file.exists()], int(sys.argv[1])):
+        print(";".join(map(str, members)))

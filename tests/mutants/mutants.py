@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Each defect that was mended once, made again: the tests must notice.
+
+    mutants.py SCRATCH [NAME...]
+
+SCRATCH is a copy of the tree with build/release configured (`./dev mutants` makes it). Each mutant is edited in, built, run, and
+taken out again. Exits with 1 if one survives or no longer applies. None of it is in the product: there are no hooks in it.
+
+What must notice it is the simulation under attack, or all tests of one folder where its world cannot show the defect: its Redis
+sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
+"""
+
+import pathlib
+import subprocess
+import sys
+import time
+
+RUNS = 1000  # seeds, at most; a mutant should die within the first few hundred
+
+READS = "src/guard/guard_reads.cpp"
+WRITES = "src/guard/guard_writes.cpp"
+GUARD = "src/guard/guard.cpp"
+STATE = "src/guard/client_state.cpp"
+OWN = "src/guard/own_commands.cpp"
+IN_FLIGHT = "src/guard/writes_in_flight.cpp"
+LEARNED = "src/guard/learned_keys.cpp"
+SESSION = "src/proxy/session.cpp"
+ORDER = "src/proxy/reply_order.cpp"
+ROUTE = "src/proxy/route.cpp"
+CLIENTS = "src/proxy/clients.cpp"
+SHARED = "src/upstream/shared_upstream.cpp"
+CONNECTION = "src/upstream/shared_connection.cpp"
+GREETED = "src/upstream/greeted_connection.cpp"
+PROBE = "src/upstream/login_probe.cpp"
+
+# what must notice it, name, what it breaks, edits: file, from, to
+MUTANTS = [
+    # Isolation
+    ("attack", "pushes_go_to_whose_turn_it_is", "a push on a shared connection reaches whoever waits there",
+     [(CONNECTION, "const bool is_push = framer_.type() == '>';", "const bool is_push = framer_.type() == '>' && !owes();")]),
+    ("proxy", "surplus_replies_are_passed_over", "what follows a reply that nobody has asked for is believed",
+     [(CONNECTION, "piece.malformed || (!is_push && !owes())", "piece.malformed"),
+      (CONNECTION, "    if (is_push) {\n", "    if (is_push || !owes()) {\n")]),
+    ("proxy", "unasked_replies_are_relayed", "the same on a connection that another client had before",
+     [(ORDER, "unasked_ != Unasked::none;", "unasked_ <= Unasked::all;")]),
+    ("proxy", "leases_relay_pushes", "a push that was meant for who had the connection before",
+     [(ORDER, "is_dropped_ = first == '>' &&", "is_dropped_ = first == '\\0' &&")]),
+    ("proxy", "subscribers_get_used_connections", "what somebody has directed there reaches who subscribes",
+     [(ROUTE, "is_new_ = is_new || !is_let_in", "is_new_ = (is_new && is_pinned()) || !is_let_in")]),
+    ("attack", "no_login_is_for_ever", "who has not logged in is let onto what others have opened",
+     [(ROUTE, "if (client_.told().login || is_member()) {", "if (client_.told().db >= 0) {")]),
+    ("proxy", "no_login_gets_used_connections", "who has not logged in is given what another had before a password was set",
+     [(ROUTE, "is_new_ = is_new || !is_let_in(is_known)", "is_new_ = is_new || (!is_let_in(is_known) && is_pinned())")]),
+    ("proxy", "reset_keeps_what_is_shared", "AUTH, RESET: who is nobody again stays where Redis has let another in",
+     [(ROUTE, "if (client_.told().login || is_member()) {", "if (client_.told().login || shared_ != nullptr) {")]),
+    ("attack", "a_proof_never_ends", "a password set behind the guard is never noticed",
+     [(PROBE, "loop_.now() < valid_until_ && entry_version_ == version_()",
+       "entry_ == Entry::open || loop_.now() < valid_until_")]),
+    ("attack", "a_proof_outlives_a_change", "a password set through the guard holds only after a second",
+     [(PROBE, "loop_.now() < valid_until_ && entry_version_ == version_()", "loop_.now() < valid_until_")]),
+    ("guard", "rights_are_believed_for_ever", "a right taken away while Redis cannot be asked stays",
+     [(STATE, "return now < known.good_until && ", "return now < TimePoint::max() && ")]),
+    ("proxy", "a_refused_lease_closes", "-BUSY, -NOPERM, too many clients: to who needs a connection of its own",
+     [(ROUTE, "upstream::is_of_redis_itself(refusal)", "refusal.empty() && upstream::is_of_redis_itself(refusal)")]),
+    ("proxy", "a_refused_greeting_closes", "-BUSY, -NOPERM, too many clients: to those who share what cannot be set up",
+     [(SHARED, "if (is_of_redis_itself(refusal)) {", "if (refusal.empty() && is_of_redis_itself(refusal)) {")]),
+    ("proxy", "leases_are_given_back_unproven", "who cannot be set up elsewhere does not keep what it has",
+     [(ROUTE, "if (!shared_->is_proven()) {", "if (!shared_->is_proven() && is_lost_) {")]),
+    ("proxy", "a_refused_ping_closes", "-MISCONF, which Redis gives to PING when it cannot save, refuses a connection",
+     [(GREETED, 'starts_with("-MISCONF ")', 'starts_with("-MISCONF!")')]),
+    ("proxy", "a_forbidden_ping_closes", "the same of a user who may not PING",
+     [(GREETED, 'starts_with("-MISCONF ") || error.starts_with("-NOPERM ")', 'starts_with("-MISCONF ")')]),
+    ("attack", "reads_wait_for_writes", "CLIENT PAUSE WRITE makes readers wait",
+     [(SHARED, "const auto usual = static_cast<std::uint8_t>(access);",
+       "const auto usual = static_cast<std::uint8_t>(Access::write);\n  (void)access;"),
+      (SHARED, "if (!connections_[first].is_held_up() ||", "if (first < kSpare ||")]),
+    ("proxy", "all_wait_for_large_values", "one client's 100 MB value makes the others wait",
+     [(CONNECTION, "framer_.payload_to_come() > kLargeReply", "framer_.payload_to_come() > 4096 * kLargeReply")]),
+    ("proxy", "large_values_are_shared_again", "who reads one large value after another goes on sharing",
+     [(SHARED, "loop_.now() - large_reply < kLargeReplyCounts", "loop_.now() < large_reply")]),
+    ("proxy", "all_wait_for_what_stands_still", "commands go on to a connection that does not move",
+     [(CONNECTION, "moved_at_ > kStandsStill", "moved_at_ > 1000 * kStandsStill")]),
+    ("proxy", "spares_need_not_answer", "a spare is used before Redis has answered its PING",
+     [(SHARED, "if (!spare.is_up()) {", "if (!spare.is_open()) {")]),
+    ("proxy", "spares_come_at_once_again", "a Redis that refuses spares is asked for one with each command",
+     [(SHARED, "no_spare_before_ = refused_at_ + kRefusedFor;", "no_spare_before_ = refused_at_;")]),
+    ("attack", "a_client_moves_while_it_is_owed", "replies come by two connections, in any order",
+     [(SHARED, "  if (slot.in_flight == 0) {\n    connection =", "  if (slot.in_flight != 1'000'000) {\n    connection =")]),
+
+    # Protection that nobody can switch off
+    ("attack", "users_are_withdrawn_when_asked_to", "ACL and CONFIG count before Redis has said yes",
+     [(STATE, "    ++for_all_in_flight_;\n", "    ++for_all_in_flight_;\n    facts_->withdraw_users();\n")]),
+    ("attack", "refusals_withdraw_users", "ACL and CONFIG count although Redis has said no",
+     [(STATE, "reply_type == '!') {\n    facts_->doubt();", "reply_type == '!') {\n    facts_->withdraw_users();")]),
+    ("guard", "who_leaves_withdraws_users", "ACL and CONFIG count if Redis's word was not waited for",
+     [(STATE, "    facts_->doubt();\n  }\n  for_all", "    facts_->withdraw_users();\n  }\n  for_all")]),
+    ("attack", "unseen_changes_withdraw_users", "ACL and CONFIG count where Redis's word is not seen",
+     [(GUARD, "    parts_.facts.doubt();\n", "    parts_.facts.withdraw_users();\n")]),
+    ("attack", "any_acl_withdraws_users", "ACL WHOAMI, which everybody may, counts like ACL SETUSER",
+     [("src/guard/state_change.cpp", "!is_any_of(arguments[1], kHarmlessServer);",
+       "(arguments.size() == 2 || !is_any_of(arguments[1], kHarmlessServer));")]),
+    ("attack", "rights_outlive_a_change", "ACL and CONFIG do not count at all",
+     [(STATE, "  } else {\n    facts_->withdraw_users();", "  } else {\n    facts_->doubt();")]),
+    ("guard", "rights_outlive_exec", "... if they were queued",
+     [(STATE, "if (queued_for_all_ && reply_type == '*') {", "if (queued_for_all_ && reply_type == '-') {")]),
+    ("attack", "scripts_switch_the_guard_off", "the error of a script, -BUSY, counts for everybody",
+     [("src/guard/redis_facts.cpp", "? doubt()", "? (withdraw_users(), doubt())")]),
+    ("upstream", "doubts_are_asked_about_at_once", "errors without end keep Redis busy with the guard's questions",
+     [("src/upstream/control.cpp", "due = std::min(due, began + pause.least);", "due = began;")]),
+    ("guard", "keys_are_learned_when_sent", "refused writes fill the overlay",
+     [(WRITES, "  if (write.is_unseen || !writes.has_room()) {",
+       "  learn_key(write.client, found.ns, hash, write.now);\n  if (write.is_unseen || !writes.has_room()) {")]),
+    ("guard", "refused_writes_are_learned", "the same, at the reply",
+     [(IN_FLIGHT, "      release(1);\n    } else if (is_queued", "      decided(key, false);\n    } else if (is_queued")]),
+    ("guard", "failed_scripts_are_learned", "a script that may not write fills the overlay",
+     [(IN_FLIGHT, "      decided(key, is_refused);", "      decided(key, false);")]),
+    ("guard", "unseen_writes_of_strangers_are_learned", "CLIENT REPLY OFF without a login fills the overlay",
+     [(WRITES, "return login == ClientState::Login::unknown || client.has",
+       "return login != ClientState::Login::yes || client.has")]),
+    ("guard", "unseen_writes_need_no_rights", "CLIENT REPLY OFF without rights fills the overlay",
+     [(WRITES, "|| access->may_write ||", "|| access->namespaces.size() < 1000 ||")]),
+    ("attack", "unseen_writes_are_not_learned", "CLIENT REPLY OFF: what was written is absent",
+     [(WRITES, "    if (may_have_written(write.client)) {", "    if (write.now == TimePoint::max()) {")]),
+    ("guard", "writes_in_flight_have_no_limit", "who sends writes and no more fills the memory",
+     [(WRITES, "if (write.is_unseen || !writes.has_room()) {", "if (write.is_unseen) {")]),
+    ("attack", "own_writes_wait_for_their_reply", "a client is told that what it has just written is absent",
+     [(READS, "writes_->is_in_flight() && writes_->holds(hash)", "writes_->is_in_flight() && hash == 0")]),
+    ("guard", "who_leaves_has_not_written", "a write whose reply never comes is forgotten",
+     [(WRITES, "  writes->give_up();\n", "  writes->forget_all();\n")]),
+    ("guard", "no_share_for_each_client", "one client takes all its user has",
+     [(LEARNED, "if (writer.size >= limits_.client) {", "if (writer.size >= limits_.total) {")]),
+    ("guard", "no_share_for_each_user", "one user takes all there is",
+     [(LEARNED, "user.keys.size >= limits_.user", "user.keys.size >= limits_.total")]),
+    ("guard", "others_pay_for_who_writes_much", "of a user it is the oldest key that is lost, whose ever it is",
+     [(LEARNED, "largest.size > 1 ?", "largest.size > limits_.total ?")]),
+    ("guard", "strangers_take_from_a_share", "who is not logged in takes from the user default",
+     [(WRITES, "  return is_user ?", '  return is_user || client.user() == "default" ?')]),
+    ("guard", "young_keys_are_lost_unnoticed", "who lost a key that the filter cannot have yet is told that it is absent",
+     [(READS, "if (now < learner_.reads_pass_until(*writes_)) {",
+       "if (now < learner_.reads_pass_until(*writes_) && hash == 0) {")]),
+    ("guard", "added_keys_stay_for_a_day", "GUARD.ADD ... TTL 86400",
+     [(OWN, "if (ttl > most) {", "if (ttl > 86400 * most) {")]),
+    ("guard", "cleared_keys_are_absent_at_once", "GUARD.CLEAR hides what was written just before",
+     [("src/guard/operator_commands.cpp",
+       "  overlay.hold_all_until(call.asked.now + guard_.parts().process->origins[*ns].max_lag,\n"
+       "                         Overlay::Hold::cleared);\n", "")]),
+    ("guard", "unknown_rights_are_all_rights", "GUARD.ADD gives the benefit of the doubt",
+     [(OWN, "const UserAccess kNobody;", "const UserAccess kNobody;\nconst UserAccess kAnybody{.is_unrestricted = true};"),
+      (OWN, "is_reliable ? access : nullptr", "access != nullptr ? access : &kAnybody")]),
+    ("guard", "unknown_logins_are_logins", "GUARD.INFO and the like give the benefit of the doubt",
+     [(OWN, "client.login(redis) : ClientState::Login::unknown", "client.login(redis) : ClientState::Login::yes")]),
+    ("attack", "own_commands_need_no_login", "they are answered before AUTH",
+     [(OWN, 'return error("NOAUTH Authentication required.");',
+       "return run({.arguments = arguments, .client = client, .access = &kNobody, .asked = asked});")]),
+    ("guard", "unknown_rights_are_waited_for_for_ever", "an own command is never answered",
+     [(OWN, "asked.since < kKnowPatience", "asked.since < 1000 * kKnowPatience")]),
+
+    # Writes that are not seen
+    ("attack", "nothing_is_scanned_where_replies_are_unread", "MONITOR, REPLCONF: what is written then",
+     [(GUARD, "  if (client.is_raw()) {", "  if (client.has_unread_replies()) {")]),
+    ("guard", "nothing_large_is_scanned_there", "the same of a command above 64 KiB",
+     [(WRITES, "  if (client.is_raw()) {", "  if (client.has_unread_replies()) {")]),
+    ("guard", "logins_there_are_not_noticed", "AUTH as one who may write: its writes are taken for the other's",
+     [(GUARD, "    client.may_become_another();\n  } else if", "    (void)client;\n  } else if")]),
+    ("guard", "logins_in_flight_are_not_noticed", "AUTH, CLIENT REPLY OFF: the same",
+     [(GUARD, "    client.may_become_another();\n  }\n  if (change->kind", "    (void)client;\n  }\n  if (change->kind")]),
+    ("guard", "changes_there_are_not_noticed", "ACL SETUSER: rights stay",
+     [(GUARD, "changes_server(command, arguments)) {", "command.name.empty()) {")]),
+    ("guard", "exec_there_is_not_noticed", "what was queued before goes unseen",
+     [(WRITES, "    client.writes()->give_up_transaction();\n", "")]),
+    ("proxy", "many_in_flight_end_the_sight", "a long pipeline is a reason to stop looking",
+     [(SESSION, "order_.observed() < most * kObservedPerInflight", "order_.observed() < most")]),
+    ("guard", "queued_writes_are_learned_when_queued", "MULTI held open for longer than overlay.ttl",
+     [(IN_FLIGHT, "queued_.push_back(key);", "decided(key, false);")]),
+    ("guard", "discarded_writes_are_learned", "what never happens fills the overlay",
+     [(IN_FLIGHT, "    if (is_carried_out) {", "    if (is_carried_out || key.overlay != nullptr) {")]),
+    ("guard", "blocking_writes_are_learned_when_sent", "BLMOVE that waits for longer than overlay.ttl",
+     [(WRITES, ".is_unseen = client.is_silent() ||",
+       '.is_unseen = command.name.starts_with("bl") || client.is_silent() ||')]),
+    ("guard", "scripts_without_keys_are_not_counted", "an operator cannot know of them",
+     [(WRITES, "    counters_.scripts_without_keys.add();\n  }\n  for", "  }\n  for")]),
+
+    ("guard_concurrent", "rows_of_others_are_not_asked_for", "a row whose key another namespace claims is hidden",
+     [(READS, "!parts_.keyspace.makers_of(found).empty()", "parts_.keyspace.makers_of(found).size() > 99")]),
+    # Limits that hold
+    ("proxy", "merged_replies_need_no_room", "65 KB of MGET make 200 MB",
+     [(READS, "has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0))", "has_room_for(is_merged ? 1 : 0)")]),
+    ("proxy", "answers_that_wait_need_no_room", "the guard's own answers behind a reply to come are not counted",
+     [(SESSION, "output_.size() + order_.waiting_bytes()", "output_.size()")]),
+    ("proxy", "output_total_does_not_count_answers", "all clients together hold more than output_total",
+     [(SESSION, "left(settings.output_total, worker_.loop.chunks().bytes_in_use())", "settings.output_total")]),
+    ("proxy", "no_lengths_for_strangers", "who is not logged in may announce a megabyte",
+     [(SESSION, "      sent_ahead_ == 0 && !route_.is_let_in()",
+       "      is_draining_ && sent_ahead_ == 0 && !route_.is_let_in()")]),
+    ("guard", "strangers_share_with_large_commands", "Redis closes the connection of all for what one has announced",
+     [(GUARD, "return is_shared(lane) && may_be_too_large", "return lane == Lane::own && may_be_too_large")]),
+    ("proxy", "clients_count_when_they_have_come", "64 at once go to the same worker",
+     [("src/proxy/clients.h", "void expect() { ++count_; }", "void expect() {}"),
+      (CLIENTS, "  if (++worker_.total.open >", "  ++count_;\n  if (++worker_.total.open >")]),
+    ("proxy", "clients_that_are_gone_count", "while Redis hangs, those who gave up keep others out",
+     [("src/proxy/session_held.cpp", "    worker_.ends.on_client_gone(*this);\n", "")]),
+    ("admin_concurrent", "half_requests_keep_others_out", "500 connections that ask for nothing",
+     [("src/admin/http_connection.cpp", "  limit_time(limits_.request_max);\n",
+       "  waiting_since_.reset();\n  limit_time(limits_.request_max);\n")]),
+    ("admin", "any_host_may_be_named", "DNS rebinding: a stranger's page reads the admin server",
+     [("src/admin/allowed_hosts.cpp", "if (!host.empty() && !allows(host)) {", "if (host.size() > 1000) {")]),
+    ("admin", "any_origin_may_ask", "a stranger's page posts to the admin server",
+     [("src/admin/allowed_hosts.cpp", "if (origin.empty()) {", "if (origin.size() < 1000) {")]),
+    ("config", "passwords_are_printed", "addresses: user:password@host, in an error",
+     [("src/config/values.cpp", "text.find('@') != std::string_view::npos ?", "text.size() > 1000 ?")]),
+    ("guard", "getex_is_answered_where_writes_are_refused", "-MISCONF, -NOREPLICAS, -READONLY",
+     [(READS, "  if (!facts_->takes_writes) {", "  if (facts_->is_lost) {")]),
+    ("proxy", "lost_users_are_not_doubted", "Redis ends the connections of a user that it deletes",
+     [(CLIENTS, "  if (told.login) {", "  if (told.login && count_ > 1'000'000) {")]),
+    ("upstream", "escapes_in_patterns_are_text", "~user\\:* covers no key that has a backslash",
+     [("src/upstream/acl_reply.cpp", 'find_first_of("*?[\\\\")', 'find_first_of("*?[")')]),
+    ("cli", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
+     [("src/cli/learned_facts.cpp", "if (facts.subscribes) {", "if (facts.subscribes && facts.blocks) {")]),
+
+    # What is proven of a database
+    ("source", "lag_is_ignored", "a replica proves as much as its primary",
+     [("src/source/mysql/proof_dates.h", "std::optional(at - *lag.behind)", "std::optional(at)")]),
+    ("source", "lag_is_believed_at_once", "a replica says 0 before it has heard what it missed",
+     [("src/source/mysql/proof_dates.h", "!lag.is_replica || at - *lag_known_since_ >= max_lag_", "true")]),
+    ("source", "proofs_are_from_after_the_question", "a commit between answer and clock is taken for proven",
+     [("src/source/mysql/proof_dates.h", "    return judge(at, *lag);", "    return judge(clock_(), *lag);")]),
+    ("source", "any_server_goes_on", "numbers of another server's log are believed",
+     [("src/source/mysql/restore.cpp", "(server.identity == followed || server.is_cluster) && server", "server")]),
+    ("source", "a_shorter_log_goes_on", "a failover that lost transactions keeps them",
+     [("src/source/mysql/restore.cpp", " && server.position.covers(position);", ";")]),
+    ("source", "old_views_are_taken", "a row that was logged before the view, and is not in it, is lost",
+     [("src/source/mysql/read_view.cpp", "if (!view || view->covered.covers(applied)) {", "if (!view || i < kViewsMax) {")]),
+    ("filter_concurrent", "isolated_rows_are_read_before_the_count", "a row that is isolated under another spelling meanwhile is absent",
+     [("src/filter/parts_lookup.h", "    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);\n    step_();\n"
+       "    const CuckooFilter& filter = *live.current();\n    step_();\n    const IsolatedRows& isolated = *live.isolated();\n",
+       "    const CuckooFilter& filter = *live.current();\n    step_();\n    const IsolatedRows& isolated = *live.isolated();\n    step_();\n"
+       "    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);\n")]),
+    ("keyspace", "what_splits_a_value_moves_none", "a row whose |ci value may hold a ':' before {x:rest}",
+     [("src/keyspace/identity_pattern.cpp", "if (may_split && has_run) {", "if (may_split && has_run && values.empty()) {")]),
+    ("keyspace", "templates_share_no_keys", "a row whose key another template claims is hidden",
+     [("src/keyspace/keyspace.cpp", "if (maker != claimer &&", "if (maker == claimer &&")]),
+    ("source", "missing_tables_are_gone", "a listing within ALTER misses tables that are there",
+     [("src/source/mysql/table_listing.cpp", "    if (opened) {\n      return false;", "    if (opened) {\n      continue;")]),
+    ("source", "refused_tables_are_gone", "a table that the guard may not read any more",
+     [("src/source/mysql/table_listing.cpp", "if (code != kNoSuchTable && code != kNoSuchDatabase) {", "if (code == 0) {")]),
+    ("source", "old_plans_are_taken", "a definition that changed before the log's word was kept",
+     [("src/source/mysql/table_loader.cpp", "if (!now || *now != planned) {", "if (!now) {")]),
+    ("source", "rollbacks_are_commits", "rows that were logged and rolled back",
+     [("src/source/mysql/log_applier.cpp", "return roll_back();", "return commit();")]),
+    ("source", "erasures_come_before_commits", "rows that all still see, while a replica must acknowledge them",
+     [("src/source/mysql/deferred_erasures.cpp", "return place >= end &&", "return")]),
+    ("source", "erasures_are_not_taken_back", "a row that is written again before its deletion is committed",
+     [("src/source/mysql/deferred_erasures.cpp", "return !is_taken_back;", "return true;")]),
+    ("source", "erasures_come_before_xa_commits", "MariaDB logs XA COMMIT before its engine has done it",
+     [("src/source/mysql/deferred_erasures.cpp", "(has_xa || !is_xa_commit)", "(has_xa || end == place || end != place)")]),
+    ("source", "resumed_logs_prove_at_once", "the numbers of a log that was begun anew are believed",
+     [("src/source/mysql/table_set.cpp", "if (!why_void_.empty() || applier_->is_expecting()) {\n    return;\n  }\n  const auto at",
+       "if (!why_void_.empty()) {\n    return;\n  }\n  const auto at")]),
+    ("source", "resumed_logs_erase_at_once", "the same of what was deleted",
+     [("src/source/mysql/table_set.cpp", "!why_void_.empty() || applier_->is_expecting()) {\n    return;\n  }\n  const Committed",
+       "!why_void_.empty()) {\n    return;\n  }\n  const Committed")]),
+    ("source", "conditions_are_no_definition", "a checkpoint of other rows is taken up",
+     [("src/source/mysql/checkpoint.cpp", '<< plan.condition.text() <<', '<< std::string_view() <<')]),
+    ("source", "restarts_forget_the_largest_id", "new rows behind ids that were given before are absent",
+     [("src/source/mysql/checkpoint.cpp", ".largest_id = *largest_id,", ".largest_id = 0,")]),
+    ("source", "cascades_are_accepted", "ON DELETE CASCADE, which MariaDB does not log",
+     [("src/source/mysql/foreign_keys.cpp", "key.on_delete == Action::erase;", "false;")]),
+    ("cli", "bypass_ends_without_a_hold", "what was written in bypass, by a reload, is absent",
+     [("src/cli/generation.cpp", "if (was.mode == Mode::bypass &&", "if (was.mode == Mode::bypass && was.mode == Mode::enforce &&")]),
+    ("cli", "removed_namespaces_are_told_of", "the states of a namespace that is not there any more",
+     [("src/cli/generation.cpp", "there.source->abandon(there.definition.name);", "(void)there;")]),
+    ("io", "who_waits_is_reset", "clients in the backlog, when the guard is stopped",
+     [("src/io/listener.cpp", "  accept_waiting();\n  let_go();", "  let_go();")]),
+]
+
+
+def run(command, folder):
+    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+
+
+def killing_runs(killer):
+    if killer != "attack":
+        folder = killer.removesuffix("_concurrent")
+        return f"{killer}_test", [[f"build/release/tests/{folder}/{killer}_test", "--gtest_brief=1"]]
+    simulation = ["env", f"CUCKOOGUARD_RUNS={RUNS}", "build/release/tests/simulation/attack_simulation_test"]
+    return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "pinned")]
+
+
+# What has failed first.
+def reason(output):
+    lines = [line.strip() for line in output.splitlines()]
+    failed = [line for line in lines if line.startswith("[  FAILED  ]")]
+    seed = [line for line in lines if line.startswith(("Which is", "seed"))] if "replay it" in output else []
+    return " ".join([*seed, *failed[:1]])[:200]
+
+
+def try_mutant(tree, killer, name, edits):
+    before = {}
+    for path, old, new in edits:
+        text = (tree / path).read_text()
+        before.setdefault(path, text)
+        if old not in text:
+            return f"{name}: does not apply to {path} any more"
+        (tree / path).write_text(text.replace(old, new, 1))
+    try:
+        target, runs = killing_runs(killer)
+        built = run(["cmake", "--build", "build/release", "--target", target], tree)
+        if built.returncode != 0:
+            return f"{name}: does not build\n{built.stdout[-2000:]}"
+        began = time.monotonic()
+        for command in runs:
+            died = run(command, tree)
+            if died.returncode != 0:
+                print(f"{name}: dead ({killer}, {time.monotonic() - began:.1f} s): {reason(died.stdout)}", flush=True)
+                return None
+        return f"{name}: SURVIVES {killer}"
+    finally:
+        for path, text in before.items():
+            (tree / path).write_text(text)
+
+
+def main():
+    tree = pathlib.Path(sys.argv[1])
+    wanted = sys.argv[2:]
+    problems = []
+    for killer, name, _, edits in MUTANTS:
+        if not wanted or name in wanted:
+            problem = try_mutant(tree, killer, name, edits)
+            if problem:
+                print(problem, flush=True)
+                problems.append(name)
+    print(f"mutants: tried={len(wanted) or len(MUTANTS)} alive={len(problems)}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
