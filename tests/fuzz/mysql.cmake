@@ -1,0 +1,1 @@
+cuckooguard_fuzz(checkpoint_bytes_fuzz cuckooguard_mysql)

@@ -1,1 +1,0 @@
-cuckooguard_fuzz(checkpoint_bytes_fuzz cuckooguard_source)
