@@ -45,10 +45,10 @@ Assembly::Assembly(config::Config config, Start start, EventLog& log)
   if (auto words = refusal(config_.admin)) {
     refusals_.push_back(*std::move(words));
   }
-  if (const auto socket = supervisor_.socket_for(config_.listen)) {
-    inherited_socket_ = *socket;
+  if (auto sockets = supervisor_.sockets_for(config_.listen)) {
+    inherited_sockets_ = *std::move(sockets);
   } else {
-    refusals_.push_back("listen: " + socket.error());
+    refusals_.push_back("listen: " + sockets.error());
   }
 }
 
@@ -113,34 +113,38 @@ void Assembly::make_workers() {
 }
 
 void Assembly::listen() {
-  listener_ = std::make_unique<io::Listener>(
-      io_,
-      config_.listen,
-      io::Listener::Calls{
-          .on_accept = [this](int socket) { hand_over(socket); },
-          .on_failure =
-              [this](std::error_code error) {
-                log_.error("accept_failed", {{"why", error.message()}});
-              },
-      },
-      inherited_socket_.value_or(-1));
+  for (std::size_t i = 0; i < config_.listen.size(); ++i) {
+    listeners_.push_back(std::make_unique<io::Listener>(
+        io_,
+        config_.listen[i].address,
+        io::Listener::Calls{
+            .on_accept = [this, i](int socket) { hand_over(socket, i); },
+            .on_failure =
+                [this](std::error_code error) {
+                  log_.error("accept_failed", {{"why", error.message()}});
+                },
+        },
+        inherited_sockets_[i]));
+  }
 }
 
 void Assembly::stop_accepting() {
   vitals_.is_draining = true;
   supervisor_.stopping("draining");
-  listener_->close();
+  for (const auto& listener : listeners_) {
+    listener->close();
+  }
 }
 
 // To the worker with the fewest clients, which keeps it.
-void Assembly::hand_over(int socket) {
+void Assembly::hand_over(int socket, std::size_t listen) {
   WorkerParts& least = **std::ranges::min_element(
       workers_, {}, [](const auto& parts) { return parts->clients.count(); });
   least.clients.expect();
-  least.worker.loop().post([this, &least, socket] {
+  least.worker.loop().post([this, &least, socket, listen] {
     auto transport = least.worker.loop().adopt(socket);
     least.clients.admit_expected(
-        transport ? tls_.accepted(least.worker.loop(), std::move(transport)) : nullptr);
+        transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr);
   });
 }
 

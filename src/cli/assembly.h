@@ -79,7 +79,7 @@ class Assembly {
   proxy::Session::Settings session_settings(const config::Config& config) const;
   void make_workers();
   void listen();
-  void hand_over(int socket);
+  void hand_over(int socket, std::size_t listen);
   void stop_accepting();
   std::vector<admin::Heartbeat> heartbeats();
   void make_admin();
@@ -98,7 +98,7 @@ class Assembly {
   admin::Vitals vitals_{.events = events_.get()};
   LoadReport report_{log_, &vitals_.loads};
   Supervisor supervisor_;
-  std::optional<int> inherited_socket_;
+  std::vector<int> inherited_sockets_;  // as config_.listen; -1: none
   LoadStatus load_status_{report_, supervisor_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
@@ -114,8 +114,8 @@ class Assembly {
   boost::asio::io_context io_;
   std::unique_ptr<Drain> drain_;
   std::optional<Watchdog> watchdog_;
-  std::unique_ptr<io::Listener> listener_;
-  std::optional<AdminServer> admin_;  // reads what all of the above count
+  std::vector<std::unique_ptr<io::Listener>> listeners_;  // as config_.listen
+  std::optional<AdminServer> admin_;                      // reads what all of the above count
 };
 
 }  // namespace cuckooguard::cli

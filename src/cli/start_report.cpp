@@ -19,10 +19,12 @@ void report_start(EventLog& log, const Generation& generation, unsigned workers)
   const config::Config& config = generation.config();
   log.info("starting", {{"version", CUCKOOGUARD_VERSION}, {"commit", commit()}});
   report_namespaces(log, generation);
-  log.info("listening",
-           {{"address", config.listen.text()},
-            {"upstream", config.upstream.address.text()},
-            {"workers", workers}});
+  for (const config::Listen& listen : config.listen) {
+    log.info("listening",
+             {{"address", listen.address.text()},
+              {"upstream", config.upstream.address.text()},
+              {"workers", workers}});
+  }
 }
 
 }  // namespace cuckooguard::cli

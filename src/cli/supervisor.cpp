@@ -1,9 +1,11 @@
 #include "cli/supervisor.h"
 
+#include <algorithm>
+#include <ranges>
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <systemd/sd-daemon.h>
 
 #include "io/listener.h"
@@ -17,31 +19,38 @@ void notify(const std::string& state) {
 
 }  // namespace
 
-std::expected<std::optional<int>, std::string> Supervisor::socket_for(
-    const config::Address& address) const {
+std::expected<std::vector<int>, std::string> Supervisor::sockets_for(
+    std::span<const config::Listen> listen) const {
   const int count = ::sd_listen_fds(1);
   if (count < 0) {
     return std::unexpected(fmt::format("the sockets of the service manager cannot be had: {}",
                                        std::generic_category().message(-count)));
   }
-  if (count == 0) {
-    return std::nullopt;
+  std::vector<int> sockets(listen.size(), -1);
+  for (int socket = SD_LISTEN_FDS_START; socket < SD_LISTEN_FDS_START + count; ++socket) {
+    const bool is_stream = ::sd_is_socket(socket, AF_UNSPEC, SOCK_STREAM, 1) > 0;
+    const auto address = std::ranges::find_if(listen, [&](const config::Listen& each) {
+      return is_stream && io::Listener::listens_on(socket, each.address);
+    });
+    if (address == listen.end()) {
+      return std::unexpected(
+          fmt::format("the service manager hands over a socket that does not listen on {}: each "
+                      "ListenStream= of the socket unit must be an address of `listen`",
+                      fmt::join(listen | std::views::transform([](const config::Listen& each) {
+                                  return each.address.text();
+                                }),
+                                ", or ")));
+    }
+    int& taken = sockets[static_cast<std::size_t>(address - listen.begin())];
+    if (taken != -1) {
+      return std::unexpected(
+          fmt::format("the service manager hands over two sockets for {}: leave one ListenStream= "
+                      "for it in the socket unit",
+                      address->address.text()));
+    }
+    taken = socket;
   }
-  if (count > 1) {
-    return std::unexpected(fmt::format(
-        "the service manager hands over {} sockets, and there is only one `listen`: leave one "
-        "ListenStream= in the socket unit",
-        count));
-  }
-  const int socket = SD_LISTEN_FDS_START;
-  const bool is_stream = ::sd_is_socket(socket, AF_UNSPEC, SOCK_STREAM, 1) > 0;
-  if (!is_stream || !io::Listener::listens_on(socket, address)) {
-    return std::unexpected(fmt::format(
-        "the service manager hands over a socket that does not listen on {}: ListenStream= of the "
-        "socket unit must be the address that `listen` is",
-        address.text()));
-  }
-  return socket;
+  return sockets;
 }
 
 void Supervisor::ready(std::string_view status) const {

@@ -3,7 +3,7 @@
 // nobody does, nothing of this does anything.
 //
 // Threads: any, but Watchdog: the io_context's. Lifetimes: Watchdog ends before the loops that its
-// heartbeats are posted to. Errors: socket_for(). What cannot be told is not told.
+// heartbeats are posted to. Errors: sockets_for(). What cannot be told is not told.
 // Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +32,10 @@ class Supervisor {
  public:
   static constexpr std::string_view kServing = "serving";
 
-  // The socket that was handed over, if one was: it must be just one, and listen on `address`. Else what is wrong.
-  std::expected<std::optional<int>, std::string> socket_for(const config::Address& address) const;
+  // The socket that was handed over for each of `listen`, -1 where none was. Wrong is one that listens on none of them, or where
+  // another one does.
+  std::expected<std::vector<int>, std::string> sockets_for(
+      std::span<const config::Listen> listen) const;
 
   void ready(std::string_view status) const;
   void reloading() const;  // until the next ready()

@@ -25,17 +25,22 @@ std::vector<std::string> TlsSides::load(const config::Config& config) {
     }
     return std::move(*loaded);
   };
-  std::shared_ptr<const io::TlsCredentials> of_clients;
+  std::vector<std::shared_ptr<const io::TlsCredentials>> of_clients(config.listen.size());
   std::shared_ptr<const io::TlsCredentials> of_upstream;
-  if (config.listen_tls) {
-    of_clients = take("listen.tls", io::TlsCredentials::load(*config.listen_tls));
+  for (std::size_t i = 0; i < config.listen.size(); ++i) {
+    if (config.listen[i].tls) {
+      of_clients[i] = take("listen.tls", io::TlsCredentials::load(*config.listen[i].tls));
+    }
   }
   if (config.upstream.tls) {
     of_upstream = take("upstream.tls",
                        io::TlsCredentials::load(*config.upstream.tls, config.upstream.address));
   }
   if (errors.empty()) {
-    clients_.set(std::move(of_clients));
+    clients_.resize(of_clients.size());
+    for (std::size_t i = 0; i < of_clients.size(); ++i) {
+      clients_[i].set(std::move(of_clients[i]));
+    }
     upstream_.set(std::move(of_upstream));
     for (const std::string& warning : warnings) {
       log_.warning("tls_warning", {{"why", warning}});
@@ -49,8 +54,9 @@ void TlsSides::encrypt_connects(io::AsioLoop& loop) const {
 }
 
 std::unique_ptr<io::Transport> TlsSides::accepted(io::Loop& loop,
-                                                  std::unique_ptr<io::Transport> client) const {
-  const auto credentials = clients_.get();
+                                                  std::unique_ptr<io::Transport> client,
+                                                  std::size_t listen) const {
+  const auto credentials = clients_[listen].get();
   if (!credentials) {
     return client;
   }

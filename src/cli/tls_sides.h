@@ -6,6 +6,8 @@
 // limits how often (event_limits.h).
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,13 +35,15 @@ class TlsSides {
   void encrypt_connects(io::AsioLoop& loop) const;
   const io::TlsSlot& upstream() const { return upstream_; }
 
-  // A client that has connected; within the loop's thread.
+  // A client that has connected to `listen`'s entry of this number; within the loop's thread.
   std::unique_ptr<io::Transport> accepted(io::Loop& loop,
-                                          std::unique_ptr<io::Transport> client) const;
+                                          std::unique_ptr<io::Transport> client,
+                                          std::size_t listen) const;
 
  private:
   EventLog& log_;
-  io::TlsSlot clients_;
+  std::deque<io::TlsSlot>
+      clients_;  // as config::Config::listen, which stays as it was at the first load()
   io::TlsSlot upstream_;
   io::TlsTransport::OnFailure on_client_failure_;
   io::TlsTransport::OnFailure on_upstream_failure_;

@@ -66,7 +66,7 @@ TEST(Options, a_ping_goes_to_the_default_listener_unless_told_otherwise) {
   int exit_code = -1;
   const auto usual = parse({"ping"}, exit_code);
   ASSERT_TRUE(usual);
-  EXPECT_EQ(std::get<Ping>(*usual).address, config::Config{}.listen);
+  EXPECT_EQ(std::get<Ping>(*usual).address, config::Listen{}.address);
   const auto given = parse({"ping", "unix:/run/redis.sock", "--timeout", "500ms"}, exit_code);
   ASSERT_TRUE(given);
   EXPECT_EQ(std::get<Ping>(*given).address.unix_path, "/run/redis.sock");
@@ -192,7 +192,7 @@ TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
   EXPECT_EQ(std::get<Explain>(*offline).config_path, "guard.yaml");
   const auto asked = parse({"explain", "user:1", "--address", "127.0.0.1:6380"}, exit_code);
   ASSERT_TRUE(asked);
-  EXPECT_EQ(std::get<Explain>(*asked).address, config::Config{}.listen);
+  EXPECT_EQ(std::get<Explain>(*asked).address, config::Listen{}.address);
   const auto as_bob = parse(
       {"explain", "k", "--address", "g:1", "--user", "bob", "--password-file", "/bob"}, exit_code);
   ASSERT_TRUE(as_bob);
