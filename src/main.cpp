@@ -5,21 +5,21 @@
 
 #include <fmt/format.h>
 
-#include "cli/admin_server.h"
-#include "cli/assembly.h"
-#include "cli/event_log.h"
+#include "app/admin_server.h"
+#include "app/assembly.h"
+#include "app/tls_sides.h"
 #include "cli/explain.h"
 #include "cli/filter_file_commands.h"
-#include "cli/last_word.h"
 #include "cli/options.h"
 #include "cli/ping.h"
 #include "cli/plan.h"
 #include "cli/presets.h"
 #include "cli/print_config.h"
 #include "cli/print_triggers.h"
-#include "cli/tls_sides.h"
 #include "cli/version.h"
 #include "config/config_file.h"
+#include "log/event_log.h"
+#include "log/last_word.h"
 
 namespace {
 
@@ -52,9 +52,9 @@ std::string not_asked(const config::Config& config) {
 
 // What no file but those that the configuration names can tell.
 int check(const config::Config& config, const std::string& path) {
-  cli::EventLog log(config.log);
-  std::vector<std::string> refusals = cli::TlsSides(log).load(config);
-  if (auto words = cli::refusal(config.admin)) {
+  log::EventLog log(config.log);
+  std::vector<std::string> refusals = app::TlsSides(log).load(config);
+  if (auto words = app::refusal(config.admin)) {
     refusals.push_back(*std::move(words));
   }
   if (!refusals.empty()) {
@@ -107,9 +107,9 @@ int run(const cli::Serve& options) {
     return print_plan(*config);
   }
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
-  cli::prepare_last_word(config->log.format);
-  cli::EventLog log(config->log);
-  cli::Assembly assembly(
+  log::prepare_last_word(config->log.format);
+  log::EventLog log(config->log);
+  app::Assembly assembly(
       *config,
       {.read = [&options] { return read_again(options); }, .is_strict = options.strict_start},
       log);

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <hiredis/hiredis.h>
 
-#include "cli/keyspace_of.h"
+#include "app/keyspace_of.h"
 #include "cli/redis_call.h"
 #include "config/password_file.h"
 #include "guard/mode_names.h"
@@ -90,7 +90,7 @@ std::string sharers_of(const keyspace::Keyspace& keyspace,
 }  // namespace
 
 std::string explain_key(const config::Config& config, std::string_view key) {
-  const keyspace::Keyspace keyspace = keyspace_of(config);
+  const keyspace::Keyspace keyspace = app::keyspace_of(config);
   Lines lines;
   lines.add("key", printable(key));
   keyspace::IdentityBuffer scratch;

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/refusals.h"
 #include "cli/offline_targets.h"
-#include "cli/refusals.h"
 #include "sqlite/trigger_install.h"
 
 namespace cuckooguard::cli {
@@ -50,8 +50,8 @@ std::expected<std::string, std::string> print_triggers(const config::Config& con
   const std::vector<source::Target> targets = all.targets(chosen->source->name);
   auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
   if (!sql) {
-    return std::unexpected(
-        fmt::format("{}", fmt::join(Refusals(sql.error()).sentences(chosen->source->name), "\n")));
+    return std::unexpected(fmt::format(
+        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen->source->name), "\n")));
   }
   return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
                      chosen->sqlite->path,

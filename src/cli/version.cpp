@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "git_commit.h"  // made by git_commit.cmake
+#include "app/commit.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -31,16 +31,12 @@ constexpr std::string_view kCompiler = "g++ " __VERSION__;
 
 }  // namespace
 
-std::string_view commit() {
-  return CUCKOOGUARD_COMMIT;
-}
-
 std::string version_text() {
   std::string text = "cuckooguard " CUCKOOGUARD_VERSION "\n";
   const auto line = [&text](std::string_view name, std::string_view value) {
     text += fmt::format("{}: {}\n", name, value);
   };
-  line("commit", commit());
+  line("commit", app::commit());
   line("build", CUCKOOGUARD_BUILD_TYPE);
   line("sanitizers", CUCKOOGUARD_SANITIZERS);
   line("compiler", kCompiler);
