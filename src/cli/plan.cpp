@@ -5,11 +5,13 @@
 #include <chrono>
 #include <iterator>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/refusals.h"
 #include "app/source_kinds.h"
 #include "cli/offline_targets.h"
+#include "cli/output.h"
 #include "filter/exact_counts.h"
 #include "guard/grouped.h"
 #include "source/load_sizing.h"
@@ -137,6 +139,27 @@ void plan_source(const config::Source& source,
 }
 
 }  // namespace
+
+CLI::App& ShowPlan::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "plan", "Count the rows of every source, and print the memory their filters will need");
+  config.add_file(command)->required();
+  config.add_overrides(command);
+  return command;
+}
+
+int ShowPlan::run() const {
+  const auto read = config.load();
+  if (!read) {
+    return report(read.error());
+  }
+  const Plan plan = make_plan(read->config);
+  fmt::print("{}", describe(plan));
+  for (const std::string& failure : plan.failures) {
+    fmt::print(stderr, "cuckooguard: {}\n", failure);
+  }
+  return plan.failures.empty() ? 0 : kExitFailure;
+}
 
 Plan make_plan(const config::Config& config) {
   Plan plan;

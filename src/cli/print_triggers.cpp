@@ -3,11 +3,14 @@
 #include <variant>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/refusals.h"
 #include "cli/offline_targets.h"
+#include "cli/output.h"
+#include "config/config_file.h"
 #include "sqlite/trigger_install.h"
 
 namespace cuckooguard::cli {
@@ -39,6 +42,25 @@ std::expected<Chosen, std::string> choose(const config::Config& config, const st
 }
 
 }  // namespace
+
+CLI::App& PrintTriggers::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "triggers",
+      "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
+      "triggers`; it changes nothing itself");
+  command.add_option("--config", config_path, "The configuration")->required()->type_name("FILE");
+  command.add_option("--source", source, "The source, if there are several")->type_name("NAME");
+  return command;
+}
+
+int PrintTriggers::run() const {
+  const auto config = config::load_config(config_path);
+  if (!config) {
+    return report(config.error());
+  }
+  const auto sql = print_triggers(*config, source);
+  return sql ? print(sql) : report(config_path, {sql.error()});
+}
 
 std::expected<std::string, std::string> print_triggers(const config::Config& config,
                                                        const std::string& source) {

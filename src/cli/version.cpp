@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "app/commit.h"
+#include "cli/output.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -30,6 +31,10 @@ constexpr std::string_view kCompiler = "g++ " __VERSION__;
 #endif
 
 }  // namespace
+
+int ShowVersion::run() const {
+  return print(version_text());
+}
 
 std::string version_text() {
   std::string text = "cuckooguard " CUCKOOGUARD_VERSION "\n";

@@ -8,6 +8,10 @@
 
 namespace cuckooguard::cli {
 
+struct ShowVersion {
+  int run() const;
+};
+
 std::string version_text();
 
 }  // namespace cuckooguard::cli

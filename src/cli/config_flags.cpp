@@ -1,0 +1,51 @@
+#include "cli/config_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace cuckooguard::cli {
+namespace {
+
+config::Override override_of(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos) {
+    throw CLI::ValidationError("--set", "needs KEY=VALUE, such as limits.max_clients=500");
+  }
+  const std::string path = setting.substr(0, equals);
+  return {.flag = "--set " + path, .path = path, .value = setting.substr(equals + 1)};
+}
+
+}  // namespace
+
+CLI::Option* ConfigFlags::add_file(CLI::App& command) {
+  return command.add_option("--config", path, "The configuration, YAML; see config/minimal.yaml")
+      ->type_name("FILE");
+}
+
+void ConfigFlags::add_overrides(CLI::App& command) {
+  const auto add = [&](const char* flag, const char* setting, const char* type) {
+    command
+        .add_option_function<std::string>(
+            flag,
+            [this, flag, setting](const std::string& value) {
+              overrides.push_back({.flag = flag, .path = setting, .value = value});
+            },
+            std::string(setting) + ", instead of what the configuration says")
+        ->type_name(type);
+  };
+  add("--listen", "listen.address", "ADDRESS");
+  add("--upstream", "upstream.address", "ADDRESS");
+  add("--log-level", "log.level", "LEVEL");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--set",
+          [this](const std::vector<std::string>& settings) {
+            for (const std::string& setting : settings) {
+              overrides.push_back(override_of(setting));
+            }
+          },
+          "Another setting, by the path of its key: --set limits.max_clients=500")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+}  // namespace cuckooguard::cli
