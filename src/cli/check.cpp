@@ -1,6 +1,5 @@
 #include "cli/check.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/admin_server.h"
@@ -25,11 +24,8 @@ std::string not_asked(const config::Config& config) {
 }  // namespace
 
 CLI::App& Check::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
-      "check", "Check the configuration: 0 if it is valid, 78 with every error otherwise");
-  config.add_file(command)->required();
-  config.add_overrides(command);
-  return command;
+  return config.add_subcommand(
+      app, "check", "Check the configuration: 0 if it is valid, 78 with every error otherwise");
 }
 
 int Check::run() const {

@@ -3,7 +3,7 @@
 // Threads: the main thread's; nobody is asked.
 #pragma once
 
-#include "cli/config_flags.h"
+#include "cli/flags.h"
 
 namespace cuckooguard::cli {
 

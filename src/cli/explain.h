@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/tls_flags.h"
+#include "cli/flags.h"
 #include "config/config.h"
 
 namespace cuckooguard::cli {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iterator>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/refusals.h"
@@ -141,11 +140,8 @@ void plan_source(const config::Source& source,
 }  // namespace
 
 CLI::App& ShowPlan::add(CLI::App& app) {
-  CLI::App& command = *app.add_subcommand(
-      "plan", "Count the rows of every source, and print the memory their filters will need");
-  config.add_file(command)->required();
-  config.add_overrides(command);
-  return command;
+  return config.add_subcommand(
+      app, "plan", "Count the rows of every source, and print the memory their filters will need");
 }
 
 int ShowPlan::run() const {

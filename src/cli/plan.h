@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/config_flags.h"
+#include "cli/flags.h"
 #include "filter/sizing.h"
 
 namespace cuckooguard::cli {

@@ -3,9 +3,7 @@
 // Threads: the main thread's.
 #pragma once
 
-#include <string>
-
-#include "cli/config_flags.h"
+#include "cli/flags.h"
 
 namespace cuckooguard::cli {
 
@@ -15,7 +13,5 @@ struct PrintConfig {
   CLI::App& add(CLI::App& app);
   int run() const;
 };
-
-std::string print_config(const config::EffectiveConfig& effective, const std::string& path);
 
 }  // namespace cuckooguard::cli

@@ -1,5 +1,6 @@
 #include "cli/print_triggers.h"
 
+#include <expected>
 #include <variant>
 #include <vector>
 
@@ -41,6 +42,25 @@ std::expected<Chosen, std::string> choose(const config::Config& config, const st
   return candidates.front();
 }
 
+std::expected<std::string, std::string> triggers_of(const config::Config& config,
+                                                    const std::string& source) {
+  const auto chosen = choose(config, source);
+  if (!chosen) {
+    return std::unexpected(chosen.error());
+  }
+  OfflineTargets all(config);
+  const std::vector<source::Target> targets = all.targets(chosen->source->name);
+  auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
+  if (!sql) {
+    return std::unexpected(fmt::format(
+        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen->source->name), "\n")));
+  }
+  return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
+                     chosen->sqlite->path,
+                     chosen->sqlite->path,
+                     *sql);
+}
+
 }  // namespace
 
 CLI::App& PrintTriggers::add(CLI::App& app) {
@@ -58,27 +78,8 @@ int PrintTriggers::run() const {
   if (!config) {
     return report(config.error());
   }
-  const auto sql = print_triggers(*config, source);
+  const auto sql = triggers_of(*config, source);
   return sql ? print(sql) : report(config_path, {sql.error()});
-}
-
-std::expected<std::string, std::string> print_triggers(const config::Config& config,
-                                                       const std::string& source) {
-  const auto chosen = choose(config, source);
-  if (!chosen) {
-    return std::unexpected(chosen.error());
-  }
-  OfflineTargets all(config);
-  const std::vector<source::Target> targets = all.targets(chosen->source->name);
-  auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
-  if (!sql) {
-    return std::unexpected(fmt::format(
-        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen->source->name), "\n")));
-  }
-  return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
-                     chosen->sqlite->path,
-                     chosen->sqlite->path,
-                     *sql);
 }
 
 }  // namespace cuckooguard::cli

@@ -4,7 +4,7 @@
 // memory, no descriptors).
 #pragma once
 
-#include "cli/config_flags.h"
+#include "cli/flags.h"
 
 namespace cuckooguard::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/config_flags.h"
+#include "cli/flags.h"
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +19,13 @@ config::Override override_of(const std::string& setting) {
 CLI::Option* ConfigFlags::add_file(CLI::App& command) {
   return command.add_option("--config", path, "The configuration, YAML; see config/minimal.yaml")
       ->type_name("FILE");
+}
+
+CLI::App& ConfigFlags::add_subcommand(CLI::App& app, const char* name, const char* what) {
+  CLI::App& command = *app.add_subcommand(name, what);
+  add_file(command)->required();
+  add_overrides(command);
+  return command;
 }
 
 void ConfigFlags::add_overrides(CLI::App& command) {
@@ -46,6 +53,23 @@ void ConfigFlags::add_overrides(CLI::App& command) {
           "Another setting, by the path of its key: --set limits.max_clients=500")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+}
+
+CLI::Option* TlsFlags::add(CLI::App& command) {
+  CLI::Option* const flag = command.add_flag("--tls", is_tls, "Use TLS");
+  const auto add_file = [&](const char* name, std::string& file, const char* what) {
+    return command.add_option(name, file, what)->type_name("FILE")->needs(flag);
+  };
+  add_file("--cacert", tls.ca, "Whose certificates are trusted; else those of the system's");
+  CLI::Option* const cert = add_file("--cert", tls.cert, "A certificate to show");
+  CLI::Option* const key = add_file("--key", tls.key, "Its key");
+  cert->needs(key);
+  key->needs(cert);
+  command.add_option("--sni", tls.server_name, "Name the certificate must match, if not the host")
+      ->type_name("NAME")
+      ->needs(flag);
+  command.add_flag("!--insecure", tls.verify, "Do not verify the certificate")->needs(flag);
+  return flag;
 }
 
 }  // namespace cuckooguard::cli
