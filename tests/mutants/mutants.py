@@ -214,8 +214,8 @@ MUTANTS = [
      [(CLIENTS, "  if (told.login) {", "  if (told.login && count_ > 1'000'000) {")]),
     ("upstream", "escapes_in_patterns_are_text", "~user\\:* covers no key that has a backslash",
      [("src/upstream/acl_reply.cpp", 'find_first_of("*?[\\\\")', 'find_first_of("*?[")')]),
-    ("cli", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
-     [("src/cli/learned_facts.cpp", "if (facts.subscribes) {", "if (facts.subscribes && facts.blocks) {")]),
+    ("app", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
+     [("src/app/learned_facts.cpp", "if (facts.subscribes) {", "if (facts.subscribes && facts.blocks) {")]),
 
     # What is proven of a database
     ("source", "lag_is_ignored", "a replica proves as much as its primary",
@@ -265,10 +265,10 @@ MUTANTS = [
      [("src/source/mysql/checkpoint.cpp", ".largest_id = *largest_id,", ".largest_id = 0,")]),
     ("source", "cascades_are_accepted", "ON DELETE CASCADE, which MariaDB does not log",
      [("src/source/mysql/foreign_keys.cpp", "key.on_delete == Action::erase;", "false;")]),
-    ("cli", "bypass_ends_without_a_hold", "what was written in bypass, by a reload, is absent",
-     [("src/cli/generation.cpp", "if (was.mode == Mode::bypass &&", "if (was.mode == Mode::bypass && was.mode == Mode::enforce &&")]),
-    ("cli", "removed_namespaces_are_told_of", "the states of a namespace that is not there any more",
-     [("src/cli/generation.cpp", "there.source->abandon(there.definition.name);", "(void)there;")]),
+    ("app", "bypass_ends_without_a_hold", "what was written in bypass, by a reload, is absent",
+     [("src/app/generation.cpp", "if (was.mode == Mode::bypass &&", "if (was.mode == Mode::bypass && was.mode == Mode::enforce &&")]),
+    ("app", "removed_namespaces_are_told_of", "the states of a namespace that is not there any more",
+     [("src/app/generation.cpp", "there.source->abandon(there.definition.name);", "(void)there;")]),
     ("io", "who_waits_is_reset", "clients in the backlog, when the guard is stopped",
      [("src/io/listener.cpp", "  accept_waiting();\n  let_go();", "  let_go();")]),
 ]

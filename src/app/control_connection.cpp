@@ -1,0 +1,115 @@
+#include "app/control_connection.h"
+
+#include <utility>
+
+#include "app/learned_facts.h"
+
+namespace cuckooguard::app {
+
+ControlConnection::ControlConnection(guard::RedisFacts& facts,
+                                     admin::Vitals& vitals,
+                                     const io::TlsSlot& tls,
+                                     log::EventLog& log)
+    : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
+  facts_.set_on_doubt([this](guard::RedisFacts::Urgency urgency) {
+    const std::lock_guard lock(mutex_);
+    if (!control_) {
+      return;
+    }
+    if (urgency == guard::RedisFacts::Urgency::at_once) {
+      control_->refresh();
+    } else {
+      control_->refresh_soon();
+    }
+  });
+}
+
+void ControlConnection::open(const config::Config& config, std::uint64_t numbering) {
+  const bool is_wanted = !config.namespaces.empty();
+  if (is_wanted ? settings_ == config.upstream && numbering_ == numbering
+                : !settings_.has_value()) {
+    return;
+  }
+  ++opened_;
+  settings_ = is_wanted ? std::optional(config.upstream) : std::nullopt;
+  numbering_ = numbering;
+  std::unique_ptr<upstream::Control> next = is_wanted ? make(config, numbering) : nullptr;
+  if (next) {
+    next->start();
+  }
+  std::unique_lock lock(mutex_);
+  std::swap(control_, next);
+  lock.unlock();  // the old one ends here
+  if (!is_wanted) {
+    facts_.report({});
+  }
+}
+
+std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config& config,
+                                                           std::uint64_t numbering) {
+  const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
+  return std::make_unique<upstream::Control>(
+      config.upstream,
+      questions_for(config),
+      upstream::Control::Calls{
+          .epoch = [this] { return facts_.epoch(); },
+          .users = [this] { return facts_.users_to_ask(); },
+          .on_facts =
+              [this, is_current, numbering, acl = config.upstream.acl](
+                  std::uint64_t epoch, const upstream::Facts& facts) {
+                if (is_current()) {
+                  facts_.publish(epoch, reading_of(facts, acl, numbering));
+                }
+              },
+          .on_reachable =
+              [this, is_current](bool reachable, const std::string& why) {
+                if (is_current()) {
+                  on_reachable(reachable, why);
+                }
+              },
+          .on_lost =
+              [this, is_current](bool is_up, const std::string& why) {
+                if (is_current()) {
+                  facts_.lost({.why = why, .is_up = is_up});
+                }
+              },
+          .on_allowed =
+              [this, is_current](const upstream::NotAllowed& lack) {
+                if (is_current()) {
+                  on_allowed(report_of(lack));
+                }
+              },
+      },
+      &tls_);
+}
+
+void ControlConnection::on_reachable(bool reachable, const std::string& why) {
+  vitals_.redis = reachable ? admin::RedisSeen::up : admin::RedisSeen::down;
+  if (reachable) {
+    log_.info("upstream_up");
+  } else {
+    log_.warning("upstream_down", {{"why", why}});
+  }
+}
+
+// Once per change, also over a reload that asks by another connection.
+void ControlConnection::on_allowed(const guard::ControlReport& report) {
+  using State = guard::ControlReport::State;
+  const guard::ControlReport before = facts_.snapshot()->control;
+  if (report == before) {
+    return;
+  }
+  facts_.report(report);
+  const std::initializer_list<log::Field> fields{{"why", report.why}, {"hint", report.hint}};
+  if (report.state == State::unsupported) {
+    log_.write(config::LogLevel::error, "upstream_refused", fields);
+  } else if (report.state == State::not_allowed) {
+    log_.write(config::LogLevel::error, "control_not_allowed", fields);
+  } else if (report.state == State::limited) {
+    log_.write(config::LogLevel::warning, "control_not_allowed", fields);
+  } else if (before.state != State::unknown) {
+    log_.info("control_allowed");
+  }
+}
+
+}  // namespace cuckooguard::app
