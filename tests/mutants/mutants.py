@@ -218,17 +218,17 @@ MUTANTS = [
      [("src/app/learned_facts.cpp", "if (facts.subscribes) {", "if (facts.subscribes && facts.blocks) {")]),
 
     # What is proven of a database
-    ("source", "lag_is_ignored", "a replica proves as much as its primary",
+    ("source/mysql", "lag_is_ignored", "a replica proves as much as its primary",
      [("src/source/mysql/proof_dates.h", "std::optional(at - *lag.behind)", "std::optional(at)")]),
-    ("source", "lag_is_believed_at_once", "a replica says 0 before it has heard what it missed",
+    ("source/mysql", "lag_is_believed_at_once", "a replica says 0 before it has heard what it missed",
      [("src/source/mysql/proof_dates.h", "!lag.is_replica || at - *lag_known_since_ >= max_lag_", "true")]),
-    ("source", "proofs_are_from_after_the_question", "a commit between answer and clock is taken for proven",
+    ("source/mysql", "proofs_are_from_after_the_question", "a commit between answer and clock is taken for proven",
      [("src/source/mysql/proof_dates.h", "    return judge(at, *lag);", "    return judge(clock_(), *lag);")]),
-    ("source", "any_server_goes_on", "numbers of another server's log are believed",
+    ("source/mysql", "any_server_goes_on", "numbers of another server's log are believed",
      [("src/source/mysql/restore.cpp", "(server.identity == followed || server.is_cluster) && server", "server")]),
-    ("source", "a_shorter_log_goes_on", "a failover that lost transactions keeps them",
+    ("source/mysql", "a_shorter_log_goes_on", "a failover that lost transactions keeps them",
      [("src/source/mysql/restore.cpp", " && server.position.covers(position);", ";")]),
-    ("source", "old_views_are_taken", "a row that was logged before the view, and is not in it, is lost",
+    ("source/mysql", "old_views_are_taken", "a row that was logged before the view, and is not in it, is lost",
      [("src/source/mysql/read_view.cpp", "if (!view || view->covered.covers(applied)) {", "if (!view || i < kViewsMax) {")]),
     ("filter_concurrent", "isolated_rows_are_read_before_the_count", "a row that is isolated under another spelling meanwhile is absent",
      [("src/filter/parts_lookup.h", "    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);\n    step_();\n"
@@ -239,31 +239,31 @@ MUTANTS = [
      [("src/keyspace/identity_pattern.cpp", "if (may_split && has_run) {", "if (may_split && has_run && values.empty()) {")]),
     ("keyspace", "templates_share_no_keys", "a row whose key another template claims is hidden",
      [("src/keyspace/keyspace.cpp", "if (maker != claimer &&", "if (maker == claimer &&")]),
-    ("source", "missing_tables_are_gone", "a listing within ALTER misses tables that are there",
+    ("source/mysql", "missing_tables_are_gone", "a listing within ALTER misses tables that are there",
      [("src/source/mysql/table_listing.cpp", "    if (opened) {\n      return false;", "    if (opened) {\n      continue;")]),
-    ("source", "refused_tables_are_gone", "a table that the guard may not read any more",
+    ("source/mysql", "refused_tables_are_gone", "a table that the guard may not read any more",
      [("src/source/mysql/table_listing.cpp", "if (code != kNoSuchTable && code != kNoSuchDatabase) {", "if (code == 0) {")]),
-    ("source", "old_plans_are_taken", "a definition that changed before the log's word was kept",
+    ("source/mysql", "old_plans_are_taken", "a definition that changed before the log's word was kept",
      [("src/source/mysql/table_loader.cpp", "if (!now || *now != planned) {", "if (!now) {")]),
-    ("source", "rollbacks_are_commits", "rows that were logged and rolled back",
+    ("source/mysql", "rollbacks_are_commits", "rows that were logged and rolled back",
      [("src/source/mysql/log_applier.cpp", "return roll_back();", "return commit();")]),
-    ("source", "erasures_come_before_commits", "rows that all still see, while a replica must acknowledge them",
+    ("source/mysql", "erasures_come_before_commits", "rows that all still see, while a replica must acknowledge them",
      [("src/source/mysql/deferred_erasures.cpp", "return place >= end &&", "return")]),
-    ("source", "erasures_are_not_taken_back", "a row that is written again before its deletion is committed",
+    ("source/mysql", "erasures_are_not_taken_back", "a row that is written again before its deletion is committed",
      [("src/source/mysql/deferred_erasures.cpp", "return !is_taken_back;", "return true;")]),
-    ("source", "erasures_come_before_xa_commits", "MariaDB logs XA COMMIT before its engine has done it",
+    ("source/mysql", "erasures_come_before_xa_commits", "MariaDB logs XA COMMIT before its engine has done it",
      [("src/source/mysql/deferred_erasures.cpp", "(has_xa || !is_xa_commit)", "(has_xa || end == place || end != place)")]),
-    ("source", "resumed_logs_prove_at_once", "the numbers of a log that was begun anew are believed",
+    ("source/mysql", "resumed_logs_prove_at_once", "the numbers of a log that was begun anew are believed",
      [("src/source/mysql/table_set.cpp", "if (!why_void_.empty() || applier_->is_expecting()) {\n    return;\n  }\n  const auto at",
        "if (!why_void_.empty()) {\n    return;\n  }\n  const auto at")]),
-    ("source", "resumed_logs_erase_at_once", "the same of what was deleted",
+    ("source/mysql", "resumed_logs_erase_at_once", "the same of what was deleted",
      [("src/source/mysql/table_set.cpp", "!why_void_.empty() || applier_->is_expecting()) {\n    return;\n  }\n  const Committed",
        "!why_void_.empty()) {\n    return;\n  }\n  const Committed")]),
-    ("source", "conditions_are_no_definition", "a checkpoint of other rows is taken up",
+    ("source/mysql", "conditions_are_no_definition", "a checkpoint of other rows is taken up",
      [("src/source/mysql/checkpoint.cpp", '<< plan.condition.text() <<', '<< std::string_view() <<')]),
-    ("source", "restarts_forget_the_largest_id", "new rows behind ids that were given before are absent",
+    ("source/mysql", "restarts_forget_the_largest_id", "new rows behind ids that were given before are absent",
      [("src/source/mysql/checkpoint.cpp", ".largest_id = *largest_id,", ".largest_id = 0,")]),
-    ("source", "cascades_are_accepted", "ON DELETE CASCADE, which MariaDB does not log",
+    ("source/mysql", "cascades_are_accepted", "ON DELETE CASCADE, which MariaDB does not log",
      [("src/source/mysql/foreign_keys.cpp", "key.on_delete == Action::erase;", "false;")]),
     ("app", "bypass_ends_without_a_hold", "what was written in bypass, by a reload, is absent",
      [("src/app/generation.cpp", "if (was.mode == Mode::bypass &&", "if (was.mode == Mode::bypass && was.mode == Mode::enforce &&")]),
@@ -281,7 +281,8 @@ def run(command, folder):
 def killing_runs(killer):
     if killer != "attack":
         folder = killer.removesuffix("_concurrent")
-        return f"{killer}_test", [[f"build/release/tests/{folder}/{killer}_test", "--gtest_brief=1"]]
+        program = killer.split("/")[-1] + "_test"
+        return program, [[f"build/release/tests/{folder}/{program}", "--gtest_brief=1"]]
     simulation = ["env", f"CUCKOOGUARD_RUNS={RUNS}", "build/release/tests/simulation/attack_simulation_test"]
     return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "pinned")]
 

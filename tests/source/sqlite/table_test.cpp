@@ -1,12 +1,13 @@
+#include "sqlite/table.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 
 #include "source/bench.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
 #include "sqlite/origin.h"
-#include "sqlite/table.h"
 
 namespace cuckooguard::source {
 namespace {

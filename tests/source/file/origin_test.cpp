@@ -1,3 +1,5 @@
+#include "file/origin.h"
+
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -6,7 +8,6 @@
 
 #include <gmock/gmock.h>
 
-#include "file/origin.h"
 #include "source/bench.h"
 #include "source/temp_directory.h"
 

@@ -1,9 +1,9 @@
 // What a server that is asked says of itself is asked of a real one (integration/mariadb_start_checks_test.cpp); here, what
 // only a cluster could say.
+#include "mysql/server.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "mysql/server.h"
 
 namespace cuckooguard::source {
 namespace {

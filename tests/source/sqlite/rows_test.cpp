@@ -1,12 +1,13 @@
+#include "sqlite/rows.h"
+
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
-#include "sqlite/rows.h"
 
 namespace cuckooguard::source {
 namespace {

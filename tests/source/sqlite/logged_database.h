@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "source/bench.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
 #include "sqlite/log_follower.h"
 #include "sqlite/trigger_install.h"
 

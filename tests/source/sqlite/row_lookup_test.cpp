@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "source/bench.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,9 +1,9 @@
+#include "mysql/column.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "mysql/column.h"
 
 namespace cuckooguard::source {
 namespace {

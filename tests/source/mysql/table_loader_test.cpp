@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "source/made_log.h"
+#include "source/mysql/made_log.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "source/made_log.h"
+#include "source/mysql/made_log.h"
 
 namespace cuckooguard::source {
 namespace {

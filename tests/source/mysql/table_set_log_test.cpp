@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "source/table_set_fixture.h"
+#include "source/mysql/table_set_fixture.h"
 #include "source/temp_directory.h"
 
 namespace cuckooguard::source {

@@ -10,7 +10,7 @@
 
 #include "mysql/table_set.h"
 #include "source/bench.h"
-#include "source/made_log.h"
+#include "source/mysql/made_log.h"
 
 namespace cuckooguard::source {
 

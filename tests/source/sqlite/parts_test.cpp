@@ -8,8 +8,8 @@
 
 #include "source/bench.h"
 #include "source/rescan.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
 #include "sqlite/origin.h"
 #include "sqlite/tables.h"
 

@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 
 #include "source/bench.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
 #include "sqlite/origin.h"
 #include "sqlite/rows.h"
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "source/bench.h"
-#include "source/made_log.h"
+#include "source/mysql/made_log.h"
 #include "source/temp_directory.h"
 
 namespace cuckooguard::source {

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "source/logged_database.h"
+#include "source/sqlite/logged_database.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,11 +1,12 @@
+#include "sqlite/origin.h"
+
 #include <filesystem>
 #include <set>
 #include <string>
 
 #include "source/bench.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
-#include "sqlite/origin.h"
 
 namespace cuckooguard::source {
 namespace {

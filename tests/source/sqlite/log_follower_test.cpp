@@ -1,10 +1,11 @@
+#include "sqlite/log_follower.h"
+
 #include <filesystem>
 #include <set>
 
 #include <sqlite3.h>
 
-#include "source/logged_database.h"
-#include "sqlite/log_follower.h"
+#include "source/sqlite/logged_database.h"
 
 namespace cuckooguard::source {
 namespace {
