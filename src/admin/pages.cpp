@@ -8,11 +8,11 @@
 
 #include <boost/json.hpp>
 
-#include "admin/identity_list.h"
-#include "admin/metrics.h"
-#include "admin/page_text.h"
-#include "admin/percent.h"
-#include "admin/status.h"
+#include "http/percent.h"
+#include "views/identity_list.h"
+#include "views/metrics.h"
+#include "views/page_text.h"
+#include "views/status.h"
 
 namespace cuckooguard::admin {
 namespace {
@@ -21,18 +21,19 @@ namespace json = boost::json;
 
 constexpr std::string_view kReads = "GET, HEAD";
 
-Response of_json(unsigned status, const json::value& body) {
+http::Response of_json(unsigned status, const json::value& body) {
   return {.status = status, .body = json::serialize(body) + "\n"};
 }
 
-Response not_allowed(std::string_view allow) {
-  Response response = refusal(405, "method_not_allowed", "This page does not have this method.");
+http::Response not_allowed(std::string_view allow) {
+  http::Response response =
+      http::refusal(405, "method_not_allowed", "This page does not have this method.");
   response.allow = allow;
   return response;
 }
 
-Response unknown_page() {
-  return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
+http::Response unknown_page() {
+  return http::refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
 }
 
 // Absolute form, as proxies send it (RFC 9112, 3.2.2), or the path alone; nothing if it is neither.
@@ -58,21 +59,21 @@ std::vector<std::string_view> segments_of(std::string_view path) {
   }
 }
 
-std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
-  using Verdict = BearerToken::Verdict;
+std::optional<http::Response> refusal_of(http::BearerToken::Verdict verdict) {
+  using Verdict = http::BearerToken::Verdict;
   switch (verdict) {
     case Verdict::allowed:
       return std::nullopt;
     case Verdict::unreadable:
-      return refusal(503, "no_token", "The guard cannot read admin.token_file.");
+      return http::refusal(503, "no_token", "The guard cannot read admin.token_file.");
     case Verdict::missing:
     case Verdict::wrong:
       break;
   }
-  Response response = refusal(401,
-                              "unauthorized",
-                              verdict == Verdict::missing
-                                  ? "This page needs the header 'Authorization: Bearer TOKEN'."
+  http::Response response = http::refusal(
+      401,
+      "unauthorized",
+      verdict == Verdict::missing ? "This page needs the header 'Authorization: Bearer TOKEN'."
                                   : "This is not the token in admin.token_file.");
   response.challenge = "Bearer realm=\"cuckooguard\"";
   return response;
@@ -102,19 +103,20 @@ bool Pages::is_read(const Asked& asked) {
 }
 
 // What is there is told to nobody who may not ask for it.
-Response Pages::answer(const Request& request) {
+http::Response Pages::answer(const http::Request& request) {
   const auto target = path_and_query(request.target);
   if (!target) {
-    return refusal(400, "bad_target", "The request's target is no path.");
+    return http::refusal(400, "bad_target", "The request's target is no path.");
   }
   const std::size_t mark = std::min(target->find('?'), target->size());
   const std::string_view path = target->substr(0, mark);
   const Page* const page = find(path);
   if ((page == nullptr || !page->is_for_all) &&
       !parts_.hosts.may_ask(request.host, request.origin)) {
-    return refusal(403,
-                   "foreign_host",
-                   "Asked under a name that is not in admin.hosts, or by another site's page.");
+    return http::refusal(
+        403,
+        "foreign_host",
+        "Asked under a name that is not in admin.hosts, or by another site's page.");
   }
   if (page == nullptr || page->needs_token) {
     if (auto refused = refusal_of(parts_.token.judge(request.authorization))) {
@@ -135,29 +137,29 @@ Response Pages::answer(const Request& request) {
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): find() has pointers to members
-Response Pages::page(const Asked& asked) {
+http::Response Pages::page(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
-  const PageText& text = page_text();
-  Response response{.content_type = "text/html; charset=utf-8",
-                    .etag = text.etag,
-                    .content_security_policy = text.content_security_policy};
+  const views::PageText& text = views::page_text();
+  http::Response response{.content_type = "text/html; charset=utf-8",
+                          .etag = text.etag,
+                          .content_security_policy = text.content_security_policy};
   if (asked.if_none_match == text.etag) {
-    response.status = kNotModified;
+    response.status = http::kNotModified;
   } else {
     response.body = text.html;
   }
   return response;
 }
 
-Response Pages::livez(const Asked& asked) {
+http::Response Pages::livez(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
   json::array stalled;
   const guard::TimePoint now = parts_.now();
-  for (Heartbeat& heartbeat : parts_.vitals.heartbeats) {
+  for (views::Heartbeat& heartbeat : parts_.vitals.heartbeats) {
     if (!heartbeat.is_alive(now)) {
       stalled.emplace_back(heartbeat.name());
     }
@@ -171,11 +173,11 @@ Response Pages::livez(const Asked& asked) {
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-Response Pages::readyz(const Asked& asked) {
+http::Response Pages::readyz(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
-  const Vitals& vitals = parts_.vitals;
+  const views::Vitals& vitals = parts_.vitals;
   const bool is_listening = vitals.is_listening.load(std::memory_order_relaxed);
   const bool is_draining = vitals.is_draining.load(std::memory_order_relaxed);
   const bool is_ready = is_listening && !is_draining;
@@ -194,7 +196,7 @@ Response Pages::readyz(const Asked& asked) {
   return of_json(is_ready ? 200 : 503, body);
 }
 
-Sight Pages::look() {
+views::Sight Pages::look() {
   static const guard::Process kUnknown;
   const guard::Guard::Parts& guarded = parts_.guard.parts();
   const guard::TimePoint now = parts_.now();
@@ -210,42 +212,44 @@ Sight Pages::look() {
 
 void Pages::remember() {
   const filter::EpochScope reading(parts_.reader);
-  history_.add(totals_of(look()));
+  history_.add(views::totals_of(look()));
 }
 
 void Pages::forget() {
-  probe_ = FilterProbe();
-  history_ = History();
+  probe_ = views::FilterProbe();
+  history_ = views::History();
 }
 
-Response Pages::status(const Asked& asked) {
+http::Response Pages::status(const Asked& asked) {
   static constexpr std::string_view kEventsAfter = "events_after=";
   std::uint64_t events_after = 0;
   if (asked.query.starts_with(kEventsAfter)) {
     const std::string_view number = asked.query.substr(kEventsAfter.size());
     std::from_chars(number.data(), number.data() + number.size(), events_after);
   }
-  return is_read(asked) ? Response{.body = status_json(look(), events_after)} : not_allowed(kReads);
-}
-
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-Response Pages::history(const Asked& asked) {
-  return is_read(asked) ? Response{.body = history_.json()} : not_allowed(kReads);
-}
-
-Response Pages::metrics(const Asked& asked) {
-  return is_read(asked) ? Response{.body = metrics_text(look()), .content_type = kMetricsType}
+  return is_read(asked) ? http::Response{.body = views::status_json(look(), events_after)}
                         : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-Response Pages::reload(const Asked& asked) {
+http::Response Pages::history(const Asked& asked) {
+  return is_read(asked) ? http::Response{.body = history_.json()} : not_allowed(kReads);
+}
+
+http::Response Pages::metrics(const Asked& asked) {
+  return is_read(asked) ? http::Response{.body = views::metrics_text(look()),
+                                         .content_type = views::kMetricsType}
+                        : not_allowed(kReads);
+}
+
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
+http::Response Pages::reload(const Asked& asked) {
   if (asked.method != "POST") {
     return not_allowed("POST");
   }
   const guard::Process* const process = parts_.guard.parts().process;
   if (process == nullptr || process->reloads == nullptr) {
-    return refusal(503, "no_configuration", "This guard has no configuration file.");
+    return http::refusal(503, "no_configuration", "This guard has no configuration file.");
   }
   const auto outcome = process->reloads->outcome(asked.since, "http");
   if (!outcome) {
@@ -261,19 +265,21 @@ Response Pages::reload(const Asked& asked) {
        is_loaded ? outcome->needs_restart : std::vector<std::string>()) {
     body += "needs a restart: " + setting + "\n";
   }
-  return {.status = is_loaded ? 200U : 422U, .body = std::move(body), .content_type = kPlainText};
+  return {
+      .status = is_loaded ? 200U : 422U, .body = std::move(body), .content_type = http::kPlainText};
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
-Response Pages::check(const Asked& asked) {
+http::Response Pages::check(const Asked& asked) {
   if (asked.has_query || asked.path.find('#') != std::string_view::npos) {
-    return refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
+    return http::refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
   }
   const std::size_t slash = asked.path.find('/');
-  const auto name = percent_decoded(asked.path.substr(0, slash));
+  const auto name = http::percent_decoded(asked.path.substr(0, slash));
   const auto ns = name ? check_.find(*name) : std::nullopt;
   if (!ns) {
-    return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
+    return http::refusal(
+        400, "unknown_namespace", "The configuration has no namespace of this name.");
   }
   if (slash == std::string_view::npos) {
     return asked.method == "POST" ? check_list(*ns, asked.body) : not_allowed("POST");
@@ -281,39 +287,40 @@ Response Pages::check(const Asked& asked) {
   return is_read(asked) ? check_one(*ns, asked.path.substr(slash + 1)) : not_allowed(kReads);
 }
 
-Response Pages::check_one(std::uint32_t ns, std::string_view path) {
+http::Response Pages::check_one(std::uint32_t ns, std::string_view path) {
   std::vector<std::string> values;
   for (const std::string_view segment : segments_of(path)) {
-    auto value = percent_decoded(segment);
+    auto value = http::percent_decoded(segment);
     if (!value || value->empty()) {
-      return refusal(400,
-                     "bad_identity",
-                     value ? "A value of the identity is empty."
-                           : "A '%' in the identity has no two hexadecimal digits behind it.");
+      return http::refusal(400,
+                           "bad_identity",
+                           value
+                               ? "A value of the identity is empty."
+                               : "A '%' in the identity has no two hexadecimal digits behind it.");
     }
     values.push_back(*std::move(value));
   }
   const std::size_t wanted = check_.values_of(ns).size();
   if (values.size() != wanted) {
-    return refusal(400,
-                   "bad_identity",
-                   "An identity of this namespace has " + std::to_string(wanted) +
-                       " values: a path segment each, '/' within them written %2F.");
+    return http::refusal(400,
+                         "bad_identity",
+                         "An identity of this namespace has " + std::to_string(wanted) +
+                             " values: a path segment each, '/' within them written %2F.");
   }
-  const Check::Answer found = check_.ask(ns, values, parts_.now());
+  const views::Check::Answer found = check_.ask(ns, values, parts_.now());
   return of_json(found.may_exist ? 200 : 404,
                  json::object{{"may_exist", found.may_exist},
-                              {"verdict", name_of(found.verdict)},
+                              {"verdict", views::name_of(found.verdict)},
                               {"reason", found.reason}});
 }
 
-Response Pages::check_list(std::uint32_t ns, std::string_view body) {
-  const auto identities = parse_identities(body, check_.values_of(ns).size());
+http::Response Pages::check_list(std::uint32_t ns, std::string_view body) {
+  const auto identities = views::parse_identities(body, check_.values_of(ns).size());
   if (!identities) {
-    return refusal(400, "bad_list", identities.error());
+    return http::refusal(400, "bad_list", identities.error());
   }
   json::array may_exist;
-  for (const Identity& identity : *identities) {
+  for (const views::Identity& identity : *identities) {
     // The time anew for each: what has been proven may run out meanwhile.
     may_exist.emplace_back(check_.ask(ns, identity, parts_.now()).may_exist);
   }

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "admin/http_server.h"
 #include "admin/pages.h"
-#include "admin/vitals.h"
 #include "cli/event_log.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
+#include "http/server.h"
+#include "views/vitals.h"
 
 namespace cuckooguard::cli {
 
@@ -31,7 +31,7 @@ class AdminServer {
     const config::Admin& settings;
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
-    admin::Vitals& vitals;
+    views::Vitals& vitals;
     EventLog& log;
   };
 
@@ -49,7 +49,7 @@ class AdminServer {
   bool asks_for_token_;
   guard::Guard guard_;
   admin::Pages pages_;
-  admin::HttpServer server_;
+  http::Server server_;
 };
 
 }  // namespace cuckooguard::cli

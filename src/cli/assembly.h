@@ -25,7 +25,6 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "admin/vitals.h"
 #include "cli/admin_server.h"
 #include "cli/control_connection.h"
 #include "cli/drain.h"
@@ -45,6 +44,7 @@
 #include "io/worker.h"
 #include "proxy/clients.h"
 #include "source/storage_directory.h"
+#include "views/vitals.h"
 
 namespace cuckooguard::cli {
 
@@ -81,7 +81,7 @@ class Assembly {
   void listen();
   void hand_over(int socket);
   void stop_accepting();
-  std::vector<admin::Heartbeat> heartbeats();
+  std::vector<views::Heartbeat> heartbeats();
   void make_admin();
   void verify();
 
@@ -95,7 +95,7 @@ class Assembly {
   filter::Epochs epochs_;
   guard::RedisFacts facts_;
   std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
-  admin::Vitals vitals_{.events = events_.get()};
+  views::Vitals vitals_{.events = events_.get()};
   LoadReport report_{log_, &vitals_.loads};
   Supervisor supervisor_;
   std::optional<int> inherited_socket_;

@@ -199,13 +199,13 @@ MUTANTS = [
       (CLIENTS, "  if (++worker_.total.open >", "  ++count_;\n  if (++worker_.total.open >")]),
     ("proxy", "clients_that_are_gone_count", "while Redis hangs, those who gave up keep others out",
      [("src/proxy/session_held.cpp", "    worker_.ends.on_client_gone(*this);\n", "")]),
-    ("admin_concurrent", "half_requests_keep_others_out", "500 connections that ask for nothing",
-     [("src/admin/http_connection.cpp", "  limit_time(limits_.request_max);\n",
+    ("admin/http/http_concurrent", "half_requests_keep_others_out", "500 connections that ask for nothing",
+     [("src/admin/http/connection.cpp", "  limit_time(limits_.request_max);\n",
        "  waiting_since_.reset();\n  limit_time(limits_.request_max);\n")]),
     ("admin", "any_host_may_be_named", "DNS rebinding: a stranger's page reads the admin server",
-     [("src/admin/allowed_hosts.cpp", "if (!host.empty() && !allows(host)) {", "if (host.size() > 1000) {")]),
+     [("src/admin/http/allowed_hosts.cpp", "if (!host.empty() && !allows(host)) {", "if (host.size() > 1000) {")]),
     ("admin", "any_origin_may_ask", "a stranger's page posts to the admin server",
-     [("src/admin/allowed_hosts.cpp", "if (origin.empty()) {", "if (origin.size() < 1000) {")]),
+     [("src/admin/http/allowed_hosts.cpp", "if (origin.empty()) {", "if (origin.size() < 1000) {")]),
     ("config", "passwords_are_printed", "addresses: user:password@host, in an error",
      [("src/config/values.cpp", "text.find('@') != std::string_view::npos ?", "text.size() > 1000 ?")]),
     ("guard", "getex_is_answered_where_writes_are_refused", "-MISCONF, -NOREPLICAS, -READONLY",
@@ -281,7 +281,8 @@ def run(command, folder):
 def killing_runs(killer):
     if killer != "attack":
         folder = killer.removesuffix("_concurrent")
-        return f"{killer}_test", [[f"build/release/tests/{folder}/{killer}_test", "--gtest_brief=1"]]
+        program = f"{pathlib.PurePath(killer).name}_test"
+        return program, [[f"build/release/tests/{folder}/{program}", "--gtest_brief=1"]]
     simulation = ["env", f"CUCKOOGUARD_RUNS={RUNS}", "build/release/tests/simulation/attack_simulation_test"]
     return "attack_simulation_test", [[*simulation, f"--gtest_filter=*nobody*{mode}*"] for mode in ("shared", "pinned")]
 
