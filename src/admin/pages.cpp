@@ -8,7 +8,7 @@
 
 #include <boost/json.hpp>
 
-#include "http/percent.h"
+#include "http/target.h"
 #include "views/identity_list.h"
 #include "views/metrics.h"
 #include "views/page_text.h"
@@ -34,29 +34,6 @@ http::Response not_allowed(std::string_view allow) {
 
 http::Response unknown_page() {
   return http::refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
-}
-
-// Absolute form, as proxies send it (RFC 9112, 3.2.2), or the path alone; nothing if it is neither.
-std::optional<std::string_view> path_and_query(std::string_view target) {
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (target.starts_with(scheme)) {
-      target.remove_prefix(scheme.size());
-      target.remove_prefix(std::min(target.find('/'), target.size()));
-    }
-  }
-  return target.starts_with('/') ? std::optional(target) : std::nullopt;
-}
-
-std::vector<std::string_view> segments_of(std::string_view path) {
-  std::vector<std::string_view> segments;
-  for (;;) {
-    const std::size_t slash = path.find('/');
-    segments.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) {
-      return segments;
-    }
-    path.remove_prefix(slash + 1);
-  }
 }
 
 std::optional<http::Response> refusal_of(http::BearerToken::Verdict verdict) {
@@ -102,15 +79,17 @@ bool Pages::is_read(const Asked& asked) {
   return asked.method == "GET" || asked.method == "HEAD";
 }
 
+bool Pages::is_verbose(const Asked& asked) {
+  return http::parameter(asked.query.value_or(""), "verbose").has_value();
+}
+
 // What is there is told to nobody who may not ask for it.
 http::Response Pages::answer(const http::Request& request) {
-  const auto target = path_and_query(request.target);
+  const auto target = http::parse_target(request.target);
   if (!target) {
     return http::refusal(400, "bad_target", "The request's target is no path.");
   }
-  const std::size_t mark = std::min(target->find('?'), target->size());
-  const std::string_view path = target->substr(0, mark);
-  const Page* const page = find(path);
+  const Page* const page = find(target->path);
   if ((page == nullptr || !page->is_for_all) &&
       !parts_.hosts.may_ask(request.host, request.origin)) {
     return http::refusal(
@@ -128,11 +107,10 @@ http::Response Pages::answer(const http::Request& request) {
   }
   const filter::EpochScope reading(parts_.reader);
   return (this->*page->answer)({.method = request.method,
-                                .path = path.substr(page->path.size()),
-                                .query = target->substr(std::min(mark + 1, target->size())),
+                                .path = target->path.substr(page->path.size()),
+                                .query = target->query,
                                 .body = request.body,
                                 .if_none_match = request.if_none_match,
-                                .has_query = mark < target->size(),
                                 .since = request.since});
 }
 
@@ -166,7 +144,7 @@ http::Response Pages::livez(const Asked& asked) {
   }
   const bool is_live = stalled.empty();
   json::object body{{"live", is_live}};
-  if (!is_live || asked.query.starts_with("verbose")) {
+  if (!is_live || is_verbose(asked)) {
     body["stalled_loops"] = std::move(stalled);
   }
   return of_json(is_live ? 200 : 503, body);
@@ -182,7 +160,7 @@ http::Response Pages::readyz(const Asked& asked) {
   const bool is_draining = vitals.is_draining.load(std::memory_order_relaxed);
   const bool is_ready = is_listening && !is_draining;
   json::object body{{"ready", is_ready}};
-  if (!is_ready || asked.query.starts_with("verbose")) {
+  if (!is_ready || is_verbose(asked)) {
     body["listening"] = is_listening;
     body["draining"] = is_draining;
     const guard::Guard::Parts& guarded = parts_.guard.parts();
@@ -221,12 +199,9 @@ void Pages::forget() {
 }
 
 http::Response Pages::status(const Asked& asked) {
-  static constexpr std::string_view kEventsAfter = "events_after=";
+  const std::string number = http::parameter(asked.query.value_or(""), "events_after").value_or("");
   std::uint64_t events_after = 0;
-  if (asked.query.starts_with(kEventsAfter)) {
-    const std::string_view number = asked.query.substr(kEventsAfter.size());
-    std::from_chars(number.data(), number.data() + number.size(), events_after);
-  }
+  std::from_chars(number.data(), number.data() + number.size(), events_after);
   return is_read(asked) ? http::Response{.body = views::status_json(look(), events_after)}
                         : not_allowed(kReads);
 }
@@ -271,12 +246,12 @@ http::Response Pages::reload(const Asked& asked) {
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
 http::Response Pages::check(const Asked& asked) {
-  if (asked.has_query || asked.path.find('#') != std::string_view::npos) {
+  if (asked.query || asked.path.find('#') != std::string_view::npos) {
     return http::refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
   }
   const std::size_t slash = asked.path.find('/');
-  const auto name = http::percent_decoded(asked.path.substr(0, slash));
-  const auto ns = name ? check_.find(*name) : std::nullopt;
+  const auto name = http::decoded_segments(asked.path.substr(0, slash));
+  const auto ns = name ? check_.find(name->front()) : std::nullopt;
   if (!ns) {
     return http::refusal(
         400, "unknown_namespace", "The configuration has no namespace of this name.");
@@ -288,26 +263,22 @@ http::Response Pages::check(const Asked& asked) {
 }
 
 http::Response Pages::check_one(std::uint32_t ns, std::string_view path) {
-  std::vector<std::string> values;
-  for (const std::string_view segment : segments_of(path)) {
-    auto value = http::percent_decoded(segment);
-    if (!value || value->empty()) {
-      return http::refusal(400,
-                           "bad_identity",
-                           value
-                               ? "A value of the identity is empty."
-                               : "A '%' in the identity has no two hexadecimal digits behind it.");
-    }
-    values.push_back(*std::move(value));
+  const auto values = http::decoded_segments(path);
+  if (!values) {
+    return http::refusal(
+        400, "bad_identity", "A '%' in the identity has no two hexadecimal digits behind it.");
+  }
+  if (std::ranges::count(*values, "") > 0) {
+    return http::refusal(400, "bad_identity", "A value of the identity is empty.");
   }
   const std::size_t wanted = check_.values_of(ns).size();
-  if (values.size() != wanted) {
+  if (values->size() != wanted) {
     return http::refusal(400,
                          "bad_identity",
                          "An identity of this namespace has " + std::to_string(wanted) +
                              " values: a path segment each, '/' within them written %2F.");
   }
-  const views::Check::Answer found = check_.ask(ns, values, parts_.now());
+  const views::Check::Answer found = check_.ask(ns, *values, parts_.now());
   return of_json(found.may_exist ? 200 : 404,
                  json::object{{"may_exist", found.may_exist},
                               {"verdict", views::name_of(found.verdict)},

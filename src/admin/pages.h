@@ -28,6 +28,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,11 +72,10 @@ class Pages {
  private:
   struct Asked {  // a request, taken apart
     std::string_view method;
-    std::string_view path;   // behind the page's own
-    std::string_view query;  // without '?'; empty: none
+    std::string_view path;                  // behind the page's own
+    std::optional<std::string_view> query;  // without '?'
     std::string_view body;
     std::string_view if_none_match;
-    bool has_query;
     io::TimePoint since;
   };
   struct Page {
@@ -87,6 +87,7 @@ class Pages {
 
   static const Page* find(std::string_view path);
   static bool is_read(const Asked& asked);
+  static bool is_verbose(const Asked& asked);
 
   http::Response page(const Asked& asked);
   http::Response livez(const Asked& asked);

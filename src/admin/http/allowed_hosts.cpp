@@ -4,17 +4,12 @@
 #include <utility>
 
 #include <boost/asio/ip/address.hpp>
-
-#include "keyspace/identity.h"
+#include <boost/beast/core/string.hpp>
 
 namespace cuckooguard::http {
 namespace {
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), keyspace::fold);
-  return lower;
-}
+using boost::beast::iequals;
 
 bool is_ip_address(std::string_view text) {
   boost::system::error_code error;
@@ -37,9 +32,6 @@ AllowedHosts::AllowedHosts(const config::Address& address, std::vector<std::stri
     : allows_all_(address.is_unix()), names_(std::move(names)) {
   const bool is_loopback = address.host == "::1" || address.host.starts_with("127.");
   names_.push_back(is_loopback ? "localhost" : address.host);
-  for (std::string& name : names_) {
-    name = in_lower_case(name);
-  }
 }
 
 bool AllowedHosts::may_ask(std::string_view host, std::string_view origin) const {
@@ -49,14 +41,14 @@ bool AllowedHosts::may_ask(std::string_view host, std::string_view origin) const
   if (origin.empty()) {
     return true;
   }
-  const std::string own = in_lower_case(host);
-  const std::string from = in_lower_case(origin);
-  return !own.empty() && (from == "http://" + own || from == "https://" + own);
+  const std::string own(host);
+  return !own.empty() && (iequals(origin, "http://" + own) || iequals(origin, "https://" + own));
 }
 
 bool AllowedHosts::allows(std::string_view host) const {
-  const std::string name = in_lower_case(without_port(host));
-  return allows_all_ || is_ip_address(name) || std::ranges::count(names_, name) > 0;
+  const std::string_view name = without_port(host);
+  return allows_all_ || is_ip_address(name) ||
+         std::ranges::any_of(names_, [&](const std::string& own) { return iequals(own, name); });
 }
 
 }  // namespace cuckooguard::http

@@ -28,7 +28,7 @@ class AllowedHosts {
   bool allows(std::string_view host) const;
 
   bool allows_all_ = false;
-  std::vector<std::string> names_;  // in lower case
+  std::vector<std::string> names_;
 };
 
 }  // namespace cuckooguard::http

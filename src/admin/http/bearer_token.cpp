@@ -5,7 +5,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "keyspace/identity.h"
+#include <boost/beast/core/string.hpp>
 
 namespace cuckooguard::http {
 namespace {
@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool has_scheme(std::string_view authorization) {
-  return std::ranges::equal(authorization.substr(0, kScheme.size()), kScheme, {}, keyspace::fold);
+  return boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
 }
 
 // Looks at all of `given`, whatever it finds.
