@@ -18,39 +18,36 @@ namespace cuckooguard::admin {
 namespace {
 
 namespace json = boost::json;
+using http::refusal;
+using http::Response;
 
 constexpr std::string_view kReads = "GET, HEAD";
 
-http::Response of_json(unsigned status, const json::value& body) {
+Response of_json(unsigned status, const json::value& body) {
   return {.status = status, .body = json::serialize(body) + "\n"};
 }
 
-http::Response not_allowed(std::string_view allow) {
-  http::Response response =
-      http::refusal(405, "method_not_allowed", "This page does not have this method.");
+Response not_allowed(std::string_view allow) {
+  Response response = refusal(405, "method_not_allowed", "This page does not have this method.");
   response.allow = allow;
   return response;
 }
 
-http::Response unknown_page() {
-  return http::refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
-}
-
-std::optional<http::Response> refusal_of(http::BearerToken::Verdict verdict) {
+std::optional<Response> refusal_of(http::BearerToken::Verdict verdict) {
   using Verdict = http::BearerToken::Verdict;
   switch (verdict) {
     case Verdict::allowed:
       return std::nullopt;
     case Verdict::unreadable:
-      return http::refusal(503, "no_token", "The guard cannot read admin.token_file.");
+      return refusal(503, "no_token", "The guard cannot read admin.token_file.");
     case Verdict::missing:
     case Verdict::wrong:
       break;
   }
-  http::Response response = http::refusal(
-      401,
-      "unauthorized",
-      verdict == Verdict::missing ? "This page needs the header 'Authorization: Bearer TOKEN'."
+  Response response = refusal(401,
+                              "unauthorized",
+                              verdict == Verdict::missing
+                                  ? "This page needs the header 'Authorization: Bearer TOKEN'."
                                   : "This is not the token in admin.token_file.");
   response.challenge = "Bearer realm=\"cuckooguard\"";
   return response;
@@ -79,23 +76,18 @@ bool Pages::is_read(const Asked& asked) {
   return asked.method == "GET" || asked.method == "HEAD";
 }
 
-bool Pages::is_verbose(const Asked& asked) {
-  return http::parameter(asked.query.value_or(""), "verbose").has_value();
-}
-
 // What is there is told to nobody who may not ask for it.
-http::Response Pages::answer(const http::Request& request) {
+Response Pages::answer(const http::Request& request) {
   const auto target = http::parse_target(request.target);
   if (!target) {
-    return http::refusal(400, "bad_target", "The request's target is no path.");
+    return refusal(400, "bad_target", "The request's target is no path.");
   }
   const Page* const page = find(target->path);
   if ((page == nullptr || !page->is_for_all) &&
       !parts_.hosts.may_ask(request.host, request.origin)) {
-    return http::refusal(
-        403,
-        "foreign_host",
-        "Asked under a name that is not in admin.hosts, or by another site's page.");
+    return refusal(403,
+                   "foreign_host",
+                   "Asked under a name that is not in admin.hosts, or by another site's page.");
   }
   if (page == nullptr || page->needs_token) {
     if (auto refused = refusal_of(parts_.token.judge(request.authorization))) {
@@ -103,7 +95,7 @@ http::Response Pages::answer(const http::Request& request) {
     }
   }
   if (page == nullptr) {
-    return unknown_page();
+    return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
   }
   const filter::EpochScope reading(parts_.reader);
   return (this->*page->answer)({.method = request.method,
@@ -115,14 +107,14 @@ http::Response Pages::answer(const http::Request& request) {
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): find() has pointers to members
-http::Response Pages::page(const Asked& asked) {
+Response Pages::page(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
   const views::PageText& text = views::page_text();
-  http::Response response{.content_type = "text/html; charset=utf-8",
-                          .etag = text.etag,
-                          .content_security_policy = text.content_security_policy};
+  Response response{.content_type = "text/html; charset=utf-8",
+                    .etag = text.etag,
+                    .content_security_policy = text.content_security_policy};
   if (asked.if_none_match == text.etag) {
     response.status = http::kNotModified;
   } else {
@@ -131,7 +123,7 @@ http::Response Pages::page(const Asked& asked) {
   return response;
 }
 
-http::Response Pages::livez(const Asked& asked) {
+Response Pages::livez(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
@@ -144,14 +136,14 @@ http::Response Pages::livez(const Asked& asked) {
   }
   const bool is_live = stalled.empty();
   json::object body{{"live", is_live}};
-  if (!is_live || is_verbose(asked)) {
+  if (!is_live || http::parameter(asked.query, "verbose")) {
     body["stalled_loops"] = std::move(stalled);
   }
   return of_json(is_live ? 200 : 503, body);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-http::Response Pages::readyz(const Asked& asked) {
+Response Pages::readyz(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
@@ -160,7 +152,7 @@ http::Response Pages::readyz(const Asked& asked) {
   const bool is_draining = vitals.is_draining.load(std::memory_order_relaxed);
   const bool is_ready = is_listening && !is_draining;
   json::object body{{"ready", is_ready}};
-  if (!is_ready || is_verbose(asked)) {
+  if (!is_ready || http::parameter(asked.query, "verbose")) {
     body["listening"] = is_listening;
     body["draining"] = is_draining;
     const guard::Guard::Parts& guarded = parts_.guard.parts();
@@ -198,33 +190,33 @@ void Pages::forget() {
   history_ = views::History();
 }
 
-http::Response Pages::status(const Asked& asked) {
-  const std::string number = http::parameter(asked.query.value_or(""), "events_after").value_or("");
+Response Pages::status(const Asked& asked) {
+  const std::string number = http::parameter(asked.query, "events_after").value_or("");
   std::uint64_t events_after = 0;
   std::from_chars(number.data(), number.data() + number.size(), events_after);
-  return is_read(asked) ? http::Response{.body = views::status_json(look(), events_after)}
+  return is_read(asked) ? Response{.body = views::status_json(look(), events_after)}
                         : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-http::Response Pages::history(const Asked& asked) {
-  return is_read(asked) ? http::Response{.body = history_.json()} : not_allowed(kReads);
+Response Pages::history(const Asked& asked) {
+  return is_read(asked) ? Response{.body = history_.json()} : not_allowed(kReads);
 }
 
-http::Response Pages::metrics(const Asked& asked) {
-  return is_read(asked) ? http::Response{.body = views::metrics_text(look()),
-                                         .content_type = views::kMetricsType}
-                        : not_allowed(kReads);
+Response Pages::metrics(const Asked& asked) {
+  return is_read(asked)
+             ? Response{.body = views::metrics_text(look()), .content_type = views::kMetricsType}
+             : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-http::Response Pages::reload(const Asked& asked) {
+Response Pages::reload(const Asked& asked) {
   if (asked.method != "POST") {
     return not_allowed("POST");
   }
   const guard::Process* const process = parts_.guard.parts().process;
   if (process == nullptr || process->reloads == nullptr) {
-    return http::refusal(503, "no_configuration", "This guard has no configuration file.");
+    return refusal(503, "no_configuration", "This guard has no configuration file.");
   }
   const auto outcome = process->reloads->outcome(asked.since, "http");
   if (!outcome) {
@@ -245,16 +237,15 @@ http::Response Pages::reload(const Asked& asked) {
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
-http::Response Pages::check(const Asked& asked) {
+Response Pages::check(const Asked& asked) {
   if (asked.query || asked.path.find('#') != std::string_view::npos) {
-    return http::refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
+    return refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
   }
   const std::size_t slash = asked.path.find('/');
   const auto name = http::decoded_segments(asked.path.substr(0, slash));
   const auto ns = name ? check_.find(name->front()) : std::nullopt;
   if (!ns) {
-    return http::refusal(
-        400, "unknown_namespace", "The configuration has no namespace of this name.");
+    return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
   }
   if (slash == std::string_view::npos) {
     return asked.method == "POST" ? check_list(*ns, asked.body) : not_allowed("POST");
@@ -262,21 +253,21 @@ http::Response Pages::check(const Asked& asked) {
   return is_read(asked) ? check_one(*ns, asked.path.substr(slash + 1)) : not_allowed(kReads);
 }
 
-http::Response Pages::check_one(std::uint32_t ns, std::string_view path) {
+Response Pages::check_one(std::uint32_t ns, std::string_view path) {
   const auto values = http::decoded_segments(path);
   if (!values) {
-    return http::refusal(
+    return refusal(
         400, "bad_identity", "A '%' in the identity has no two hexadecimal digits behind it.");
   }
   if (std::ranges::count(*values, "") > 0) {
-    return http::refusal(400, "bad_identity", "A value of the identity is empty.");
+    return refusal(400, "bad_identity", "A value of the identity is empty.");
   }
   const std::size_t wanted = check_.values_of(ns).size();
   if (values->size() != wanted) {
-    return http::refusal(400,
-                         "bad_identity",
-                         "An identity of this namespace has " + std::to_string(wanted) +
-                             " values: a path segment each, '/' within them written %2F.");
+    return refusal(400,
+                   "bad_identity",
+                   "An identity of this namespace has " + std::to_string(wanted) +
+                       " values: a path segment each, '/' within them written %2F.");
   }
   const views::Check::Answer found = check_.ask(ns, *values, parts_.now());
   return of_json(found.may_exist ? 200 : 404,
@@ -285,10 +276,10 @@ http::Response Pages::check_one(std::uint32_t ns, std::string_view path) {
                               {"reason", found.reason}});
 }
 
-http::Response Pages::check_list(std::uint32_t ns, std::string_view body) {
+Response Pages::check_list(std::uint32_t ns, std::string_view body) {
   const auto identities = views::parse_identities(body, check_.values_of(ns).size());
   if (!identities) {
-    return http::refusal(400, "bad_list", identities.error());
+    return refusal(400, "bad_list", identities.error());
   }
   json::array may_exist;
   for (const views::Identity& identity : *identities) {

@@ -87,7 +87,6 @@ class Pages {
 
   static const Page* find(std::string_view path);
   static bool is_read(const Asked& asked);
-  static bool is_verbose(const Asked& asked);
 
   http::Response page(const Asked& asked);
   http::Response livez(const Asked& asked);

@@ -50,8 +50,8 @@ std::optional<std::vector<std::string>> decoded_segments(std::string_view path) 
   return segments;
 }
 
-std::optional<std::string> parameter(std::string_view query, std::string_view name) {
-  const auto parameters = urls::parse_query(query);
+std::optional<std::string> parameter(std::optional<std::string_view> query, std::string_view name) {
+  const auto parameters = urls::parse_query(query.value_or(""));
   if (!parameters) {
     return std::nullopt;
   }

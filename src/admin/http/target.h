@@ -24,6 +24,6 @@ std::optional<Target> parse_target(std::string_view text);
 std::optional<std::vector<std::string>> decoded_segments(std::string_view path);
 
 // "" for a name without a value; nothing if the query does not have the name, or is none by RFC 3986.
-std::optional<std::string> parameter(std::string_view query, std::string_view name);
+std::optional<std::string> parameter(std::optional<std::string_view> query, std::string_view name);
 
 }  // namespace cuckooguard::http

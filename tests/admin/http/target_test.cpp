@@ -51,6 +51,7 @@ TEST(Target, a_query_is_asked_by_name) {
   EXPECT_EQ(parameter("verbose", "verbose"), "");
   EXPECT_EQ(parameter("a=1&b=2%203", "b"), "2 3");
   EXPECT_EQ(parameter("", "b"), std::nullopt);
+  EXPECT_EQ(parameter(std::nullopt, "b"), std::nullopt);
   EXPECT_EQ(parameter("bb=1", "b"), std::nullopt);
   EXPECT_EQ(parameter("b=%4", "b"), std::nullopt);
 }
