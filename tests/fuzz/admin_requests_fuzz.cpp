@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ask_for_rows(guarded.pages, random);
   const std::string body = random.ConsumeRemainingBytesAsString();
   answer(guarded.pages, {.method = method, .target = target, .body = body});
-  const http::Response list = guarded.pages.answer(
+  const cuckooguard::http::Response list = guarded.pages.answer(
       {.method = "POST", .target = "/v1/check/docs", .body = "[\"a/b:c\"," + body + "]"});
   require(list.status == 400 || (list.status == 200 && list.body.starts_with("[true")),
           "a row may exist in a list");
