@@ -27,8 +27,10 @@ constexpr int kAskEveryMs = 5;
   }
   setpgid(0, 0);  // Ctrl-C is the demo's to deal with
   const int log = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
+  if (log >= 0) {
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+  }
   execvp(arguments[0], arguments);
   _exit(kCouldNotExecute);
 }

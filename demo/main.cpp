@@ -98,8 +98,9 @@ void require_that_redis_may_be_emptied(const GivenServers& given) {
   }
 }
 
-int run_on_given_servers(const Options& options, const Interrupt& interrupt) {
-  const GivenServers& given = *options.given;
+int run_on_given_servers(const GivenServers& given,
+                         const Options& options,
+                         const Interrupt& interrupt) {
   ProgressLine progress;
   const MysqlLogin application{.server = given.database,
                                .unix_path = {},
@@ -225,7 +226,7 @@ int run_with_options(int argc, char** argv) {
     if (options.framework) {
       return run_framework(options, interrupt) ? 0 : kExitFailed;
     }
-    return options.given ? run_on_given_servers(options, interrupt)
+    return options.given ? run_on_given_servers(*options.given, options, interrupt)
                          : run_on_own_servers(options, interrupt);
   } catch (const Interrupted&) {
     fmt::print(stderr, "\ninterrupted\n");
