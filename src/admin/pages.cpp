@@ -8,16 +8,18 @@
 
 #include <boost/json.hpp>
 
-#include "admin/identity_list.h"
-#include "admin/metrics.h"
-#include "admin/page_text.h"
-#include "admin/percent.h"
-#include "admin/status.h"
+#include "http/target.h"
+#include "views/identity_list.h"
+#include "views/metrics.h"
+#include "views/page_text.h"
+#include "views/status.h"
 
 namespace cuckooguard::admin {
 namespace {
 
 namespace json = boost::json;
+using http::refusal;
+using http::Response;
 
 constexpr std::string_view kReads = "GET, HEAD";
 
@@ -31,35 +33,8 @@ Response not_allowed(std::string_view allow) {
   return response;
 }
 
-Response unknown_page() {
-  return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
-}
-
-// Absolute form, as proxies send it (RFC 9112, 3.2.2), or the path alone; nothing if it is neither.
-std::optional<std::string_view> path_and_query(std::string_view target) {
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (target.starts_with(scheme)) {
-      target.remove_prefix(scheme.size());
-      target.remove_prefix(std::min(target.find('/'), target.size()));
-    }
-  }
-  return target.starts_with('/') ? std::optional(target) : std::nullopt;
-}
-
-std::vector<std::string_view> segments_of(std::string_view path) {
-  std::vector<std::string_view> segments;
-  for (;;) {
-    const std::size_t slash = path.find('/');
-    segments.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) {
-      return segments;
-    }
-    path.remove_prefix(slash + 1);
-  }
-}
-
-std::optional<Response> refusal_of(BearerToken::Verdict verdict) {
-  using Verdict = BearerToken::Verdict;
+std::optional<Response> refusal_of(http::BearerToken::Verdict verdict) {
+  using Verdict = http::BearerToken::Verdict;
   switch (verdict) {
     case Verdict::allowed:
       return std::nullopt;
@@ -102,14 +77,12 @@ bool Pages::is_read(const Asked& asked) {
 }
 
 // What is there is told to nobody who may not ask for it.
-Response Pages::answer(const Request& request) {
-  const auto target = path_and_query(request.target);
+Response Pages::answer(const http::Request& request) {
+  const auto target = http::parse_target(request.target);
   if (!target) {
     return refusal(400, "bad_target", "The request's target is no path.");
   }
-  const std::size_t mark = std::min(target->find('?'), target->size());
-  const std::string_view path = target->substr(0, mark);
-  const Page* const page = find(path);
+  const Page* const page = find(target->path);
   if ((page == nullptr || !page->is_for_all) &&
       !parts_.hosts.may_ask(request.host, request.origin)) {
     return refusal(403,
@@ -122,15 +95,14 @@ Response Pages::answer(const Request& request) {
     }
   }
   if (page == nullptr) {
-    return unknown_page();
+    return refusal(400, "unknown_page", "There is no such page (404 is kept for /v1/check).");
   }
   const filter::EpochScope reading(parts_.reader);
   return (this->*page->answer)({.method = request.method,
-                                .path = path.substr(page->path.size()),
-                                .query = target->substr(std::min(mark + 1, target->size())),
+                                .path = target->path.substr(page->path.size()),
+                                .query = target->query,
                                 .body = request.body,
                                 .if_none_match = request.if_none_match,
-                                .has_query = mark < target->size(),
                                 .since = request.since});
 }
 
@@ -139,12 +111,12 @@ Response Pages::page(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
-  const PageText& text = page_text();
+  const views::PageText& text = views::page_text();
   Response response{.content_type = "text/html; charset=utf-8",
                     .etag = text.etag,
                     .content_security_policy = text.content_security_policy};
   if (asked.if_none_match == text.etag) {
-    response.status = kNotModified;
+    response.status = http::kNotModified;
   } else {
     response.body = text.html;
   }
@@ -157,14 +129,14 @@ Response Pages::livez(const Asked& asked) {
   }
   json::array stalled;
   const guard::TimePoint now = parts_.now();
-  for (Heartbeat& heartbeat : parts_.vitals.heartbeats) {
+  for (views::Heartbeat& heartbeat : parts_.vitals.heartbeats) {
     if (!heartbeat.is_alive(now)) {
       stalled.emplace_back(heartbeat.name());
     }
   }
   const bool is_live = stalled.empty();
   json::object body{{"live", is_live}};
-  if (!is_live || asked.query.starts_with("verbose")) {
+  if (!is_live || http::parameter(asked.query, "verbose")) {
     body["stalled_loops"] = std::move(stalled);
   }
   return of_json(is_live ? 200 : 503, body);
@@ -175,12 +147,12 @@ Response Pages::readyz(const Asked& asked) {
   if (!is_read(asked)) {
     return not_allowed(kReads);
   }
-  const Vitals& vitals = parts_.vitals;
+  const views::Vitals& vitals = parts_.vitals;
   const bool is_listening = vitals.is_listening.load(std::memory_order_relaxed);
   const bool is_draining = vitals.is_draining.load(std::memory_order_relaxed);
   const bool is_ready = is_listening && !is_draining;
   json::object body{{"ready", is_ready}};
-  if (!is_ready || asked.query.starts_with("verbose")) {
+  if (!is_ready || http::parameter(asked.query, "verbose")) {
     body["listening"] = is_listening;
     body["draining"] = is_draining;
     const guard::Guard::Parts& guarded = parts_.guard.parts();
@@ -194,7 +166,7 @@ Response Pages::readyz(const Asked& asked) {
   return of_json(is_ready ? 200 : 503, body);
 }
 
-Sight Pages::look() {
+views::Sight Pages::look() {
   static const guard::Process kUnknown;
   const guard::Guard::Parts& guarded = parts_.guard.parts();
   const guard::TimePoint now = parts_.now();
@@ -210,22 +182,20 @@ Sight Pages::look() {
 
 void Pages::remember() {
   const filter::EpochScope reading(parts_.reader);
-  history_.add(totals_of(look()));
+  history_.add(views::totals_of(look()));
 }
 
 void Pages::forget() {
-  probe_ = FilterProbe();
-  history_ = History();
+  probe_ = views::FilterProbe();
+  history_ = views::History();
 }
 
 Response Pages::status(const Asked& asked) {
-  static constexpr std::string_view kEventsAfter = "events_after=";
+  const std::string number = http::parameter(asked.query, "events_after").value_or("");
   std::uint64_t events_after = 0;
-  if (asked.query.starts_with(kEventsAfter)) {
-    const std::string_view number = asked.query.substr(kEventsAfter.size());
-    std::from_chars(number.data(), number.data() + number.size(), events_after);
-  }
-  return is_read(asked) ? Response{.body = status_json(look(), events_after)} : not_allowed(kReads);
+  std::from_chars(number.data(), number.data() + number.size(), events_after);
+  return is_read(asked) ? Response{.body = views::status_json(look(), events_after)}
+                        : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
@@ -234,8 +204,9 @@ Response Pages::history(const Asked& asked) {
 }
 
 Response Pages::metrics(const Asked& asked) {
-  return is_read(asked) ? Response{.body = metrics_text(look()), .content_type = kMetricsType}
-                        : not_allowed(kReads);
+  return is_read(asked)
+             ? Response{.body = views::metrics_text(look()), .content_type = views::kMetricsType}
+             : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
@@ -261,17 +232,18 @@ Response Pages::reload(const Asked& asked) {
        is_loaded ? outcome->needs_restart : std::vector<std::string>()) {
     body += "needs a restart: " + setting + "\n";
   }
-  return {.status = is_loaded ? 200U : 422U, .body = std::move(body), .content_type = kPlainText};
+  return {
+      .status = is_loaded ? 200U : 422U, .body = std::move(body), .content_type = http::kPlainText};
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
 Response Pages::check(const Asked& asked) {
-  if (asked.has_query || asked.path.find('#') != std::string_view::npos) {
+  if (asked.query || asked.path.find('#') != std::string_view::npos) {
     return refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
   }
   const std::size_t slash = asked.path.find('/');
-  const auto name = percent_decoded(asked.path.substr(0, slash));
-  const auto ns = name ? check_.find(*name) : std::nullopt;
+  const auto name = http::decoded_segments(asked.path.substr(0, slash));
+  const auto ns = name ? check_.find(name->front()) : std::nullopt;
   if (!ns) {
     return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
   }
@@ -282,38 +254,35 @@ Response Pages::check(const Asked& asked) {
 }
 
 Response Pages::check_one(std::uint32_t ns, std::string_view path) {
-  std::vector<std::string> values;
-  for (const std::string_view segment : segments_of(path)) {
-    auto value = percent_decoded(segment);
-    if (!value || value->empty()) {
-      return refusal(400,
-                     "bad_identity",
-                     value ? "A value of the identity is empty."
-                           : "A '%' in the identity has no two hexadecimal digits behind it.");
-    }
-    values.push_back(*std::move(value));
+  const auto values = http::decoded_segments(path);
+  if (!values) {
+    return refusal(
+        400, "bad_identity", "A '%' in the identity has no two hexadecimal digits behind it.");
+  }
+  if (std::ranges::count(*values, "") > 0) {
+    return refusal(400, "bad_identity", "A value of the identity is empty.");
   }
   const std::size_t wanted = check_.values_of(ns).size();
-  if (values.size() != wanted) {
+  if (values->size() != wanted) {
     return refusal(400,
                    "bad_identity",
                    "An identity of this namespace has " + std::to_string(wanted) +
                        " values: a path segment each, '/' within them written %2F.");
   }
-  const Check::Answer found = check_.ask(ns, values, parts_.now());
+  const views::Check::Answer found = check_.ask(ns, *values, parts_.now());
   return of_json(found.may_exist ? 200 : 404,
                  json::object{{"may_exist", found.may_exist},
-                              {"verdict", name_of(found.verdict)},
+                              {"verdict", views::name_of(found.verdict)},
                               {"reason", found.reason}});
 }
 
 Response Pages::check_list(std::uint32_t ns, std::string_view body) {
-  const auto identities = parse_identities(body, check_.values_of(ns).size());
+  const auto identities = views::parse_identities(body, check_.values_of(ns).size());
   if (!identities) {
     return refusal(400, "bad_list", identities.error());
   }
   json::array may_exist;
-  for (const Identity& identity : *identities) {
+  for (const views::Identity& identity : *identities) {
     // The time anew for each: what has been proven may run out meanwhile.
     may_exist.emplace_back(check_.ask(ns, identity, parts_.now()).may_exist);
   }

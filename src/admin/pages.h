@@ -1,46 +1,47 @@
 // The pages of the admin server: a request in, a response out; no sockets.
 //
-//   GET  /                              the page for people (page/page.html), which asks for the two behind it
-//   GET  /status                        what there is to know, as JSON (status.h); ?events_after=NUMBER: newer ones only
-//   GET  /history                       the last minutes of its totals (history.h)
+//   GET  /                              the page for people (views/page/page.html), which asks for the two behind it
+//   GET  /status                        what there is to know, as JSON (views/status.h); ?events_after=NUMBER: newer ones only
+//   GET  /history                       the last minutes of its totals (views/history.h)
 //   GET  /livez                         200 while every event loop turns, else 503
 //   GET  /readyz                        200 while clients are accepted, else 503. Not about databases: while one lags
 //                                       everything passes, and taking the pod out of service would help nobody
-//   GET  /v1/check/NAMESPACE/VALUE      404 no row has this identity, 200 it may exist (check.h): {"may_exist": ...,
+//   GET  /v1/check/NAMESPACE/VALUE      404 no row has this identity, 200 it may exist (views/check.h): {"may_exist": ...,
 //                                       "verdict": ..., "reason": ...}; several values: a segment each, in the order of
 //                                       the first template's placeholders, each percent-encoded ('/' is %2F)
-//   POST /v1/check/NAMESPACE            a list of identities (identity_list.h) -> a list of booleans: may it exist?
+//   POST /v1/check/NAMESPACE            a list of identities (views/identity_list.h) -> a list of booleans: may it exist?
 //   POST /-/reload                      reads the configuration file again: 200 and, a line each, what needs a restart; 422
 //                                       and what is wrong: all is as before (guard/reloads.h). As text, when it has ended
-//   GET  /metrics                       numbers for Prometheus (metrics.h)
+//   GET  /metrics                       numbers for Prometheus (views/metrics.h)
 //
 // 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
 // or a namespace that does not exist, and an identity that cannot be read, are 400. Other errors: 401 no or another token,
-// 403 asked under a foreign name or by a foreign page (allowed_hosts.h), 405 with Allow, 503 no token can be read; of the
-// connection (http_connection.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace", "message": "..."}.
+// 403 asked under a foreign name or by a foreign page (http/allowed_hosts.h), 405 with Allow, 503 no token can be read; of the
+// connection (http/connection.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace", "message": "..."}.
 // HEAD is GET without a body.
 //
 // /livez and /readyz need no token, and may be asked under any name; `?verbose` tells more there. Neither does / need a
 // token: it has nothing of this process in it, and asks people for theirs.
 //
 // Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
-// Limits: as HttpLimits and identity_list.h say.
+// Limits: as http::Limits and views/identity_list.h say.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "admin/allowed_hosts.h"
-#include "admin/bearer_token.h"
-#include "admin/check.h"
-#include "admin/filter_probe.h"
-#include "admin/history.h"
-#include "admin/http_message.h"
-#include "admin/sight.h"
-#include "admin/vitals.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
+#include "http/allowed_hosts.h"
+#include "http/bearer_token.h"
+#include "http/message.h"
+#include "views/check.h"
+#include "views/filter_probe.h"
+#include "views/history.h"
+#include "views/sight.h"
+#include "views/vitals.h"
 
 namespace cuckooguard::admin {
 
@@ -49,21 +50,21 @@ class Pages {
   struct Parts {
     guard::Guard& guard;  // of this thread alone
     filter::Epochs::Reader& reader;
-    Vitals& vitals;
-    BearerToken token;
-    AllowedHosts hosts{};
+    views::Vitals& vitals;
+    http::BearerToken token;
+    http::AllowedHosts hosts{};
     std::function<guard::TimePoint()> now;
   };
 
   explicit Pages(Parts parts) : parts_(std::move(parts)), check_(parts_.guard) {}
 
-  Response answer(const Request& request);
+  http::Response answer(const http::Request& request);
   // What the page /history will tell of this moment. Once a second.
   void remember();
   // What is remembered by the namespaces' numbers: they will have others.
   void forget();
   // From now on.
-  void set_access(BearerToken token, AllowedHosts hosts) {
+  void set_access(http::BearerToken token, http::AllowedHosts hosts) {
     parts_.token = std::move(token);
     parts_.hosts = std::move(hosts);
   }
@@ -71,40 +72,39 @@ class Pages {
  private:
   struct Asked {  // a request, taken apart
     std::string_view method;
-    std::string_view path;   // behind the page's own
-    std::string_view query;  // without '?'; empty: none
+    std::string_view path;                  // behind the page's own
+    std::optional<std::string_view> query;  // without '?'
     std::string_view body;
     std::string_view if_none_match;
-    bool has_query;
     io::TimePoint since;
   };
   struct Page {
     std::string_view path;  // ends in '/': all below it, but of "/"
     bool needs_token;
     bool is_for_all;  // under any name, from any page of a browser: probes
-    Response (Pages::*answer)(const Asked&);
+    http::Response (Pages::*answer)(const Asked&);
   };
 
   static const Page* find(std::string_view path);
   static bool is_read(const Asked& asked);
 
-  Response page(const Asked& asked);
-  Response livez(const Asked& asked);
-  Response readyz(const Asked& asked);
-  Response check(const Asked& asked);
-  Response status(const Asked& asked);
-  Response history(const Asked& asked);
-  Response metrics(const Asked& asked);
-  Response reload(const Asked& asked);
-  Response check_one(std::uint32_t ns, std::string_view path);
-  Response check_list(std::uint32_t ns, std::string_view body);
+  http::Response page(const Asked& asked);
+  http::Response livez(const Asked& asked);
+  http::Response readyz(const Asked& asked);
+  http::Response check(const Asked& asked);
+  http::Response status(const Asked& asked);
+  http::Response history(const Asked& asked);
+  http::Response metrics(const Asked& asked);
+  http::Response reload(const Asked& asked);
+  http::Response check_one(std::uint32_t ns, std::string_view path);
+  http::Response check_list(std::uint32_t ns, std::string_view body);
 
-  Sight look();
+  views::Sight look();
 
   Parts parts_;
-  Check check_;
-  FilterProbe probe_;
-  History history_;
+  views::Check check_;
+  views::FilterProbe probe_;
+  views::History history_;
 };
 
 }  // namespace cuckooguard::admin

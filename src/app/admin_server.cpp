@@ -18,7 +18,7 @@ std::optional<std::string> refusal(const config::Admin& settings) {
   if (!settings.address || settings.token_file.empty()) {
     return std::nullopt;
   }
-  const auto token = admin::BearerToken(settings.token_file).read();
+  const auto token = http::BearerToken(settings.token_file).read();
   return token ? std::nullopt
                : std::optional("admin: token_file " + settings.token_file + ": " + token.error());
 }
@@ -31,12 +31,12 @@ AdminServer::AdminServer(const World& world)
       pages_({.guard = guard_,
               .reader = world.reader,
               .vitals = world.vitals,
-              .token = admin::BearerToken(world.settings.token_file),
-              .hosts = admin::AllowedHosts(address_, world.settings.hosts),
+              .token = http::BearerToken(world.settings.token_file),
+              .hosts = http::AllowedHosts(address_, world.settings.hosts),
               .now = io::now_since_boot}),
       server_(address_,
               {},
-              {.answer = [this](const admin::Request& request) { return pages_.answer(request); },
+              {.answer = [this](const http::Request& request) { return pages_.answer(request); },
                .on_failure =
                    [this](std::error_code error) {
                      log_.error("admin_accept_failed", {{"why", error.message()}});
@@ -51,8 +51,8 @@ void AdminServer::adopt(const guard::Guard::Parts& guarded,
       pages_.forget();
     }
     guard_.adopt(guarded);
-    pages_.set_access(admin::BearerToken(std::move(next.token_file)),
-                      admin::AllowedHosts(address_, std::move(next.hosts)));
+    pages_.set_access(http::BearerToken(std::move(next.token_file)),
+                      http::AllowedHosts(address_, std::move(next.hosts)));
     told();
   });
 }

@@ -11,13 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "admin/http_server.h"
 #include "admin/pages.h"
-#include "admin/vitals.h"
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
 #include "log/event_log.h"
+#include "views/vitals.h"
 
 namespace cuckooguard::app {
 
@@ -31,7 +30,7 @@ class AdminServer {
     const config::Admin& settings;
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
-    admin::Vitals& vitals;
+    views::Vitals& vitals;
     log::EventLog& log;
   };
 
@@ -49,7 +48,7 @@ class AdminServer {
   bool asks_for_token_;
   guard::Guard guard_;
   admin::Pages pages_;
-  admin::HttpServer server_;
+  http::Server server_;
 };
 
 }  // namespace cuckooguard::app

@@ -149,8 +149,8 @@ void Assembly::hand_over(int socket, std::size_t listen) {
 }
 
 // Of every loop that serves. They may be on their way to loops that outlive those who ask.
-std::vector<admin::Heartbeat> Assembly::heartbeats() {
-  std::vector<admin::Heartbeat> all;
+std::vector<views::Heartbeat> Assembly::heartbeats() {
+  std::vector<views::Heartbeat> all;
   all.emplace_back("listener",
                    [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
   for (std::size_t i = 0; i < workers_.size(); ++i) {

@@ -25,7 +25,6 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "admin/vitals.h"
 #include "app/admin_server.h"
 #include "app/control_connection.h"
 #include "app/drain.h"
@@ -45,6 +44,7 @@
 #include "log/event_log.h"
 #include "proxy/clients.h"
 #include "source/storage_directory.h"
+#include "views/vitals.h"
 
 namespace cuckooguard::app {
 
@@ -81,7 +81,7 @@ class Assembly {
   void listen();
   void hand_over(int socket, std::size_t listen);
   void stop_accepting();
-  std::vector<admin::Heartbeat> heartbeats();
+  std::vector<views::Heartbeat> heartbeats();
   void make_admin();
   void verify();
 
@@ -95,7 +95,7 @@ class Assembly {
   filter::Epochs epochs_;
   guard::RedisFacts facts_;
   std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
-  admin::Vitals vitals_{.events = events_.get()};
+  views::Vitals vitals_{.events = events_.get()};
   LoadReport report_{log_, &vitals_.loads};
   Supervisor supervisor_;
   std::vector<int> inherited_sockets_;  // as config_.listen; -1: none

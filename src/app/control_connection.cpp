@@ -7,7 +7,7 @@
 namespace cuckooguard::app {
 
 ControlConnection::ControlConnection(guard::RedisFacts& facts,
-                                     admin::Vitals& vitals,
+                                     views::Vitals& vitals,
                                      const io::TlsSlot& tls,
                                      log::EventLog& log)
     : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
@@ -84,7 +84,7 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
 }
 
 void ControlConnection::on_reachable(bool reachable, const std::string& why) {
-  vitals_.redis = reachable ? admin::RedisSeen::up : admin::RedisSeen::down;
+  vitals_.redis = reachable ? views::RedisSeen::up : views::RedisSeen::down;
   if (reachable) {
     log_.info("upstream_up");
   } else {

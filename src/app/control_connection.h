@@ -16,19 +16,19 @@
 #include <optional>
 #include <string>
 
-#include "admin/vitals.h"
 #include "config/config.h"
 #include "guard/redis_facts.h"
 #include "io/tls_credentials.h"
 #include "log/event_log.h"
 #include "upstream/control.h"
+#include "views/vitals.h"
 
 namespace cuckooguard::app {
 
 class ControlConnection {
  public:
   ControlConnection(guard::RedisFacts& facts,
-                    admin::Vitals& vitals,
+                    views::Vitals& vitals,
                     const io::TlsSlot& tls,
                     log::EventLog& log);
   ControlConnection(const ControlConnection&) = delete;
@@ -44,7 +44,7 @@ class ControlConnection {
   void on_allowed(const guard::ControlReport& report);
 
   guard::RedisFacts& facts_;
-  admin::Vitals& vitals_;
+  views::Vitals& vitals_;
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;
   std::optional<config::Upstream> settings_;  // of `control_`

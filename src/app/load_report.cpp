@@ -19,7 +19,7 @@ std::uint64_t whole(double number) {
   return static_cast<std::uint64_t>(number);
 }
 
-void put(admin::LoadBoard& board, const source::Progress& progress) {
+void put(views::LoadBoard& board, const source::Progress& progress) {
   if (progress.complete) {
     board.remove(progress.ns);
     return;
@@ -57,7 +57,7 @@ std::string describe(const source::Progress& progress) {
   return text;
 }
 
-LoadReport::LoadReport(log::EventLog& log, admin::LoadBoard* board)
+LoadReport::LoadReport(log::EventLog& log, views::LoadBoard* board)
     : log_(log), is_terminal_(::isatty(STDERR_FILENO) == 1), board_(board) {}
 
 void LoadReport::on_progress(const source::Progress& progress) {

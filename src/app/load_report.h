@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-#include "admin/load_board.h"
 #include "log/event_log.h"
 #include "source/source.h"
+#include "views/load_board.h"
 
 namespace cuckooguard::app {
 
@@ -24,7 +24,7 @@ class LoadReport final : public source::Observer {
   static constexpr std::chrono::seconds kLogEvery{5};
 
   // `board`, if there is one, is told, too. Both outlive this.
-  explicit LoadReport(log::EventLog& log, admin::LoadBoard* board = nullptr);
+  explicit LoadReport(log::EventLog& log, views::LoadBoard* board = nullptr);
 
   void on_progress(const source::Progress& progress) override;
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
@@ -37,7 +37,7 @@ class LoadReport final : public source::Observer {
  private:
   log::EventLog& log_;
   bool is_terminal_;
-  admin::LoadBoard* board_;
+  views::LoadBoard* board_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::nanoseconds, std::less<>>
       logged_;                                       // by namespace: elapsed at its last line

@@ -12,9 +12,9 @@ std::shared_ptr<RecentEvents> RecentEvents::of(log::EventLog& log) {
   return events;
 }
 
-std::vector<admin::Event> RecentEvents::after(std::uint64_t number) const {
+std::vector<views::Event> RecentEvents::after(std::uint64_t number) const {
   const std::lock_guard lock(mutex_);
-  const auto first = std::ranges::upper_bound(events_, number, {}, &admin::Event::number);
+  const auto first = std::ranges::upper_bound(events_, number, {}, &views::Event::number);
   return {first, events_.end()};
 }
 

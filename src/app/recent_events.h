@@ -1,4 +1,4 @@
-// The log's last events for the page (admin/event_list.h): those that are written, at info and above, but never a key, even
+// The log's last events for the page (views/event_list.h): those that are written, at info and above, but never a key, even
 // where the log shows them.
 //
 // Threads: any. Lifetimes: the log shares it. Limits: kLinesMax events, kLineBytesMax of each.
@@ -11,12 +11,12 @@
 #include <mutex>
 #include <vector>
 
-#include "admin/event_list.h"
 #include "log/event_log.h"
+#include "views/event_list.h"
 
 namespace cuckooguard::app {
 
-class RecentEvents final : public admin::EventList {
+class RecentEvents final : public views::EventList {
  public:
   static constexpr std::size_t kLinesMax = 200;
   static constexpr std::size_t kLineBytesMax = 1024;
@@ -24,14 +24,14 @@ class RecentEvents final : public admin::EventList {
   // Hears this log from now on.
   static std::shared_ptr<RecentEvents> of(log::EventLog& log);
 
-  std::vector<admin::Event> after(std::uint64_t number) const override;
+  std::vector<views::Event> after(std::uint64_t number) const override;
 
  private:
   void hear(const log::Event& event);
 
   mutable std::mutex mutex_;
   std::uint64_t last_ = 0;
-  std::deque<admin::Event> events_;
+  std::deque<views::Event> events_;
 };
 
 }  // namespace cuckooguard::app

@@ -104,7 +104,7 @@ void LoadStatus::tell() {
 }
 
 Watchdog::Watchdog(boost::asio::io_context& io,
-                   std::vector<admin::Heartbeat> loops,
+                   std::vector<views::Heartbeat> loops,
                    log::EventLog& log,
                    Now now)
     : timer_(io), loops_(std::move(loops)), log_(log), now_(std::move(now)) {
@@ -118,7 +118,7 @@ Watchdog::Watchdog(boost::asio::io_context& io,
 void Watchdog::beat() {
   const io::TimePoint now = now_();
   bool all_turn = true;
-  for (admin::Heartbeat& loop : loops_) {
+  for (views::Heartbeat& loop : loops_) {
     if (!loop.is_alive(now)) {
       all_turn = false;
       log_.error("loop_stalled", {{"name", loop.name()}});

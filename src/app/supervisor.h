@@ -20,11 +20,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "admin/heartbeat.h"
 #include "config/config.h"
 #include "io/clock.h"
 #include "log/event_log.h"
 #include "source/source.h"
+#include "views/heartbeat.h"
 
 namespace cuckooguard::app {
 
@@ -71,13 +71,13 @@ class LoadStatus final : public source::Observer {
 };
 
 // Tells the service manager that the process lives for as long as every loop turns, twice per the time it is given for that.
-// A loop that stands still is killed by it, with the process, at most admin::Heartbeat::kStalledAfter and that time later.
+// A loop that stands still is killed by it, with the process, at most views::Heartbeat::kStalledAfter and that time later.
 class Watchdog {
  public:
   using Now = std::function<io::TimePoint()>;
 
   Watchdog(boost::asio::io_context& io,
-           std::vector<admin::Heartbeat> loops,
+           std::vector<views::Heartbeat> loops,
            log::EventLog& log,
            Now now = io::now_since_boot);
   ~Watchdog() = default;
@@ -89,7 +89,7 @@ class Watchdog {
 
   boost::asio::steady_timer timer_;
   std::chrono::microseconds every_{0};  // 0: nobody wants to know
-  std::vector<admin::Heartbeat> loops_;
+  std::vector<views::Heartbeat> loops_;
   log::EventLog& log_;
   Now now_;
 };

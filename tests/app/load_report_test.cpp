@@ -42,7 +42,7 @@ TEST(LoadReport, a_finished_load_says_how_long_it_took) {
 
 TEST(LoadReport, the_page_is_told_of_a_load_while_it_goes_on) {
   log::WrittenLog log;
-  admin::LoadBoard board;
+  views::LoadBoard board;
   LoadReport report(log.log, &board);
   report.on_progress({.ns = "users", .rows = 41, .rows_expected = 100, .fraction = 0.41});
   const auto load = board.of("users", io::now_since_boot());

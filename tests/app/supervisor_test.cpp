@@ -143,7 +143,7 @@ class WatchdogTest : public SupervisorTest {
 TEST_F(WatchdogTest, hears_of_loops_that_turn) {
   boost::asio::io_context io;
   const Watchdog watchdog(
-      io, {admin::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })}, log_);
+      io, {views::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })}, log_);
   for (int turn = 0; turn < 3; ++turn) {
     io.run_one();
   }
@@ -153,12 +153,12 @@ TEST_F(WatchdogTest, hears_of_loops_that_turn) {
 TEST_F(WatchdogTest, does_not_hear_of_a_process_of_which_one_loop_stands_still) {
   boost::asio::io_context io;
   io::TimePoint now{std::chrono::hours(1)};
-  std::vector<admin::Heartbeat> loops;
+  std::vector<views::Heartbeat> loops;
   loops.emplace_back("turns", [](const std::function<void()>& beat) { beat(); });
   loops.emplace_back("stands still", [](const std::function<void()>& /*beat*/) {});
   const Watchdog watchdog(io, std::move(loops), log_, [&now] { return now; });
   EXPECT_THAT(heard(), ElementsAre("WATCHDOG=1")) << "it may only be slow";
-  now += admin::Heartbeat::kStalledAfter;
+  now += views::Heartbeat::kStalledAfter;
   io.run_one();
   io.run_one();
   EXPECT_THAT(heard(), IsEmpty());

@@ -1,1 +1,1 @@
-cuckooguard_fuzz(admin_requests_fuzz cuckooguard_admin Boost::headers)
+cuckooguard_fuzz(admin_requests_fuzz cuckooguard_admin cuckooguard_json)

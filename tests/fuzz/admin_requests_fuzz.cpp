@@ -15,7 +15,7 @@
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include "admin/pages.h"
-#include "admin/two_value_shop.h"
+#include "admin/views/two_value_shop.h"
 
 namespace cuckooguard::admin {
 namespace {
@@ -28,19 +28,19 @@ void require(bool holds, const char* what) {
 }
 
 struct Guarded {
-  TwoValueShop shop;
+  views::TwoValueShop shop;
   filter::Epochs epochs{1};
-  Vitals vitals;
+  views::Vitals vitals;
   Pages pages{{.guard = shop.guard(),
                .reader = epochs.reader(0),
                .vitals = vitals,
-               .token = BearerToken(""),
+               .token = http::BearerToken(""),
                .now = [this] { return shop.now; }}};
 };
 
-void answer(Pages& pages, const Request& request) {
-  const Response response = pages.answer(request);
-  if (response.content_type == kJson) {
+void answer(Pages& pages, const http::Request& request) {
+  const http::Response response = pages.answer(request);
+  if (response.content_type == http::kJson) {
     boost::json::error_code error;
     boost::json::parse(response.body, error);
     require(!error, "every body is JSON");
@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ask_for_rows(guarded.pages, random);
   const std::string body = random.ConsumeRemainingBytesAsString();
   answer(guarded.pages, {.method = method, .target = target, .body = body});
-  const Response list = guarded.pages.answer(
+  const cuckooguard::http::Response list = guarded.pages.answer(
       {.method = "POST", .target = "/v1/check/docs", .body = "[\"a/b:c\"," + body + "]"});
   require(list.status == 400 || (list.status == 200 && list.body.starts_with("[true")),
           "a row may exist in a list");

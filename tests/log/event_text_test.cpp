@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <boost/json/src.hpp>  // all of it: this room, and so this program, has no other
+#include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

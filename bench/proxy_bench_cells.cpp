@@ -1,0 +1,97 @@
+#include "proxy_bench_cells.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace cuckooguard::bench {
+namespace {
+
+constexpr std::array kLoads{Load::hit, Load::absent, Load::half, Load::set, Load::mget};
+constexpr std::array kClients{50U, 1U, 500U};
+constexpr std::array kPipelines{1U, 16U, 64U};
+constexpr int kKeysOfMget = 10;
+constexpr std::string_view kAnyRow = "user:1__rand_int__";
+constexpr std::string_view kNoRow = "user:2__rand_int__";
+
+std::vector<std::string> redis_command(Load load) {
+  switch (load) {
+    case Load::hit:
+    case Load::half:
+      return {"GET", std::string(kAnyRow)};
+    case Load::absent:
+      return {"GET", std::string(kNoRow)};
+    case Load::set:
+      return {"SET", std::string(kAnyRow), value()};
+    case Load::mget:
+      break;
+  }
+  std::vector<std::string> mget(1 + kKeysOfMget, std::string(kAnyRow));
+  mget.front() = "MGET";
+  return mget;
+}
+
+}  // namespace
+
+bool is_promised(const Cell& cell) {
+  return cell.clients == kPromisedClients && (cell.load == Load::hit || cell.load == Load::absent);
+}
+
+std::vector<Cell> all_cells() {
+  std::vector<Cell> cells;
+  for (const unsigned clients : kClients) {
+    for (const Load load : kLoads) {
+      for (const unsigned pipeline : kPipelines) {
+        cells.push_back({.load = load, .clients = clients, .pipeline = pipeline});
+      }
+    }
+  }
+  return cells;
+}
+
+std::string name(const Cell& cell) {
+  return fmt::format("{} P={} c={}",
+                     kLoadNames.at(static_cast<std::size_t>(cell.load)),
+                     cell.pipeline,
+                     cell.clients);
+}
+
+std::string key(std::uint64_t id) {
+  return fmt::format("user:{}", id);
+}
+
+std::string value() {
+  return std::string(kValueBytes, 'v');
+}
+
+std::vector<std::string> load_command(const Cell& cell,
+                                      std::uint16_t port,
+                                      std::uint64_t requests) {
+  const std::uint64_t keys = cell.load == Load::half ? 2 * kRows : kRows;
+  std::vector<std::string> command{"redis-benchmark",
+                                   "-h",
+                                   "127.0.0.1",
+                                   "-p",
+                                   std::to_string(port),
+                                   "-c",
+                                   std::to_string(cell.clients),
+                                   "-P",
+                                   std::to_string(cell.pipeline),
+                                   "-n",
+                                   std::to_string(requests),
+                                   "-r",
+                                   std::to_string(keys),
+                                   "--csv"};
+  std::ranges::move(redis_command(cell.load), std::back_inserter(command));
+  return command;
+}
+
+std::uint64_t requests_for(const Cell& cell, double per_second, double seconds) {
+  const std::uint64_t turn = std::uint64_t{cell.clients} * cell.pipeline;
+  const auto turns =
+      static_cast<std::uint64_t>(std::llround(per_second * seconds / static_cast<double>(turn)));
+  return std::max<std::uint64_t>(turns, 1) * turn;
+}
+
+}  // namespace cuckooguard::bench

@@ -1,0 +1,247 @@
+// `./dev demo`: what a penetration attack does to Redis and the database, without and with the guard.
+//
+// A real redis-server, a database (SQLite; with --mysql a MariaDB server), the guard's own binary and a cache-aside
+// application, all in one temporary directory and on free ports; nothing is left behind. Or servers that are there
+// already, as those of docker-compose.yml. The same look-ups are sent twice, first straight at Redis, then through the
+// guard. What Redis was asked is taken from Redis, what the database was asked from the application.
+//
+// Exit codes: 0 no existing key was hidden and at least 99 % of the attack was stopped; 1 anything else; 130 Ctrl-C.
+
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "comparison.h"
+#include "framework.h"
+#include "interrupt.h"
+#include "live_load.h"
+#include "mariadb.h"
+#include "mysql_users.h"
+#include "options.h"
+#include "progress_line.h"
+#include "redis_client.h"
+#include "servers.h"
+#include "sqlite_users.h"
+#include "temp_directory.h"
+
+namespace cuckooguard::demo {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitInterrupted = 130;
+constexpr std::uint64_t kFrameworkLookups = 20'000;  // one after the other, by Python
+
+int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
+  ProgressLine progress;
+  const TempDirectory directory(options.keep);
+  if (options.keep) {
+    progress.say("Everything is kept in " + directory.path());
+  }
+  std::optional<MariaDb> mariadb;
+  std::unique_ptr<UsersDatabase> database;
+  if (options.mysql) {
+    mariadb.emplace(directory, interrupt);
+    database = std::make_unique<MysqlUsers>(mariadb->application(), mariadb->guard());
+  } else {
+    database = std::make_unique<SqliteUsers>(directory.file("shop.db"));
+  }
+  progress.say(fmt::format("Creating {} of {} users", database->name(), options.mix.users));
+  database->create(options.mix.users, [&](std::uint64_t rows) {
+    progress.show(fmt::format("  {} % of the rows", 100 * rows / options.mix.users));
+    if (interrupt.requested()) {
+      throw Interrupted();
+    }
+  });
+  const Server redis = Server::redis(directory, interrupt);
+  progress.say(
+      fmt::format("Started redis-server on port {}. The application looks up users: GET; on nil it "
+                  "asks the database; SET.",
+                  redis.endpoint().port));
+  Comparison comparison(*database, redis.endpoint(), options.mix, interrupt, progress);
+  comparison.run_without_guard();
+  if (options.without_only) {
+    progress.say("\n" + table(comparison.verdict()));
+    return 0;
+  }
+  const auto started = Interrupt::Clock::now();
+  const Server guard = Server::guard({.program = options.guard,
+                                      .redis = redis.endpoint(),
+                                      .source = database->guard_source(),
+                                      .has_page = options.keep},
+                                     directory,
+                                     interrupt);
+  comparison.wait_for_filter(guard.endpoint());
+  progress.say(fmt::format(
+      "Started the guard on port {}; its filter was in force after {} ms",
+      guard.endpoint().port,
+      std::chrono::duration_cast<std::chrono::milliseconds>(Interrupt::Clock::now() - started)
+          .count()));
+  comparison.run_with_guard(guard.endpoint());
+  const int exit_code = comparison.conclude() ? 0 : kExitFailed;
+  if (options.keep) {
+    progress.say(fmt::format("The guard's page, with some load, until Ctrl-C: http://{}/",
+                             guard.page().text()));
+    run_live_load(*database, guard.endpoint(), options.mix.users, interrupt);
+  }
+  return exit_code;
+}
+
+void require_that_redis_may_be_emptied(const GivenServers& given) {
+  if (!given.may_empty_redis && !RedisClient(given.redis).is_empty()) {
+    throw std::runtime_error("the Redis at " + given.redis.text() +
+                             " holds keys, and the demo begins with an empty one: give it a Redis "
+                             "of its own, or --empty-redis");
+  }
+}
+
+int run_on_given_servers(const GivenServers& given,
+                         const Options& options,
+                         const Interrupt& interrupt) {
+  ProgressLine progress;
+  const MysqlLogin application{.server = given.database,
+                               .unix_path = {},
+                               .user = given.database_user,
+                               .password = given.database_password,
+                               .database = given.database_name};
+  const MysqlUsers database(application);
+  const std::uint64_t users = database.count_up_to(options.mix.users);
+  if (users != options.mix.users) {
+    throw std::runtime_error(
+        fmt::format("{} at {} has {} of the users 1 to {}: create them by demo/compose/schema.sql",
+                    database.name(),
+                    given.database.text(),
+                    users,
+                    options.mix.users));
+  }
+  require_that_redis_may_be_emptied(given);
+  progress.say(
+      fmt::format("Using {} of {} users at {}, Redis at {}, the guard at {}. The application looks "
+                  "up users: GET; on nil it asks the database; SET.",
+                  database.name(),
+                  users,
+                  given.database.text(),
+                  given.redis.text(),
+                  given.guard.text()));
+  Comparison comparison(database, given.redis, options.mix, interrupt, progress);
+  comparison.run_without_guard();
+  if (options.without_only) {
+    progress.say("\n" + table(comparison.verdict()));
+    return 0;
+  }
+  comparison.wait_for_filter(given.guard);
+  comparison.run_with_guard(given.guard);
+  return comparison.conclude() ? 0 : kExitFailed;
+}
+
+CLI::Option* add_endpoint(CLI::App& app, const char* name, Endpoint& endpoint, const char* what) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&endpoint](const std::string& text) {
+            try {
+              endpoint = Endpoint::parse(text);
+            } catch (const std::invalid_argument& wrong) {
+              throw CLI::ValidationError(wrong.what());
+            }
+          },
+          what)
+      ->type_name("HOST:PORT")
+      ->group("Servers that are there already");
+}
+
+// All three addresses, or none. The first is what says so.
+CLI::Option& add_given_servers(CLI::App& app, GivenServers& given) {
+  CLI::Option& database = *add_endpoint(
+      app, "--database-address", given.database, "MariaDB or MySQL with the table `users`");
+  CLI::Option& redis = *add_endpoint(
+      app, "--redis-address", given.redis, "A Redis of the demo's own: it empties all of it");
+  CLI::Option& guard =
+      *add_endpoint(app, "--guard-address", given.guard, "The guard in front of that Redis");
+  database.needs(&redis)->needs(&guard)->excludes(app.get_option("--mysql"));
+  redis.needs(&database);
+  guard.needs(&database);
+  const std::string group = database.get_group();
+  app.add_option("--database", given.database_name, "Its name")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--database-user", given.database_user, "Who may read `users` and add to it")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--database-password", given.database_password, "That user's")
+      ->envname("DATABASE_PASSWORD")
+      ->group(group);
+  app.add_flag("--empty-redis", given.may_empty_redis, "Even if it holds keys")
+      ->needs(&redis)
+      ->group(group);
+  return database;
+}
+
+void add_framework(CLI::App& app, Options& options) {
+  CLI::Option& framework =
+      *app.add_flag("--framework",
+                    options.framework,
+                    "Instead: a shop on Django that nobody has changed, without guard, with "
+                    "`nil`, and with Django's own reply");
+  for (const char* const other : {"--mysql", "--clients", "--without-only", "--database-address"}) {
+    framework.excludes(app.get_option(other));
+  }
+  app.add_option("--application", options.application, "Its attack.py")
+      ->capture_default_str()
+      ->check(CLI::ExistingFile)
+      ->needs(&framework);
+}
+
+int run_with_options(int argc, char** argv) {
+  Options options;
+  GivenServers given;
+  CLI::App app("Shows what Redis and the database see of an attack, without and with the guard");
+  app.add_option("--guard", options.guard, "The cuckooguard binary")
+      ->default_val(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cuckooguard");
+  app.add_flag("--mysql", options.mysql, "With Debian's MariaDB instead of SQLite");
+  app.add_flag("--keep",
+               options.keep,
+               "Go on until Ctrl-C, with the guard's page to look at; then keep the database, the "
+               "configuration and the logs");
+  app.add_flag("--without-only", options.without_only, "Only the phase without the guard");
+  app.add_option("--lookups", options.mix.lookups, "Look-ups per phase")->capture_default_str();
+  app.add_option("--clients", options.mix.clients, "Threads of the application")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  app.add_option("--seed", options.mix.seed, "Of the look-ups")->capture_default_str();
+  const CLI::Option& database_address = add_given_servers(app, given);
+  add_framework(app, options);
+  CLI11_PARSE(app, argc, argv);
+  if (!database_address.empty()) {
+    options.given = given;
+  }
+  if (options.framework && app.get_option("--lookups")->empty()) {
+    options.mix.lookups = kFrameworkLookups;
+  }
+  const Interrupt interrupt;
+  try {
+    if (options.framework) {
+      return run_framework(options, interrupt) ? 0 : kExitFailed;
+    }
+    return options.given ? run_on_given_servers(*options.given, options, interrupt)
+                         : run_on_own_servers(options, interrupt);
+  } catch (const Interrupted&) {
+    fmt::print(stderr, "\ninterrupted\n");
+    return kExitInterrupted;
+  }
+}
+
+}  // namespace
+}  // namespace cuckooguard::demo
+
+int main(int argc, char** argv) {
+  try {
+    return cuckooguard::demo::run_with_options(argc, argv);
+  } catch (const std::exception& trouble) {  // whatever it is, it ends the demo
+    fmt::print(stderr, "\nThe demo failed: {}\n", trouble.what());
+    return cuckooguard::demo::kExitFailed;
+  }
+}

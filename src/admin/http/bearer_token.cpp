@@ -1,0 +1,68 @@
+#include "http/bearer_token.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include <boost/beast/core/string.hpp>
+
+namespace cuckooguard::http {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kScheme = "bearer ";
+
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+bool has_scheme(std::string_view authorization) {
+  return boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme);
+}
+
+// Looks at all of `given`, whatever it finds.
+bool is_equal(std::string_view given, std::string_view token) {
+  volatile unsigned difference = given.size() == token.size() ? 0 : 1;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto one = static_cast<unsigned char>(given[i]);
+    const auto other = static_cast<unsigned char>(token[i % token.size()]);
+    difference = difference | static_cast<unsigned>(one ^ other);
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+BearerToken::Verdict BearerToken::judge(std::string_view authorization) const {
+  if (path_.empty()) {
+    return Verdict::allowed;
+  }
+  if (!has_scheme(authorization)) {
+    return Verdict::missing;
+  }
+  const auto token = read();
+  if (!token) {
+    return Verdict::unreadable;
+  }
+  return is_equal(trimmed(authorization.substr(kScheme.size())), *token) ? Verdict::allowed
+                                                                         : Verdict::wrong;
+}
+
+std::expected<std::string, std::string> BearerToken::read() const {
+  std::ifstream file(path_, std::ios::binary);
+  std::string text(kTokenBytesMax + 1, '\0');
+  if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
+    return std::unexpected(file ? "it is larger than " + std::to_string(kTokenBytesMax) + " bytes"
+                                : "it cannot be read: " + std::generic_category().message(errno));
+  }
+  const std::string_view word =
+      trimmed(std::string_view(text).substr(0, static_cast<std::size_t>(file.gcount())));
+  if (word.empty()) {
+    return std::unexpected("it is empty");
+  }
+  return std::string(word);
+}
+
+}  // namespace cuckooguard::http

@@ -1,0 +1,54 @@
+#include "views/load_board.h"
+
+#include <algorithm>
+
+namespace cuckooguard::views {
+namespace {
+
+bool is_of(std::string_view what, std::string_view ns) {
+  return what.starts_with(ns) && (what.size() == ns.size() || what[ns.size()] == '/');
+}
+
+// Tables are loaded one after the other or side by side: the longest tells when all are in.
+void add(Load& all, const Load& one) {
+  const double rows = all.fraction * static_cast<double>(all.rows_expected) +
+                      one.fraction * static_cast<double>(one.rows_expected);
+  all.rows += one.rows;
+  all.rows_expected += one.rows_expected;
+  all.rows_per_second += one.rows_per_second;
+  all.fraction =
+      all.rows_expected == 0 ? one.fraction : rows / static_cast<double>(all.rows_expected);
+  all.remaining = std::max(all.remaining, one.remaining);
+}
+
+}  // namespace
+
+void LoadBoard::put(std::string_view what, const Load& load, io::TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  loads_.insert_or_assign(std::string(what), Entry{.load = load, .written = now});
+}
+
+void LoadBoard::remove(std::string_view what) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = loads_.find(what); found != loads_.end()) {
+    loads_.erase(found);
+  }
+}
+
+std::optional<Load> LoadBoard::of(std::string_view ns, io::TimePoint now) const {
+  const std::lock_guard lock(mutex_);
+  std::optional<Load> all;
+  for (const auto& [what, entry] : loads_) {
+    if (!is_of(what, ns) || now - entry.written > kShownFor) {
+      continue;
+    }
+    if (all) {
+      add(*all, entry.load);
+    } else {
+      all = entry.load;
+    }
+  }
+  return all;
+}
+
+}  // namespace cuckooguard::views

@@ -1,0 +1,442 @@
+#include "views/metrics.h"
+
+#include <array>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "guard/contradictions.h"
+#include "guard/filter_totals.h"
+#include "guard/mode_names.h"
+#include "guard/passing.h"
+#include "views/metric_families.h"
+#include "views/process_use.h"
+
+namespace cuckooguard::views {
+namespace {
+
+using guard::FilterTotals;
+using guard::GuardCounters;
+using guard::NamespaceCounters;
+using Type = prometheus::MetricType;
+
+template <class Counters>
+struct CounterMetric {
+  const char* name;
+  const char* help;
+  const guard::Counter Counters::* counter;
+  const char* reason = nullptr;  // the label `reason`; lines with one name stand together
+};
+
+constexpr const char* kUnseen = "cuckooguard_unchecked_reads_total";
+constexpr const char* kUnseenHelp =
+    "Reads that were forwarded without checking their keys, by reason.";
+
+constexpr std::array<CounterMetric<GuardCounters>, 8> kGuardCounters{{
+    {"cuckooguard_commands_answered_total",
+     "Commands that the guard answered without asking Redis.",
+     &GuardCounters::answered},
+    {"cuckooguard_unguarded_keys_total",
+     "Keys of reads that belong to no namespace.",
+     &GuardCounters::unguarded_keys},
+    {kUnseen, kUnseenHelp, &GuardCounters::unsettled_reads, "unsettled"},
+    {kUnseen, kUnseenHelp, &GuardCounters::not_allowed_reads, "not_allowed"},
+    {kUnseen, kUnseenHelp, &GuardCounters::unavailable_reads, "redis_unavailable"},
+    {kUnseen, kUnseenHelp, &GuardCounters::no_room_reads, "no_room"},
+    {"cuckooguard_share_filled_keys_total",
+     "Absent keys that passed because their client had filled its share of the overlay within "
+     "max_lag.",
+     &GuardCounters::share_filled_keys},
+    {"cuckooguard_scripts_without_keys_total",
+     "EVAL, EVALSHA and FCALL calls that named no keys, so that their writes cannot be seen.",
+     &GuardCounters::scripts_without_keys},
+}};
+
+// Each with the label `namespace`.
+constexpr std::array<CounterMetric<NamespaceCounters>, 7> kNamespaceCounters{{
+    {"cuckooguard_learned_keys_total",
+     "Keys that writes put into the overlay.",
+     &NamespaceCounters::learned},
+    {"cuckooguard_added_keys_total",
+     "Keys that GUARD.ADD put into the overlay.",
+     &NamespaceCounters::added},
+    {"cuckooguard_overlay_share_lost_keys_total",
+     "Keys that the overlay lost early because their client or user had filled its share.",
+     &NamespaceCounters::lost},
+    {"cuckooguard_sampled_keys_total",
+     "Absent keys that were also looked up in Redis (verify_sample).",
+     &NamespaceCounters::sampled},
+    {"cuckooguard_verified_keys_total",
+     "Absent keys for which Redis had no other value.",
+     &NamespaceCounters::verified},
+    {"cuckooguard_contradicted_keys_total",
+     "Absent keys for which Redis had a value.",
+     &NamespaceCounters::contradicted},
+    {"cuckooguard_unverified_keys_total",
+     "Absent keys that were forwarded and could not be compared with Redis's reply.",
+     &NamespaceCounters::unverified},
+}};
+
+struct FilterMetric {
+  const char* name;
+  const char* help;
+  double (*value)(const FilterTotals&);
+};
+
+constexpr std::array<FilterMetric, 9> kFilters{{
+    {"cuckooguard_filter_tables",
+     "Tables of the namespace, each with a filter.",
+     [](const FilterTotals& all) { return static_cast<double>(all.tables); }},
+    {"cuckooguard_filter_items",
+     "Rows in the namespace's filters.",
+     [](const FilterTotals& all) { return static_cast<double>(all.items); }},
+    {"cuckooguard_filter_capacity_items",
+     "Rows that fit into the namespace's filters.",
+     [](const FilterTotals& all) { return static_cast<double>(all.capacity); }},
+    {"cuckooguard_filter_load_ratio",
+     "Share of the slots in the namespace's filters that are in use.",
+     [](const FilterTotals& all) { return all.load(); }},
+    {"cuckooguard_filter_expected_false_positive_ratio",
+     "Share of absent keys expected to pass at the current load of the filters.",
+     [](const FilterTotals& all) { return all.false_positive_rate; }},
+    {"cuckooguard_filter_memory_bytes",
+     "Memory of the namespace's filters.",
+     [](const FilterTotals& all) { return static_cast<double>(all.bytes); }},
+    {"cuckooguard_filter_stale_items",
+     "Upper bound of deleted rows that are still in the namespace's filters.",
+     [](const FilterTotals& all) { return static_cast<double>(all.stale); }},
+    {"cuckooguard_filter_isolated_rows",
+     "Rows that the database may consider equal to other texts; look-ups that could mean one of "
+     "them pass.",
+     [](const FilterTotals& all) { return static_cast<double>(all.isolated); }},
+    {"cuckooguard_filter_full",
+     "1 if a filter of the namespace is full and all keys pass.",
+     [](const FilterTotals& all) { return all.full ? 1.0 : 0.0; }},
+}};
+
+constexpr std::array<const char*, 4> kSourceStates{"loading", "following", "down", "refused"};
+
+double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+void put_guard(MetricFamilies& families, const Sight& sight) {
+  for (const auto& metric : kGuardCounters) {
+    families.put({metric.name, metric.help, Type::Counter},
+                 sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+                   return guard.counters().*metric.counter;
+                 }),
+                 metric.reason == nullptr ? Labels{} : Labels{{"reason", metric.reason}});
+  }
+}
+
+void put_reply_times(MetricFamilies& families, const Sight& sight) {
+  prometheus::ClientMetric::Histogram all;
+  for (std::size_t i = 0; i < guard::ReplyTimes::kCounts; ++i) {
+    all.sample_count += sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().reply_times.count(i);
+    });
+    if (i < guard::ReplyTimes::kBounds.size()) {
+      all.bucket.push_back({.cumulative_count = all.sample_count,
+                            .upper_bound = seconds_of(guard::ReplyTimes::kBounds.at(i))});
+    }
+  }
+  all.sample_sum = seconds_of(
+      std::chrono::nanoseconds(sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+        return guard.counters().reply_times.nanoseconds();
+      })));
+  families.put({"cuckooguard_command_duration_seconds",
+                "Time from a forwarded read to its reply, measured at most once per worker and "
+                "millisecond.",
+                Type::Histogram},
+               std::move(all));
+}
+
+template <class ValueOf>
+void put_by_verdict(MetricFamilies& families,
+                    const MetricName& name,
+                    const Sight& sight,
+                    ValueOf value_of) {
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
+      const auto verdict = static_cast<guard::Verdict>(i);
+      families.put(name,
+                   value_of(ns, verdict),
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"verdict", std::string(name_of(verdict))}});
+    }
+  }
+}
+
+void put_keys(MetricFamilies& families, const Sight& sight) {
+  put_by_verdict(
+      families,
+      {"cuckooguard_keys_total", "Keys of reads that were checked, by verdict.", Type::Counter},
+      sight,
+      [&](std::uint32_t ns, guard::Verdict verdict) {
+        return sight.sum(ns,
+                         [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+                           return counters.of(verdict);
+                         });
+      });
+  put_by_verdict(
+      families,
+      {"cuckooguard_http_checks_total", "Identities checked by HTTP, by verdict.", Type::Counter},
+      sight,
+      [&](std::uint32_t ns, guard::Verdict verdict) { return sight.check.count(ns, verdict); });
+}
+
+// value_of(ns) for each namespace; those without a value are left out.
+template <class ValueOf>
+void put_by_namespace(MetricFamilies& families,
+                      const MetricName& name,
+                      const Sight& sight,
+                      ValueOf value_of) {
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    if (const std::optional<double> value = value_of(ns)) {
+      families.put(name, *value, {{"namespace", sight.guarded.keyspace.name(ns)}});
+    }
+  }
+}
+
+void put_namespaces(MetricFamilies& families, const Sight& sight) {
+  for (const auto& metric : kNamespaceCounters) {
+    put_by_namespace(
+        families, {metric.name, metric.help, Type::Counter}, sight, [&](std::uint32_t ns) {
+          return static_cast<double>(
+              sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+                return counters.*metric.counter;
+              }));
+        });
+  }
+  put_by_namespace(families,
+                   {"cuckooguard_overlay_overflows_total",
+                    "Keys that the overlay dropped early because it was full.",
+                    Type::Counter},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     return static_cast<double>(sight.guarded.namespaces[ns].overlay->overflows());
+                   });
+  put_by_namespace(
+      families,
+      {"cuckooguard_namespace_fresh",
+       "1 while absent keys can be answered: all filters are loaded and proven up to date.",
+       Type::Gauge},
+      sight,
+      [&](std::uint32_t ns) {
+        return sight.guarded.namespaces[ns].filter->is_fresh(sight.now) ? 1.0 : 0.0;
+      });
+  put_by_namespace(
+      families,
+      {"cuckooguard_namespace_passing_seconds",
+       "Remaining time for which all keys pass because earlier writes are not known, as "
+       "after a start. 0: they do not pass for that reason.",
+       Type::Gauge},
+      sight,
+      [&](std::uint32_t ns) {
+        const auto left = guard::passing(sight.guarded.namespaces[ns], sight.now).left;
+        return left ? seconds_of(*left) : 0.0;
+      });
+  put_by_namespace(families,
+                   {"cuckooguard_namespace_proof_age_seconds",
+                    "Time since the namespace was last proven up to date.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) -> std::optional<double> {
+                     const auto age = sight.proof_age(ns);
+                     return age ? std::optional(seconds_of(*age)) : std::nullopt;
+                   });
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    for (std::size_t mode = 0; mode < guard::kModeNames.size(); ++mode) {
+      const config::Mode now = sight.guarded.namespaces[ns].mode;
+      families.put({"cuckooguard_namespace_mode", "1 for the current mode.", Type::Gauge},
+                   static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"mode", std::string(guard::kModeNames.at(mode))}});
+    }
+  }
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    const filter::State state = sight.guarded.namespaces[ns].filter->state();
+    for (auto each = filter::State::loading; each <= filter::kLastState;
+         each = static_cast<filter::State>(static_cast<int>(each) + 1)) {
+      families.put(
+          {"cuckooguard_filter_state", "1 for the current state.", Type::Gauge},
+          each == state ? 1.0 : 0.0,
+          {{"namespace", sight.guarded.keyspace.name(ns)}, {"state", filter::state_name(each)}});
+    }
+  }
+}
+
+// What became of keys that were taken for absent and of which Redis had a value.
+void put_contradictions(MetricFamilies& families, const Sight& sight) {
+  if (sight.process.contradictions == nullptr) {
+    return;
+  }
+  std::vector<guard::Contradictions::Counts> all;
+  all.reserve(sight.guarded.namespaces.size());
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    all.push_back(sight.process.contradictions->counts(ns));
+  }
+  for (std::uint32_t ns = 0; ns < all.size(); ++ns) {
+    for (std::size_t cause = 0; cause < guard::kCauses; ++cause) {
+      families.put({"cuckooguard_contradictions_total",
+                    "Keys judged absent for which Redis had a value, by what the source said of "
+                    "them.",
+                    Type::Counter},
+                   all[ns].found.at(cause),
+                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                    {"cause", std::string(guard::kCauseNames.at(cause))}});
+    }
+  }
+  put_by_namespace(families,
+                   {"cuckooguard_contradictions_open",
+                    "Contradicted keys about which the source has yet to be asked.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) { return static_cast<double>(all[ns].open); });
+  put_by_namespace(families,
+                   {"cuckooguard_contradictions_dropped_total",
+                    "Contradicted keys that were dropped because too many others were waiting.",
+                    Type::Counter},
+                   sight,
+                   [&](std::uint32_t ns) { return static_cast<double>(all[ns].dropped); });
+}
+
+void put_filters(MetricFamilies& families, const Sight& sight) {
+  std::vector<FilterTotals> totals;
+  for (const guard::GuardedNamespace& space : sight.guarded.namespaces) {
+    totals.push_back(guard::filter_totals(*space.filter));
+  }
+  for (const FilterMetric& metric : kFilters) {
+    put_by_namespace(
+        families, {metric.name, metric.help, Type::Gauge}, sight, [&](std::uint32_t ns) {
+          return metric.value(totals[ns]);
+        });
+  }
+  put_by_namespace(families,
+                   {"cuckooguard_filter_measured_false_positive_ratio",
+                    "Share of absent keys that pass, measured with random keys.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     return sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
+                   });
+  put_by_namespace(families,
+                   {"cuckooguard_load_progress_ratio",
+                    "Progress of the current load; 1 if none is running.",
+                    Type::Gauge},
+                   sight,
+                   [&](std::uint32_t ns) {
+                     const auto load =
+                         sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+                     return load ? load->fraction : 1.0;
+                   });
+}
+
+void put_sources(MetricFamilies& families, const Sight& sight) {
+  const guard::SourceView* const sources = sight.process.sources;
+  std::vector<std::pair<std::string, guard::SourceStatus>> all;
+  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    all.emplace_back(sources->name(i), sources->status(i));
+  }
+  for (const auto& [name, status] : all) {
+    for (const char* const state : kSourceStates) {
+      families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
+                   status.state == state ? 1.0 : 0.0,
+                   {{"source", name}, {"state", state}});
+    }
+  }
+  for (const auto& [name, status] : all) {
+    if (status.proven_at) {
+      families.put({"cuckooguard_source_proof_age_seconds",
+                    "Time since all filters of the source were last proven up to date.",
+                    Type::Gauge},
+                   seconds_of(sight.now - *status.proven_at),
+                   {{"source", name}});
+    }
+  }
+  for (const auto& [name, status] : all) {
+    families.put({"cuckooguard_source_losses_total",
+                  "How often the connection to the source was lost.",
+                  Type::Counter},
+                 status.losses,
+                 {{"source", name}});
+  }
+}
+
+// Whether Redis lets the guard ask.
+void put_control(MetricFamilies& families, guard::ControlReport::State now) {
+  using State = guard::ControlReport::State;
+  for (const State state :
+       {State::allowed, State::limited, State::not_allowed, State::unsupported}) {
+    families.put(
+        {"cuckooguard_control_state",
+         "1 for what the control connection's user is: not_allowed to ask, so that keys "
+         "pass; limited, at a smaller cost; allowed. unsupported: a Redis in cluster mode, "
+         "so that all keys pass.",
+         Type::Gauge},
+        state == now ? 1.0 : 0.0,
+        {{"state", std::string(guard::state_name(state))}});
+  }
+}
+
+void put_process(MetricFamilies& families, const Sight& sight) {
+  families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
+               1.0,
+               {{"version", sight.process.version}});
+  if (sight.process.reloads != nullptr) {
+    const guard::ReloadOutcome last = sight.process.reloads->last();
+    families.put(
+        {"cuckooguard_config_last_reload_successful",
+         "0 if the last reload was refused and the previous configuration is still in force.",
+         Type::Gauge},
+        last.errors.empty() ? 1.0 : 0.0);
+    families.put({"cuckooguard_config_last_reload_timestamp_seconds",
+                  "Unix time at which the configuration in force was loaded.",
+                  Type::Gauge},
+                 static_cast<double>(last.loaded_at.time_since_epoch().count()));
+    families.put({"cuckooguard_config_settings_needing_restart",
+                  "Changed settings that take effect only after a restart.",
+                  Type::Gauge},
+                 static_cast<double>(last.needs_restart.size()));
+  }
+  for (std::size_t worker = 0; worker < sight.vitals.clients.size(); ++worker) {
+    families.put({"cuckooguard_clients", "Connected clients, by worker.", Type::Gauge},
+                 static_cast<std::uint64_t>(sight.vitals.clients[worker]()),
+                 {{"worker", std::to_string(worker)}});
+  }
+  if (!sight.guarded.namespaces.empty()) {
+    families.put(
+        {"cuckooguard_upstream_up", "1 while the control connection reaches Redis.", Type::Gauge},
+        sight.vitals.redis.load(std::memory_order_relaxed) == RedisSeen::up ? 1.0 : 0.0);
+    put_control(families, sight.redis.control.state);
+  }
+  const ProcessUse use = process_use();
+  const auto put = [&](const char* name, const char* help, Type type, double value) {
+    families.put({name, help, type}, value);
+  };
+  put("process_cpu_seconds_total", "User and system time.", Type::Counter, use.cpu_seconds);
+  put("process_resident_memory_bytes", "Resident memory.", Type::Gauge, use.resident_bytes);
+  put("process_virtual_memory_bytes", "Virtual memory.", Type::Gauge, use.virtual_bytes);
+  put("process_start_time_seconds", "Start, since 1970.", Type::Gauge, use.start_time_seconds);
+  put("process_open_fds", "Open file descriptors.", Type::Gauge, use.open_descriptors);
+  put("process_max_fds", "File descriptors there may be.", Type::Gauge, use.descriptors_max);
+}
+
+}  // namespace
+
+std::string metrics_text(const Sight& sight) {
+  MetricFamilies families;
+  put_process(families, sight);
+  put_guard(families, sight);
+  put_reply_times(families, sight);
+  put_keys(families, sight);
+  put_namespaces(families, sight);
+  put_contradictions(families, sight);
+  put_filters(families, sight);
+  put_sources(families, sight);
+  return families.text();
+}
+
+}  // namespace cuckooguard::views

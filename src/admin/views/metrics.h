@@ -1,0 +1,23 @@
+// The metrics of this process as Prometheus's text format has them. Names and units follow its naming page: base units, `_total`
+// for counters, the prefix `cuckooguard_`; labels have few values, all from the configuration or from lists in the code.
+//
+// To add a counter of the guard's: one line in kGuardCounters or kNamespaceCounters. A number of a filter's: one in kFilters.
+//
+// A position of a source is no metric (its label would never have the same value twice): it stands in /status.
+//
+// Threads and lifetimes: as Sight. Limits: some 6 KiB per namespace, 1 KiB per source, 4 KiB for
+// the rest.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "views/sight.h"
+
+namespace cuckooguard::views {
+
+inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+std::string metrics_text(const Sight& sight);
+
+}  // namespace cuckooguard::views

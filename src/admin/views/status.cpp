@@ -1,0 +1,240 @@
+#include "views/status.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "guard/advice.h"
+#include "guard/filter_totals.h"
+#include "guard/mode_names.h"
+#include "guard/passing.h"
+#include "keyspace/printable.h"
+#include "views/process_use.h"
+#include "views/totals.h"
+
+namespace cuckooguard::views {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 4> kAvailabilities{
+    "available", "loading", "master_link_down", "busy"};
+constexpr std::size_t kTextBytesMax = 1024;
+
+// A database's words may be in any encoding: what is no UTF-8, which the serializer would not find out, is escaped.
+json::value text_of(const std::string& text) {
+  json::error_code error;
+  json::value value(text);
+  json::parse(json::serialize(value), error);
+  return error ? json::value(keyspace::printable(text, kTextBytesMax)) : value;
+}
+
+json::value seconds_of(const std::optional<std::chrono::nanoseconds>& time) {
+  return time ? json::value(std::chrono::duration<double>(*time).count()) : json::value(nullptr);
+}
+
+json::value control_of(const guard::ControlReport& control) {
+  return json::object{{"state", guard::state_name(control.state)},
+                      {"why", text_of(control.why)},
+                      {"hint", text_of(control.hint)},
+                      {"why_keys_pass", text_of(control.why_keys_pass())}};
+}
+
+json::value redis_of(const Sight& sight) {
+  const RedisSeen seen = sight.vitals.redis.load(std::memory_order_relaxed);
+  if (seen == RedisSeen::never) {
+    return json::object{
+        {"up", nullptr}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
+  }
+  const auto role = guard::role_name(sight.redis);
+  return json::object{
+      {"up", seen == RedisSeen::up},
+      {"role", role ? json::value(*role) : json::value(nullptr)},
+      {"state",
+       sight.redis.is_lost
+           ? std::string_view("lost")
+           : kAvailabilities.at(static_cast<std::size_t>(sight.redis.availability))},
+      {"control", control_of(sight.redis.control)}};
+}
+
+json::value keys_of(const Sight& sight, std::uint32_t ns) {
+  json::object keys;
+  for (std::size_t i = 1; i < guard::kVerdicts; ++i) {  // none is counted as unguarded
+    keys[name_of(static_cast<guard::Verdict>(i))] =
+        sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+          return counters.keys.at(i);
+        });
+  }
+  return keys;
+}
+
+json::value contradictions_of(const guard::Evidence& seen) {
+  const guard::Contradictions::Counts& counts = seen.contradictions;
+  return json::object{{"hidden_rows", counts.of(guard::Cause::hidden_row)},
+                      {"hidden_values", counts.of(guard::Cause::hidden_value)},
+                      {"late_rows", counts.of(guard::Cause::late_row)},
+                      {"unknown", counts.of(guard::Cause::unknown) + counts.dropped},
+                      {"open", counts.open}};
+}
+
+json::value loading_of(const Sight& sight, std::uint32_t ns) {
+  const auto load = sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+  return load ? json::value{{"rows", load->rows},
+                            {"rows_expected", load->rows_expected},
+                            {"rows_per_second", load->rows_per_second},
+                            {"fraction", load->fraction},
+                            {"remaining_seconds", seconds_of(load->remaining)}}
+              : json::value(nullptr);
+}
+
+json::value namespace_of(const Sight& sight, std::uint32_t ns) {
+  const guard::GuardedNamespace& space = sight.guarded.namespaces[ns];
+  const guard::FilterTotals totals = guard::filter_totals(*space.filter);
+  const auto sum = [&](const guard::Counter guard::NamespaceCounters::* counter) {
+    return sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+      return counters.*counter;
+    });
+  };
+  const guard::Passing all_pass = guard::passing(space, sight.now);
+  const bool has_origin = ns < sight.process.origins.size();
+  const guard::Evidence seen = guard::evidence(sight.guarded, ns, sight.now);
+  const auto measured = sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
+  return json::object{
+      {"mode", guard::mode_name(space.mode)},
+      {"db", space.db},
+      {"state", filter::state_name(space.filter->state())},
+      {"fresh", space.filter->is_fresh(sight.now)},
+      {"why", text_of(all_pass.why)},
+      {"passing_seconds", seconds_of(all_pass.left)},
+      {"order", space.order == config::Order::redis_first ? "redis-first" : "guard-first"},
+      {"source", has_origin ? json::value(sight.process.origins[ns].source) : json::value()},
+      {"proven_seconds_ago", seconds_of(sight.proof_age(ns))},
+      {"tables", totals.tables},
+      {"rows", totals.items},
+      {"isolated_rows", totals.isolated},
+      {"capacity", totals.capacity},
+      {"load", totals.load()},
+      {"expected_false_positive_rate", totals.false_positive_rate},
+      {"measured_false_positive_rate", measured ? json::value(*measured) : json::value(nullptr)},
+      {"bytes", totals.bytes},
+      {"full", totals.full},
+      {"loading", loading_of(sight, ns)},
+      {"keys", keys_of(sight, ns)},
+      {"keys_learned", sum(&guard::NamespaceCounters::learned)},
+      {"keys_added", sum(&guard::NamespaceCounters::added)},
+      {"keys_lost", sum(&guard::NamespaceCounters::lost)},
+      {"contradictions", contradictions_of(seen)},
+      {"unmatched", seen.is_unmatched()},
+      {"advice", text_of(guard::advice(seen))}};
+}
+
+json::value configuration_of(const Sight& sight) {
+  if (sight.process.reloads == nullptr) {
+    return nullptr;
+  }
+  const guard::ReloadOutcome last = sight.process.reloads->last();
+  json::array errors;
+  for (const std::string& error : last.errors) {
+    errors.push_back(text_of(error));
+  }
+  json::array needs_restart;
+  for (const std::string& setting : last.needs_restart) {
+    needs_restart.push_back(text_of(setting));
+  }
+  return json::object{{"loaded_at", last.loaded_at.time_since_epoch().count()},
+                      {"last_reload_successful", last.errors.empty()},
+                      {"errors", std::move(errors)},
+                      {"needs_restart", std::move(needs_restart)}};
+}
+
+json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
+  const auto age = status.proven_at
+                       ? std::optional<std::chrono::nanoseconds>(now - *status.proven_at)
+                       : std::nullopt;
+  return json::object{
+      {"type", status.type},
+      {"state", status.state},
+      {"why", text_of(status.why)},
+      {"position", status.position.empty() ? json::value() : text_of(status.position)},
+      {"proven_seconds_ago", seconds_of(age)},
+      {"losses", status.losses}};
+}
+
+json::value process_of(const ProcessUse& use) {
+  return json::object{{"cpu_seconds", use.cpu_seconds},
+                      {"resident_bytes", use.resident_bytes},
+                      {"open_descriptors", use.open_descriptors},
+                      {"descriptors_max", use.descriptors_max}};
+}
+
+json::value unchecked_reads(const Sight& sight) {
+  const auto sum = [&](const guard::Counter guard::GuardCounters::* counter) {
+    return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().*counter;
+    });
+  };
+  return json::object{{"unsettled", sum(&guard::GuardCounters::unsettled_reads)},
+                      {"not_allowed", sum(&guard::GuardCounters::not_allowed_reads)},
+                      {"redis_unavailable", sum(&guard::GuardCounters::unavailable_reads)},
+                      {"no_room", sum(&guard::GuardCounters::no_room_reads)}};
+}
+
+json::value reply_time_bounds() {
+  json::array bounds;
+  for (const std::chrono::microseconds bound : guard::ReplyTimes::kBounds) {
+    bounds.push_back(std::chrono::duration<double>(bound).count());
+  }
+  return bounds;
+}
+
+json::value events_of(const Sight& sight, std::uint64_t after) {
+  json::array events;
+  if (sight.vitals.events != nullptr) {
+    for (const Event& event : sight.vitals.events->after(after)) {
+      events.push_back(
+          json::object{{"number", event.number},
+                       {"time", static_cast<double>(event.time.time_since_epoch().count()) / 1000},
+                       {"level", event.level},
+                       {"text", text_of(event.text)}});
+    }
+  }
+  return events;
+}
+
+}  // namespace
+
+std::string status_json(const Sight& sight, std::uint64_t events_after) {
+  json::array workers;
+  for (const auto& clients : sight.vitals.clients) {
+    workers.push_back(json::object{{"clients", clients()}});
+  }
+  json::object namespaces;
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    namespaces[sight.guarded.keyspace.name(ns)] = namespace_of(sight, ns);
+  }
+  json::object sources;
+  const guard::SourceView* const view = sight.process.sources;
+  for (std::size_t i = 0; view != nullptr && i < view->size(); ++i) {
+    sources[view->name(i)] = source_of(view->status(i), sight.now);
+  }
+  const auto uptime =
+      std::chrono::floor<std::chrono::seconds>(sight.now - sight.process.started_at);
+  return json::serialize(json::object{{"version", sight.process.version},
+                                      {"uptime_seconds", uptime.count()},
+                                      {"draining", sight.vitals.is_draining.load()},
+                                      {"configuration", configuration_of(sight)},
+                                      {"workers", std::move(workers)},
+                                      {"process", process_of(process_use())},
+                                      {"redis", redis_of(sight)},
+                                      {"totals", json_of(totals_of(sight))},
+                                      {"reply_time_bounds", reply_time_bounds()},
+                                      {"unchecked_reads", unchecked_reads(sight)},
+                                      {"namespaces", std::move(namespaces)},
+                                      {"sources", std::move(sources)},
+                                      {"events", events_of(sight, events_after)}}) +
+         "\n";
+}
+
+}  // namespace cuckooguard::views

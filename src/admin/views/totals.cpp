@@ -1,0 +1,55 @@
+#include "views/totals.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+namespace cuckooguard::views {
+
+namespace json = boost::json;
+
+Totals totals_of(const Sight& sight) {
+  Totals all{.at = sight.now};
+  all.unguarded = sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+    return guard.counters().unguarded_keys;
+  });
+  for (std::size_t i = 0; i < all.reply_times.size(); ++i) {
+    all.reply_times.at(i) = sight.sum([i](const guard::Guard& guard) -> const guard::Counter& {
+      return guard.counters().reply_times.count(i);
+    });
+  }
+  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+    for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
+      const bool is_answered = static_cast<guard::Verdict>(i) == guard::Verdict::absent;
+      (is_answered ? all.absent : all.passed) +=
+          sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+            return counters.keys.at(i);
+          });
+    }
+  }
+  const guard::SourceView* const sources = sight.process.sources;
+  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    const auto proven = sources->status(i).proven_at;
+    all.lag.push_back(proven ? std::optional<std::chrono::nanoseconds>(sight.now - *proven)
+                             : std::nullopt);
+  }
+  return all;
+}
+
+json::value json_of(const Totals& totals) {
+  const auto seconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double>(time).count();
+  };
+  json::array lag;
+  for (const auto& age : totals.lag) {
+    lag.push_back(age ? json::value(seconds(*age)) : json::value(nullptr));
+  }
+  return json::object{
+      {"at", seconds(totals.at.time_since_epoch())},
+      {"absent", totals.absent},
+      {"passed", totals.passed},
+      {"unguarded", totals.unguarded},
+      {"reply_times", json::array(totals.reply_times.begin(), totals.reply_times.end())},
+      {"lag", std::move(lag)}};
+}
+
+}  // namespace cuckooguard::views

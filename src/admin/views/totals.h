@@ -1,0 +1,34 @@
+// What the process has counted, as one line of a chart: keys of reads by what became of them, how long those took that
+// were forwarded, and how old the sources' proofs are.
+//
+// Threads: as Sight.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <boost/json/value.hpp>
+
+#include "guard/reply_times.h"
+#include "views/sight.h"
+
+namespace cuckooguard::views {
+
+struct Totals {
+  guard::TimePoint at{};
+  std::uint64_t absent = 0;     // answered by the guard
+  std::uint64_t passed = 0;     // of a namespace, and forwarded
+  std::uint64_t unguarded = 0;  // of none
+  std::array<std::uint64_t, guard::ReplyTimes::kCounts> reply_times{};
+  std::vector<std::optional<std::chrono::nanoseconds>> lag{};  // by source
+};
+
+Totals totals_of(const Sight& sight);
+
+// {"at", "absent", "passed", "unguarded", "reply_times": [count], "lag": [seconds or null]}; `at` is of a clock that only
+// grows.
+boost::json::value json_of(const Totals& totals);
+
+}  // namespace cuckooguard::views

@@ -1,0 +1,32 @@
+// What the process tells the admin pages of itself, beside what the guards count.
+//
+// Threads: the atomics any; the rest is complete before the first request.
+// Lifetimes: outlives the pages; what `clients` and the heartbeats refer to, too.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "views/event_list.h"
+#include "views/heartbeat.h"
+#include "views/load_board.h"
+
+namespace cuckooguard::views {
+
+enum class RedisSeen : std::uint8_t { never, up, down };
+
+struct Vitals {
+  std::atomic<bool> is_listening{false};
+  std::atomic<bool> is_draining{false};
+  std::atomic<RedisSeen> redis{
+      RedisSeen::never};  // by the control connection, which there is if there are namespaces
+  std::vector<std::function<std::size_t()>> clients{};  // of each worker; any thread
+  std::vector<Heartbeat> heartbeats{};                  // the admin thread's
+  LoadBoard loads{};
+  const EventList* events = nullptr;  // null: nobody keeps them
+};
+
+}  // namespace cuckooguard::views
