@@ -366,8 +366,8 @@ void put_sources(MetricFamilies& families, const Sight& sight) {
 }
 
 // Whether Redis lets the guard ask.
-void put_control(MetricFamilies& families, guard::ControlReport::State now) {
-  using State = guard::ControlReport::State;
+void put_control(MetricFamilies& families, redis::ControlReport::State now) {
+  using State = redis::ControlReport::State;
   for (const State state :
        {State::allowed, State::limited, State::not_allowed, State::unsupported}) {
     families.put(
@@ -377,7 +377,7 @@ void put_control(MetricFamilies& families, guard::ControlReport::State now) {
          "so that all keys pass.",
          Type::Gauge},
         state == now ? 1.0 : 0.0,
-        {{"state", std::string(guard::state_name(state))}});
+        {{"state", std::string(redis::state_name(state))}});
   }
 }
 

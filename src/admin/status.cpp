@@ -35,8 +35,8 @@ json::value seconds_of(const std::optional<std::chrono::nanoseconds>& time) {
   return time ? json::value(std::chrono::duration<double>(*time).count()) : json::value(nullptr);
 }
 
-json::value control_of(const guard::ControlReport& control) {
-  return json::object{{"state", guard::state_name(control.state)},
+json::value control_of(const redis::ControlReport& control) {
+  return json::object{{"state", redis::state_name(control.state)},
                       {"why", text_of(control.why)},
                       {"hint", text_of(control.hint)},
                       {"why_keys_pass", text_of(control.why_keys_pass())}};
@@ -48,7 +48,7 @@ json::value redis_of(const Sight& sight) {
     return json::object{
         {"up", nullptr}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
   }
-  const auto role = guard::role_name(sight.redis);
+  const auto role = redis::role_name(sight.redis);
   return json::object{
       {"up", seen == RedisSeen::up},
       {"role", role ? json::value(*role) : json::value(nullptr)},

@@ -6,17 +6,17 @@
 
 namespace cuckooguard::cli {
 
-ControlConnection::ControlConnection(guard::RedisFacts& facts,
+ControlConnection::ControlConnection(redis::Facts& facts,
                                      admin::Vitals& vitals,
                                      const io::TlsSlot& tls,
                                      EventLog& log)
     : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
-  facts_.set_on_doubt([this](guard::RedisFacts::Urgency urgency) {
+  facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
     if (!control_) {
       return;
     }
-    if (urgency == guard::RedisFacts::Urgency::at_once) {
+    if (urgency == redis::Facts::Urgency::at_once) {
       control_->refresh();
     } else {
       control_->refresh_soon();
@@ -93,9 +93,9 @@ void ControlConnection::on_reachable(bool reachable, const std::string& why) {
 }
 
 // Once per change, also over a reload that asks by another connection.
-void ControlConnection::on_allowed(const guard::ControlReport& report) {
-  using State = guard::ControlReport::State;
-  const guard::ControlReport before = facts_.snapshot()->control;
+void ControlConnection::on_allowed(const redis::ControlReport& report) {
+  using State = redis::ControlReport::State;
+  const redis::ControlReport before = facts_.snapshot()->control;
   if (report == before) {
     return;
   }

@@ -8,9 +8,9 @@
 namespace cuckooguard::cli {
 namespace {
 
-using guard::Command;
-using guard::KeyShape;
-using guard::Role;
+using redis::Command;
+using redis::KeyShape;
+using redis::Role;
 
 Role role_of(const upstream::CommandFacts& facts) {
   if (facts.subscribes) {
@@ -37,46 +37,46 @@ Command command_of(const upstream::CommandFacts& facts) {
   return command;
 }
 
-std::shared_ptr<const guard::Commands> commands_of(const upstream::CommandList& list) {
-  auto commands = std::make_shared<guard::Commands>();
+std::shared_ptr<const redis::Commands> commands_of(const upstream::CommandList& list) {
+  auto commands = std::make_shared<redis::Commands>();
   for (std::size_t i = 0; i < list.has_built_in.size(); ++i) {
     commands->listed[i] = list.has_built_in[i];
   }
   for (const upstream::CommandFacts& facts : list.all) {
-    const bool is_new = guard::find_command(facts.name).role == Role::unknown;
-    if (is_new && facts.name.size() <= guard::kLearnedNameBytesMax) {
+    const bool is_new = redis::find_command(facts.name).role == Role::unknown;
+    if (is_new && facts.name.size() <= redis::kLearnedNameBytesMax) {
       commands->learned.emplace(facts.name, command_of(facts));
     }
   }
   return commands;
 }
 
-guard::KeyAccess access_of(upstream::KeyAccess access) {
+redis::KeyAccess access_of(upstream::KeyAccess access) {
   switch (access) {
     case upstream::KeyAccess::none:
-      return guard::KeyAccess::none;
+      return redis::KeyAccess::none;
     case upstream::KeyAccess::read:
-      return guard::KeyAccess::read;
+      return redis::KeyAccess::read;
     case upstream::KeyAccess::read_write:
-      return guard::KeyAccess::read_write;
+      return redis::KeyAccess::read_write;
   }
-  return guard::KeyAccess::none;
+  return redis::KeyAccess::none;
 }
 
 // `may` is in the order of the answerable commands of the table.
-guard::CommandSet command_set(const std::vector<bool>& may) {
-  guard::CommandSet set;
+redis::CommandSet command_set(const std::vector<bool>& may) {
+  redis::CommandSet set;
   std::size_t at = 0;
-  for (const Command& command : guard::all_commands()) {
-    if (guard::may_be_answered(command.role) && at < may.size()) {
-      set[guard::command_index(command)] = may[at++];
+  for (const Command& command : redis::all_commands()) {
+    if (redis::may_be_answered(command.role) && at < may.size()) {
+      set[redis::command_index(command)] = may[at++];
     }
   }
   return set;
 }
 
-guard::UserAccess user_of(const upstream::UserFacts& facts, std::uint64_t numbering) {
-  guard::UserAccess user{.may_write = facts.may_write,
+redis::UserAccess user_of(const upstream::UserFacts& facts, std::uint64_t numbering) {
+  redis::UserAccess user{.may_write = facts.may_write,
                          .on_readable = command_set(facts.commands_on_readable),
                          .on_writable = command_set(facts.commands_on_writable),
                          .reads_no_key = facts.reads_no_key,
@@ -88,8 +88,8 @@ guard::UserAccess user_of(const upstream::UserFacts& facts, std::uint64_t number
   return user;
 }
 
-guard::Users users_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
-  guard::Users users{.default_needs_no_password = !facts.needs_password, .refusal = facts.refusal};
+redis::Users users_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
+  redis::Users users{.default_needs_no_password = !facts.needs_password, .refusal = facts.refusal};
   if (acl == config::Acl::trust) {
     users.trusts_everyone = facts.is_cluster != true;
     return users;
@@ -104,27 +104,27 @@ guard::Users users_of(const upstream::Facts& facts, config::Acl acl, std::uint64
   return users;
 }
 
-guard::Availability availability_of(upstream::ServerState state) {
+redis::Availability availability_of(upstream::ServerState state) {
   switch (state) {
     case upstream::ServerState::available:
-      return guard::Availability::available;
+      return redis::Availability::available;
     case upstream::ServerState::loading:
-      return guard::Availability::loading;
+      return redis::Availability::loading;
     case upstream::ServerState::master_link_down:
-      return guard::Availability::master_link_down;
+      return redis::Availability::master_link_down;
     case upstream::ServerState::busy:
-      return guard::Availability::busy;
+      return redis::Availability::busy;
   }
-  return guard::Availability::busy;
+  return redis::Availability::busy;
 }
 
 }  // namespace
 
 upstream::Questions questions_for(const config::Config& config) {
   upstream::Questions questions;
-  for (const Command& command : guard::all_commands()) {
+  for (const Command& command : redis::all_commands()) {
     questions.built_in.emplace_back(command.name);
-    if (guard::may_be_answered(command.role)) {
+    if (redis::may_be_answered(command.role)) {
       const bool counts = command.keys == KeyShape::counted;
       questions.answerable.push_back({.name = std::string(command.name),
                                       .key_count = counts ? std::size_t{command.count} : 0});
@@ -139,8 +139,8 @@ upstream::Questions questions_for(const config::Config& config) {
   return questions;
 }
 
-guard::ControlReport report_of(const upstream::NotAllowed& lack) {
-  using State = guard::ControlReport::State;
+redis::ControlReport report_of(const upstream::NotAllowed& lack) {
+  using State = redis::ControlReport::State;
   State state = lack.passes ? State::not_allowed : State::limited;
   if (lack.why.empty()) {
     state = State::allowed;
@@ -150,14 +150,14 @@ guard::ControlReport report_of(const upstream::NotAllowed& lack) {
   return {.state = state, .why = lack.why, .hint = lack.hint};
 }
 
-guard::Reading reading_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
+redis::Reading reading_of(const upstream::Facts& facts, config::Acl acl, std::uint64_t numbering) {
   return {.commands = facts.commands ? commands_of(*facts.commands) : nullptr,
           .users = users_of(facts, acl, numbering),
           .availability = availability_of(facts.state),
           .is_master = facts.is_master,
           .takes_writes = facts.takes_writes,
           .idle_timeout = facts.idle_timeout,
-          .good_until = facts.asked_at + guard::RedisFacts::kKnownFor};
+          .good_until = facts.asked_at + redis::Facts::kKnownFor};
 }
 
 }  // namespace cuckooguard::cli

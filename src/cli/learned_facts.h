@@ -8,17 +8,17 @@
 #include <cstdint>
 
 #include "config/config.h"
-#include "guard/redis_facts.h"
+#include "redis/facts.h"
 #include "upstream/facts.h"
 
 namespace cuckooguard::cli {
 
 upstream::Questions questions_for(const config::Config& config);
 
-guard::ControlReport report_of(const upstream::NotAllowed& lack);
+redis::ControlReport report_of(const upstream::NotAllowed& lack);
 
 // `numbering`: of the namespaces in the questions (guard::Guard::Parts).
-guard::Reading reading_of(const upstream::Facts& facts,
+redis::Reading reading_of(const upstream::Facts& facts,
                           config::Acl acl,
                           std::uint64_t numbering = 0);
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "guard/word.h"
+#include "redis/word.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -61,7 +61,7 @@ std::optional<std::size_t> time_bytes(const TimeField& field, std::string_view b
   }
   const std::size_t first = std::min(bytes.find_first_not_of(' '), bytes.size());
   const std::size_t end = std::min(bytes.find_first_not_of("0123456789.", first), bytes.size());
-  return first < end && is_digit(bytes[first]) ? std::optional(end) : std::nullopt;
+  return first < end && redis::is_digit(bytes[first]) ? std::optional(end) : std::nullopt;
 }
 
 bool fits(const AbsentForm& form, std::string_view value) {

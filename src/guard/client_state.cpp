@@ -1,12 +1,12 @@
 #include "guard/client_state.h"
 
-#include "guard/redis_facts.h"
+#include "redis/facts.h"
 
 namespace cuckooguard::guard {
 
-void ClientState::sent(const StateChange& change) {
+void ClientState::sent(const redis::StateChange& change) {
   ++changes_in_flight_;
-  if (change.kind == ChangeKind::multi) {
+  if (change.kind == redis::ChangeKind::multi) {
     ++multis_in_flight_;
   }
   if (change.for_all_clients) {
@@ -14,14 +14,15 @@ void ClientState::sent(const StateChange& change) {
   }
 }
 
-void ClientState::replied(const StateChange& change, char reply_type) {
+void ClientState::replied(const redis::StateChange& change, char reply_type) {
   --changes_in_flight_;
-  if (change.kind == ChangeKind::multi) {
+  if (change.kind == redis::ChangeKind::multi) {
     --multis_in_flight_;
   }
   replied_for_all(change, reply_type);
   // DISCARD replies +OK, an EXEC that did nothing a nil. One that is refused has not ended what it did not begin.
-  const bool ends_multi = change.kind == ChangeKind::end_multi || change.kind == ChangeKind::reset;
+  const bool ends_multi =
+      change.kind == redis::ChangeKind::end_multi || change.kind == redis::ChangeKind::reset;
   if (writes_ != nullptr && ends_multi && reply_type != '-') {
     writes_->end_transaction(reply_type == '*');
   }
@@ -37,8 +38,8 @@ void ClientState::replied(const StateChange& change, char reply_type) {
 
 // Who may not run it is refused when it would be queued. EXEC's reply may say that nothing was executed, too: then it is
 // asked in vain.
-void ClientState::replied_for_all(const StateChange& change, char reply_type) {
-  if (change.kind == ChangeKind::end_multi) {
+void ClientState::replied_for_all(const redis::StateChange& change, char reply_type) {
+  if (change.kind == redis::ChangeKind::end_multi) {
     if (queued_for_all_ && reply_type == '*') {
       facts_->withdraw_users();
     }
@@ -57,15 +58,15 @@ void ClientState::replied_for_all(const StateChange& change, char reply_type) {
   }
 }
 
-void ClientState::accepted(const StateChange& change) {
+void ClientState::accepted(const redis::StateChange& change) {
   switch (change.kind) {
-    case ChangeKind::select:
+    case redis::ChangeKind::select:
       db_ = change.db;
       break;
-    case ChangeKind::auth:
+    case redis::ChangeKind::auth:
       set_user(change);
       break;
-    case ChangeKind::hello:
+    case redis::ChangeKind::hello:
       version_ = change.version;
       update_subscribed();
       if (change.authenticates) {
@@ -73,47 +74,47 @@ void ClientState::accepted(const StateChange& change) {
       }
       set_label(change);
       break;
-    case ChangeKind::label:
+    case redis::ChangeKind::label:
       set_label(change);
       break;
-    case ChangeKind::multi:
+    case redis::ChangeKind::multi:
       set(kInMulti, true);
       break;
-    case ChangeKind::end_multi:
+    case redis::ChangeKind::end_multi:
       set(kInMulti | kWatching, false);
       queued_for_all_ = false;
       break;
-    case ChangeKind::watch:
+    case redis::ChangeKind::watch:
       set(kWatching, true);
       break;
-    case ChangeKind::unwatch:
+    case redis::ChangeKind::unwatch:
       set(kWatching, false);
       break;
-    case ChangeKind::reset:
+    case redis::ChangeKind::reset:
       begin_again();
       break;
-    case ChangeKind::tracking_on:
+    case redis::ChangeKind::tracking_on:
       set(kTracking, true);
       break;
-    case ChangeKind::tracking_off:
+    case redis::ChangeKind::tracking_off:
       set(kTracking, false);
       break;
-    case ChangeKind::subscribe:  // confirmed() has heard of each
-    case ChangeKind::server:
+    case redis::ChangeKind::subscribe:  // confirmed() has heard of each
+    case redis::ChangeKind::server:
       break;
-    case ChangeKind::lasting:
+    case redis::ChangeKind::lasting:
       set(kLasting, true);
       [[fallthrough]];
-    case ChangeKind::unknown:
-    case ChangeKind::unclear:
+    case redis::ChangeKind::unknown:
+    case redis::ChangeKind::unclear:
       set(kUncertain, true);
       break;
   }
 }
 
-void ClientState::refused(const StateChange& change) {
+void ClientState::refused(const redis::StateChange& change) {
   switch (change.kind) {
-    case ChangeKind::hello:
+    case redis::ChangeKind::hello:
       // Redis 7.0 takes the options of HELLO one by one: a good AUTH before a bad SETNAME stands, though the reply is
       // an error. The user is known again once Redis has accepted one.
       if (change.authenticates) {
@@ -121,7 +122,7 @@ void ClientState::refused(const StateChange& change) {
         on_user_changed();
       }
       break;
-    case ChangeKind::unclear:
+    case redis::ChangeKind::unclear:
       set(kUncertain, true);
       break;
     default:
@@ -129,7 +130,7 @@ void ClientState::refused(const StateChange& change) {
   }
 }
 
-const UserAccess* ClientState::access(const Snapshot& snapshot, RedisFacts& facts) {
+const redis::UserAccess* ClientState::access(const redis::Snapshot& snapshot, redis::Facts& facts) {
   if (facts_version_ == snapshot.version) {
     return access_;
   }
@@ -151,7 +152,7 @@ const UserAccess* ClientState::access(const Snapshot& snapshot, RedisFacts& fact
   return access_;
 }
 
-ClientState::Login ClientState::login(const Snapshot& snapshot) const {
+ClientState::Login ClientState::login(const redis::Snapshot& snapshot) const {
   switch (standing_) {
     case Standing::authenticated:
       return Login::yes;
@@ -160,7 +161,7 @@ ClientState::Login ClientState::login(const Snapshot& snapshot) const {
     case Standing::unknown:
       return Login::no;
   }
-  const Users& users = *snapshot.users;
+  const redis::Users& users = *snapshot.users;
   if (users.default_needs_no_password) {
     // Behind a control connection that is gone there may be another Redis.
     return snapshot.is_lost && has_upstream_ ? Login::unknown : Login::yes;
@@ -178,15 +179,15 @@ void ClientState::ended() {
   queued_for_all_ = false;
 }
 
-bool ClientState::may_rely_on(const Snapshot& known, TimePoint now) const {
+bool ClientState::may_rely_on(const redis::Snapshot& known, TimePoint now) const {
   return now < known.good_until && !(known.is_lost && has_upstream_);
 }
 
-bool ClientState::is_wary(const Snapshot& known) const {
+bool ClientState::is_wary(const redis::Snapshot& known) const {
   return known.epoch < wary_until_;
 }
 
-void ClientState::confirmed(const PubSubFrame& frame) {
+void ClientState::confirmed(const redis::PubSubFrame& frame) {
   subscriptions_.confirmed(frame);
   update_subscribed();
 }
@@ -211,15 +212,15 @@ bool ClientState::can_subscribe() const {
   return !may_be_in_multi() && (unsettled_ & (kUncertain | kSilent)) == 0;
 }
 
-void ClientState::set_reply_mode(ReplyMode mode) {
+void ClientState::set_reply_mode(redis::ReplyMode mode) {
   switch (mode) {
-    case ReplyMode::on:
+    case redis::ReplyMode::on:
       silence_ = Silence::none;
       break;
-    case ReplyMode::off:
+    case redis::ReplyMode::off:
       silence_ = Silence::off;
       break;
-    case ReplyMode::skip:  // nothing to skip while all are off
+    case redis::ReplyMode::skip:  // nothing to skip while all are off
       silence_ = silence_ == Silence::off ? Silence::off : Silence::this_one_and_next;
       break;
   }
@@ -234,7 +235,7 @@ bool ClientState::next_has_reply() {
       silence_ = Silence::next;
       return false;
     case Silence::next:
-      set_reply_mode(ReplyMode::on);
+      set_reply_mode(redis::ReplyMode::on);
       return false;
     case Silence::off:
       break;
@@ -253,7 +254,7 @@ void ClientState::on_user_changed() {
   }
 }
 
-void ClientState::set_user(const StateChange& change) {
+void ClientState::set_user(const redis::StateChange& change) {
   user_ = change.user;
   standing_ = Standing::authenticated;
   on_user_changed();
@@ -262,21 +263,21 @@ void ClientState::set_user(const StateChange& change) {
   }
 }
 
-void ClientState::set_label(const StateChange& change) {
-  if (!remembers_ || change.label == Label::none) {
+void ClientState::set_label(const redis::StateChange& change) {
+  if (!remembers_ || change.label == redis::Label::none) {
     return;
   }
   resp::Labels& labels = remembered().labels;
   switch (change.label) {
-    case Label::none:
+    case redis::Label::none:
       break;
-    case Label::name:
+    case redis::Label::name:
       labels.name = change.label_text;
       break;
-    case Label::library:
+    case redis::Label::library:
       labels.library = change.label_text;
       break;
-    case Label::library_version:
+    case redis::Label::library_version:
       labels.library_version = change.label_text;
       break;
   }

@@ -24,27 +24,29 @@
 #include <memory>
 #include <string>
 
-#include "guard/state_change.h"
 #include "guard/writes_in_flight.h"
+#include "redis/state_change.h"
 #include "resp/connection_state.h"
 #include "resp/version.h"
+
+namespace cuckooguard::redis {
+class Facts;
+struct Snapshot;
+struct UserAccess;
+}  // namespace cuckooguard::redis
 
 namespace cuckooguard::guard {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-class RedisFacts;
-struct Snapshot;
-struct UserAccess;
-
 class ClientState {
  public:
   // The command has been forwarded: until its reply nothing is answered locally. In the order of
   // the commands.
-  void sent(const StateChange& change);
+  void sent(const redis::StateChange& change);
   // Redis has replied; `reply_type` is the first byte of the reply ('-' and '!' mean refused). In
   // the same order.
-  void replied(const StateChange& change, char reply_type);
+  void replied(const redis::StateChange& change, char reply_type);
 
   // For the rest of the connection, which is of one of these kinds from then on:
   //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is answered here. Commands are
@@ -66,8 +68,8 @@ class ClientState {
   }
 
   // Redis has confirmed a subscription or its end.
-  void confirmed(const PubSubFrame& frame);
-  const Subscriptions& subscriptions() const { return subscriptions_; }
+  void confirmed(const redis::PubSubFrame& frame);
+  const redis::Subscriptions& subscriptions() const { return subscriptions_; }
 
   // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain state, so that the
   // guard can follow. Else the connection is scanned only.
@@ -75,7 +77,7 @@ class ClientState {
   bool can_subscribe() const;
 
   // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one included.
-  void set_reply_mode(ReplyMode mode);
+  void set_reply_mode(redis::ReplyMode mode);
   bool next_has_reply();
   bool has_replies_off() const { return silence_ == Silence::off; }
   bool is_silent() const { return silence_ != Silence::none; }
@@ -111,13 +113,13 @@ class ClientState {
   // What this client's user may do; null: nothing is known of it, or it has not authenticated. Looks
   // it up only after the snapshot or the user has changed; one comparison otherwise. Its user goes on
   // being asked for. Lifetime: as long as the snapshot.
-  const UserAccess* access(const Snapshot& snapshot, RedisFacts& facts);
+  const redis::UserAccess* access(const redis::Snapshot& snapshot, redis::Facts& facts);
 
   // Whether Redis would take it for authenticated: what the guard's own commands ask.
   enum class Login : std::uint8_t { yes, no, unknown };
-  Login login(const Snapshot& snapshot) const;
+  Login login(const redis::Snapshot& snapshot) const;
   // Redis may refuse its next command for that, and no reply is to come that could change it.
-  bool may_be_logged_out(const Snapshot& snapshot) const {
+  bool may_be_logged_out(const redis::Snapshot& snapshot) const {
     return standing_ == Standing::initial && changes_in_flight_ == 0 &&
            login(snapshot) != Login::yes;
   }
@@ -128,7 +130,7 @@ class ClientState {
 
   // Whether what is known of Redis counts for it: kept up to date, and not of a Redis that was lost since it could reach
   // one (behind a control connection that is gone there may be another Redis).
-  bool may_rely_on(const Snapshot& known, TimePoint now) const;
+  bool may_rely_on(const redis::Snapshot& known, TimePoint now) const;
   bool has_authenticated() const { return standing_ == Standing::authenticated; }
 
   // AUTH, HELLO or RESET is on its way: who it is may be about to change, or has changed unseen.
@@ -140,7 +142,7 @@ class ClientState {
 
   // Redis has told it that it does not serve: it is asked until then whether that is so.
   void be_wary_until(std::uint64_t epoch) { wary_until_ = epoch; }
-  bool is_wary(const Snapshot& known) const;
+  bool is_wary(const redis::Snapshot& known) const;
 
   // Its connection to Redis stands, or has stood; not one that it shared, lost, and lost nothing with.
   void upstream_is_up() { has_upstream_ = true; }
@@ -152,14 +154,14 @@ class ClientState {
   bool may_have_changed_all_unseen() const { return may_change_all_ && has_unread_replies(); }
 
   // Before sent(), for changes for all clients: who hears of them. Outlives this, or ended().
-  void tell(RedisFacts& facts) { facts_ = &facts; }
+  void tell(redis::Facts& facts) { facts_ = &facts; }
   // The connection is gone: replies that have not come never will. Harmless when repeated.
   void ended();
 
   // The streamed command (Guard::stream) whose chunks are passing; null between them. `is_unseen`: its reply will not be.
-  const Command* streamed() const { return streamed_; }
+  const redis::Command* streamed() const { return streamed_; }
   bool is_streamed_unseen() const { return is_streamed_unseen_; }
-  void set_streamed(const Command* command, bool is_unseen = false) {
+  void set_streamed(const redis::Command* command, bool is_unseen = false) {
     streamed_ = command;
     is_streamed_unseen_ = is_unseen;
   }
@@ -187,20 +189,20 @@ class ClientState {
     resp::Labels labels;
   };
 
-  void accepted(const StateChange& change);
-  void refused(const StateChange& change);
-  void replied_for_all(const StateChange& change, char reply_type);
-  void set_user(const StateChange& change);
-  void set_label(const StateChange& change);
+  void accepted(const redis::StateChange& change);
+  void refused(const redis::StateChange& change);
+  void replied_for_all(const redis::StateChange& change, char reply_type);
+  void set_user(const redis::StateChange& change);
+  void set_label(const redis::StateChange& change);
   Told& remembered();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
   void on_user_changed();
   void begin_again();
 
-  const Command* streamed_ = nullptr;
-  const UserAccess* access_ = nullptr;
-  RedisFacts* facts_ = nullptr;
+  const redis::Command* streamed_ = nullptr;
+  const redis::UserAccess* access_ = nullptr;
+  redis::Facts* facts_ = nullptr;
   std::uint64_t facts_version_ = 0;  // of the snapshot that `access_` is of; 0: look it up again
   std::uint64_t wary_until_ = 0;
   std::uint32_t changes_in_flight_ = 0;
@@ -220,7 +222,7 @@ class ClientState {
   bool may_be_another_ = false;
   bool was_let_in_ = false;
   bool may_change_all_ = false;
-  Subscriptions subscriptions_;
+  redis::Subscriptions subscriptions_;
   std::string user_;            // meaningful if authenticated
   std::unique_ptr<Told> told_;  // null: neither a login nor a label
   std::unique_ptr<WritesInFlight> writes_;

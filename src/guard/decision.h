@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "guard/absent_key.h"
-#include "guard/state_change.h"
+#include "redis/state_change.h"
 
 namespace cuckooguard::guard {
 
@@ -32,7 +32,7 @@ struct Decision {
   std::span<const AbsentKey> absent_keys{};
   // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
   // ClientState::replied.
-  const StateChange* change = nullptr;
+  const redis::StateChange* change = nullptr;
   // With `forward` only: ClientState::writes() is to be told which reply is this command's, now.
   bool awaits_reply = false;
 };

@@ -35,7 +35,7 @@ AbsentKey Guard::string_read(const KeyVerdict& found,
                              std::string_view key,
                              resp::Version version,
                              TimePoint now) {
-  static const std::size_t kGet = command_index(find_command("get"));
+  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   const std::string_view missing = nil_of(version);
   const std::string_view absent = absent_reply(found.ns, version, now);
   const bool replaces = found.verdict == Verdict::absent ||

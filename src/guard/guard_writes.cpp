@@ -8,19 +8,19 @@ namespace {
 constexpr std::size_t kKeyCount = 2;
 
 // What it has written before it replies with an error stays.
-bool may_be_half_done(const Command& command) {
-  return command.role == Role::unknown || command.name.starts_with("eval") ||
+bool may_be_half_done(const redis::Command& command) {
+  return command.role == redis::Role::unknown || command.name.starts_with("eval") ||
          command.name == "fcall";
 }
 
-bool runs_script(const Command& command) {
+bool runs_script(const redis::Command& command) {
   return command.name.starts_with("eval") || command.name == "fcall";
 }
 
 }  // namespace
 
 // True: with keys that wait for its reply.
-bool Guard::scan_write(const Command& command,
+bool Guard::scan_write(const redis::Command& command,
                        Arguments arguments,
                        ClientState& client,
                        TimePoint now) {
@@ -31,7 +31,7 @@ bool Guard::scan_write(const Command& command,
               .now = now,
               .is_unseen = client.is_silent() || client.has_unread_replies(),
               .may_be_half_done = may_be_half_done(command)};
-  const KeyIndexes keys = key_indexes(command, arguments);
+  const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   if (keys.first >= keys.end && runs_script(command)) {
     counters_.scripts_without_keys.add();
   }
@@ -47,7 +47,7 @@ bool Guard::scan_write(const Command& command,
 }
 
 // Of a command too large to be held whole.
-void Guard::scan_chunk(const Command& command,
+void Guard::scan_chunk(const redis::Command& command,
                        const resp::Scan& chunk,
                        Arguments arguments,
                        Write& write) {
@@ -56,7 +56,7 @@ void Guard::scan_chunk(const Command& command,
     if (index == kKeyCount && arguments[i] == "0" && runs_script(command)) {
       counters_.scripts_without_keys.add();
     }
-    if (may_be_key(command, index, chunk.argument_total)) {
+    if (redis::may_be_key(command, index, chunk.argument_total)) {
       scan_key(arguments[i], nullptr, write);
     }
   }
@@ -97,7 +97,7 @@ bool Guard::may_have_written(ClientState& client) {
   if (login != ClientState::Login::yes) {
     return login == ClientState::Login::unknown || client.has_been_let_in();
   }
-  const UserAccess* const access = access_of(client);
+  const redis::UserAccess* const access = access_of(client);
   return access == nullptr || access->may_write || facts_->is_lost;
 }
 
@@ -181,30 +181,31 @@ Decision Guard::stream(const resp::Scan& chunk,
     return {.action = Action::unread};
   }
   if (chunk.begins) {
-    const Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
-    if (makes_raw(begun)) {
+    const redis::Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
+    if (redis::makes_raw(begun)) {
       stop_reading_replies(client, now);
       client.become_raw();
       return {.action = Action::unread};
     }
-    if (changes_user(begun.role)) {
+    if (redis::changes_user(begun.role)) {
       client.may_become_another();
     }
-    if (begun.role == Role::server) {
-      change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client, now);
-    } else if (may_change_connection(begun, arguments)) {
+    if (begun.role == redis::Role::server) {
+      change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, client, now);
+    } else if (redis::may_change_connection(begun, arguments)) {
       stop_reading_replies(client, now);
     }
     // A learned one may be gone at the next chunk.
-    client.set_streamed(&find_command(begun.name),
+    client.set_streamed(&redis::find_command(begun.name),
                         client.is_silent() || client.has_unread_replies());
   }
-  const Command& command = client.streamed() != nullptr ? *client.streamed() : find_command({});
+  const redis::Command& command =
+      client.streamed() != nullptr ? *client.streamed() : redis::find_command({});
   Write write{.client = client,
               .now = now,
               .is_unseen = client.is_streamed_unseen(),
               .may_be_half_done = may_be_half_done(command)};
-  if (command.role == Role::write || command.role == Role::unknown) {
+  if (command.role == redis::Role::write || command.role == redis::Role::unknown) {
     scan_chunk(command, chunk, arguments, write);
   }
   if (chunk.ends) {

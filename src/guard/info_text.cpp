@@ -132,8 +132,8 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
             asked.redis.is_lost
                 ? "lost"
                 : kAvailabilities.at(static_cast<std::size_t>(asked.redis.availability)));
-  lines.add("redis_role", role_name(asked.redis).value_or("unknown"));
-  lines.add("control", state_name(asked.redis.control.state));
+  lines.add("redis_role", redis::role_name(asked.redis).value_or("unknown"));
+  lines.add("control", redis::state_name(asked.redis.control.state));
   lines.add("control_why", asked.redis.control.why);
   lines.add("control_hint", asked.redis.control.hint);
   const auto add = [&](std::string_view field, const Counter GuardCounters::* counter) {

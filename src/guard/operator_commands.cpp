@@ -8,7 +8,7 @@
 #include "guard/mode_names.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
-#include "guard/word.h"
+#include "redis/word.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -43,7 +43,7 @@ OwnDecision OwnCommands::mode(const Call& call) {
     return error(no_namespace(call.arguments[1]));
   }
   const auto* const wanted = std::ranges::find_if(
-      kModeNames, [&](std::string_view name) { return is_word(call.arguments[2], name); });
+      kModeNames, [&](std::string_view name) { return redis::is_word(call.arguments[2], name); });
   if (wanted == kModeNames.end()) {
     return error("ERR no mode " + quoted(call.arguments[2]) + ": observe, enforce or bypass");
   }

@@ -51,7 +51,7 @@
 #include <string_view>
 
 #include "guard/guard.h"
-#include "guard/word.h"
+#include "redis/word.h"
 
 namespace cuckooguard::guard {
 
@@ -84,7 +84,7 @@ class OwnCommands {
 
   static bool is_own(std::string_view name) noexcept {
     return name.size() > kPrefix.size() && name[kPrefix.size() - 1] == '.' &&
-           is_word(name.substr(0, kPrefix.size()), kPrefix);
+           redis::is_word(name.substr(0, kPrefix.size()), kPrefix);
   }
   static bool is_own(Arguments arguments) noexcept {
     return !arguments.empty() && is_own(arguments.front());
@@ -98,7 +98,7 @@ class OwnCommands {
   struct Call {
     Arguments arguments;
     ClientState& client;
-    const UserAccess*
+    const redis::UserAccess*
         access;  // null: nothing is known of what its user may do, and nothing is run that depends on it
     const Asked& asked;
   };

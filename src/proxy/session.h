@@ -149,8 +149,8 @@ class Session final : public io::Mortal,
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
   void take_nothing(std::string_view raw);
-  void carry_out(const guard::Command& command, std::string_view raw);
-  bool may_travel(guard::Lane lane, bool waits_for_writes = false);
+  void carry_out(const redis::Command& command, std::string_view raw);
+  bool may_travel(redis::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
   void read_behind_held();
   void go_on();
@@ -162,7 +162,7 @@ class Session final : public io::Mortal,
   void send_ahead(std::string_view input);
   void forward(std::string_view raw);
   void stop_reading_replies();
-  bool may_observe(const guard::StateChange& change) const;
+  bool may_observe(const redis::StateChange& change) const;
   bool must_be_heard() const;
   std::size_t room() const;
   void queue_flush();

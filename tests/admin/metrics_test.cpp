@@ -149,7 +149,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   vitals_.redis = RedisSeen::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
   EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "0");
-  shop_.facts.report({.state = guard::ControlReport::State::not_allowed});
+  shop_.facts.report({.state = redis::ControlReport::State::not_allowed});
   EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "1");
   EXPECT_EQ(value("cuckooguard_control_state{state=\"allowed\"}"), "0");
   EXPECT_EQ(value("cuckooguard_build_info{version=\"1.2.3\"}"), "1");

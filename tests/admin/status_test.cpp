@@ -74,7 +74,7 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
   EXPECT_EQ(all.at("workers"), json::parse(R"([{"clients":3},{"clients":5}])"));
   EXPECT_EQ(all.at("redis"), json::parse(R"({"up":true,"role":"master","state":"available",
                             "control":{"state":"unknown","why":"","hint":"","why_keys_pass":""}})"));
-  shop_.facts.publish(shop_.facts.epoch(), {.availability = guard::Availability::loading});
+  shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   EXPECT_EQ(status().at("redis").at("state"), "loading");
   vitals_.redis = RedisSeen::down;
   shop_.facts.lost();
@@ -82,7 +82,7 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
   EXPECT_EQ(status().at("redis").at("state"), "lost");
   vitals_.redis = RedisSeen::up;
   shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
-  shop_.facts.report({.state = guard::ControlReport::State::limited, .why = "no", .hint = "do"});
+  shop_.facts.report({.state = redis::ControlReport::State::limited, .why = "no", .hint = "do"});
   EXPECT_EQ(status().at("redis"), json::parse(R"({"up":true,"role":null,"state":"available",
                             "control":{"state":"limited","why":"no","hint":"do","why_keys_pass":""}})"));
   vitals_.redis = RedisSeen::never;

@@ -6,7 +6,7 @@ namespace cuckooguard::cli {
 namespace {
 
 std::size_t index_of(std::string_view name) {
-  return guard::command_index(guard::find_command(name));
+  return redis::command_index(redis::find_command(name));
 }
 
 TEST(LearnedFacts, questions_and_answers_are_in_the_same_order) {
@@ -22,10 +22,10 @@ TEST(LearnedFacts, questions_and_answers_are_in_the_same_order) {
     user.commands_on_writable.push_back(command.name == "exists");
   }
   facts.users = {user};
-  const guard::Reading reading = reading_of(facts, config::Acl::ask);
+  const redis::Reading reading = reading_of(facts, config::Acl::ask);
   EXPECT_FALSE(reading.commands->listed[index_of("mget")]);
   EXPECT_TRUE(reading.commands->listed[index_of("get")]);
-  const guard::UserAccess* const bob = reading.users.find("bob");
+  const redis::UserAccess* const bob = reading.users.find("bob");
   ASSERT_NE(bob, nullptr);
   EXPECT_TRUE(bob->may(index_of("exists"), 0));
   EXPECT_FALSE(bob->may(index_of("get"), 0));
@@ -39,14 +39,14 @@ TEST(LearnedFacts, only_commands_that_the_table_lacks_are_learned) {
       {.name = "get", .writes = true},
       {.name = "bf.add", .writes = true, .has_key_range = true, .first = 1, .last = -1, .step = 2},
       {.name = "ft.search", .writes = false}};
-  const guard::Reading reading = reading_of(facts, config::Acl::ask);
+  const redis::Reading reading = reading_of(facts, config::Acl::ask);
   EXPECT_EQ(reading.commands->find_learned("get"), nullptr);
-  const guard::Command* const add = reading.commands->find_learned("BF.ADD");
+  const redis::Command* const add = reading.commands->find_learned("BF.ADD");
   ASSERT_NE(add, nullptr);
-  EXPECT_EQ(add->role, guard::Role::write);
-  EXPECT_EQ(add->keys, guard::KeyShape::range);
+  EXPECT_EQ(add->role, redis::Role::write);
+  EXPECT_EQ(add->keys, redis::KeyShape::range);
   EXPECT_EQ(add->last, -1);
-  EXPECT_EQ(reading.commands->find_learned("ft.search")->keys, guard::KeyShape::anywhere);
+  EXPECT_EQ(reading.commands->find_learned("ft.search")->keys, redis::KeyShape::anywhere);
 }
 
 // What comes back of it is no reply.
@@ -55,18 +55,18 @@ TEST(LearnedFacts, a_command_that_subscribes_is_transparent) {
   facts.commands.emplace();
   facts.commands->all = {{.name = "x.subscribe", .writes = false, .subscribes = true},
                          {.name = "x.listen", .writes = true, .subscribes = true}};
-  const guard::Reading reading = reading_of(facts, config::Acl::ask);
+  const redis::Reading reading = reading_of(facts, config::Acl::ask);
   for (const char* const name : {"x.subscribe", "x.listen"}) {
-    EXPECT_EQ(reading.commands->find_learned(name)->role, guard::Role::unplaced) << name;
+    EXPECT_EQ(reading.commands->find_learned(name)->role, redis::Role::unplaced) << name;
   }
 }
 
 TEST(LearnedFacts, what_the_guard_may_not_ask_is_graver_if_keys_pass) {
-  using State = guard::ControlReport::State;
+  using State = redis::ControlReport::State;
   EXPECT_EQ(report_of({}).state, State::allowed);
   EXPECT_EQ(report_of({.why = "NOPERM", .hint = "ACL"}).state, State::limited);
   EXPECT_EQ(report_of({.why = "NOPERM", .hint = "ACL", .passes = true}),
-            (guard::ControlReport{.state = State::not_allowed, .why = "NOPERM", .hint = "ACL"}));
+            (redis::ControlReport{.state = State::not_allowed, .why = "NOPERM", .hint = "ACL"}));
   EXPECT_EQ(report_of({.why = "odd", .passes = true, .is_unsupported = true}).state,
             State::unsupported);
 }

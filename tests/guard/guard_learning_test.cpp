@@ -249,7 +249,7 @@ TEST(GuardLearning, a_transaction_is_learned_when_it_is_carried_out) {
     shop.send({"MULTI"}, '+');
     shop.write({"SET", "user:500", "x"});
     EXPECT_TRUE(shop.answers_others({"GET", "user:500"})) << "it is queued";
-    const StateChange end = shop.send({each.end});
+    const redis::StateChange end = shop.send({each.end});
     shop.now += seconds(100);
     shop.filters[GuardedShop::kUsers]->set_fresh_until(shop.now + seconds(100));
     shop.client.replied(end, each.reply);
@@ -260,7 +260,7 @@ TEST(GuardLearning, a_transaction_is_learned_when_it_is_carried_out) {
 
 TEST(GuardLearning, a_multi_that_redis_refuses_begins_no_transaction) {
   GuardedShop shop;
-  const StateChange multi = shop.send({"MULTI"});
+  const redis::StateChange multi = shop.send({"MULTI"});
   shop.decide({"SET", "user:500", "x"});
   shop.client.writes()->await(++shop.replies);
   shop.client.replied(multi, '-');

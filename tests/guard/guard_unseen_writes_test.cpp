@@ -18,15 +18,16 @@ class GuardUnseenWrites : public testing::Test {
   static constexpr std::uint32_t kUsers = GuardedShop::kUsers;
 
   void log_in(const std::string& user) {
-    const StateChange change{.kind = ChangeKind::auth, .authenticates = true, .user = user};
+    const redis::StateChange change{
+        .kind = redis::ChangeKind::auth, .authenticates = true, .user = user};
     shop_.client.sent(change);
     shop_.client.replied(change, '+');
   }
   void publish() {
-    Users users{.unrestricted = {"root"}, .default_needs_no_password = false};
-    users.restricted["reader"].namespaces.assign(4, KeyAccess::read_write);
+    redis::Users users{.unrestricted = {"root"}, .default_needs_no_password = false};
+    users.restricted["reader"].namespaces.assign(4, redis::KeyAccess::read_write);
     users.restricted["reader"].may_write = false;
-    users.restricted["writer"].namespaces.assign(4, KeyAccess::none);
+    users.restricted["writer"].namespaces.assign(4, redis::KeyAccess::none);
     shop_.facts.publish_users(shop_.facts.epoch(), users);
   }
   // By a client whose replies are not read any more, and by one that goes.
@@ -125,7 +126,7 @@ TEST_F(GuardUnseenWrites, of_strangers_take_no_users_share) {
   for (int i = 0; i < 60; ++i) {
     shop_.write({"SET", "item:of_default_" + std::to_string(i), "x"});
   }
-  Users users{.unrestricted = {"default"}, .default_needs_no_password = false};
+  redis::Users users{.unrestricted = {"default"}, .default_needs_no_password = false};
   shop_.facts.publish_users(shop_.facts.epoch(), users);
   std::vector<ClientState> strangers;  // all at once
   for (int stranger = 0; stranger < 10; ++stranger) {

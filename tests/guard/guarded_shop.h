@@ -117,7 +117,7 @@ class GuardedShop {
 
   // Sends a command that changes the connection; Redis replies with `reply_type`.
   void send(std::span<const std::string_view> arguments, char reply_type) {
-    const StateChange change = send(arguments);
+    const redis::StateChange change = send(arguments);
     client.replied(change, reply_type);
     learn();
   }
@@ -125,16 +125,16 @@ class GuardedShop {
     send(std::span(arguments.begin(), arguments.size()), reply_type);
   }
   // The same, and Redis has not replied yet.
-  StateChange send(std::span<const std::string_view> arguments) {
+  redis::StateChange send(std::span<const std::string_view> arguments) {
     const Decision decision = decide(arguments);
     if (decision.action != Action::forward || decision.change == nullptr) {
       throw std::logic_error(std::string(arguments.front()) + " is not known to change anything");
     }
-    StateChange change = *decision.change;
+    redis::StateChange change = *decision.change;
     client.sent(change);
     return change;
   }
-  StateChange send(std::initializer_list<std::string_view> arguments) {
+  redis::StateChange send(std::initializer_list<std::string_view> arguments) {
     return send(std::span(arguments.begin(), arguments.size()));
   }
 
@@ -157,7 +157,7 @@ class GuardedShop {
   std::size_t room = std::size_t{1} << 30U;  // if it may
   ClientState client;
   std::uint64_t replies = 0;  // to writes
-  RedisFacts facts;
+  redis::Facts facts;
   std::vector<std::unique_ptr<filter::LiveParts>> parts;
   std::vector<filter::LiveFilter*> filters;  // the one part of each namespace
   std::vector<std::unique_ptr<Overlay>> overlays;

@@ -62,8 +62,8 @@ inline std::string relayed(std::string_view from_redis,
   });
 }
 
-inline guard::StateChange hello3() {
-  return {.kind = guard::ChangeKind::hello, .version = resp::Version::resp3};
+inline redis::StateChange hello3() {
+  return {.kind = redis::ChangeKind::hello, .version = resp::Version::resp3};
 }
 
 }  // namespace cuckooguard::proxy
