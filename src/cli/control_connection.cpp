@@ -1,10 +1,24 @@
 #include "cli/control_connection.h"
 
 #include <utility>
-
-#include "cli/learned_facts.h"
+#include <vector>
 
 namespace cuckooguard::cli {
+namespace {
+
+upstream::Questions questions_for(const std::vector<config::Namespace>& namespaces,
+                                  std::uint64_t numbering) {
+  upstream::Questions questions{.numbering = numbering};
+  for (const config::Namespace& space : namespaces) {
+    std::vector<std::string>& prefixes = questions.keys.emplace_back();
+    for (const keyspace::KeyTemplate& key : space.keys) {
+      prefixes.emplace_back(key.literal_prefix());
+    }
+  }
+  return questions;
+}
+
+}  // namespace
 
 ControlConnection::ControlConnection(redis::Facts& facts,
                                      admin::Vitals& vitals,
@@ -50,15 +64,14 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
   const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
   return std::make_unique<upstream::Control>(
       config.upstream,
-      questions_for(config),
+      questions_for(config.namespaces, numbering),
       upstream::Control::Calls{
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },
           .on_facts =
-              [this, is_current, numbering, acl = config.upstream.acl](
-                  std::uint64_t epoch, const upstream::Facts& facts) {
+              [this, is_current](std::uint64_t epoch, redis::Reading reading) {
                 if (is_current()) {
-                  facts_.publish(epoch, reading_of(facts, acl, numbering));
+                  facts_.publish(epoch, std::move(reading));
                 }
               },
           .on_reachable =
@@ -74,9 +87,9 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
                 }
               },
           .on_allowed =
-              [this, is_current](const upstream::NotAllowed& lack) {
+              [this, is_current](const redis::ControlReport& report) {
                 if (is_current()) {
-                  on_allowed(report_of(lack));
+                  on_allowed(report);
                 }
               },
       },

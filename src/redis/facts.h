@@ -1,7 +1,7 @@
 // What the guard knows of the Redis behind it: which commands it has, what its users may do, and
 // whether it serves at all. Learned by the control connection, read by every worker.
 //
-//   control thread                      Facts                     worker's Guard
+//   control thread                        Facts                        worker's Guard
 //   epoch(), ask Redis, publish() ───▶ mutex, current Snapshot ──▶ version() differs? snapshot()
 //            ▲                               │
 //            └────── on_doubt ◀── withdraw_users, doubt, note_error, ask_for ◀── commands, replies

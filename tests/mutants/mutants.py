@@ -145,7 +145,8 @@ MUTANTS = [
        "  overlay.hold_all_until(call.asked.now + guard_.parts().process->origins[*ns].max_lag,\n"
        "                         Overlay::Hold::cleared);\n", "")]),
     ("guard", "unknown_rights_are_all_rights", "GUARD.ADD gives the benefit of the doubt",
-     [(OWN, "const UserAccess kNobody;", "const UserAccess kNobody;\nconst UserAccess kAnybody{.is_unrestricted = true};"),
+     [(OWN, "const redis::UserAccess kNobody;",
+       "const redis::UserAccess kNobody;\nconst redis::UserAccess kAnybody{.is_unrestricted = true};"),
       (OWN, "is_reliable ? access : nullptr", "access != nullptr ? access : &kAnybody")]),
     ("guard", "unknown_logins_are_logins", "GUARD.INFO and the like give the benefit of the doubt",
      [(OWN, "client.login(redis) : ClientState::Login::unknown", "client.login(redis) : ClientState::Login::yes")]),
@@ -193,7 +194,7 @@ MUTANTS = [
      [(SESSION, "      sent_ahead_ == 0 && !route_.is_let_in()",
        "      is_draining_ && sent_ahead_ == 0 && !route_.is_let_in()")]),
     ("guard", "strangers_share_with_large_commands", "Redis closes the connection of all for what one has announced",
-     [(GUARD, "return is_shared(lane) && may_be_too_large", "return lane == Lane::own && may_be_too_large")]),
+     [(GUARD, "return redis::is_shared(lane) && may_be_too_large", "return lane == redis::Lane::own && may_be_too_large")]),
     ("proxy", "clients_count_when_they_have_come", "64 at once go to the same worker",
      [("src/proxy/clients.h", "void expect() { ++count_; }", "void expect() {}"),
       (CLIENTS, "  if (++worker_.total.open >", "  ++count_;\n  if (++worker_.total.open >")]),
@@ -214,8 +215,8 @@ MUTANTS = [
      [(CLIENTS, "  if (told.login) {", "  if (told.login && count_ > 1'000'000) {")]),
     ("upstream", "escapes_in_patterns_are_text", "~user\\:* covers no key that has a backslash",
      [("src/upstream/acl_reply.cpp", 'find_first_of("*?[\\\\")', 'find_first_of("*?[")')]),
-    ("cli", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
-     [("src/cli/learned_facts.cpp", "if (facts.subscribes) {", "if (facts.subscribes && facts.blocks) {")]),
+    ("upstream", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
+     [("src/upstream/command_reply.cpp", "if (has(\"pubsub\") &&", "if (has(\"pubsub\") && has(\"blocking\") &&")]),
 
     # What is proven of a database
     ("source", "lag_is_ignored", "a replica proves as much as its primary",
