@@ -10,7 +10,6 @@
 #include "admin/process_use.h"
 #include "guard/contradictions.h"
 #include "guard/filter_totals.h"
-#include "guard/mode_names.h"
 #include "guard/passing.h"
 
 namespace cuckooguard::admin {
@@ -248,12 +247,12 @@ void put_namespaces(MetricFamilies& families, const Sight& sight) {
                      return age ? std::optional(seconds_of(*age)) : std::nullopt;
                    });
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-    for (std::size_t mode = 0; mode < guard::kModeNames.size(); ++mode) {
+    for (std::size_t mode = 0; mode < config::kModeNames.size(); ++mode) {
       const config::Mode now = sight.guarded.namespaces[ns].mode;
       families.put({"cuckooguard_namespace_mode", "1 for the current mode.", Type::Gauge},
                    static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
                    {{"namespace", sight.guarded.keyspace.name(ns)},
-                    {"mode", std::string(guard::kModeNames.at(mode))}});
+                    {"mode", std::string(config::kModeNames.at(mode))}});
     }
   }
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
@@ -377,7 +376,7 @@ void put_control(MetricFamilies& families, redis::ControlReport::State now) {
          "so that all keys pass.",
          Type::Gauge},
         state == now ? 1.0 : 0.0,
-        {{"state", std::string(redis::state_name(state))}});
+        {{"state", std::string(redis::name_of(state))}});
   }
 }
 

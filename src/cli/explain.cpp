@@ -9,7 +9,6 @@
 #include "cli/keyspace_of.h"
 #include "cli/redis_call.h"
 #include "config/password_file.h"
-#include "guard/mode_names.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/misfit.h"
@@ -33,7 +32,7 @@ class Lines {
 };
 
 void add_namespace(Lines& lines, const config::Namespace& space) {
-  lines.add("mode", guard::mode_name(space.mode));
+  lines.add("mode", config::name_of(space.mode));
   lines.add("db", fmt::to_string(space.db));
   lines.add(
       "source",

@@ -7,7 +7,6 @@
 #include "cli/keyspace_of.h"
 #include "cli/refusals.h"
 #include "cli/source_kinds.h"
-#include "guard/mode_names.h"
 #include "io/clock.h"
 
 namespace cuckooguard::cli {
@@ -249,7 +248,7 @@ void Generation::take_over(Generation& before) {
     if (mode != before.config().namespaces[ns].mode) {
       log_.warning("mode_reset",
                    {{"namespace", there.definition.name},
-                    {"was", guard::mode_name(mode)},
+                    {"was", config::name_of(mode)},
                     {"why", "the configuration was loaded anew"}});
     }
   }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "guard/advice.h"
-#include "guard/mode_names.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
 #include "redis/word.h"
@@ -43,12 +42,12 @@ OwnDecision OwnCommands::mode(const Call& call) {
     return error(no_namespace(call.arguments[1]));
   }
   const auto* const wanted = std::ranges::find_if(
-      kModeNames, [&](std::string_view name) { return redis::is_word(call.arguments[2], name); });
-  if (wanted == kModeNames.end()) {
+      config::kModeNames, [&](std::string_view name) { return redis::is_word(call.arguments[2], name); });
+  if (wanted == config::kModeNames.end()) {
     return error("ERR no mode " + quoted(call.arguments[2]) + ": observe, enforce or bypass");
   }
   const GuardedNamespace& space = guard_.parts().namespaces[*ns];
-  const auto mode = static_cast<config::Mode>(wanted - kModeNames.begin());
+  const auto mode = static_cast<config::Mode>(wanted - config::kModeNames.begin());
   if (mode == config::Mode::enforce && !space.may_enforce) {
     return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                  quoted(call.arguments[1]));

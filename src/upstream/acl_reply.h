@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/facts.h"
+#include "redis/reading.h"
 
 struct redisReply;
 

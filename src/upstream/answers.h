@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/facts.h"
+#include "redis/reading.h"
 
 namespace cuckooguard::upstream {
 

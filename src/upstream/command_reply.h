@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/facts.h"
+#include "redis/reading.h"
 
 struct redisReply;
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/password_file.h"
+#include "redis/facts.h"
 #include "upstream/inquiry.h"
 #include "upstream/not_allowed.h"
 #include "upstream/redis_reply.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "redis/facts.h"
+#include "redis/reading.h"
 
 struct redisReply;
 
