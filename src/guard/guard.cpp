@@ -42,7 +42,7 @@ void Guard::adopt(const Parts& parts) {
 
 Decision Guard::decide(const redis::Command& command,
                        Arguments arguments,
-                       ClientState& client,
+                       Client& client,
                        TimePoint now,
                        std::size_t room) {
   room_ = room;
@@ -74,19 +74,19 @@ Decision Guard::decide(const redis::Command& command,
 
 redis::Lane Guard::lane_of(const redis::Command& command,
                            Arguments arguments,
-                           const ClientState& client) const {
+                           const Client& client) const {
   const redis::Lane lane = redis::lane_of(command, arguments);
   return redis::is_shared(lane) && may_be_too_large(arguments, client) ? redis::Lane::for_good
                                                                        : lane;
 }
 
 // Redis may close the connection at once, since nobody has logged in there.
-bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) const {
+bool Guard::may_be_too_large(Arguments arguments, const Client& client) const {
   const bool is_large = std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
                         std::ranges::any_of(arguments, [](std::string_view argument) {
                           return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
                         });
-  return is_large && client.login(*facts_) != ClientState::Login::yes;
+  return is_large && client.login(*facts_) != Client::Login::yes;
 }
 
 // As of now: one load, unless something has changed.
@@ -98,7 +98,7 @@ const redis::Snapshot& Guard::facts() {
 }
 
 // By namespace it is known under the numbers of those that Redis was asked about.
-const redis::UserAccess* Guard::access_of(ClientState& client) {
+const redis::UserAccess* Guard::access_of(Client& client) {
   const redis::UserAccess* const access = client.access(*facts_, parts_.facts);
   const bool holds =
       access == nullptr || access->is_unrestricted || access->numbering == parts_.numbering;
@@ -120,7 +120,7 @@ const redis::Command& Guard::find(std::string_view name) {
 }
 
 // Redis will surely not refuse.
-bool Guard::may_do_anything(ClientState& client, TimePoint now) {
+bool Guard::may_do_anything(Client& client, TimePoint now) {
   const redis::UserAccess* const access = client.access(*facts_, parts_.facts);
   return facts_->availability == redis::Availability::available && !client.is_wary(*facts_) &&
          client.may_rely_on(*facts_, now) && access != nullptr && access->is_unrestricted;
@@ -130,7 +130,7 @@ bool Guard::may_do_anything(ClientState& client, TimePoint now) {
 // all clients is asked for.
 Decision Guard::decide_unread(const redis::Command& command,
                               Arguments arguments,
-                              ClientState& client,
+                              Client& client,
                               TimePoint now) {
   if (client.is_raw()) {
     return {.action = Action::unread};
@@ -151,7 +151,7 @@ Decision Guard::decide_unread(const redis::Command& command,
 
 Decision Guard::decide_change(const redis::Command& command,
                               Arguments arguments,
-                              ClientState& client,
+                              Client& client,
                               TimePoint now) {
   const auto reply_mode = redis::reply_mode_of(command, arguments);
   if (reply_mode && client.can_set_reply_mode() && may_do_anything(client, now)) {
@@ -198,9 +198,7 @@ Decision Guard::decide_change(const redis::Command& command,
 }
 
 // Nobody will see its reply.
-Decision Guard::change_unseen(const redis::StateChange& change,
-                              ClientState& client,
-                              TimePoint now) {
+Decision Guard::change_unseen(const redis::StateChange& change, Client& client, TimePoint now) {
   if (change.for_all_clients) {
     client.may_change_all();
     parts_.facts.doubt();

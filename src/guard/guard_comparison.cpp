@@ -91,7 +91,7 @@ void Guard::heard(const AbsentKeyReply& heard) {
     counters.unverified.add();
     return;
   }
-  const AbsentReply& absent = parts_.namespaces[heard.ns].absent_reply;
+  const AbsentReplyBytes& absent = parts_.namespaces[heard.ns].absent_reply;
   if (heard.is_whole && (heard.reply == heard.missing ||
                          (heard.is_string_read && absent.is_relayed_as(heard.reply)))) {
     counters.verified.add();

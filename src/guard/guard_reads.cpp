@@ -29,7 +29,7 @@ bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-bool Guard::may_look_up(const redis::Command& command, ClientState& client, TimePoint now) {
+bool Guard::may_look_up(const redis::Command& command, Client& client, TimePoint now) {
   if (reply_.capacity() > kScratchBytesMax) {
     std::string().swap(reply_);
   }
@@ -163,7 +163,7 @@ Decision Guard::answer(std::string_view reply) {
 }
 
 // GET key. Any other number of arguments is an error, which is Redis's to give.
-Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimePoint now) {
+Decision Guard::decide_get(Arguments arguments, const Client& client, TimePoint now) {
   if (arguments.size() != 2) {
     return {};
   }
@@ -181,7 +181,7 @@ Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimeP
 // writes it refuses every form, the one without options, too.
 Decision Guard::decide_getex(const redis::Command& command,
                              Arguments arguments,
-                             const ClientState& client,
+                             const Client& client,
                              TimePoint now) {
   static const redis::Command& getex = redis::find_command("getex");
   if (!facts_->takes_writes) {
@@ -195,7 +195,7 @@ Decision Guard::decide_getex(const redis::Command& command,
 }
 
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
-  const AbsentReply& configured = parts_.namespaces[ns].absent_reply;
+  const AbsentReplyBytes& configured = parts_.namespaces[ns].absent_reply;
   if (!configured.is_stamped()) {
     return configured.of_string_read(version);
   }
@@ -207,7 +207,7 @@ std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, Ti
   return stamped.reply.of_string_read(version);
 }
 
-Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
+Decision Guard::decide_mget(Arguments arguments, const Client& client, TimePoint now) {
   passing_.assign(1, arguments.front());
   elements_.clear();
   absent_keys_.clear();
@@ -253,7 +253,7 @@ Decision Guard::decide_mget(Arguments arguments, const ClientState& client, Time
 }
 
 // EXISTS and TOUCH. Redis counts a key as often as it is named: what is taken out adds nothing.
-Decision Guard::decide_exists(Arguments arguments, const ClientState& client, TimePoint now) {
+Decision Guard::decide_exists(Arguments arguments, const Client& client, TimePoint now) {
   if (arguments.size() == 2) {
     return answer_or_compare(judge(arguments[1], client.db(), now), arguments[1], kNoneExists);
   }
@@ -279,7 +279,7 @@ Decision Guard::decide_exists(Arguments arguments, const ClientState& client, Ti
 // Answered whole, or not at all.
 Decision Guard::decide_read(const redis::Command& command,
                             Arguments arguments,
-                            const ClientState& client,
+                            const Client& client,
                             TimePoint now) {
   const auto reply = redis::missing_reply(command, arguments);
   if (!reply) {

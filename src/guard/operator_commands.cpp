@@ -41,8 +41,9 @@ OwnDecision OwnCommands::mode(const Call& call) {
   if (!ns) {
     return error(no_namespace(call.arguments[1]));
   }
-  const auto* const wanted = std::ranges::find_if(
-      config::kModeNames, [&](std::string_view name) { return redis::is_word(call.arguments[2], name); });
+  const auto* const wanted = std::ranges::find_if(config::kModeNames, [&](std::string_view name) {
+    return redis::is_word(call.arguments[2], name);
+  });
   if (wanted == config::kModeNames.end()) {
     return error("ERR no mode " + quoted(call.arguments[2]) + ": observe, enforce or bypass");
   }
@@ -127,7 +128,7 @@ OwnDecision OwnCommands::reload(const Call& call) {
   return answer();
 }
 
-bool OwnCommands::is_operator(const ClientState& client) const {
+bool OwnCommands::is_operator(const Client& client) const {
   const Process* const process = guard_.parts().process;
   return process != nullptr && std::ranges::find(process->operators.users, client.user()) !=
                                    process->operators.users.end();

@@ -43,7 +43,7 @@ std::string part_unknown(const redis::Snapshot& redis) {
                "selector, a pattern that is no prefix, or a Redis before 7)";
 }
 
-Ignorance ignorance_of(const ClientState& client,
+Ignorance ignorance_of(const Client& client,
                        const Guard& guard,
                        const redis::Snapshot& redis,
                        TimePoint now) {
@@ -121,7 +121,7 @@ std::string OwnCommands::no_namespace(std::string_view name) {
   return "ERR no namespace " + quoted(name);
 }
 
-OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const Asked& asked) {
+OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Asked& asked) {
   if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
     return {.action = OwnDecision::Action::forward};
   }
@@ -131,25 +131,25 @@ OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const 
   const redis::Snapshot& redis = guard_.facts();
   const bool is_reliable = client.may_rely_on(redis, asked.now);
   const auto login =
-      is_reliable || client.has_authenticated() ? client.login(redis) : ClientState::Login::unknown;
+      is_reliable || client.has_authenticated() ? client.login(redis) : Client::Login::unknown;
   switch (login) {
-    case ClientState::Login::yes: {
+    case Client::Login::yes: {
       const redis::UserAccess* const access = guard_.access_of(client);
       return run({.arguments = arguments,
                   .client = client,
                   .access = is_reliable ? access : nullptr,
                   .asked = asked});
     }
-    case ClientState::Login::no:
+    case Client::Login::no:
       return error("NOAUTH Authentication required.");
-    case ClientState::Login::unknown:
+    case Client::Login::unknown:
       break;
   }
   return wait_for_rights(client, asked);
 }
 
 // As a rule they are being asked for just now: users were withdrawn, the guard or the client has only begun.
-OwnDecision OwnCommands::wait_for_rights(const ClientState& client, const Asked& asked) {
+OwnDecision OwnCommands::wait_for_rights(const Client& client, const Asked& asked) {
   const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), asked.now);
   if (ignorance.passes && asked.now - asked.since < kKnowPatience) {
     return {.action = OwnDecision::Action::hold_for_client};

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "guard/absent_key.h"
-#include "guard/client_state.h"
+#include "guard/client.h"
 #include "io/output_queue.h"
 #include "proxy/compared_replies.h"
 #include "proxy/observed_replies.h"
@@ -51,10 +51,7 @@ class ReplyOrder {
   using Comparison = ComparedReplies::Comparison;
 
   // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
-  ReplyOrder(io::OutputQueue& output,
-             guard::ClientState& state,
-             Errors& errors,
-             Comparison& comparison)
+  ReplyOrder(io::OutputQueue& output, guard::Client& state, Errors& errors, Comparison& comparison)
       : output_(&output), state_(&state), errors_(&errors), comparison_(&comparison) {}
 
   // One reply of Redis is to be relayed.
@@ -90,7 +87,7 @@ class ReplyOrder {
   }
 
   // The number of the last reply of Redis's that is expected, among all of this client's; `state` hears of each that has
-  // ended (ClientState::replied_to), or of several at once.
+  // ended (guard::Client::replied_to), or of several at once.
   std::uint64_t last_expected() const { return expected_; }
   // Replies that are observed, and how many of them take as much room as an entry, or more.
   std::size_t observed() const { return observed_.size(); }
@@ -138,7 +135,7 @@ class ReplyOrder {
   void drop_merge_parts();
 
   io::OutputQueue* output_;
-  guard::ClientState* state_;
+  guard::Client* state_;
   Errors* errors_;
   Comparison* comparison_;
   resp::ReplyFramer framer_;

@@ -7,7 +7,7 @@ namespace cuckooguard::proxy {
 using upstream::Access;
 using Entry = upstream::LoginProbe::Entry;
 
-Route::Route(const Worker& worker, guard::ClientState& client, Owner& owner)
+Route::Route(const Worker& worker, redis::ClientState& client, Owner& owner)
     : worker_(worker), client_(client), owner_(owner) {
   if (is_pinned()) {
     is_for_good_ = true;

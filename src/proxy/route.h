@@ -28,9 +28,9 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "guard/client_state.h"
 #include "io/loop.h"
 #include "proxy/reply_order.h"
+#include "redis/client_state.h"
 #include "redis/lane.h"
 #include "upstream/greeted_connection.h"
 #include "upstream/upstreams.h"
@@ -62,7 +62,7 @@ class Route final : upstream::GreetedConnection::Owner,
     const std::uint32_t& in_flight_max;
   };
 
-  Route(const Worker& worker, guard::ClientState& client, Owner& owner);
+  Route(const Worker& worker, redis::ClientState& client, Owner& owner);
   Route(const Route&) = delete;
   Route& operator=(const Route&) = delete;
   ~Route() { close(); }
@@ -113,7 +113,7 @@ class Route final : upstream::GreetedConnection::Owner,
   void drop_own();
 
   const Worker& worker_;
-  guard::ClientState& client_;
+  redis::ClientState& client_;
   Owner& owner_;
   std::unique_ptr<upstream::GreetedConnection> own_;
   upstream::SharedUpstream* shared_ = nullptr;

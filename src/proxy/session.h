@@ -21,7 +21,7 @@
 //       nothing is answered here
 //   replies that change the connection (MULTI, EXEC, SELECT ...) > kObservedPerInflight * inflight_per_client, or those that
 //   more must be remembered of (AUTH, HELLO, SUBSCRIBE, CONFIG SET ...) > inflight_per_client
-//       one more is not observed: replies are relayed unread from there on, commands are scanned (guard/client_state.h)
+//       one more is not observed: replies are relayed unread from there on, commands are scanned (redis/client_state.h)
 //   a command > 64 KiB
 //       streamed, never held (resp/request_scanner.h)
 //   an own command of the guard's is held (guard/own_commands.h)
@@ -48,7 +48,7 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "guard/client_state.h"
+#include "guard/client.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
 #include "io/loop.h"
@@ -177,7 +177,7 @@ class Session final : public io::Mortal,
   const Worker& worker_;
   std::unique_ptr<io::Transport> client_;
   io::OutputQueue output_;
-  guard::ClientState state_;
+  guard::Client state_;
   ReplyOrder order_;
   TimedReply timed_reply_;
   resp::RequestScanner scanner_;

@@ -38,7 +38,7 @@ struct UserAccess {
   std::vector<KeyAccess> namespaces{};  // by their number; none for those that are not there
   std::vector<bool> reads_no_key{};     // of those with none: for sure; else it is not known
   bool knows_commands = true;           // else what is in neither set may be allowed all the same
-  std::uint64_t numbering = 0;          // Guard::Parts, of those numbers
+  std::uint64_t numbering = 0;          // of those numbers: guard::Guard::Parts
 
   bool may(std::size_t command, std::uint32_t ns) const noexcept;
   // Redis refuses the command on every key of the namespace: for sure, for want of a right on the keys, or on the command.
@@ -108,7 +108,7 @@ struct Reading {
   std::optional<bool> is_master = true;
   bool takes_writes = true;
   std::chrono::seconds idle_timeout{0};
-  TimePoint good_until = TimePoint::max();  // kKnownFor after Redis was asked
+  TimePoint good_until = TimePoint::max();  // Facts::kKnownFor after Redis was asked
 };
 
 }  // namespace cuckooguard::redis

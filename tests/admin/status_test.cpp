@@ -93,7 +93,7 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + std::chrono::milliseconds(750));
   shop_.decide({"GET", "user:500"});
-  guard::ClientState client;
+  guard::Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
   const json::object users = status().at("namespaces").at("users").as_object();

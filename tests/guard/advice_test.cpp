@@ -210,7 +210,7 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   Guard other(shop.guard->parts());
   shop.decide({"GET", "user:500"});
   shop.decide({"GET", "user:1"});
-  ClientState client;
+  Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other.decide(std::span(get.begin(), get.size()), client, shop.now, 1000);
   other.heard({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});

@@ -83,7 +83,7 @@ TEST_F(GuardFacts,
   const std::uint64_t running = facts().epoch();
   shop_.guard->note_error("-BUSY x", shop_.client);
   EXPECT_FALSE(answers());
-  ClientState good;
+  Client good;
   std::swap(good, shop_.client);
   EXPECT_TRUE(answers()) << "any client's script may say so";
   std::swap(good, shop_.client);
@@ -133,7 +133,7 @@ TEST_F(GuardFacts, a_change_for_all_counts_from_redis_yes_until_it_was_asked_for
     const redis::StateChange sent = shop_.send(change);
     EXPECT_TRUE(sent.for_all_clients);
     EXPECT_FALSE(answers()) << *change.begin();
-    ClientState other;
+    Client other;
     std::swap(other, shop_.client);
     EXPECT_TRUE(answers()) << "nobody has heard that it is in force";
     std::swap(other, shop_.client);
@@ -211,13 +211,13 @@ TEST_F(GuardFacts, a_change_whose_reply_is_never_seen_is_asked_about_and_holds_n
   shop_.client.ended();
   shop_.client.ended();
   EXPECT_EQ(doubts_, 1);
-  shop_.client = ClientState();
+  shop_.client = Client();
   EXPECT_TRUE(answers());
   publish({});
   shop_.decide({"CLIENT", "REPLY", "OFF"});
   shop_.decide({"ACL", "SETUSER", "x"});
   EXPECT_EQ(doubts_, 2);
-  shop_.client = ClientState();
+  shop_.client = Client();
   EXPECT_TRUE(answers());
 }
 

@@ -63,7 +63,7 @@ TEST(GuardReload, policy_and_absent_replies_are_those_of_the_new_parts) {
   GuardedShop shop;
   EXPECT_EQ(shop.decide({"GET", "item:plum"}).reply, kStar);
   std::vector<GuardedNamespace> next = shop.spaces;
-  next[GuardedShop::kItems].absent_reply = AbsentReply({.nil = false, .bytes = "+"});
+  next[GuardedShop::kItems].absent_reply = AbsentReplyBytes({.nil = false, .bytes = "+"});
   next[GuardedShop::kUsers].mode = config::Mode::bypass;
   const Guard::Parts before = shop.guard->parts();
   shop.guard->adopt({.keyspace = before.keyspace,

@@ -63,7 +63,7 @@ class GuardedShop {
       filters.back()->set_fresh_until(now + seconds(1));
     }
     filters[kUsers]->set_growth(100, 10);
-    spaces[kItems].absent_reply = AbsentReply({.nil = false, .bytes = "*"});
+    spaces[kItems].absent_reply = AbsentReplyBytes({.nil = false, .bytes = "*"});
     spaces[kCarts].db = 2;
     facts.publish_users(facts.epoch(),
                         {.unrestricted = {"default"}, .default_needs_no_password = true});
@@ -73,7 +73,8 @@ class GuardedShop {
 
   // Another Guard, whose absent reply for items is this.
   void answer_items_with(std::string_view absent_reply) {
-    spaces[kItems].absent_reply = AbsentReply(config::parse_absent_reply(absent_reply).value());
+    spaces[kItems].absent_reply =
+        AbsentReplyBytes(config::parse_absent_reply(absent_reply).value());
     make_guard();
   }
 
@@ -106,7 +107,7 @@ class GuardedShop {
   }
   // What another client, the user "default", is told.
   bool answers_others(std::initializer_list<std::string_view> arguments) const {
-    ClientState other;
+    Client other;
     return guard
                ->decide(std::span(arguments.begin(), arguments.size()),
                         other,
@@ -155,7 +156,7 @@ class GuardedShop {
   int wall_time_asked = 0;
   bool may_answer = true;
   std::size_t room = std::size_t{1} << 30U;  // if it may
-  ClientState client;
+  Client client;
   std::uint64_t replies = 0;  // to writes
   redis::Facts facts;
   std::vector<std::unique_ptr<filter::LiveParts>> parts;

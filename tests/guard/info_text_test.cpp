@@ -122,7 +122,7 @@ TEST_F(InfoTextTest, takes_all_tables_of_a_namespace_together) {
 }
 
 TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
-  ClientState client;
+  Client client;
   Guard other(shop_.guard->parts());
   shop_.process.guards = {shop_.guard.get(), &other};
   shop_.decide({"GET", "user:500"});

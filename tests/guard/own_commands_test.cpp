@@ -309,7 +309,7 @@ TEST_F(OwnCommandsTest, of_whose_rights_nothing_is_known_waits_for_them_and_is_t
                              .restricted = {{"bob", {.reads_no_key = {true}}}},
                              .default_needs_no_password = true});
   EXPECT_EQ(reply({"GUARD.ADD", "user:500"}), kNoKey);
-  shop_.client = ClientState();
+  shop_.client = Client();
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(1));
   EXPECT_TRUE(shop_.answers({"GET", "user:500"})) << "nothing was added";
 }

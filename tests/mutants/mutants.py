@@ -20,7 +20,7 @@ RUNS = 1000  # seeds, at most; a mutant should die within the first few hundred
 READS = "src/guard/guard_reads.cpp"
 WRITES = "src/guard/guard_writes.cpp"
 GUARD = "src/guard/guard.cpp"
-STATE = "src/guard/client_state.cpp"
+STATE = "src/redis/client_state.cpp"
 OWN = "src/guard/own_commands.cpp"
 IN_FLIGHT = "src/guard/writes_in_flight.cpp"
 LEARNED = "src/guard/learned_keys.cpp"
@@ -115,8 +115,8 @@ MUTANTS = [
     ("guard", "failed_scripts_are_learned", "a script that may not write fills the overlay",
      [(IN_FLIGHT, "      decided(key, is_refused);", "      decided(key, false);")]),
     ("guard", "unseen_writes_of_strangers_are_learned", "CLIENT REPLY OFF without a login fills the overlay",
-     [(WRITES, "return login == ClientState::Login::unknown || client.has",
-       "return login != ClientState::Login::yes || client.has")]),
+     [(WRITES, "return login == Client::Login::unknown || client.has",
+       "return login != Client::Login::yes || client.has")]),
     ("guard", "unseen_writes_need_no_rights", "CLIENT REPLY OFF without rights fills the overlay",
      [(WRITES, "|| access->may_write ||", "|| access->namespaces.size() < 1000 ||")]),
     ("attack", "unseen_writes_are_not_learned", "CLIENT REPLY OFF: what was written is absent",
@@ -149,7 +149,7 @@ MUTANTS = [
        "const redis::UserAccess kNobody;\nconst redis::UserAccess kAnybody{.is_unrestricted = true};"),
       (OWN, "is_reliable ? access : nullptr", "access != nullptr ? access : &kAnybody")]),
     ("guard", "unknown_logins_are_logins", "GUARD.INFO and the like give the benefit of the doubt",
-     [(OWN, "client.login(redis) : ClientState::Login::unknown", "client.login(redis) : ClientState::Login::yes")]),
+     [(OWN, "client.login(redis) : Client::Login::unknown", "client.login(redis) : Client::Login::yes")]),
     ("attack", "own_commands_need_no_login", "they are answered before AUTH",
      [(OWN, 'return error("NOAUTH Authentication required.");',
        "return run({.arguments = arguments, .client = client, .access = &kNobody, .asked = asked});")]),

@@ -46,7 +46,7 @@ struct Chain final : ReplyOrder::Errors, ReplyOrder::Comparison {
 
   io::ChunkPool pool;
   io::OutputQueue output{pool};
-  guard::ClientState state;
+  guard::Client state;
   ReplyOrder order{output, state, *this, *this};
   std::vector<std::string> errors;
   std::vector<std::string> compared;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "redis/client_state.h"
+
 namespace cuckooguard::redis {
 namespace {
 
@@ -217,6 +219,39 @@ TEST_F(FactsTest, commands_stand_until_others_are_learned) {
   EXPECT_EQ(known.find_learned("BF.Exists")->role, Role::read);
   EXPECT_EQ(known.find_learned("bf.exist"), nullptr);
   EXPECT_EQ(known.find_learned(std::string(100'000, 'x')), nullptr);
+}
+
+// What a reader keeps by version never outlives the change that ended it. Run it under tsan.
+TEST(FactsRace, what_is_published_counts_for_every_question_that_begins_after_it) {
+  Facts facts;
+  std::atomic<int> phase{0};  // modulo 4: 1 allowed, 3 withdrawn, between them on the way
+  std::atomic<bool> done{false};
+  const auto ask = [&] {
+    ClientState client;
+    std::shared_ptr<const Snapshot> snapshot = facts.snapshot();
+    while (!done.load()) {
+      const int before = phase.load();
+      if (facts.version() != snapshot->version) {
+        snapshot = facts.snapshot();
+      }
+      const bool answer = client.access(*snapshot, facts) != nullptr;
+      if (before == phase.load() && before % 2 == 1) {
+        EXPECT_EQ(answer, before % 4 == 1);
+      }
+    }
+  };
+  std::jthread first(ask);
+  std::jthread second(ask);
+  for (int turn = 0; turn < 10'000; ++turn) {
+    facts.publish_users(facts.epoch(),
+                        {.unrestricted = {"default"}, .default_needs_no_password = true});
+    phase.fetch_add(1);
+    phase.fetch_add(1);
+    facts.withdraw_users();
+    phase.fetch_add(1);
+    phase.fetch_add(1);
+  }
+  done.store(true);
 }
 
 // One asks and publishes without a pause; others change Redis. `redis` stands for what Redis says.

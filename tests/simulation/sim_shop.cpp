@@ -74,7 +74,7 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
                         .overlay = space.overlay.get()});
   }
   guarded_[kItems].absent_reply =
-      guard::AbsentReply({.nil = false, .bytes = std::string(kItemAbsent)});
+      guard::AbsentReplyBytes({.nil = false, .bytes = std::string(kItemAbsent)});
   guard_ = std::make_unique<guard::Guard>(
       guard::Guard::Parts{.keyspace = keyspace_, .namespaces = guarded_, .facts = facts_});
   fill();

@@ -1,4 +1,4 @@
-#include "guard/absent_reply.h"
+#include "guard/absent_reply_bytes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -87,7 +87,7 @@ bool fits(const AbsentForm& form, std::string_view value) {
 
 }  // namespace
 
-AbsentReply::AbsentReply(const config::AbsentReply& reply)
+AbsentReplyBytes::AbsentReplyBytes(const config::AbsentReply& reply)
     : has_value_(!reply.nil), value_(reply.nil ? "" : reply.bytes) {
   if (reply.preset != nullptr) {
     forms_ = reply.preset->forms;
@@ -101,20 +101,20 @@ AbsentReply::AbsentReply(const config::AbsentReply& reply)
   }
 }
 
-void AbsentReply::stamp(WallTime now) {
+void AbsentReplyBytes::stamp(WallTime now) {
   const std::size_t begin = resp2_.size() - kEndOfBulk.size() - value_.size();
   write_times(
       forms_.front(), std::span(resp2_).subspan(begin, value_.size()), now.time_since_epoch());
   std::ranges::copy(resp2_, resp3_.begin());
 }
 
-bool AbsentReply::is_relayed_as(std::string_view reply) const {
+bool AbsentReplyBytes::is_relayed_as(std::string_view reply) const {
   const std::size_t header = reply.find('\n') + 1;  // "$5\r\n"
   return reply.starts_with('$') && header > 0 && reply.size() >= header + kEndOfBulk.size() &&
          is_written_as(reply.substr(header, reply.size() - header - kEndOfBulk.size()));
 }
 
-std::size_t AbsentReply::relayed_bytes_max() const {
+std::size_t AbsentReplyBytes::relayed_bytes_max() const {
   constexpr std::size_t kHeaderBytesMax = 16;
   constexpr std::size_t kTimesBytesMax = 64;  // that a framework writes longer than we do
   std::size_t longest = value_.size();
@@ -124,7 +124,7 @@ std::size_t AbsentReply::relayed_bytes_max() const {
   return has_value_ ? kHeaderBytesMax + longest + kEndOfBulk.size() : 0;
 }
 
-bool AbsentReply::is_written_as(std::string_view value) const {
+bool AbsentReplyBytes::is_written_as(std::string_view value) const {
   if (forms_.empty()) {
     return has_value_ && value == value_;
   }

@@ -1,12 +1,12 @@
-#include "guard/client_state.h"
+#include "redis/client_state.h"
 
 #include "redis/facts.h"
 
-namespace cuckooguard::guard {
+namespace cuckooguard::redis {
 
-void ClientState::sent(const redis::StateChange& change) {
+void ClientState::sent(const StateChange& change) {
   ++changes_in_flight_;
-  if (change.kind == redis::ChangeKind::multi) {
+  if (change.kind == ChangeKind::multi) {
     ++multis_in_flight_;
   }
   if (change.for_all_clients) {
@@ -14,18 +14,12 @@ void ClientState::sent(const redis::StateChange& change) {
   }
 }
 
-void ClientState::replied(const redis::StateChange& change, char reply_type) {
+void ClientState::replied(const StateChange& change, char reply_type) {
   --changes_in_flight_;
-  if (change.kind == redis::ChangeKind::multi) {
+  if (change.kind == ChangeKind::multi) {
     --multis_in_flight_;
   }
   replied_for_all(change, reply_type);
-  // DISCARD replies +OK, an EXEC that did nothing a nil. One that is refused has not ended what it did not begin.
-  const bool ends_multi =
-      change.kind == redis::ChangeKind::end_multi || change.kind == redis::ChangeKind::reset;
-  if (writes_ != nullptr && ends_multi && reply_type != '-') {
-    writes_->end_transaction(reply_type == '*');
-  }
   if (reply_type == '-' || reply_type == '!') {
     refused(change);
   } else {
@@ -38,8 +32,8 @@ void ClientState::replied(const redis::StateChange& change, char reply_type) {
 
 // Who may not run it is refused when it would be queued. EXEC's reply may say that nothing was executed, too: then it is
 // asked in vain.
-void ClientState::replied_for_all(const redis::StateChange& change, char reply_type) {
-  if (change.kind == redis::ChangeKind::end_multi) {
+void ClientState::replied_for_all(const StateChange& change, char reply_type) {
+  if (change.kind == ChangeKind::end_multi) {
     if (queued_for_all_ && reply_type == '*') {
       facts_->withdraw_users();
     }
@@ -58,15 +52,15 @@ void ClientState::replied_for_all(const redis::StateChange& change, char reply_t
   }
 }
 
-void ClientState::accepted(const redis::StateChange& change) {
+void ClientState::accepted(const StateChange& change) {
   switch (change.kind) {
-    case redis::ChangeKind::select:
+    case ChangeKind::select:
       db_ = change.db;
       break;
-    case redis::ChangeKind::auth:
+    case ChangeKind::auth:
       set_user(change);
       break;
-    case redis::ChangeKind::hello:
+    case ChangeKind::hello:
       version_ = change.version;
       update_subscribed();
       if (change.authenticates) {
@@ -74,47 +68,47 @@ void ClientState::accepted(const redis::StateChange& change) {
       }
       set_label(change);
       break;
-    case redis::ChangeKind::label:
+    case ChangeKind::label:
       set_label(change);
       break;
-    case redis::ChangeKind::multi:
+    case ChangeKind::multi:
       set(kInMulti, true);
       break;
-    case redis::ChangeKind::end_multi:
+    case ChangeKind::end_multi:
       set(kInMulti | kWatching, false);
       queued_for_all_ = false;
       break;
-    case redis::ChangeKind::watch:
+    case ChangeKind::watch:
       set(kWatching, true);
       break;
-    case redis::ChangeKind::unwatch:
+    case ChangeKind::unwatch:
       set(kWatching, false);
       break;
-    case redis::ChangeKind::reset:
+    case ChangeKind::reset:
       begin_again();
       break;
-    case redis::ChangeKind::tracking_on:
+    case ChangeKind::tracking_on:
       set(kTracking, true);
       break;
-    case redis::ChangeKind::tracking_off:
+    case ChangeKind::tracking_off:
       set(kTracking, false);
       break;
-    case redis::ChangeKind::subscribe:  // confirmed() has heard of each
-    case redis::ChangeKind::server:
+    case ChangeKind::subscribe:  // confirmed() has heard of each
+    case ChangeKind::server:
       break;
-    case redis::ChangeKind::lasting:
+    case ChangeKind::lasting:
       set(kLasting, true);
       [[fallthrough]];
-    case redis::ChangeKind::unknown:
-    case redis::ChangeKind::unclear:
+    case ChangeKind::unknown:
+    case ChangeKind::unclear:
       set(kUncertain, true);
       break;
   }
 }
 
-void ClientState::refused(const redis::StateChange& change) {
+void ClientState::refused(const StateChange& change) {
   switch (change.kind) {
-    case redis::ChangeKind::hello:
+    case ChangeKind::hello:
       // Redis 7.0 takes the options of HELLO one by one: a good AUTH before a bad SETNAME stands, though the reply is
       // an error. The user is known again once Redis has accepted one.
       if (change.authenticates) {
@@ -122,7 +116,7 @@ void ClientState::refused(const redis::StateChange& change) {
         on_user_changed();
       }
       break;
-    case redis::ChangeKind::unclear:
+    case ChangeKind::unclear:
       set(kUncertain, true);
       break;
     default:
@@ -130,7 +124,7 @@ void ClientState::refused(const redis::StateChange& change) {
   }
 }
 
-const redis::UserAccess* ClientState::access(const redis::Snapshot& snapshot, redis::Facts& facts) {
+const UserAccess* ClientState::access(const Snapshot& snapshot, Facts& facts) {
   if (facts_version_ == snapshot.version) {
     return access_;
   }
@@ -152,7 +146,7 @@ const redis::UserAccess* ClientState::access(const redis::Snapshot& snapshot, re
   return access_;
 }
 
-ClientState::Login ClientState::login(const redis::Snapshot& snapshot) const {
+ClientState::Login ClientState::login(const Snapshot& snapshot) const {
   switch (standing_) {
     case Standing::authenticated:
       return Login::yes;
@@ -161,7 +155,7 @@ ClientState::Login ClientState::login(const redis::Snapshot& snapshot) const {
     case Standing::unknown:
       return Login::no;
   }
-  const redis::Users& users = *snapshot.users;
+  const Users& users = *snapshot.users;
   if (users.default_needs_no_password) {
     // Behind a control connection that is gone there may be another Redis.
     return snapshot.is_lost && has_upstream_ ? Login::unknown : Login::yes;
@@ -179,15 +173,15 @@ void ClientState::ended() {
   queued_for_all_ = false;
 }
 
-bool ClientState::may_rely_on(const redis::Snapshot& known, TimePoint now) const {
+bool ClientState::may_rely_on(const Snapshot& known, TimePoint now) const {
   return now < known.good_until && !(known.is_lost && has_upstream_);
 }
 
-bool ClientState::is_wary(const redis::Snapshot& known) const {
+bool ClientState::is_wary(const Snapshot& known) const {
   return known.epoch < wary_until_;
 }
 
-void ClientState::confirmed(const redis::PubSubFrame& frame) {
+void ClientState::confirmed(const PubSubFrame& frame) {
   subscriptions_.confirmed(frame);
   update_subscribed();
 }
@@ -201,26 +195,19 @@ bool ClientState::can_set_reply_mode() const {
   return changes_in_flight_ == 0 && (unsettled_ & ~kSilent) == 0;
 }
 
-WritesInFlight& ClientState::remember_writes(std::size_t& worker_keys) {
-  if (writes_ == nullptr) {
-    writes_ = std::make_unique<WritesInFlight>(worker_keys);
-  }
-  return *writes_;
-}
-
 bool ClientState::can_subscribe() const {
   return !may_be_in_multi() && (unsettled_ & (kUncertain | kSilent)) == 0;
 }
 
-void ClientState::set_reply_mode(redis::ReplyMode mode) {
+void ClientState::set_reply_mode(ReplyMode mode) {
   switch (mode) {
-    case redis::ReplyMode::on:
+    case ReplyMode::on:
       silence_ = Silence::none;
       break;
-    case redis::ReplyMode::off:
+    case ReplyMode::off:
       silence_ = Silence::off;
       break;
-    case redis::ReplyMode::skip:  // nothing to skip while all are off
+    case ReplyMode::skip:  // nothing to skip while all are off
       silence_ = silence_ == Silence::off ? Silence::off : Silence::this_one_and_next;
       break;
   }
@@ -235,7 +222,7 @@ bool ClientState::next_has_reply() {
       silence_ = Silence::next;
       return false;
     case Silence::next:
-      set_reply_mode(redis::ReplyMode::on);
+      set_reply_mode(ReplyMode::on);
       return false;
     case Silence::off:
       break;
@@ -249,12 +236,10 @@ void ClientState::set(std::uint8_t bit, bool on) {
 
 void ClientState::on_user_changed() {
   facts_version_ = 0;
-  if (writes_ != nullptr) {
-    writes_->user = WritesInFlight::kNone;
-  }
+  ++user_changes_;
 }
 
-void ClientState::set_user(const redis::StateChange& change) {
+void ClientState::set_user(const StateChange& change) {
   user_ = change.user;
   standing_ = Standing::authenticated;
   on_user_changed();
@@ -263,21 +248,21 @@ void ClientState::set_user(const redis::StateChange& change) {
   }
 }
 
-void ClientState::set_label(const redis::StateChange& change) {
-  if (!remembers_ || change.label == redis::Label::none) {
+void ClientState::set_label(const StateChange& change) {
+  if (!remembers_ || change.label == Label::none) {
     return;
   }
   resp::Labels& labels = remembered().labels;
   switch (change.label) {
-    case redis::Label::none:
+    case Label::none:
       break;
-    case redis::Label::name:
+    case Label::name:
       labels.name = change.label_text;
       break;
-    case redis::Label::library:
+    case Label::library:
       labels.library = change.label_text;
       break;
-    case redis::Label::library_version:
+    case Label::library_version:
       labels.library_version = change.label_text;
       break;
   }
@@ -324,4 +309,4 @@ void ClientState::begin_again() {
   }
 }
 
-}  // namespace cuckooguard::guard
+}  // namespace cuckooguard::redis

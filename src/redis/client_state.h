@@ -12,8 +12,8 @@
 // where the client may be inside MULTI takes effect at EXEC, or never: if Redis accepts it, nothing
 // is answered until RESET.
 //
-// Threads: its worker's. Limits: 136 bytes, the user's name if it is longer than 15 bytes, and what
-// writes in flight take; at most 2^32 - 1 changes in flight.
+// Threads: its worker's. Limits: 128 bytes, and the user's name if it is longer than 15 bytes; at
+// most 2^32 - 1 changes in flight.
 // Source: Redis 7.0.15 (server.c processCommand, multi.c, networking.c helloCommand and
 // resetCommand), asked by hand.
 #pragma once
@@ -24,29 +24,24 @@
 #include <memory>
 #include <string>
 
-#include "guard/writes_in_flight.h"
+#include "redis/reading.h"
 #include "redis/state_change.h"
 #include "resp/connection_state.h"
 #include "resp/version.h"
 
 namespace cuckooguard::redis {
+
 class Facts;
 struct Snapshot;
-struct UserAccess;
-}  // namespace cuckooguard::redis
-
-namespace cuckooguard::guard {
-
-using TimePoint = std::chrono::steady_clock::time_point;
 
 class ClientState {
  public:
   // The command has been forwarded: until its reply nothing is answered locally. In the order of
   // the commands.
-  void sent(const redis::StateChange& change);
+  void sent(const StateChange& change);
   // Redis has replied; `reply_type` is the first byte of the reply ('-' and '!' mean refused). In
   // the same order.
-  void replied(const redis::StateChange& change, char reply_type);
+  void replied(const StateChange& change, char reply_type);
 
   // For the rest of the connection, which is of one of these kinds from then on:
   //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is answered here. Commands are
@@ -57,19 +52,9 @@ class ClientState {
   bool has_unread_replies() const { return sight_ != Sight::all; }
   bool is_raw() const { return sight_ == Sight::nothing; }
 
-  // Null: it has not written a guarded key yet.
-  WritesInFlight* writes() const { return writes_.get(); }
-  WritesInFlight& remember_writes(std::size_t& worker_keys);
-  // Redis has replied to commands up to this one, which are no changes.
-  void replied_to(std::uint64_t reply, bool is_refused) {
-    if (writes_ != nullptr && writes_->is_in_flight()) {
-      writes_->replied(reply, is_refused, (unsettled_ & kInMulti) != 0);
-    }
-  }
-
   // Redis has confirmed a subscription or its end.
-  void confirmed(const redis::PubSubFrame& frame);
-  const redis::Subscriptions& subscriptions() const { return subscriptions_; }
+  void confirmed(const PubSubFrame& frame);
+  const Subscriptions& subscriptions() const { return subscriptions_; }
 
   // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain state, so that the
   // guard can follow. Else the connection is scanned only.
@@ -77,7 +62,7 @@ class ClientState {
   bool can_subscribe() const;
 
   // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one included.
-  void set_reply_mode(redis::ReplyMode mode);
+  void set_reply_mode(ReplyMode mode);
   bool next_has_reply();
   bool has_replies_off() const { return silence_ == Silence::off; }
   bool is_silent() const { return silence_ != Silence::none; }
@@ -94,8 +79,9 @@ class ClientState {
   bool is_between_transactions() const {
     return (unsettled_ & (kInMulti | kWatching)) == 0 && changes_in_flight_ == 0;
   }
-  // Inside MULTI as far as replies tell, or a MULTI is in flight.
-  bool may_be_in_multi() const { return (unsettled_ & kInMulti) != 0 || multis_in_flight_ != 0; }
+  // As far as replies tell; or a MULTI is in flight.
+  bool is_in_multi() const { return (unsettled_ & kInMulti) != 0; }
+  bool may_be_in_multi() const { return is_in_multi() || multis_in_flight_ != 0; }
 
   resp::Version version() const { return version_; }
   int db() const { return db_; }
@@ -109,17 +95,19 @@ class ClientState {
   resp::ConnectionState told() const;
   // How often RESET has made it a new client: what was known of it before counts no more.
   std::uint32_t beginnings() const { return beginnings_; }
+  // How often its user has changed, or become uncertain.
+  std::uint32_t user_changes() const { return user_changes_; }
 
   // What this client's user may do; null: nothing is known of it, or it has not authenticated. Looks
   // it up only after the snapshot or the user has changed; one comparison otherwise. Its user goes on
   // being asked for. Lifetime: as long as the snapshot.
-  const redis::UserAccess* access(const redis::Snapshot& snapshot, redis::Facts& facts);
+  const UserAccess* access(const Snapshot& snapshot, Facts& facts);
 
   // Whether Redis would take it for authenticated: what the guard's own commands ask.
   enum class Login : std::uint8_t { yes, no, unknown };
-  Login login(const redis::Snapshot& snapshot) const;
+  Login login(const Snapshot& snapshot) const;
   // Redis may refuse its next command for that, and no reply is to come that could change it.
-  bool may_be_logged_out(const redis::Snapshot& snapshot) const {
+  bool may_be_logged_out(const Snapshot& snapshot) const {
     return standing_ == Standing::initial && changes_in_flight_ == 0 &&
            login(snapshot) != Login::yes;
   }
@@ -130,7 +118,7 @@ class ClientState {
 
   // Whether what is known of Redis counts for it: kept up to date, and not of a Redis that was lost since it could reach
   // one (behind a control connection that is gone there may be another Redis).
-  bool may_rely_on(const redis::Snapshot& known, TimePoint now) const;
+  bool may_rely_on(const Snapshot& known, TimePoint now) const;
   bool has_authenticated() const { return standing_ == Standing::authenticated; }
 
   // AUTH, HELLO or RESET is on its way: who it is may be about to change, or has changed unseen.
@@ -142,7 +130,7 @@ class ClientState {
 
   // Redis has told it that it does not serve: it is asked until then whether that is so.
   void be_wary_until(std::uint64_t epoch) { wary_until_ = epoch; }
-  bool is_wary(const redis::Snapshot& known) const;
+  bool is_wary(const Snapshot& known) const;
 
   // Its connection to Redis stands, or has stood; not one that it shared, lost, and lost nothing with.
   void upstream_is_up() { has_upstream_ = true; }
@@ -154,14 +142,14 @@ class ClientState {
   bool may_have_changed_all_unseen() const { return may_change_all_ && has_unread_replies(); }
 
   // Before sent(), for changes for all clients: who hears of them. Outlives this, or ended().
-  void tell(redis::Facts& facts) { facts_ = &facts; }
+  void tell(Facts& facts) { facts_ = &facts; }
   // The connection is gone: replies that have not come never will. Harmless when repeated.
   void ended();
 
   // The streamed command (Guard::stream) whose chunks are passing; null between them. `is_unseen`: its reply will not be.
-  const redis::Command* streamed() const { return streamed_; }
+  const Command* streamed() const { return streamed_; }
   bool is_streamed_unseen() const { return is_streamed_unseen_; }
-  void set_streamed(const redis::Command* command, bool is_unseen = false) {
+  void set_streamed(const Command* command, bool is_unseen = false) {
     streamed_ = command;
     is_streamed_unseen_ = is_unseen;
   }
@@ -189,26 +177,27 @@ class ClientState {
     resp::Labels labels;
   };
 
-  void accepted(const redis::StateChange& change);
-  void refused(const redis::StateChange& change);
-  void replied_for_all(const redis::StateChange& change, char reply_type);
-  void set_user(const redis::StateChange& change);
-  void set_label(const redis::StateChange& change);
+  void accepted(const StateChange& change);
+  void refused(const StateChange& change);
+  void replied_for_all(const StateChange& change, char reply_type);
+  void set_user(const StateChange& change);
+  void set_label(const StateChange& change);
   Told& remembered();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
   void on_user_changed();
   void begin_again();
 
-  const redis::Command* streamed_ = nullptr;
-  const redis::UserAccess* access_ = nullptr;
-  redis::Facts* facts_ = nullptr;
+  const Command* streamed_ = nullptr;
+  const UserAccess* access_ = nullptr;
+  Facts* facts_ = nullptr;
   std::uint64_t facts_version_ = 0;  // of the snapshot that `access_` is of; 0: look it up again
   std::uint64_t wary_until_ = 0;
   std::uint32_t changes_in_flight_ = 0;
   std::uint32_t multis_in_flight_ = 0;
   std::uint32_t for_all_in_flight_ = 0;
   std::uint32_t beginnings_ = 0;
+  std::uint32_t user_changes_ = 0;
   int db_ = 0;
   resp::Version version_ = resp::Version::resp2;
   Standing standing_ = Standing::initial;
@@ -222,11 +211,10 @@ class ClientState {
   bool may_be_another_ = false;
   bool was_let_in_ = false;
   bool may_change_all_ = false;
-  redis::Subscriptions subscriptions_;
+  Subscriptions subscriptions_;
   std::string user_;            // meaningful if authenticated
   std::unique_ptr<Told> told_;  // null: neither a login nor a label
-  std::unique_ptr<WritesInFlight> writes_;
 };
-static_assert(sizeof(ClientState) <= 104 + sizeof(std::string), "one per client");
+static_assert(sizeof(ClientState) <= 96 + sizeof(std::string), "one per client");
 
-}  // namespace cuckooguard::guard
+}  // namespace cuckooguard::redis

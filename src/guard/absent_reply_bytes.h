@@ -20,9 +20,9 @@ namespace cuckooguard::guard {
 // By the calendar.
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
-class AbsentReply {
+class AbsentReplyBytes {
  public:
-  explicit AbsentReply(const config::AbsentReply& reply);
+  explicit AbsentReplyBytes(const config::AbsentReply& reply);
 
   // The whole reply to GET and GETEX; one element of the reply to MGET. Of one that is stamped: as of
   // the last stamp(), before the first of no use.

@@ -1,40 +1,40 @@
-#include "guard/client_state.h"
+#include "redis/client_state.h"
 
 #include <gtest/gtest.h>
 
 #include "redis/facts.h"
 
-namespace cuckooguard::guard {
+namespace cuckooguard::redis {
 namespace {
 
 using resp::Version;
 
-void run(ClientState& client, const redis::StateChange& change, char reply_type) {
+void run(ClientState& client, const StateChange& change, char reply_type) {
   client.sent(change);
   client.replied(change, reply_type);
 }
 
-redis::StateChange select(int db) {
-  return {.kind = redis::ChangeKind::select, .db = db};
+StateChange select(int db) {
+  return {.kind = ChangeKind::select, .db = db};
 }
-redis::StateChange auth(std::string user) {
-  return {.kind = redis::ChangeKind::auth, .authenticates = true, .user = std::move(user)};
+StateChange auth(std::string user) {
+  return {.kind = ChangeKind::auth, .authenticates = true, .user = std::move(user)};
 }
-redis::StateChange hello3() {
-  return {.kind = redis::ChangeKind::hello, .version = Version::resp3};
+StateChange hello3() {
+  return {.kind = ChangeKind::hello, .version = Version::resp3};
 }
-redis::StateChange hello3(std::string user) {
-  return {.kind = redis::ChangeKind::hello,
+StateChange hello3(std::string user) {
+  return {.kind = ChangeKind::hello,
           .version = Version::resp3,
           .authenticates = true,
           .user = std::move(user)};
 }
-redis::StateChange plain(redis::ChangeKind kind) {
+StateChange plain(ChangeKind kind) {
   return {.kind = kind};
 }
 
-redis::PubSubFrame confirmed(redis::ChannelKind channels, std::uint32_t count) {
-  return {redis::PubSubFrame::Kind::confirmation, channels, count};
+PubSubFrame confirmed(ChannelKind channels, std::uint32_t count) {
+  return {PubSubFrame::Kind::confirmation, channels, count};
 }
 
 class ClientStateTest : public testing::Test {
@@ -44,11 +44,11 @@ class ClientStateTest : public testing::Test {
                          {.unrestricted = {"default", "alice"}, .default_needs_no_password = true});
   }
   bool is_unrestricted() {
-    const redis::UserAccess* const access = client_.access(*facts_.snapshot(), facts_);
+    const UserAccess* const access = client_.access(*facts_.snapshot(), facts_);
     return access != nullptr && access->is_unrestricted;
   }
 
-  redis::Facts facts_;
+  Facts facts_;
   ClientState client_;
 };
 
@@ -57,13 +57,13 @@ TEST_F(ClientStateTest, what_was_told_is_remembered_if_it_is_asked_to) {
   ClientState state;
   state.remember_what_was_told();
   for (ClientState* each : {&forgetful, &state}) {
-    const redis::StateChange hello{.kind = redis::ChangeKind::hello,
-                                   .version = resp::Version::resp3,
-                                   .authenticates = true,
-                                   .user = "shop",
-                                   .secret = "word",
-                                   .label = redis::Label::name,
-                                   .label_text = "web"};
+    const StateChange hello{.kind = ChangeKind::hello,
+                            .version = resp::Version::resp3,
+                            .authenticates = true,
+                            .user = "shop",
+                            .secret = "word",
+                            .label = Label::name,
+                            .label_text = "web"};
     each->sent(hello);
     EXPECT_FALSE(each->is_transferable());
     each->replied(hello, '%');
@@ -74,30 +74,27 @@ TEST_F(ClientStateTest, what_was_told_is_remembered_if_it_is_asked_to) {
                                    .login = resp::Login{.user = "shop", .secret = "word"},
                                    .labels = {.name = "web"}}));
   EXPECT_EQ(forgetful.told(), (resp::ConnectionState{.version = resp::Version::resp3}));
-  const redis::StateChange reset{.kind = redis::ChangeKind::reset};
+  const StateChange reset{.kind = ChangeKind::reset};
   state.sent(reset);
   state.replied(reset, '+');
   EXPECT_EQ(state.told(), resp::ConnectionState{});
 }
 
 TEST_F(ClientStateTest, in_the_middle_of_something_it_cannot_go_elsewhere) {
-  for (const redis::ChangeKind kind : {redis::ChangeKind::multi,
-                                       redis::ChangeKind::watch,
-                                       redis::ChangeKind::tracking_on,
-                                       redis::ChangeKind::unknown}) {
+  for (const ChangeKind kind :
+       {ChangeKind::multi, ChangeKind::watch, ChangeKind::tracking_on, ChangeKind::unknown}) {
     ClientState state;
     state.sent({.kind = kind});
     state.replied({.kind = kind}, '+');
     EXPECT_FALSE(state.is_transferable()) << static_cast<int>(kind);
   }
   ClientState subscribed;
-  subscribed.confirmed({.kind = redis::PubSubFrame::Kind::confirmation, .count = 1});
+  subscribed.confirmed({.kind = PubSubFrame::Kind::confirmation, .count = 1});
   EXPECT_FALSE(subscribed.is_transferable());
-  subscribed.confirmed({.kind = redis::PubSubFrame::Kind::confirmation, .count = 0});
+  subscribed.confirmed({.kind = PubSubFrame::Kind::confirmation, .count = 0});
   EXPECT_TRUE(subscribed.is_transferable());
   ClientState half_refused;
-  const redis::StateChange hello{
-      .kind = redis::ChangeKind::hello, .authenticates = true, .user = "shop"};
+  const StateChange hello{.kind = ChangeKind::hello, .authenticates = true, .user = "shop"};
   half_refused.sent(hello);
   half_refused.replied(hello, '-');
   EXPECT_FALSE(half_refused.is_transferable()) << "who it is now nobody knows";
@@ -128,9 +125,9 @@ TEST_F(ClientStateTest, a_refused_change_changes_nothing) {
     run(client_, select(1), refused);
     run(client_, auth("bob"), refused);
     run(client_, hello3(), refused);
-    run(client_, plain(redis::ChangeKind::multi), refused);
-    run(client_, plain(redis::ChangeKind::watch), refused);
-    run(client_, plain(redis::ChangeKind::unknown), refused);
+    run(client_, plain(ChangeKind::multi), refused);
+    run(client_, plain(ChangeKind::watch), refused);
+    run(client_, plain(ChangeKind::unknown), refused);
     EXPECT_TRUE(client_.is_settled());
     EXPECT_EQ(client_.db(), 0);
     EXPECT_EQ(client_.version(), Version::resp2);
@@ -174,82 +171,82 @@ TEST_F(ClientStateTest, the_initial_user_counts_only_while_it_needs_no_password)
   EXPECT_FALSE(is_unrestricted());
   run(client_, auth("default"), '+');
   EXPECT_TRUE(is_unrestricted());
-  run(client_, plain(redis::ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_FALSE(is_unrestricted());
 }
 
 TEST_F(ClientStateTest, multi_lasts_until_exec_or_discard_is_accepted) {
   for (const char end_reply : {'*', '_', '+', '$'}) {
-    client_.sent(plain(redis::ChangeKind::multi));
+    client_.sent(plain(ChangeKind::multi));
     EXPECT_TRUE(client_.may_be_in_multi());
-    client_.replied(plain(redis::ChangeKind::multi), '+');
+    client_.replied(plain(ChangeKind::multi), '+');
     EXPECT_TRUE(client_.may_be_in_multi());
     EXPECT_FALSE(client_.is_settled());
-    client_.sent(plain(redis::ChangeKind::end_multi));
+    client_.sent(plain(ChangeKind::end_multi));
     EXPECT_TRUE(client_.may_be_in_multi());
-    client_.replied(plain(redis::ChangeKind::end_multi), end_reply);
+    client_.replied(plain(ChangeKind::end_multi), end_reply);
     EXPECT_FALSE(client_.may_be_in_multi());
     EXPECT_TRUE(client_.is_settled());
   }
 }
 
 TEST_F(ClientStateTest, a_refused_end_is_no_proof_that_multi_has_ended) {
-  run(client_, plain(redis::ChangeKind::multi), '+');
-  run(client_, plain(redis::ChangeKind::end_multi), '-');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '-');
   EXPECT_FALSE(client_.is_settled());
   EXPECT_TRUE(client_.may_be_in_multi());
-  run(client_, plain(redis::ChangeKind::multi), '+');
-  run(client_, plain(redis::ChangeKind::end_multi), '*');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
   EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, a_whole_transaction_in_one_pipeline_is_settled_with_its_last_reply) {
-  client_.sent(plain(redis::ChangeKind::multi));
-  client_.sent(plain(redis::ChangeKind::end_multi));
-  client_.replied(plain(redis::ChangeKind::multi), '+');
+  client_.sent(plain(ChangeKind::multi));
+  client_.sent(plain(ChangeKind::end_multi));
+  client_.replied(plain(ChangeKind::multi), '+');
   EXPECT_FALSE(client_.is_settled());
-  client_.replied(plain(redis::ChangeKind::end_multi), '*');
+  client_.replied(plain(ChangeKind::end_multi), '*');
   EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, watch_lasts_until_unwatch_or_the_end_of_multi) {
-  run(client_, plain(redis::ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::watch), '+');
   EXPECT_FALSE(client_.is_settled());
-  run(client_, plain(redis::ChangeKind::unwatch), '-');
+  run(client_, plain(ChangeKind::unwatch), '-');
   EXPECT_FALSE(client_.is_settled());
-  run(client_, plain(redis::ChangeKind::unwatch), '+');
+  run(client_, plain(ChangeKind::unwatch), '+');
   EXPECT_TRUE(client_.is_settled());
 
-  run(client_, plain(redis::ChangeKind::watch), '+');
-  run(client_, plain(redis::ChangeKind::multi), '+');
-  run(client_, plain(redis::ChangeKind::end_multi), '*');
+  run(client_, plain(ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::end_multi), '*');
   EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, a_change_accepted_inside_multi_leaves_nothing_certain_until_reset) {
-  run(client_, plain(redis::ChangeKind::unknown), '+');
+  run(client_, plain(ChangeKind::unknown), '+');
   EXPECT_FALSE(client_.is_settled());
   run(client_, select(0), '+');
-  run(client_, plain(redis::ChangeKind::end_multi), '*');
+  run(client_, plain(ChangeKind::end_multi), '*');
   EXPECT_FALSE(client_.is_settled());
-  run(client_, plain(redis::ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, an_unclear_change_leaves_nothing_certain_even_if_refused) {
-  run(client_, plain(redis::ChangeKind::unclear), '-');
+  run(client_, plain(ChangeKind::unclear), '-');
   EXPECT_FALSE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, reset_goes_back_to_how_the_connection_began) {
   run(client_, select(3), '+');
   run(client_, hello3("bob"), '%');
-  run(client_, plain(redis::ChangeKind::watch), '+');
-  run(client_, plain(redis::ChangeKind::multi), '+');
-  run(client_, plain(redis::ChangeKind::reset), '-');
+  run(client_, plain(ChangeKind::watch), '+');
+  run(client_, plain(ChangeKind::multi), '+');
+  run(client_, plain(ChangeKind::reset), '-');
   EXPECT_FALSE(client_.is_settled());
   EXPECT_EQ(client_.db(), 3);
-  run(client_, plain(redis::ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_TRUE(client_.is_settled());
   EXPECT_FALSE(client_.may_be_in_multi());
   EXPECT_EQ(client_.db(), 0);
@@ -259,70 +256,70 @@ TEST_F(ClientStateTest, reset_goes_back_to_how_the_connection_began) {
 
 // Valkey 9.1.2: CLIENT LIST shows `capa=r` also after RESET.
 TEST_F(ClientStateTest, reset_does_not_undo_what_it_is_not_known_to) {
-  run(client_, plain(redis::ChangeKind::lasting), '-');
+  run(client_, plain(ChangeKind::lasting), '-');
   EXPECT_TRUE(client_.is_settled()) << "it was refused";
-  run(client_, plain(redis::ChangeKind::lasting), '+');
+  run(client_, plain(ChangeKind::lasting), '+');
   EXPECT_FALSE(client_.is_settled());
-  run(client_, plain(redis::ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_FALSE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, reset_does_not_undo_what_was_sent_behind_it) {
-  client_.sent(plain(redis::ChangeKind::reset));
-  client_.sent(plain(redis::ChangeKind::multi));
-  client_.replied(plain(redis::ChangeKind::reset), '+');
+  client_.sent(plain(ChangeKind::reset));
+  client_.sent(plain(ChangeKind::multi));
+  client_.replied(plain(ChangeKind::reset), '+');
   EXPECT_FALSE(client_.is_settled());
   EXPECT_TRUE(client_.may_be_in_multi());
-  client_.replied(plain(redis::ChangeKind::multi), '+');
+  client_.replied(plain(ChangeKind::multi), '+');
   EXPECT_TRUE(client_.may_be_in_multi());
 }
 
 TEST_F(ClientStateTest, a_subscribed_resp2_client_is_not_settled_until_all_has_ended) {
-  client_.confirmed(confirmed(redis::ChannelKind::plain, 1));
-  client_.confirmed(confirmed(redis::ChannelKind::pattern, 2));
-  client_.confirmed(confirmed(redis::ChannelKind::plain, 1));  // the pattern is left
+  client_.confirmed(confirmed(ChannelKind::plain, 1));
+  client_.confirmed(confirmed(ChannelKind::pattern, 2));
+  client_.confirmed(confirmed(ChannelKind::plain, 1));  // the pattern is left
   EXPECT_FALSE(client_.is_settled());
-  client_.confirmed(confirmed(redis::ChannelKind::shard, 1));
-  client_.confirmed(confirmed(redis::ChannelKind::pattern, 0));
+  client_.confirmed(confirmed(ChannelKind::shard, 1));
+  client_.confirmed(confirmed(ChannelKind::pattern, 0));
   EXPECT_FALSE(client_.is_settled());
-  client_.confirmed(confirmed(redis::ChannelKind::shard, 0));
+  client_.confirmed(confirmed(ChannelKind::shard, 0));
   EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, in_resp3_a_subscribed_client_is_as_settled_as_any) {
   run(client_, hello3(), '%');
-  client_.confirmed(confirmed(redis::ChannelKind::plain, 1));
+  client_.confirmed(confirmed(ChannelKind::plain, 1));
   EXPECT_TRUE(client_.is_settled());
-  run(client_, {.kind = redis::ChangeKind::hello, .version = Version::resp2}, '*');
+  run(client_, {.kind = ChangeKind::hello, .version = Version::resp2}, '*');
   EXPECT_FALSE(client_.is_settled());
-  run(client_, plain(redis::ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_TRUE(client_.is_settled());
   EXPECT_FALSE(client_.subscriptions().any());
 }
 
 TEST_F(ClientStateTest, skip_skips_one_reply_and_off_all_until_on) {
-  client_.set_reply_mode(redis::ReplyMode::skip);
+  client_.set_reply_mode(ReplyMode::skip);
   EXPECT_FALSE(client_.next_has_reply());  // SKIP itself
   EXPECT_FALSE(client_.is_settled());
   EXPECT_FALSE(client_.next_has_reply());
   EXPECT_TRUE(client_.is_settled());
   EXPECT_TRUE(client_.next_has_reply());
-  client_.set_reply_mode(redis::ReplyMode::off);
-  client_.set_reply_mode(redis::ReplyMode::skip);
+  client_.set_reply_mode(ReplyMode::off);
+  client_.set_reply_mode(ReplyMode::skip);
   for (int command = 0; command < 3; ++command) {
     EXPECT_FALSE(client_.next_has_reply());
   }
   EXPECT_FALSE(client_.is_settled());
-  client_.set_reply_mode(redis::ReplyMode::on);
+  client_.set_reply_mode(ReplyMode::on);
   EXPECT_TRUE(client_.next_has_reply());
   EXPECT_TRUE(client_.is_settled());
 }
 
 TEST_F(ClientStateTest, unread_replies_are_for_good) {
   client_.stop_reading_replies();
-  run(client_, plain(redis::ChangeKind::reset), '+');
+  run(client_, plain(ChangeKind::reset), '+');
   EXPECT_TRUE(client_.has_unread_replies());
 }
 
 }  // namespace
-}  // namespace cuckooguard::guard
+}  // namespace cuckooguard::redis
