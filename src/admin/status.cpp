@@ -50,9 +50,7 @@ json::value redis_of(const Sight& sight) {
       {"up", seen == RedisSeen::up},
       {"role", role ? json::value(*role) : json::value(nullptr)},
       {"state",
-       sight.redis.is_lost
-           ? std::string_view("lost")
-           : redis::name_of(sight.redis.availability)},
+       sight.redis.is_lost ? std::string_view("lost") : redis::name_of(sight.redis.availability)},
       {"control", control_of(sight.redis.control)}};
 }
 

@@ -17,7 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-
 // In the order of Verdict, from `bypassed` on.
 constexpr std::array<std::string_view, kVerdicts> kVerdictFields{"keys_unguarded",
                                                                  "keys_bypassed",
@@ -125,10 +124,7 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
     add_reload(lines, parts.process->reloads->last());
   }
   lines.add("namespaces", parts.namespaces.size());
-  lines.add("redis",
-            asked.redis.is_lost
-                ? "lost"
-                : redis::name_of(asked.redis.availability));
+  lines.add("redis", asked.redis.is_lost ? "lost" : redis::name_of(asked.redis.availability));
   lines.add("redis_role", redis::role_name(asked.redis).value_or("unknown"));
   lines.add("control", redis::name_of(asked.redis.control.state));
   lines.add("control_why", asked.redis.control.why);

@@ -94,6 +94,14 @@ auto answerable_commands() {
          });
 }
 
+redis::CommandSet all_answerable() {
+  redis::CommandSet all;
+  for (const redis::Command& command : answerable_commands()) {
+    all.set(redis::command_index(command));
+  }
+  return all;
+}
+
 }  // namespace
 
 Inquiry::Inquiry(redisContext& redis, const Questions& questions)
@@ -299,9 +307,7 @@ bool Inquiry::ask_what_it_may(const std::string& name,
     redis::CommandSet& may = may_write_keys ? access.on_writable : access.on_readable;
     const std::optional<std::string> prefix = prefix_with(access.namespaces, keys);
     if (every_command && may_write_keys) {
-      for (const redis::Command& command : answerable_commands()) {
-        may.set(redis::command_index(command));
-      }
+      may = all_answerable();
     } else if (prefix) {
       const bool can_be_told = !acl.has_selectors && !arity_.empty();
       const auto tried = can_be_told ? try_commands(name, *prefix) : Tried();

@@ -367,7 +367,7 @@ class Run {
   }
 
   struct Reply {
-    std::optional<StateChange> change{};
+    std::optional<redis::StateChange> change{};
     char type = '+';
     std::uint64_t number = 0;
     std::vector<std::string> keys{};  // written
