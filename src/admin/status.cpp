@@ -1,6 +1,5 @@
 #include "admin/status.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
