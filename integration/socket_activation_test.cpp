@@ -1,6 +1,7 @@
 // Under systemd, or whoever speaks as it does: the listening socket outlives the guard, which tells how it is.
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -73,7 +74,20 @@ TEST_F(SocketActivation, is_refused_where_the_socket_is_not_that_of_listen) {
   SystemdDouble systemd(yaml());
   systemd.start_with("127.0.0.1:1");
   EXPECT_EQ(systemd.guard().exit_code(), 78);
-  EXPECT_THAT(systemd.log(), HasSubstr("ListenStream= of the socket unit must be the address"));
+  EXPECT_THAT(systemd.log(),
+              HasSubstr("ListenStream= of the socket unit must be an address of `listen`"));
+}
+
+TEST_F(SocketActivation, leaves_it_to_the_guard_to_open_what_is_not_handed_over) {
+  SystemdDouble systemd(yaml());
+  const TemporaryDirectory folder;
+  const std::filesystem::path socket = folder / "guard.sock";
+  systemd.start_with("[ 'unix:" + socket.string() + "', '" + systemd.address() + "' ]");
+  ASSERT_TRUE(systemd.hears("READY=1")) << systemd.log();
+  EXPECT_EQ(RawClient::to_unix(socket).call({"PING"}), kPong);
+  EXPECT_EQ(systemd.client().call({"PING"}), kPong);
+  systemd.guard().send_signal(SIGTERM);
+  EXPECT_EQ(systemd.guard().exit_code(), 0);
 }
 
 TEST_F(SocketActivation, guard_tells_of_its_life) {

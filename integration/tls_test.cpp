@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/certificates.h"
+#include "harness/ports.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
@@ -248,6 +249,25 @@ TEST(Tls, files_that_are_no_good_are_named_before_anything_is_bound) {
     EXPECT_THAT(ended.standard_error,
                 HasSubstr("upstream.tls: /nowhere/ca.crt: No such file or directory"));
   }
+}
+
+TEST(Listen, has_tls_where_it_is_asked_for_and_nowhere_else) {
+  const Shop shop;
+  const TemporaryDirectory folder;
+  write_certificates(folder.path());
+  const std::string files = folder.path().string();
+  const std::string port = std::to_string(free_port());
+  const GuardProcess guard =
+      GuardProcess::on_port("listen:\n  - { address: '127.0.0.1:" + port + "', tls: { cert: '" +
+                            files + "/server.crt', key: '" + files +
+                            "/server.key' } }\n  - unix:" + files + "/guard.sock\n" + shop.yaml());
+  EXPECT_EQ(RawClient::to_unix(files + "/guard.sock").call({"PING"}), kPong);
+  EXPECT_NE(run_program({"redis-cli", "-p", port, "PING"}).standard_output, "PONG\n");
+  const Ended encrypted =
+      run_program({"redis-cli", "-p", port, "--tls", "--cacert", files + "/ca.crt", "PING"});
+  EXPECT_EQ(encrypted.standard_output, "PONG\n") << encrypted.standard_error;
+  EXPECT_THAT(guard.log(), HasSubstr("event=listening address=127.0.0.1:" + port));
+  EXPECT_THAT(guard.log(), HasSubstr("event=listening address=unix:" + files + "/guard.sock"));
 }
 
 }  // namespace

@@ -1,14 +1,19 @@
 #include "cli/explain.h"
 
+#include <csignal>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hiredis/hiredis.h>
 
-#include "cli/keyspace_of.h"
+#include "app/keyspace_of.h"
+#include "cli/output.h"
 #include "cli/redis_call.h"
+#include "config/config_file.h"
 #include "config/password_file.h"
+#include "config/values.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/misfit.h"
@@ -88,8 +93,65 @@ std::string sharers_of(const keyspace::Keyspace& keyspace,
 
 }  // namespace
 
+CLI::App& Explain::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "explain",
+      "Say what a Redis key is to the guard: its namespace and identity, or why it has none");
+  command.add_option("key", key, "The Redis key")->required()->type_name("KEY");
+  CLI::Option* const config =
+      command.add_option("--config", config_path, "Explain by the templates of this configuration")
+          ->type_name("FILE");
+  CLI::Option* const guard =
+      command
+          .add_option_function<std::string>(
+              "--address",
+              [this](const std::string& text) {
+                const auto parsed = config::parse_address(text);
+                if (!parsed) {
+                  throw CLI::ValidationError("--address",
+                                             config::shown(text) + " " + parsed.error());
+                }
+                address = *parsed;
+              },
+              "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)")
+          ->type_name("ADDRESS");
+  guard->excludes(config);
+  command
+      .add_option("--user", user, "Log in as this Redis user, who must be allowed to GET the key")
+      ->type_name("NAME")
+      ->needs(guard);
+  command
+      .add_option("--password-file",
+                  password_file,
+                  "File whose first line is the password; default: REDISCLI_AUTH")
+      ->type_name("FILE")
+      ->needs(guard);
+  tls.add(command)->needs(guard);
+  command.callback([this] {
+    if (config_path.empty() && !address) {
+      throw CLI::RequiredError("--config or --address");
+    }
+  });
+  return command;
+}
+
+int Explain::run() const {
+  ::signal(SIGPIPE, SIG_IGN);
+  if (address) {
+    return print(explain_key(
+        AskedGuard{.address = *address,
+                   .user = user,
+                   .password_file = password_file,
+                   .password = config::process_environment()("REDISCLI_AUTH").value_or(""),
+                   .tls = tls.chosen()},
+        key));
+  }
+  const auto config = config::load_config(config_path);
+  return config ? print(explain_key(*config, key)) : report(config.error());
+}
+
 std::string explain_key(const config::Config& config, std::string_view key) {
-  const keyspace::Keyspace keyspace = keyspace_of(config);
+  const keyspace::Keyspace keyspace = app::keyspace_of(config);
   Lines lines;
   lines.add("key", printable(key));
   keyspace::IdentityBuffer scratch;

@@ -2,7 +2,7 @@
 // nearest template ceases to fit. By a guard that runs: GUARD.EXPLAIN, as a user of Redis: with the password in a file, or that of
 // REDISCLI_AUTH, as redis-cli takes it.
 //
-// Threads: the main thread's. Errors: a sentence; nothing is printed here.
+// Threads: the main thread's. Errors: a sentence; only run() prints.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,23 @@
 #include <string>
 #include <string_view>
 
+#include "cli/flags.h"
 #include "config/config.h"
 
 namespace cuckooguard::cli {
+
+// `cuckooguard explain KEY --config FILE`, or `--address ADDRESS`
+struct Explain {
+  std::string key;
+  std::string config_path;                 // its templates, without a guard
+  std::optional<config::Address> address;  // a guard that runs
+  std::string user;                        // of Redis, whom it is asked as; empty: the default one
+  std::string password_file;               // empty: the password is REDISCLI_AUTH, if there is one
+  TlsFlags tls;
+
+  CLI::App& add(CLI::App& app);
+  int run() const;
+};
 
 // One `name: value` per line.
 std::string explain_key(const config::Config& config, std::string_view key);

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "cli/output.h"
 #include "filter/filter_file.h"
 #include "filter/isolated_rows.h"
 #include "filter/secret_file.h"
@@ -36,6 +38,41 @@ std::expected<keyspace::Keyspace, std::string> keyspace_of(const std::string& ke
 }
 
 }  // namespace
+
+CLI::App& add_filter(CLI::App& app) {
+  CLI::App& filter = *app.add_subcommand("filter", "Look into a filter file");
+  filter.require_subcommand(1);
+  return filter;
+}
+
+CLI::App& InspectFilter::add(CLI::App& filter) {
+  CLI::App& command =
+      *filter.add_subcommand("inspect", "Verify a filter file and print what it says of itself");
+  command.add_option("file", path, "The filter file")->required();
+  return command;
+}
+
+int InspectFilter::run() const {
+  return print(inspect_filter(*this));
+}
+
+CLI::App& QueryFilter::add(CLI::App& filter) {
+  CLI::App& command = *filter.add_subcommand(
+      "query", "What a filter file says of Redis keys: one line each, `absent` or `may exist`");
+  command.add_option("file", path, "The filter file")->required();
+  command.add_option("--secret", secret_path, "The secret the file was hashed with")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--template", key_template, "The namespace's, such as user:{id:uint64}")
+      ->required()
+      ->type_name("TEMPLATE");
+  command.add_option("keys", keys, "Redis keys")->required();
+  return command;
+}
+
+int QueryFilter::run() const {
+  return print(query_filter(*this));
+}
 
 std::expected<std::string, std::string> inspect_filter(const InspectFilter& options) {
   const auto facts = filter::inspect_filter_file(options.path);

@@ -1,14 +1,38 @@
 // `cuckooguard filter inspect|query`: what a filter file says, for an operator who asks "is this key in it?".
 //
-// Threads: the main thread's; files are only read. Errors: a sentence; nothing is printed here.
+// Threads: the main thread's; files are only read. Errors: a sentence; only run() prints.
 #pragma once
 
 #include <expected>
 #include <string>
+#include <vector>
 
-#include "cli/options.h"
+namespace CLI {  // NOLINT(readability-identifier-naming)
+class App;
+}  // namespace CLI
 
 namespace cuckooguard::cli {
+
+CLI::App& add_filter(CLI::App& app);  // `filter`, of which the others are subcommands
+
+// `cuckooguard filter inspect FILE`
+struct InspectFilter {
+  std::string path;
+
+  CLI::App& add(CLI::App& filter);
+  int run() const;
+};
+
+// `cuckooguard filter query FILE --secret FILE --template TEMPLATE KEY...`
+struct QueryFilter {
+  std::string path;
+  std::string secret_path;
+  std::string key_template;
+  std::vector<std::string> keys;
+
+  CLI::App& add(CLI::App& filter);
+  int run() const;
+};
 
 // One `name: value` per line. All checksums have been verified; the secret is not needed.
 std::expected<std::string, std::string> inspect_filter(const InspectFilter& options);

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "cli/keyspace_of.h"
+#include "app/keyspace_of.h"
 
 namespace cuckooguard::cli {
 OfflineTargets::OfflineTargets(const config::Config& config)
-    : config_(config), keyspace_(keyspace_of(config)) {
+    : config_(config), keyspace_(app::keyspace_of(config)) {
   for (std::size_t ns = 0; ns < config.namespaces.size(); ++ns) {
     parts_.emplace_back(epochs_, filter::random_secret());
   }

@@ -1,10 +1,63 @@
 #include "cli/ping.h"
 
+#include <csignal>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
 #include <hiredis/hiredis.h>
 
+#include "cli/output.h"
 #include "cli/redis_call.h"
+#include "config/values.h"
 
 namespace cuckooguard::cli {
+namespace {
+
+config::Parsed<std::chrono::milliseconds> parse_timeout(std::string_view text) {
+  return config::bounded(config::parse_duration,
+                         std::chrono::milliseconds(1),
+                         std::chrono::milliseconds(std::chrono::minutes(10)),
+                         "must be from 1ms to 10m")(text);
+}
+
+// A value as the configuration has it, by the configuration's own reader.
+template <typename Value>
+CLI::Option* add_value(CLI::App& command,
+                       const char* name,
+                       Value& value,
+                       config::Parsed<Value> (*parse)(std::string_view),
+                       const char* what) {
+  return command.add_option_function<std::string>(
+      name,
+      [&value, parse](const std::string& text) {
+        const auto parsed = parse(text);
+        if (!parsed) {
+          throw CLI::ValidationError(config::shown(text) + " " + parsed.error());
+        }
+        value = *parsed;
+      },
+      what);
+}
+
+}  // namespace
+
+CLI::App& Ping::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "ping", "Send PING to a guard or a Redis: 0 if anything is replied, else 1");
+  add_value(command, "address", address, config::parse_address, "host:port or unix:/path")
+      ->type_name("ADDRESS")
+      ->default_str(address.text());
+  add_value(command, "--timeout", timeout, parse_timeout, "To connect, and to reply")
+      ->type_name("DURATION")
+      ->default_str("2s");
+  tls.add(command);
+  return command;
+}
+
+int Ping::run() const {
+  ::signal(SIGPIPE, SIG_IGN);
+  return print(ping(*this));
+}
 
 std::expected<std::string, std::string> ping(const Ping& options) {
   auto connection = RedisCall::open(options.address, options.timeout, options.tls.chosen());

@@ -7,12 +7,23 @@
 // as long as Redis does.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <string>
 
-#include "cli/options.h"
+#include "cli/flags.h"
+#include "config/config.h"
 
 namespace cuckooguard::cli {
+
+struct Ping {
+  config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
+  std::chrono::milliseconds timeout{2000};
+  TlsFlags tls;
+
+  CLI::App& add(CLI::App& app);
+  int run() const;
+};
 
 // What came back, with a line end: "PONG", or the error.
 std::expected<std::string, std::string> ping(const Ping& options);

@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "app/refusals.h"
+#include "app/source_kinds.h"
 #include "cli/offline_targets.h"
-#include "cli/refusals.h"
-#include "cli/source_kinds.h"
+#include "cli/output.h"
 #include "filter/exact_counts.h"
 #include "guard/grouped.h"
 #include "source/load_sizing.h"
@@ -95,9 +96,9 @@ std::string aligned(const std::vector<Cells>& rows) {
 // False: they cannot be counted.
 bool plan_rows(const config::Source& source,
                const source::Target& target,
-               Refusals& refusals,
+               app::Refusals& refusals,
                std::vector<PlannedTable>& tables) {
-  const auto sizes = kind_of(source).count_rows(source, target);
+  const auto sizes = app::kind_of(source).count_rows(source, target);
   if (!sizes) {
     if (!refusals.explain(target.settings.name)) {
       refusals.add({.ns = target.settings.name, .what = sizes.error()});
@@ -114,10 +115,11 @@ void plan_source(const config::Source& source,
                  const std::vector<source::Target>& targets,
                  Plan& plan) {
   std::vector<PlannedTable> tables;
-  Refusals refusals;
-  const bool is_server = kind_of(source).is_server;
+  app::Refusals refusals;
+  const bool is_server = app::kind_of(source).is_server;
   if (is_server) {
-    refusals = Refusals(kind_of(source).check(source, targets, std::chrono::steady_clock::now));
+    refusals =
+        app::Refusals(app::kind_of(source).check(source, targets, std::chrono::steady_clock::now));
   }
   for (const source::Target& target : targets) {
     if (plan_rows(source, target, refusals, tables)) {
@@ -136,6 +138,24 @@ void plan_source(const config::Source& source,
 }
 
 }  // namespace
+
+CLI::App& ShowPlan::add(CLI::App& app) {
+  return config.add_subcommand(
+      app, "plan", "Count the rows of every source, and print the memory their filters will need");
+}
+
+int ShowPlan::run() const {
+  const auto read = config.load();
+  if (!read) {
+    return report(read.error());
+  }
+  const Plan plan = make_plan(read->config);
+  fmt::print("{}", describe(plan));
+  for (const std::string& failure : plan.failures) {
+    fmt::print(stderr, "cuckooguard: {}\n", failure);
+  }
+  return plan.failures.empty() ? 0 : kExitFailure;
+}
 
 Plan make_plan(const config::Config& config) {
   Plan plan;

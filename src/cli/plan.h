@@ -1,4 +1,4 @@
-// `cuckooguard --plan`: how many rows every namespace has, and what its filters will take: steadily, and while they are built again,
+// `cuckooguard plan`: how many rows every namespace has, and what its filters will take: steadily, and while they are built again,
 // when the next stands beside the one in force. For those who set a container's limit.
 //
 // Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each
@@ -11,10 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "cli/flags.h"
 #include "filter/sizing.h"
 
 namespace cuckooguard::cli {
+
+struct ShowPlan {
+  ConfigFlags config;
+
+  CLI::App& add(CLI::App& app);
+  int run() const;
+};
 
 struct PlannedTable {
   std::string ns;

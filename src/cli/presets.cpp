@@ -4,8 +4,10 @@
 #include <iterator>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/output.h"
 #include "config/absent_presets.h"
 
 namespace cuckooguard::cli {
@@ -73,6 +75,15 @@ std::string bytes_of(const AbsentForm& form) {
 }
 
 }  // namespace
+
+CLI::App& ListPresets::add(CLI::App& app) {
+  return *app.add_subcommand("presets",
+                             "List what absent_reply can be, and which framework reads it");
+}
+
+int ListPresets::run() const {
+  return print(list_presets());
+}
 
 std::string list_presets() {
   std::string text(kBegin);

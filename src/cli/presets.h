@@ -6,7 +6,16 @@
 
 #include <string>
 
+namespace CLI {  // NOLINT(readability-identifier-naming)
+class App;
+}  // namespace CLI
+
 namespace cuckooguard::cli {
+
+struct ListPresets {
+  CLI::App& add(CLI::App& app);
+  int run() const;
+};
 
 std::string list_presets();
 

@@ -2,19 +2,30 @@
 
 #include <fmt/format.h>
 
+#include "cli/output.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::cli {
 
-std::string print_config(const config::EffectiveConfig& effective, const std::string& path) {
+CLI::App& PrintConfig::add(CLI::App& app) {
+  return config.add_subcommand(
+      app, "print-config", "Print every effective setting and its origin, without secrets");
+}
+
+int PrintConfig::run() const {
+  const auto read = config.load();
+  if (!read) {
+    return report(read.error());
+  }
   constexpr std::size_t kPathBytesMax = 4096;
-  return fmt::format(
+  fmt::print(
       "# What is in force with {}.\n"
       "# Each setting is followed by where it comes from. What stands behind a # has no value, or "
       "is a secret.\n"
       "{}",
-      keyspace::printable(path, kPathBytesMax),
-      config::print_settings(effective.settings));
+      keyspace::printable(config.path, kPathBytesMax),
+      config::print_settings(read->settings));
+  return 0;
 }
 
 }  // namespace cuckooguard::cli

@@ -1,14 +1,17 @@
-// `cuckooguard --print-config`: the settings in force, as YAML that can be used as a configuration, each with its origin.
+// `cuckooguard print-config`: the settings in force, as YAML that can be used as a configuration, each with its origin.
 //
-// Threads: free function.
+// Threads: the main thread's.
 #pragma once
 
-#include <string>
-
-#include "config/config_file.h"
+#include "cli/flags.h"
 
 namespace cuckooguard::cli {
 
-std::string print_config(const config::EffectiveConfig& effective, const std::string& path);
+struct PrintConfig {
+  ConfigFlags config;
+
+  CLI::App& add(CLI::App& app);
+  int run() const;
+};
 
 }  // namespace cuckooguard::cli

@@ -1,13 +1,17 @@
 #include "cli/print_triggers.h"
 
+#include <expected>
 #include <variant>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/refusals.h"
 #include "cli/offline_targets.h"
-#include "cli/refusals.h"
+#include "cli/output.h"
+#include "config/config_file.h"
 #include "sqlite/trigger_install.h"
 
 namespace cuckooguard::cli {
@@ -38,10 +42,8 @@ std::expected<Chosen, std::string> choose(const config::Config& config, const st
   return candidates.front();
 }
 
-}  // namespace
-
-std::expected<std::string, std::string> print_triggers(const config::Config& config,
-                                                       const std::string& source) {
+std::expected<std::string, std::string> triggers_of(const config::Config& config,
+                                                    const std::string& source) {
   const auto chosen = choose(config, source);
   if (!chosen) {
     return std::unexpected(chosen.error());
@@ -50,13 +52,34 @@ std::expected<std::string, std::string> print_triggers(const config::Config& con
   const std::vector<source::Target> targets = all.targets(chosen->source->name);
   auto sql = source::trigger_log_sql(chosen->sqlite->path, targets);
   if (!sql) {
-    return std::unexpected(
-        fmt::format("{}", fmt::join(Refusals(sql.error()).sentences(chosen->source->name), "\n")));
+    return std::unexpected(fmt::format(
+        "{}", fmt::join(app::Refusals(sql.error()).sentences(chosen->source->name), "\n")));
   }
   return fmt::format("-- For {}. Run it there: cuckooguard triggers … | sqlite3 {}\n{}",
                      chosen->sqlite->path,
                      chosen->sqlite->path,
                      *sql);
+}
+
+}  // namespace
+
+CLI::App& PrintTriggers::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "triggers",
+      "Print the SQL that makes a SQLite database log its changes, for sources with `follow: "
+      "triggers`; it changes nothing itself");
+  command.add_option("--config", config_path, "The configuration")->required()->type_name("FILE");
+  command.add_option("--source", source, "The source, if there are several")->type_name("NAME");
+  return command;
+}
+
+int PrintTriggers::run() const {
+  const auto config = config::load_config(config_path);
+  if (!config) {
+    return report(config.error());
+  }
+  const auto sql = triggers_of(*config, source);
+  return sql ? print(sql) : report(config_path, {sql.error()});
 }
 
 }  // namespace cuckooguard::cli

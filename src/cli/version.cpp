@@ -11,7 +11,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "git_commit.h"  // made by git_commit.cmake
+#include "app/commit.h"
+#include "cli/output.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -31,8 +32,8 @@ constexpr std::string_view kCompiler = "g++ " __VERSION__;
 
 }  // namespace
 
-std::string_view commit() {
-  return CUCKOOGUARD_COMMIT;
+int ShowVersion::run() const {
+  return print(version_text());
 }
 
 std::string version_text() {
@@ -40,7 +41,7 @@ std::string version_text() {
   const auto line = [&text](std::string_view name, std::string_view value) {
     text += fmt::format("{}: {}\n", name, value);
   };
-  line("commit", commit());
+  line("commit", app::commit());
   line("build", CUCKOOGUARD_BUILD_TYPE);
   line("sanitizers", CUCKOOGUARD_SANITIZERS);
   line("compiler", kCompiler);

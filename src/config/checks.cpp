@@ -122,16 +122,28 @@ void check_templates(const Config& config, const Places& places, Report& report)
 }
 
 void check_addresses(const Config& config, const Places& places, Report& report) {
-  if (is_loop(config.listen, config.upstream.address)) {
-    report.add(places.listen,
-               fmt::format("listen: {} is also the upstream: the guard would talk to itself",
-                           config.listen.text()));
-  }
-  if (config.admin.address && is_loop(config.listen, *config.admin.address)) {
-    report.add(places.admin,
-               fmt::format("admin.address: {} is where Redis's clients connect (listen); give it "
-                           "an address of its own",
-                           config.admin.address->text()));
+  for (auto listen = config.listen.begin(); listen != config.listen.end(); ++listen) {
+    const Address& address = listen->address;
+    if (is_loop(address, config.upstream.address)) {
+      report.add(places.listen,
+                 fmt::format("listen: {} is also the upstream: the guard would talk to itself",
+                             address.text()));
+    }
+    if (config.admin.address && is_loop(address, *config.admin.address)) {
+      report.add(places.admin,
+                 fmt::format("admin.address: {} is where Redis's clients connect (listen); give it "
+                             "an address of its own",
+                             config.admin.address->text()));
+    }
+    const auto same = std::find_if(config.listen.begin(), listen, [&](const Listen& before) {
+      return is_loop(address, before.address);
+    });
+    if (same != listen) {
+      report.add(places.listen,
+                 fmt::format("listen: {} and {} are the same port or socket",
+                             same->address.text(),
+                             address.text()));
+    }
   }
 }
 

@@ -254,9 +254,18 @@ struct Log {
   bool operator==(const Log&) const = default;
 };
 
+inline constexpr std::size_t kListenMax = 64;
+
+// Where clients connect.
+struct Listen {
+  Address address{.host = "127.0.0.1", .port = 6380};
+  std::optional<ListenTls> tls;  // nullopt: plain text
+
+  bool operator==(const Listen&) const = default;
+};
+
 struct Config {
-  Address listen{.host = "127.0.0.1", .port = 6380};
-  std::optional<ListenTls> listen_tls;  // nullopt: plain text
+  std::vector<Listen> listen{Listen{}};  // from 1 to kListenMax, whose addresses differ
   Upstream upstream;
   std::vector<Source> sources;
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number

@@ -55,6 +55,14 @@ std::string quoted(std::string_view text) {
 }
 
 void print(const Setting& setting, std::size_t depth, std::string& out) {
+  if (setting.key.empty()) {
+    const std::size_t start = out.size();
+    for (const Setting& inside : setting.inside) {
+      print(inside, depth + 1, out);
+    }
+    out[start + 2 * depth] = '-';
+    return;
+  }
   std::string line(2 * depth, ' ');
   if (setting.kind == Setting::Kind::comment) {
     line += '#';
@@ -77,6 +85,10 @@ void print(const Setting& setting, std::size_t depth, std::string& out) {
 }
 
 }  // namespace
+
+Setting& Setting::add_item() {
+  return inside.emplace_back();
+}
 
 Setting& Setting::add_mapping(std::string_view name) {
   return inside.emplace_back(Setting{.key = std::string(name)});

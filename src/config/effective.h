@@ -24,13 +24,14 @@ struct Setting {
     comment,  // `value` is for people: a secret, or that there is none
   };
 
-  std::string key{};
+  std::string key{};  // of an item of a list none
   Kind kind = Kind::mapping;
   std::string value{};          // as YAML has it
   std::string origin{};         // default, guard.yaml:12, environment NAME, flag --listen
   std::list<Setting> inside{};  // whose places in memory stay
 
   Setting& add_mapping(std::string_view name);
+  Setting& add_item();  // a mapping in a list: all that is inside is items then, or nothing is
   // nullopt: it has no value, and needs none.
   void add(std::string_view name, const std::optional<std::string>& text, std::string_view from);
   void add_list(std::string_view name, std::span<const std::string> texts, std::string_view from);

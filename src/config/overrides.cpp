@@ -86,6 +86,12 @@ void apply(const Override& override, TreeNode& root, Report& report) {
       report.add(place, "needs the path of a key, such as limits.max_clients");
       return;
     }
+    if (node->kind == TreeNode::Kind::list) {
+      report.add(place,
+                 fmt::format("{} is a list in the file: give the whole of it",
+                             override.path.substr(0, at - 1)));
+      return;
+    }
     lengthen(*node, std::string_view(override.path).substr(0, at == 0 ? 0 : at - 1));
     Entry& entry = entry_in(*node, key, place);
     if (dot == override.path.size()) {

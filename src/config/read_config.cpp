@@ -104,11 +104,11 @@ constexpr auto output_bytes = [](std::uint64_t high, std::string_view words) {
   return bounded<std::uint64_t>(parse_bytes, 16 * kKiB, high, words);
 };
 
-// `listen: host:port`, or a mapping with TLS as well.
+// `listen: host:port`, or a mapping with TLS as well, or a list of those.
 constexpr auto kListen =
-    section<Config>("listen",
-                    value("address", &Config::listen, parse_address).at_start(),
-                    ReadBy<Config>{"tls", read_listen_tls, listen_tls_sections})
+    section<Listen>("listen",
+                    value("address", &Listen::address, parse_address).at_start(),
+                    ReadBy<Listen>{"tls", read_listen_tls, listen_tls_sections})
         .or_only("address");
 
 constexpr auto kControl = section<Control>("upstream.control",
@@ -180,7 +180,7 @@ constexpr auto kLog = section<Log>("log",
 
 constexpr auto kTop = section<Config>(
     "",
-    Inside{"listen", std::identity{}, kListen},
+    OneOrMore{"listen", &Config::listen, kListenMax, kListen},
     Inside{"upstream", &Config::upstream, kUpstream},
     ReadBy<Config>{"sources", read_sources, source_sections},
     ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},

@@ -42,17 +42,17 @@ bool read_tls(const Section& outer, const Table& table, Struct& out) {
 
 }  // namespace
 
-void read_listen_tls(const Section& listen, Config& out) {
+void read_listen_tls(const Section& section, Listen& out) {
   ListenTls tls;
-  if (!read_tls(listen, kListenTls, tls)) {
+  if (!read_tls(section, kListenTls, tls)) {
     return;
   }
-  if (const Entry* const entry = listen.find("tls"); entry->value.kind == TreeNode::Kind::scalar) {
-    listen.report(entry->value.place,
-                  "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
+  if (const Entry* const entry = section.find("tls"); entry->value.kind == TreeNode::Kind::scalar) {
+    section.report(entry->value.place,
+                   "tls: a server needs a certificate: tls: { cert: FILE, key: FILE }");
     return;
   }
-  out.listen_tls = std::move(tls);
+  out.tls = std::move(tls);
 }
 
 std::span<const KeyList> listen_tls_sections() {

@@ -11,7 +11,7 @@
 
 namespace cuckooguard::config {
 
-void read_listen_tls(const Section& listen, Config& out);
+void read_listen_tls(const Section& section, Listen& out);
 std::span<const KeyList> listen_tls_sections();
 
 // Once the address is read.

@@ -73,6 +73,34 @@ Section Section::inside(std::string_view key, const KeyList& keys) const {
   return {reading_inside(key), entry, entry == nullptr ? place_ : entry->place, keys};
 }
 
+bool Section::is_list(std::string_view key) const {
+  const Entry* const entry = find(key);
+  return entry != nullptr && entry->value.kind == TreeNode::Kind::list;
+}
+
+void Section::for_each_inside(std::string_view key,
+                              std::size_t most,
+                              const KeyList& keys,
+                              const std::function<void(const Section&)>& visit) const {
+  const Reading list = reading_inside(key);
+  const Entry& entry = *find(key);
+  const std::size_t count = entry.value.items.size();
+  if (count == 0 || count > most) {
+    reading_.report.add(entry.value.place,
+                        count == 0 ? fmt::format("{}: the list is empty", key)
+                                   : fmt::format("{}: at most {} can be listed", key, most));
+    return;
+  }
+  for (const TreeNode& item : entry.value.items) {
+    const Entry one{.key = entry.key, .place = item.place, .value = item};
+    Reading reading = list;
+    if (reading.settings != nullptr) {
+      reading.settings = &reading.settings->add_item();
+    }
+    visit(Section(reading, &one, one.place, keys));
+  }
+}
+
 Reading Section::reading_inside(std::string_view key) const {
   Reading reading = reading_;
   if (reading.settings != nullptr) {

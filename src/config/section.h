@@ -58,6 +58,12 @@ class Section {
 
   // The section under `key`; one of defaults if it is left out.
   Section inside(std::string_view key, const KeyList& keys) const;
+  bool is_list(std::string_view key) const;
+  // The sections of the list under `key`, in turn; an empty list and one of more than `most` are reported.
+  void for_each_inside(std::string_view key,
+                       std::size_t most,
+                       const KeyList& keys,
+                       const std::function<void(const Section&)>& visit) const;
   // For what stands under `key` and is no section of known keys.
   Reading reading_inside(std::string_view key) const;
 

@@ -9,7 +9,9 @@
 // Lifetimes: tables are constexpr and stay; a KeyList views its table.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -116,6 +118,53 @@ struct Inside {
   void read(const Section& outer, auto& out) const {
     table.read(outer.inside(name, table.keys()), std::invoke(of, out));
   }
+  void keep(const std::string& prefix,
+            const auto& running,
+            auto& next,
+            std::vector<std::string>& changed) const {
+    table.keep(
+        prefix + std::string(name) + ".", std::invoke(of, running), std::invoke(of, next), changed);
+  }
+};
+
+// A section, or a list of them, which has at least one and at most `most`. Left out it is the struct's default.
+template <typename Struct, typename T, typename Table>
+struct OneOrMore {
+  std::string_view name;
+  std::vector<T> Struct::* member;
+  std::size_t most;
+  const Table& table;
+  static constexpr bool is_secret = false;
+
+  void read(const Section& outer, Struct& out) const {
+    std::vector<T>& all = out.*member;
+    if (!outer.is_list(name)) {
+      table.read(outer.inside(name, table.keys()), all.front());
+      return;
+    }
+    std::vector<T> read;
+    outer.for_each_inside(name, most, table.keys(), [&](const Section& each) {
+      table.read(each, read.emplace_back());
+    });
+    if (!read.empty()) {
+      all = std::move(read);
+    }
+  }
+  // All of them or none: nobody could tell which of those that run one of other ones is.
+  void keep(const std::string& prefix,
+            const Struct& running,
+            Struct& next,
+            std::vector<std::string>& changed) const {
+    std::vector<T>& all = next.*member;
+    std::vector<std::string> different;
+    for (std::size_t i = 0; i < std::min(all.size(), (running.*member).size()); ++i) {
+      table.keep("", (running.*member)[i], all[i], different);
+    }
+    if (all.size() != (running.*member).size() || !different.empty()) {
+      changed.push_back(prefix + std::string(name));
+      all = running.*member;
+    }
+  }
 };
 
 template <typename Struct, typename... Rows>
@@ -151,12 +200,11 @@ struct SectionTable {
             Struct& next,
             std::vector<std::string>& changed) const {
     const auto keep_one = [&](const auto& row) {
-      const std::string at = prefix + std::string(row.name);
-      if constexpr (requires { row.table; }) {
-        row.table.keep(at + ".", std::invoke(row.of, running), std::invoke(row.of, next), changed);
+      if constexpr (requires { row.keep(prefix, running, next, changed); }) {
+        row.keep(prefix, running, next, changed);
       } else if constexpr (requires { row.needs_restart; }) {
         if (row.needs_restart && running.*row.member != next.*row.member) {
-          changed.push_back(at);
+          changed.push_back(prefix + std::string(row.name));
           next.*row.member = running.*row.member;
         }
       }

@@ -7,13 +7,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/output.h"
+
 namespace cuckooguard::cli {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::optional<Options> parse(std::vector<const char*> words, int& exit_code) {
+std::optional<Command> parse(std::vector<const char*> words, int& exit_code) {
   words.insert(words.begin(), "cuckooguard");
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
@@ -27,8 +29,8 @@ TEST(Options, a_configuration_is_all_it_needs) {
   int exit_code = -1;
   const auto options = parse({"--config", "guard.yaml"}, exit_code);
   ASSERT_TRUE(options);
-  EXPECT_EQ(std::get<Serve>(*options).config_path, "guard.yaml");
-  EXPECT_FALSE(std::get<Serve>(*options).check_config);
+  ASSERT_TRUE(std::holds_alternative<Serve>(*options)) << "it is not only checked";
+  EXPECT_EQ(std::get<Serve>(*options).config.path, "guard.yaml");
 }
 
 TEST(Options, a_filter_file_can_be_inspected_and_queried) {
@@ -66,7 +68,7 @@ TEST(Options, a_ping_goes_to_the_default_listener_unless_told_otherwise) {
   int exit_code = -1;
   const auto usual = parse({"ping"}, exit_code);
   ASSERT_TRUE(usual);
-  EXPECT_EQ(std::get<Ping>(*usual).address, config::Config{}.listen);
+  EXPECT_EQ(std::get<Ping>(*usual).address, config::Listen{}.address);
   const auto given = parse({"ping", "unix:/run/redis.sock", "--timeout", "500ms"}, exit_code);
   ASSERT_TRUE(given);
   EXPECT_EQ(std::get<Ping>(*given).address.unix_path, "/run/redis.sock");
@@ -170,10 +172,9 @@ TEST(Options, flags_stand_above_the_configuration) {
                               "--print-config"},
                              exit_code);
   ASSERT_TRUE(options);
-  const auto& serve = std::get<Serve>(*options);
-  EXPECT_TRUE(serve.print_config);
+  ASSERT_TRUE(std::holds_alternative<PrintConfig>(*options));
   std::set<std::string> seen;
-  for (const config::Override& override : serve.overrides) {
+  for (const config::Override& override : std::get<PrintConfig>(*options).config.overrides) {
     seen.insert(override.flag + " | " + override.path + " | " + override.value);
   }
   EXPECT_EQ(seen,
@@ -184,6 +185,26 @@ TEST(Options, flags_stand_above_the_configuration) {
                                    "--set storage.directory | storage.directory | a=b"}));
 }
 
+// They were flags before they were subcommands.
+TEST(Options, what_only_reads_a_configuration_is_a_subcommand_or_a_flag) {
+  int exit_code = -1;
+  const auto expect = [&]<typename Expected>(const char* subcommand, const char* flag, Expected) {
+    for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+             {subcommand, "--config", "guard.yaml", "--listen", "127.0.0.1:1"},
+             {"--listen", "127.0.0.1:1", flag, "--config", "guard.yaml"}}) {
+      const auto command = parse(words, exit_code);
+      ASSERT_TRUE(command && std::holds_alternative<Expected>(*command)) << words.front();
+      const ConfigFlags& config = std::get<Expected>(*command).config;
+      EXPECT_EQ(config.path, "guard.yaml");
+      ASSERT_EQ(config.overrides.size(), 1U);
+      EXPECT_EQ(config.overrides.front().value, "127.0.0.1:1");
+    }
+  };
+  expect("check", "--check-config", Check{});
+  expect("print-config", "--print-config", PrintConfig{});
+  expect("plan", "--plan", ShowPlan{});
+}
+
 TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
   int exit_code = -1;
   const auto offline = parse({"explain", "user:1", "--config", "guard.yaml"}, exit_code);
@@ -192,7 +213,7 @@ TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
   EXPECT_EQ(std::get<Explain>(*offline).config_path, "guard.yaml");
   const auto asked = parse({"explain", "user:1", "--address", "127.0.0.1:6380"}, exit_code);
   ASSERT_TRUE(asked);
-  EXPECT_EQ(std::get<Explain>(*asked).address, config::Config{}.listen);
+  EXPECT_EQ(std::get<Explain>(*asked).address, config::Listen{}.address);
   const auto as_bob = parse(
       {"explain", "k", "--address", "g:1", "--user", "bob", "--password-file", "/bob"}, exit_code);
   ASSERT_TRUE(as_bob);
@@ -216,6 +237,10 @@ TEST(Options, a_usage_error_is_64) {
                                              {"explain", "k", "--config", "f", "--user", "bob"},
                                              {"--config", "f", "--set", "workers"},
                                              {"--config", "f", "--plan", "--check-config"},
+                                             {"check"},
+                                             {"print-config", "--config"},
+                                             {"plan", "guard.yaml"},
+                                             {"check", "--config", "f", "--set", "workers"},
                                              {"ping", "6380"},
                                              {"ping", "--timeout", "5"},
                                              {"ping", "--timeout", "0s"},

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/commit.h"
+
 namespace cuckooguard::cli {
 namespace {
 
@@ -14,7 +16,7 @@ using testing::HasSubstr;
 TEST(Version, names_the_build_and_every_library_with_a_number) {
   const std::string text = version_text();
   EXPECT_THAT(text, testing::StartsWith("cuckooguard " CUCKOOGUARD_VERSION "\ncommit: "));
-  EXPECT_THAT(text, HasSubstr(std::string("\ncommit: ") + std::string(commit()) + "\n"));
+  EXPECT_THAT(text, HasSubstr(std::string("\ncommit: ") + std::string(app::commit()) + "\n"));
   for (const std::string name : {"boost",
                                  "cli11",
                                  "fmt",

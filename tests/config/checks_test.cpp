@@ -151,6 +151,23 @@ TEST(Checks, the_guard_may_not_be_its_own_upstream) {
   EXPECT_FALSE(is_loop("unix:/a.sock", "unix:/b.sock"));
 }
 
+TEST(Checks, no_two_listen_where_only_one_can) {
+  EXPECT_THAT(errors_of("listen: ['127.0.0.1:1', '0.0.0.0:1', 'unix:/a', 'unix:/b']\n"),
+              ElementsAre(HasSubstr("listen: 127.0.0.1:1 and 0.0.0.0:1 are the same port")));
+  EXPECT_THAT(errors_of("listen: ['unix:/a', 'unix:/a']\n"),
+              ElementsAre(HasSubstr("listen: unix:/a and unix:/a are the same port or socket")));
+  EXPECT_THAT(errors_of("listen: ['127.0.0.1:0', '127.0.0.1:0', '127.0.0.2:1', '127.0.0.1:1']\n"),
+              IsEmpty());
+}
+
+TEST(Checks, each_address_to_listen_on_is_held_against_upstream_and_admin) {
+  EXPECT_THAT(errors_of("listen: [ '127.0.0.1:1', { address: '127.0.0.1:2' } ]\n"
+                        "upstream: '127.0.0.1:2'\n"
+                        "admin: { address: '127.0.0.1:1' }\n"),
+              ElementsAre(HasSubstr("listen: 127.0.0.1:2 is also the upstream"),
+                          HasSubstr("admin.address: 127.0.0.1:1 is where Redis's clients")));
+}
+
 TEST(Checks, the_guards_default_address_counts_too) {
   EXPECT_THAT(errors_of("upstream: 127.0.0.1:6380\n"),
               ElementsAre(HasSubstr("1:1: listen: 127.0.0.1:6380 is also the upstream")));

@@ -45,7 +45,7 @@ TEST(ConfigFile, every_setting_arrives) {
       "log: { level: debug, format: json, keys: plain }\n"
       "workers: 3\n"
       "drain_timeout: 0s\n");
-  EXPECT_EQ(config.listen.text(), "unix:/run/guard.sock");
+  EXPECT_EQ(config.listen.front().address.text(), "unix:/run/guard.sock");
   EXPECT_EQ(config.upstream,
             (Upstream{{"redis", 6379, ""},
                       UpstreamMode::pinned,

@@ -31,7 +31,7 @@ TEST(Config, namespaces_keep_their_order_on_the_way_to_the_keyspace) {
 
 TEST(Config, as_it_is_forwards_from_loopback_to_loopback_and_guards_nothing) {
   const Config config;
-  EXPECT_EQ(config.listen.text(), "127.0.0.1:6380");
+  EXPECT_EQ(config.listen.front().address.text(), "127.0.0.1:6380");
   EXPECT_EQ(config.upstream.address.text(), "127.0.0.1:6379");
   EXPECT_TRUE(config.namespaces.empty());
   EXPECT_EQ(Namespace{}.mode, Mode::observe);

@@ -28,7 +28,7 @@ TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
   ASSERT_TRUE(loaded) << loaded.error()[0].text();
   const Config defaults;
   EXPECT_EQ(loaded->listen, defaults.listen);
-  EXPECT_EQ(loaded->listen_tls, defaults.listen_tls);
+  EXPECT_EQ(loaded->listen.front().tls, defaults.listen.front().tls);
   EXPECT_EQ(loaded->upstream, defaults.upstream);
   EXPECT_TRUE(loaded->sources.empty());
   EXPECT_TRUE(loaded->namespaces.empty());
@@ -42,8 +42,8 @@ TEST(DocumentedSettings, the_file_as_it_is_has_the_programs_defaults) {
 
 TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_defaults) {
   const Config config = testing::config_of(joined(switched_on()));
-  ASSERT_TRUE(config.listen_tls);
-  EXPECT_EQ(config.listen_tls->client_ca, ListenTls{}.client_ca);
+  ASSERT_TRUE(config.listen.front().tls);
+  EXPECT_EQ(config.listen.front().tls->client_ca, ListenTls{}.client_ca);
   EXPECT_EQ(config.upstream.tls, UpstreamTls{});
   for (const Source& source : config.sources) {
     Source expected{.name = source.name, .kind = {}};

@@ -166,5 +166,17 @@ TEST(Effective, scalars_are_quoted_where_they_would_be_read_as_something_else) {
   EXPECT_EQ(yaml_scalar("${A} $${B}"), R"("$${A} $$${B}")");
 }
 
+TEST(Effective, a_list_of_sections_can_be_read_again) {
+  const std::string yaml =
+      "listen:\n  - { address: '[::1]:7', tls: { cert: c, key: k } }\n  - 'unix:/a'\n";
+  const EffectiveConfig effective = effective_of(yaml);
+  const std::string text = print_settings(effective.settings);
+  EXPECT_THAT(
+      text,
+      ::testing::ContainsRegex("^listen:\n  - address: [^\n]*:7\"? +# shop.yaml:2\n    tls:\n"
+                               "      cert: c +# shop.yaml:2\n"));
+  EXPECT_EQ(testing::config_of(text), effective.config);
+}
+
 }  // namespace
 }  // namespace cuckooguard::config

@@ -75,14 +75,24 @@ TEST(Overrides, the_short_form_of_upstream_is_kept) {
 TEST(Overrides, another_address_to_listen_on_does_not_switch_tls_off) {
   const std::string yaml = "listen: { address: '127.0.0.1:1', tls: { cert: c, key: k } }\n";
   const Config config = config_with(yaml, {{"listen.address", "127.0.0.1:2"}});
-  EXPECT_EQ(config.listen.port, 2);
-  EXPECT_TRUE(config.listen_tls);
-  EXPECT_EQ(config_with("listen: 127.0.0.1:1\n", {{"listen.address", "127.0.0.1:2"}}).listen.port,
+  EXPECT_EQ(config.listen.front().address.port, 2);
+  EXPECT_TRUE(config.listen.front().tls);
+  EXPECT_EQ(config_with("listen: 127.0.0.1:1\n", {{"listen.address", "127.0.0.1:2"}})
+                .listen.front()
+                .address.port,
             2);
 }
 
+TEST(Overrides, nothing_of_a_list_is_lost_by_a_part_of_it) {
+  const std::string yaml = "listen: [ { tls: { cert: c, key: k } }, 'unix:/a' ]\n";
+  EXPECT_THAT(errors_with(yaml, {{"listen.address", "127.0.0.1:2"}}),
+              ElementsAre(HasSubstr("listen is a list in the file: give the whole of it")));
+  EXPECT_EQ(config_with(yaml, {{"listen", "127.0.0.1:2"}}).listen.size(), 1U);
+  EXPECT_EQ(config_with("", {{"listen", "['127.0.0.1:2', 'unix:/a']"}}).listen.size(), 2U);
+}
+
 TEST(Overrides, values_are_as_they_stand_unless_they_are_yaml) {
-  EXPECT_EQ(config_with("", {{"listen", "[::1]:7"}}).listen.text(), "[::1]:7");
+  EXPECT_EQ(config_with("", {{"listen", "[::1]:7"}}).listen.front().address.text(), "[::1]:7");
   EXPECT_THAT(config_with("", {{"admin.operators", "[a, \"b c\"]"}}).admin.operators,
               ElementsAre("a", "b c"));
   EXPECT_EQ(config_with("", {{"storage.directory", "\"a b\""}}).storage.directory, "a b");

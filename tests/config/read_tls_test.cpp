@@ -15,21 +15,34 @@ using ::testing::HasSubstr;
 
 TEST(ReadTls, without_a_word_of_it_there_is_none) {
   const Config config = config_of("listen: 127.0.0.1:1\nupstream: { address: redis:1 }\n");
-  EXPECT_FALSE(config.listen_tls);
+  EXPECT_FALSE(config.listen.front().tls);
   EXPECT_FALSE(config.upstream.tls);
 }
 
 TEST(ReadTls, every_setting_of_listen_arrives) {
   const Config config = config_of(
       "listen: { address: '0.0.0.0:7', tls: { cert: c.pem, key: k.pem, client_ca: a.pem } }\n");
-  EXPECT_EQ(config.listen.text(), "0.0.0.0:7");
-  EXPECT_EQ(config.listen_tls, (ListenTls{"c.pem", "k.pem", "a.pem"}));
+  EXPECT_EQ(config.listen.front().address.text(), "0.0.0.0:7");
+  EXPECT_EQ(config.listen.front().tls, (ListenTls{"c.pem", "k.pem", "a.pem"}));
 }
 
 TEST(ReadTls, listen_keeps_its_address_if_only_tls_is_set) {
   const Config config = config_of("listen: { tls: { cert: c, key: k } }\n");
-  EXPECT_EQ(config.listen, Config{}.listen);
-  EXPECT_EQ(config.listen_tls, (ListenTls{"c", "k", ""}));
+  EXPECT_EQ(config.listen.front().address, Listen{}.address);
+  EXPECT_EQ(config.listen.front().tls, (ListenTls{"c", "k", ""}));
+}
+
+TEST(ReadTls, each_of_several_listeners_has_its_own) {
+  const Config config = config_of(
+      "listen:\n"
+      "  - { address: '0.0.0.0:7', tls: { cert: c, key: k } }\n"
+      "  - unix:/run/guard.sock\n");
+  EXPECT_EQ(config.listen,
+            (std::vector{Listen{{.host = "0.0.0.0", .port = 7}, ListenTls{"c", "k", ""}},
+                         Listen{parse_address("unix:/run/guard.sock").value(), std::nullopt}}));
+  EXPECT_THAT(errors_of("listen:\n  - { tls: true }\n  - { address: 'unix:/a', port: 7 }\n"),
+              ElementsAre(HasSubstr("2:12: tls: a server needs a certificate"),
+                          HasSubstr("3:27: unknown key port")));
 }
 
 TEST(ReadTls, a_server_needs_a_certificate_and_its_key) {
@@ -42,7 +55,7 @@ TEST(ReadTls, a_server_needs_a_certificate_and_its_key) {
 TEST(ReadTls, a_server_that_is_only_switched_on_is_told_what_it_needs) {
   EXPECT_THAT(errors_of("listen: { tls: true }\n"),
               ElementsAre(HasSubstr("a server needs a certificate")));
-  EXPECT_FALSE(config_of("listen: { tls: false }\n").listen_tls);
+  EXPECT_FALSE(config_of("listen: { tls: false }\n").listen.front().tls);
 }
 
 TEST(ReadTls, every_setting_of_upstream_arrives) {

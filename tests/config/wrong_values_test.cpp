@@ -204,8 +204,8 @@ TEST_F(WrongValues, a_mapping_or_nothing_where_a_value_belongs_is_an_error_at_it
 TEST_F(WrongValues, a_value_where_keys_belong_is_told_which) {
   for (const KeyList& list : all_sections()) {
     for (const std::string_view key : list.keys) {
-      if (!is_section(list, key)) {
-        continue;
+      if (!is_section(list, key) || key == "listen") {
+        continue;  // listen: is an address, or a list of them, too
       }
       for (const Entry* const entry : testing::settings(root_, list, key)) {
         auto lines = lines_;

@@ -17,28 +17,42 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 DECLARATION = re.compile(r"^(?!INSTANTIATE|#include|namespace|using namespace)([#A-Za-z_][^({=;]*)(\((\w+)|[^\n]*)", re.MULTILINE)
 
 
-def declared_names(file, own=None):
+def headers_of(file, of_headers_too=True):
+    """Those that it includes of its own room and of its neighbours, and what these include."""
+    found = []
+    for included in INCLUDE.findall(file.read_text()):
+        header = next((path / included for path in file.resolve().parents if (path / included).exists()), None)
+        if header:
+            found += [header, *(headers_of(header, False) if of_headers_too else [])]
+    return found
+
+
+def names_in(text, said_by):
     """What each name at the margin stands for, by its namespace: what is said alike in two files may be said in both."""
-    text = file.read_text()
     namespace = NAMESPACE.search(text)
-    # What a `using enum` brings is not said there, so that such a file is alone.
-    names = {("", "using enum"): file.name if re.search(r"^using enum ", text, re.MULTILINE) else ""} if own is None else {}
-    for included in INCLUDE.findall(text):
-        header = file.resolve().parent.parent / included  # those of its own folder, or of its neighbours
-        if own is None and header.exists():
-            names |= declared_names(header, header.name)
-        if '"testing/' in f'"{included}' or header.exists() and "::testing {" in header.read_text():
-            names["", "testing"] = "the project's own"
-    if own is None and re.search(r"(?<![:\w])testing::", text):
-        names.setdefault(("", "testing"), "GoogleTest's")
+    names = {}
     for head, rest, suite in DECLARATION.findall(text):
         words = [suite] if head.startswith("TEST") else WORD.findall(head.split(" : ")[0])  # not the base of a class
         is_using = head.startswith("using ")
         # `Type Class::member(`: the class is declared elsewhere, and its members are its own.
         if words and (is_using or "::" + words[-1] not in head):
             is_global = not namespace or words[-1] == "main" or 'extern "C"' in head
-            names["" if is_global else namespace[1], words[-1]] = head + rest if is_using else own or file.name
+            names["" if is_global else namespace[1], words[-1]] = head + rest if is_using else said_by
     return names
+
+
+def declared_names(file):
+    text = file.read_text()
+    headers = headers_of(file)
+    # What a `using enum` brings is not said there, so that such a file is alone.
+    names = {("", "using enum"): file.name if re.search(r"^using enum ", text, re.MULTILINE) else ""}
+    for header in headers:
+        names |= names_in(header.read_text(), header.name)
+    if '#include "testing/' in text or any("::testing {" in header.read_text() for header in headers):
+        names["", "testing"] = "the project's own"
+    elif re.search(r"(?<![:\w])testing::", text):
+        names["", "testing"] = "GoogleTest's"
+    return names | names_in(text, file.name)
 
 
 def grouped(files, most):

@@ -15,8 +15,8 @@
 #include "file/kind.h"
 #include "source/bench.h"
 #include "source/source_kind.h"
+#include "source/sqlite/writer.h"
 #include "source/temp_directory.h"
-#include "source/writer.h"
 #include "sqlite/kind.h"
 
 namespace cuckooguard::source {

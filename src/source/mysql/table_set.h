@@ -9,7 +9,7 @@
 //
 // Must: a table that is in step has exactly the rows that the database had at position(); prove() makes
 // only such tables fresh, and only if position() covers what is proven.
-// (tests/source/table_set_test.cpp, integration/exactness)
+// (tests/source/mysql/table_set_test.cpp, integration/exactness)
 //
 // Threads: a monitor; each call may come from any of these four. Waits end with their stop token or deadline. Errors:
 // values. Limits: beyond PendingChanges::kChangesMax apply() waits for the load to end: all tables pass

@@ -1,0 +1,74 @@
+#include "app/admin_server.h"
+
+#include <system_error>
+
+#include "io/clock.h"
+
+namespace cuckooguard::app {
+namespace {
+
+bool is_loopback(const config::Address& address) {
+  return address.is_unix() || address.host == "localhost" || address.host == "::1" ||
+         address.host.starts_with("127.");
+}
+
+}  // namespace
+
+std::optional<std::string> refusal(const config::Admin& settings) {
+  if (!settings.address || settings.token_file.empty()) {
+    return std::nullopt;
+  }
+  const auto token = admin::BearerToken(settings.token_file).read();
+  return token ? std::nullopt
+               : std::optional("admin: token_file " + settings.token_file + ": " + token.error());
+}
+
+AdminServer::AdminServer(const World& world)
+    : log_(world.log),
+      address_(world.address),
+      asks_for_token_(!world.settings.token_file.empty()),
+      guard_(world.guarded),
+      pages_({.guard = guard_,
+              .reader = world.reader,
+              .vitals = world.vitals,
+              .token = admin::BearerToken(world.settings.token_file),
+              .hosts = admin::AllowedHosts(address_, world.settings.hosts),
+              .now = io::now_since_boot}),
+      server_(address_,
+              {},
+              {.answer = [this](const admin::Request& request) { return pages_.answer(request); },
+               .on_failure =
+                   [this](std::error_code error) {
+                     log_.error("admin_accept_failed", {{"why", error.message()}});
+                   },
+               .each_second = [this] { pages_.remember(); }}) {}
+
+void AdminServer::adopt(const guard::Guard::Parts& guarded,
+                        config::Admin settings,
+                        std::function<void()> done) {
+  server_.post([this, guarded, next = std::move(settings), told = std::move(done)]() mutable {
+    if (guard_.parts().numbering != guarded.numbering) {
+      pages_.forget();
+    }
+    guard_.adopt(guarded);
+    pages_.set_access(admin::BearerToken(std::move(next.token_file)),
+                      admin::AllowedHosts(address_, std::move(next.hosts)));
+    told();
+  });
+}
+
+void AdminServer::start() {
+  config::Address bound = address_;
+  if (!bound.is_unix()) {
+    bound.port = server_.port();
+  }
+  server_.start();
+  log_.info("admin_listening", {{"address", bound.text()}});
+  if (!asks_for_token_ && !is_loopback(bound)) {
+    log_.warning(
+        "admin_without_token",
+        {{"address", bound.text()}, {"why", "whoever reaches it may ask which rows exist"}});
+  }
+}
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,55 @@
+// The admin room as this process has it: its pages with a guard and an epoch reader of their own, its server, and what
+// they are told of the rest.
+//
+// Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that
+// World names outlives it, but what is guarded the call of `done` of the next adopt(). Errors:
+// refusal() before anything is bound; std::system_error if the address cannot be.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admin/http_server.h"
+#include "admin/pages.h"
+#include "admin/vitals.h"
+#include "config/config.h"
+#include "filter/epochs.h"
+#include "guard/guard.h"
+#include "log/event_log.h"
+
+namespace cuckooguard::app {
+
+// What is wrong with the token file.
+std::optional<std::string> refusal(const config::Admin& settings);
+
+class AdminServer {
+ public:
+  struct World {
+    const config::Address& address;  // that of `settings`
+    const config::Admin& settings;
+    guard::Guard::Parts guarded;
+    filter::Epochs::Reader& reader;
+    admin::Vitals& vitals;
+    log::EventLog& log;
+  };
+
+  explicit AdminServer(const World& world);
+
+  void start();
+  // From now on these, on its own thread, which then calls `done`.
+  void adopt(const guard::Guard::Parts& guarded,
+             config::Admin settings,
+             std::function<void()> done);
+
+ private:
+  log::EventLog& log_;
+  config::Address address_;
+  bool asks_for_token_;
+  guard::Guard guard_;
+  admin::Pages pages_;
+  admin::HttpServer server_;
+};
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,227 @@
+#include "app/assembly.h"
+
+#include <algorithm>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "app/assembly_parts.h"
+#include "app/machine.h"
+#include "app/start_report.h"
+
+namespace cuckooguard::app {
+
+Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
+    : log_(log),
+      config_(std::move(config)),
+      read_(std::move(start.read)),
+      worker_count_(worker_count(config_.workers)),
+      epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
+      reloads_(
+          [this](const std::stop_token& stop) {
+            supervisor_.reloading();
+            auto loaded = reload(stop);
+            supervisor_.ready(Supervisor::kServing);
+            return loaded;
+          },
+          log),
+      world_{.log = log,
+             .epochs = epochs_,
+             .facts = facts_,
+             .report = report_,
+             .status = load_status_,
+             .storage = nullptr,
+             .workers = worker_count_,
+             .starts_strictly = start.is_strict},
+      tls_(log),
+      control_(facts_, vitals_, tls_.upstream(), log) {
+  refusals_ = tls_.load(config_);
+  open_storage();
+  describe_process();
+  make_generation();
+  if (auto words = refusal(config_.admin)) {
+    refusals_.push_back(*std::move(words));
+  }
+  if (auto sockets = supervisor_.sockets_for(config_.listen)) {
+    inherited_sockets_ = *std::move(sockets);
+  } else {
+    refusals_.push_back("listen: " + sockets.error());
+  }
+}
+
+// All of them before the first is gone: each worker's GUARD.INFO reads the counters of all.
+Assembly::~Assembly() {
+  for (const auto& parts : workers_) {
+    parts->worker.stop_and_join();
+  }
+}
+
+void Assembly::open_storage() {
+  if (config_.storage.directory.empty()) {
+    return;
+  }
+  auto opened = source::StorageDirectory::open(config_.storage.directory);
+  if (!opened) {
+    refusals_.push_back("storage: " + opened.error());
+    return;
+  }
+  storage_.emplace(*std::move(opened));
+  world_.storage = &*storage_;
+  world_.secret = storage_->secret();  // as its checkpoints are
+}
+
+void Assembly::describe_process() {
+  guard::Process& process = world_.process;
+  process.version = CUCKOOGUARD_VERSION;
+  process.started_at = io::now_since_boot();
+  process.reloads = &reloads_;
+  process.operators.on_change =
+      [this](std::string_view user, std::string_view ns, std::string_view what) {
+        log_.info("operator", {{"user", user}, {"namespace", ns}, {"what", what}});
+      };
+}
+
+void Assembly::make_generation() {
+  auto made = Generation::make(world_, config_, nullptr);
+  if (!made) {
+    std::ranges::move(made.error(), std::back_inserter(refusals_));
+    return;
+  }
+  generation_ = std::move(*made);
+  generation_->let_pass(nullptr);
+}
+
+proxy::Session::Settings Assembly::session_settings(const config::Config& config) const {
+  return {.upstream = config.upstream,
+          .limits = config.limits,
+          .output_total = config.limits.output_total / worker_count_};
+}
+
+void Assembly::make_workers() {
+  for (unsigned i = 0; i < worker_count_; ++i) {
+    workers_.push_back(std::make_unique<WorkerParts>(*this, i));
+    world_.process.guards.push_back(&workers_.back()->guard);
+    drain_->add({.loop = workers_.back()->worker.loop(), .clients = workers_.back()->clients});
+  }
+  generation_->process().guards = world_.process.guards;
+  for (const auto& parts : workers_) {
+    parts->worker.start();
+  }
+}
+
+void Assembly::listen() {
+  for (std::size_t i = 0; i < config_.listen.size(); ++i) {
+    listeners_.push_back(std::make_unique<io::Listener>(
+        io_,
+        config_.listen[i].address,
+        io::Listener::Calls{
+            .on_accept = [this, i](int socket) { hand_over(socket, i); },
+            .on_failure =
+                [this](std::error_code error) {
+                  log_.error("accept_failed", {{"why", error.message()}});
+                },
+        },
+        inherited_sockets_[i]));
+  }
+}
+
+void Assembly::stop_accepting() {
+  vitals_.is_draining = true;
+  supervisor_.stopping("draining");
+  for (const auto& listener : listeners_) {
+    listener->close();
+  }
+}
+
+// To the worker with the fewest clients, which keeps it.
+void Assembly::hand_over(int socket, std::size_t listen) {
+  WorkerParts& least = **std::ranges::min_element(
+      workers_, {}, [](const auto& parts) { return parts->clients.count(); });
+  least.clients.expect();
+  least.worker.loop().post([this, &least, socket, listen] {
+    auto transport = least.worker.loop().adopt(socket);
+    least.clients.admit_expected(
+        transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr);
+  });
+}
+
+// Of every loop that serves. They may be on their way to loops that outlive those who ask.
+std::vector<admin::Heartbeat> Assembly::heartbeats() {
+  std::vector<admin::Heartbeat> all;
+  all.emplace_back("listener",
+                   [this](std::function<void()> beat) { boost::asio::post(io_, std::move(beat)); });
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    all.emplace_back("worker " + std::to_string(i),
+                     [worker = workers_[i].get()](std::function<void()> beat) {
+                       worker->worker.loop().post(std::move(beat));
+                     });
+  }
+  return all;
+}
+
+void Assembly::make_admin() {
+  if (!config_.admin.address) {
+    return;
+  }
+  vitals_.heartbeats = heartbeats();
+  for (const auto& parts : workers_) {
+    vitals_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
+  }
+  admin_.emplace(AdminServer::World{.address = *config_.admin.address,
+                                    .settings = config_.admin,
+                                    .guarded = generation_->guarded(0),
+                                    .reader = epochs_.reader(worker_count_),
+                                    .vitals = vitals_,
+                                    .log = log_});
+  admin_->start();
+}
+
+void Assembly::run() {
+  raise_descriptor_limit();
+  drain_ = std::make_unique<Drain>(
+      io_,
+      config_.drain_timeout,
+      Drain::Calls{.on_begin = [this] { stop_accepting(); }, .on_end = [this] { io_.stop(); }},
+      log_);
+  boost::asio::signal_set hangups(io_, SIGHUP);
+  const std::function<void()> await_hangup = [&] {
+    hangups.async_wait([&](const boost::system::error_code& error, int /*signal*/) {
+      if (!error) {
+        reloads_.ask("SIGHUP");
+        await_hangup();
+      }
+    });
+  };
+  await_hangup();
+  make_workers();
+  listen();
+  vitals_.is_listening = true;
+  make_admin();
+  report_start(log_, *generation_, worker_count_);
+  control_.open(config_, generation_->numbering());
+  generation_->start_sources();
+  verify();
+  reloads_.start();
+  watchdog_.emplace(io_, heartbeats(), log_);
+  supervisor_.ready(Supervisor::kServing);
+  io_.run();
+  reloads_.stop();
+  verification_->stop();
+  verification_->advise();
+}
+
+// Begins, with the generation that is.
+void Assembly::verify() {
+  verification_ = std::make_unique<Verification>(
+      Verification::Parts{.log = log_,
+                          .guarded = generation_->guarded(0),
+                          .reader = epochs_.reader(worker_count_ + 1),
+                          .sources = generation_->sources(),
+                          .contradictions = generation_->contradictions()});
+  verification_->start();
+}
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,102 @@
+// The configuration, loaded anew while the guard runs; on the reload thread.
+#include <algorithm>
+#include <condition_variable>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "app/assembly_parts.h"
+#include "app/start_report.h"
+#include "config/read_config.h"
+
+namespace cuckooguard::app {
+namespace {
+
+// Who has moved to the next generation. A loop that ends drops what was posted to it, so that not all may ever arrive.
+class Arrivals {
+ public:
+  explicit Arrivals(std::size_t expected) : missing_(expected) {}
+
+  void arrive() {
+    const std::lock_guard lock(mutex_);
+    --missing_;
+    changed_.notify_all();
+  }
+  bool wait(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait(lock, stop, [this] { return missing_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::size_t missing_;
+};
+
+}  // namespace
+
+ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
+  if (retiring_) {  // only if a reload has thrown
+    return std::unexpected(ReloadThread::Lines{"a reload was broken off: start the guard again"});
+  }
+  auto config = read_();
+  if (!config) {
+    return std::unexpected(std::move(config.error()));
+  }
+  std::vector<std::string> needs_restart =
+      config::keep_what_needs_a_restart(generation_->config(), *config);
+  std::vector<std::string> refusals;
+  auto next = Generation::make(world_, std::move(*config), generation_.get());
+  if (!next) {
+    refusals = std::move(next.error());
+  } else if (auto words = refusal((*next)->config().admin)) {
+    refusals.push_back(*std::move(words));
+  } else {
+    refusals =
+        tls_.load((*next)->config());  // the last to be asked: new connections get it at once
+  }
+  if (!refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  // From here on nothing is refused.
+  log_.set((*next)->config().log);
+  retiring_ = std::exchange(generation_, std::move(*next));
+  generation_->let_pass(retiring_.get());
+  if (!move_to(*generation_, stop)) {
+    return {};  // the process ends, and both generations with it
+  }
+  generation_->let_pass(retiring_.get());
+  verification_->stop();
+  generation_->take_over(*retiring_);
+  verify();
+  retiring_.reset();  // its sources end before others begin in their place
+  generation_->start_sources();
+  report_namespaces(log_, *generation_);
+  return needs_restart;
+}
+
+// False: the process ends.
+bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
+  const auto arrivals = std::make_shared<Arrivals>(workers_.size() + (admin_ ? 1 : 0));
+  const config::Config& config = next.config();
+  for (const auto& each : workers_) {
+    WorkerParts& parts = *each;
+    parts.worker.loop().post([&parts,
+                              arrivals,
+                              guarded = next.guarded(parts.number),
+                              settings = session_settings(config)] {
+      parts.guard.adopt(guarded);
+      parts.settings = settings;
+      parts.clients.on_limits_changed();
+      arrivals->arrive();
+    });
+  }
+  if (admin_) {
+    admin_->adopt(next.guarded(0), config.admin, [arrivals] { arrivals->arrive(); });
+  }
+  control_.open(config, next.numbering());
+  return arrivals->wait(stop);
+}
+
+}  // namespace cuckooguard::app

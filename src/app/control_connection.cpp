@@ -1,0 +1,128 @@
+#include "app/control_connection.h"
+
+#include <utility>
+#include <vector>
+
+namespace cuckooguard::app {
+namespace {
+
+upstream::Questions questions_for(const std::vector<config::Namespace>& namespaces,
+                                  std::uint64_t numbering) {
+  upstream::Questions questions{.numbering = numbering};
+  for (const config::Namespace& space : namespaces) {
+    std::vector<std::string>& prefixes = questions.keys.emplace_back();
+    for (const keyspace::KeyTemplate& key : space.keys) {
+      prefixes.emplace_back(key.literal_prefix());
+    }
+  }
+  return questions;
+}
+
+}  // namespace
+
+ControlConnection::ControlConnection(redis::Facts& facts,
+                                     admin::Vitals& vitals,
+                                     const io::TlsSlot& tls,
+                                     log::EventLog& log)
+    : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
+  facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
+    const std::lock_guard lock(mutex_);
+    if (!control_) {
+      return;
+    }
+    if (urgency == redis::Facts::Urgency::at_once) {
+      control_->refresh();
+    } else {
+      control_->refresh_soon();
+    }
+  });
+}
+
+void ControlConnection::open(const config::Config& config, std::uint64_t numbering) {
+  const bool is_wanted = !config.namespaces.empty();
+  if (is_wanted ? settings_ == config.upstream && numbering_ == numbering
+                : !settings_.has_value()) {
+    return;
+  }
+  ++opened_;
+  settings_ = is_wanted ? std::optional(config.upstream) : std::nullopt;
+  numbering_ = numbering;
+  std::unique_ptr<upstream::Control> next = is_wanted ? make(config, numbering) : nullptr;
+  if (next) {
+    next->start();
+  }
+  std::unique_lock lock(mutex_);
+  std::swap(control_, next);
+  lock.unlock();  // the old one ends here
+  if (!is_wanted) {
+    facts_.report({});
+  }
+}
+
+std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config& config,
+                                                           std::uint64_t numbering) {
+  const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
+  return std::make_unique<upstream::Control>(
+      config.upstream,
+      questions_for(config.namespaces, numbering),
+      upstream::Control::Calls{
+          .epoch = [this] { return facts_.epoch(); },
+          .users = [this] { return facts_.users_to_ask(); },
+          .on_facts =
+              [this, is_current](std::uint64_t epoch, redis::Reading reading) {
+                if (is_current()) {
+                  facts_.publish(epoch, std::move(reading));
+                }
+              },
+          .on_reachable =
+              [this, is_current](bool reachable, const std::string& why) {
+                if (is_current()) {
+                  on_reachable(reachable, why);
+                }
+              },
+          .on_lost =
+              [this, is_current](bool is_up, const std::string& why) {
+                if (is_current()) {
+                  facts_.lost({.why = why, .is_up = is_up});
+                }
+              },
+          .on_allowed =
+              [this, is_current](const redis::ControlReport& report) {
+                if (is_current()) {
+                  on_allowed(report);
+                }
+              },
+      },
+      &tls_);
+}
+
+void ControlConnection::on_reachable(bool reachable, const std::string& why) {
+  vitals_.redis = reachable ? admin::RedisSeen::up : admin::RedisSeen::down;
+  if (reachable) {
+    log_.info("upstream_up");
+  } else {
+    log_.warning("upstream_down", {{"why", why}});
+  }
+}
+
+// Once per change, also over a reload that asks by another connection.
+void ControlConnection::on_allowed(const redis::ControlReport& report) {
+  using State = redis::ControlReport::State;
+  const redis::ControlReport before = facts_.snapshot()->control;
+  if (report == before) {
+    return;
+  }
+  facts_.report(report);
+  const std::initializer_list<log::Field> fields{{"why", report.why}, {"hint", report.hint}};
+  if (report.state == State::unsupported) {
+    log_.write(config::LogLevel::error, "upstream_refused", fields);
+  } else if (report.state == State::not_allowed) {
+    log_.write(config::LogLevel::error, "control_not_allowed", fields);
+  } else if (report.state == State::limited) {
+    log_.write(config::LogLevel::warning, "control_not_allowed", fields);
+  } else if (before.state != State::unknown) {
+    log_.info("control_allowed");
+  }
+}
+
+}  // namespace cuckooguard::app

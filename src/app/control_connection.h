@@ -1,0 +1,57 @@
+// The control connection as it is configured at the moment: what the guard knows of Redis comes by it, and the admin pages hear
+// whether Redis is there. A reload that changes what is asked (the namespaces' keys), whom is believed (upstream.acl) or how
+// it logs in puts another in its place; what was known of Redis holds meanwhile, but for users who may not do everything:
+// of those it is known by namespace, so they pass until the new one has asked (Guard::access_of).
+//
+// Threads: open() from one at a time; what it tells redis::Facts from the connection's own.
+// Lifetimes: facts, vitals, tls and the log outlive it. Errors: as upstream::Control.
+// Limits: open() waits for a question that the old connection has just asked, upstream::Control::kCallTimeout at most, or
+// for its connecting.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "admin/vitals.h"
+#include "config/config.h"
+#include "io/tls_credentials.h"
+#include "log/event_log.h"
+#include "redis/facts.h"
+#include "upstream/control.h"
+
+namespace cuckooguard::app {
+
+class ControlConnection {
+ public:
+  ControlConnection(redis::Facts& facts,
+                    admin::Vitals& vitals,
+                    const io::TlsSlot& tls,
+                    log::EventLog& log);
+  ControlConnection(const ControlConnection&) = delete;
+  ControlConnection& operator=(const ControlConnection&) = delete;
+  ~ControlConnection() = default;
+
+  // As this says; none without namespaces. `numbering`: guard::Guard::Parts.
+  void open(const config::Config& config, std::uint64_t numbering);
+
+ private:
+  std::unique_ptr<upstream::Control> make(const config::Config& config, std::uint64_t numbering);
+  void on_reachable(bool reachable, const std::string& why);
+  void on_allowed(const redis::ControlReport& report);
+
+  redis::Facts& facts_;
+  admin::Vitals& vitals_;
+  const io::TlsSlot& tls_;  // what its connects take
+  log::EventLog& log_;
+  std::optional<config::Upstream> settings_;  // of `control_`
+  std::uint64_t numbering_ = 0;
+  std::atomic<std::uint64_t> opened_{0};  // how many: one of before is not believed
+  std::mutex mutex_;                      // for the pointer
+  std::unique_ptr<upstream::Control> control_;
+};
+
+}  // namespace cuckooguard::app

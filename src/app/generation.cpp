@@ -1,0 +1,274 @@
+#include "app/generation.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "app/keyspace_of.h"
+#include "app/refusals.h"
+#include "app/source_kinds.h"
+#include "io/clock.h"
+
+namespace cuckooguard::app {
+namespace {
+
+using config::Mode;
+using Hold = guard::Overlay::Hold;
+
+std::shared_ptr<const Ground> ground_of(config::Config config) {
+  keyspace::Keyspace keyspace = keyspace_of(config);
+  return std::make_shared<const Ground>(
+      Ground{.config = std::move(config), .keyspace = std::move(keyspace)});
+}
+
+}  // namespace
+
+Generation::Made Generation::make(const World& world,
+                                  config::Config config,
+                                  const Generation* before) {
+  std::unique_ptr<Generation> made(new Generation(world, std::move(config), before));
+  std::vector<std::string> refusals;
+  for (const config::Source& settings : made->config().sources) {
+    made->make_source(world, settings, before == nullptr, refusals);
+  }
+  if (!refusals.empty()) {
+    return std::unexpected(std::move(refusals));
+  }
+  made->describe(world);
+  return made;
+}
+
+Generation::Generation(const World& world, config::Config config, const Generation* before)
+    : ground_(ground_of(std::move(config))),
+      process_(world.process),
+      facts_(world.facts),
+      report_(world.report),
+      status_(world.status),
+      log_(world.log) {
+  make_spaces(world, before);
+  if (before != nullptr) {
+    numbering_ = before->numbering_ + (are_numbered_as(*before) ? 0 : 1);
+  }
+  contradictions_ = std::make_unique<guard::Contradictions>(spaces_.size());
+}
+
+guard::Guard::Parts Generation::guarded(std::size_t worker) const {
+  return {.keyspace = ground_->keyspace,
+          .namespaces = namespaces_,
+          .facts = facts_,
+          .process = &process_,
+          .wall_time = io::wall_time,
+          .worker = worker,
+          .numbering = numbering_};
+}
+
+const Generation::Space* Generation::find(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      spaces_, [name](const Space& space) { return space.definition.name == name; });
+  return found == spaces_.end() ? nullptr : &*found;
+}
+
+bool Generation::are_numbered_as(const Generation& before) const {
+  return std::ranges::equal(spaces_, before.spaces_, [](const Space& here, const Space& there) {
+    return here.definition.name == there.definition.name &&
+           here.definition.keys == there.definition.keys;
+  });
+}
+
+void Generation::make_spaces(const World& world, const Generation* before) {
+  const guard::TimePoint now = io::now_since_boot();
+  for (std::size_t ns = 0; ns < config().namespaces.size(); ++ns) {
+    spaces_.push_back({.definition = definition_of(config(), ns), .since = now});
+  }
+  for (std::size_t ns = 0; ns < spaces_.size(); ++ns) {
+    Space& space = spaces_[ns];
+    const Space* const known = before != nullptr ? before->find(space.definition.name) : nullptr;
+    const bool is_kept = known != nullptr && known->definition == space.definition &&
+                         !must_be_read_anew(space.definition.source, *before);
+    const config::Overlay& overlay = config().namespaces[ns].overlay;
+    const bool is_its_overlay = known != nullptr &&
+                                known->definition.has_the_keys_of(space.definition) &&
+                                known->overlay->max_keys() == overlay.max_keys;
+    if (is_kept) {
+      space = *known;
+    } else {
+      space.filter = std::make_shared<filter::LiveParts>(world.epochs, world.secret);
+      space.counts = std::make_shared<guard::NamespaceCounts>(world.workers);
+    }
+    space.overlay = is_its_overlay ? known->overlay
+                                   : std::make_shared<guard::Overlay>(guard::Overlay::Limits{
+                                         .max_keys = overlay.max_keys, .ttl = overlay.ttl});
+  }
+}
+
+bool Generation::must_be_read_anew(const config::Source& settings, const Generation& before) const {
+  if (!kind_of(settings).runs_alone(settings)) {
+    return false;
+  }
+  std::size_t members = 0;
+  const RunningSource* source = nullptr;
+  for (const Space& space : spaces_) {
+    if (space.definition.rows.from != settings.name) {
+      continue;
+    }
+    const Space* const known = before.find(space.definition.name);
+    if (known == nullptr || known->definition != space.definition) {
+      return true;
+    }
+    ++members;
+    source = known->source.get();
+  }
+  return source == nullptr || source->size() != members;
+}
+
+void Generation::make_source(const World& world,
+                             const config::Source& settings,
+                             bool is_first,
+                             std::vector<std::string>& refusals) {
+  std::vector<RunningSource::Fed> fed;
+  bool is_used = false;
+  for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
+    const bool is_its_own = spaces_[ns].definition.source.name == settings.name;
+    is_used = is_used || is_its_own;
+    if (is_its_own && !spaces_[ns].source) {
+      fed.push_back({.ns = ns, .filter = spaces_[ns].filter, .overlay = spaces_[ns].overlay});
+    }
+  }
+  if (!is_used) {
+    world.log.warning("unused_source", {{"source", settings.name}});
+  }
+  if (fed.empty()) {
+    return;
+  }
+  auto made =
+      RunningSource::make({.settings = settings,
+                           .ground = ground_,
+                           .fed = fed,
+                           .report = world.status,
+                           .lifts_holds = is_first,
+                           .storage = {.directory = world.storage,
+                                       .checkpoint_every = config().storage.checkpoint_every},
+                           .must_be_readable = world.starts_strictly || !is_first});
+  if (!made) {
+    std::ranges::move(Refusals(made.error()).sentences(settings.name),
+                      std::back_inserter(refusals));
+    return;
+  }
+  for (const RunningSource::Fed& each : fed) {
+    spaces_[each.ns].source = *made;
+  }
+  new_sources_.push_back(std::move(*made));
+}
+
+// For the guards; complete, and as it is from then on.
+void Generation::describe(const World& world) {
+  std::vector<const RunningSource*> listed;
+  for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
+    const Space& space = spaces_[ns];
+    const config::Namespace& settings = config().namespaces[ns];
+    namespaces_.push_back({.mode = settings.mode,
+                           .order = settings.order,
+                           .verify_sample = settings.verify_sample,
+                           .may_enforce = settings.absent_reply.has_value(),
+                           .db = settings.db,
+                           .absent_reply = guard::AbsentReplyBytes(
+                               settings.absent_reply.value_or(config::AbsentReply{})),
+                           .filter = space.filter.get(),
+                           .overlay = space.overlay.get(),
+                           .max_lag = space.definition.source.max_lag,
+                           .counts = space.counts});
+    process_.origins.push_back({.source = space.definition.source.name,
+                                .max_lag = space.definition.source.max_lag,
+                                .since = space.since});
+    source_list_.feeds(ns, space.source->source(), space.source->number_of(space.definition.name));
+  }
+  for (const config::Source& settings : config().sources) {
+    for (const Space& space : spaces_) {
+      if (space.definition.source.name == settings.name &&
+          std::ranges::find(listed, space.source.get()) == listed.end()) {
+        listed.push_back(space.source.get());
+        source_list_.add(settings, space.source->source());
+      }
+    }
+  }
+  process_.sources = &source_list_;
+  process_.contradictions = contradictions_.get();
+  process_.operators = {.users = config().admin.operators,
+                        .on_change = world.process.operators.on_change};
+}
+
+void Generation::let_pass(const Generation* before) {
+  const guard::TimePoint now = io::now_since_boot();
+  for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
+    guard::Overlay& overlay = *spaces_[ns].overlay;
+    const config::Overlay& settings = config().namespaces[ns].overlay;
+    const Space* const known =
+        before != nullptr ? before->find(spaces_[ns].definition.name) : nullptr;
+    const bool is_known =
+        known != nullptr && known->definition.has_the_keys_of(spaces_[ns].definition);
+    if (!is_known) {
+      if (settings.pass_at_start) {
+        overlay.hold_all_until(now + settings.ttl,
+                               before == nullptr ? Hold::begun : Hold::reloaded);
+      }
+      continue;
+    }
+    overlay.set_ttl(settings.ttl);
+    const auto& was = before->namespaces_[static_cast<std::size_t>(known - before->spaces_.data())];
+    if (was.mode == Mode::bypass && namespaces_[ns].mode != Mode::bypass) {
+      overlay.hold_all_until(now + settings.ttl, Hold::bypassed);
+    }
+    if (was.overlay != &overlay) {
+      overlay.hold_all_until(std::max(was.overlay->holds_until(), now + settings.ttl),
+                             Hold::reloaded);
+    }
+  }
+}
+
+std::optional<std::uint32_t> Generation::number_of_kept(const Space& there) const {
+  const Space* const here = find(there.definition.name);
+  return here != nullptr && here->filter == there.filter
+             ? std::optional(static_cast<std::uint32_t>(here - spaces_.data()))
+             : std::nullopt;
+}
+
+void Generation::take_over(Generation& before) {
+  std::vector<std::optional<guard::Contradictions::Heir>> heirs;
+  for (std::uint32_t ns = 0; ns < before.spaces_.size(); ++ns) {
+    const Space& there = before.spaces_[ns];
+    if (const auto here = number_of_kept(there)) {
+      heirs.push_back({{.ns = *here,
+                        .forgets_values = config().namespaces[*here].absent_reply !=
+                                          before.config().namespaces[ns].absent_reply}});
+    } else {
+      heirs.emplace_back();
+      there.source->abandon(there.definition.name);
+    }
+    const Mode mode = before.namespaces_[ns].mode;
+    if (mode != before.config().namespaces[ns].mode) {
+      log_.warning("mode_reset",
+                   {{"namespace", there.definition.name},
+                    {"was", config::name_of(mode)},
+                    {"why", "the configuration was loaded anew"}});
+    }
+  }
+  contradictions_->take_over(*before.contradictions_, heirs);
+}
+
+bool Generation::has_kept_filter_of(std::string_view ns) const {
+  return std::ranges::find(new_sources_, find(ns)->source) == new_sources_.end();
+}
+
+void Generation::start_sources() {
+  for (const Space& space : spaces_) {
+    if (!has_kept_filter_of(space.definition.name)) {
+      report_.forget(space.definition.name);
+      status_.forget(space.definition.name);
+    }
+  }
+  for (const auto& source : new_sources_) {
+    source->start();
+  }
+}
+
+}  // namespace cuckooguard::app

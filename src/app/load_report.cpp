@@ -1,0 +1,139 @@
+#include "app/load_report.h"
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "guard/grouped.h"
+#include "io/clock.h"
+
+namespace cuckooguard::app {
+namespace {
+
+using config::LogLevel;
+
+std::uint64_t whole(double number) {
+  return static_cast<std::uint64_t>(number);
+}
+
+void put(admin::LoadBoard& board, const source::Progress& progress) {
+  if (progress.complete) {
+    board.remove(progress.ns);
+    return;
+  }
+  board.put(progress.ns,
+            {.rows = progress.rows,
+             .rows_expected = progress.rows_expected,
+             .rows_per_second = progress.rows_per_second,
+             .fraction = progress.fraction,
+             .remaining = progress.remaining},
+            io::now_since_boot());
+}
+
+double seconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+std::string describe(const source::Progress& progress) {
+  std::string text = fmt::format("{}: {}", progress.ns, guard::grouped(progress.rows));
+  if (progress.rows_expected > 0 && !progress.complete) {
+    text += fmt::format(" of {}", guard::grouped(progress.rows_expected));
+  }
+  text += " rows";
+  if (!progress.complete) {
+    text += fmt::format(", {:.0f} %", progress.fraction * 100);
+  }
+  text += fmt::format(", {} rows/s", guard::grouped(whole(progress.rows_per_second)));
+  if (progress.complete) {
+    text += fmt::format(", in {:.2f} s", seconds(progress.elapsed));
+  } else if (progress.remaining) {
+    text += fmt::format(", {:.1f} s left", seconds(*progress.remaining));
+  }
+  return text;
+}
+
+LoadReport::LoadReport(log::EventLog& log, admin::LoadBoard* board)
+    : log_(log), is_terminal_(::isatty(STDERR_FILENO) == 1), board_(board) {}
+
+void LoadReport::on_progress(const source::Progress& progress) {
+  if (board_ != nullptr) {
+    put(*board_, progress);
+  }
+  const std::lock_guard lock(mutex_);
+  const std::string ns(progress.ns);
+  if (is_terminal_) {
+    fmt::print(
+        stderr, "\r\033[Kloading {}{}", describe(progress), progress.complete ? "\r\033[K" : "");
+  }
+  if (progress.complete) {
+    logged_.erase(ns);
+    // A rescan is routine; the first load is what somebody waits for.
+    const bool is_first = !std::exchange(loaded_[ns], true);
+    const std::array fields{log::Field("namespace", progress.ns),
+                            log::Field("rows", progress.rows),
+                            log::Field("seconds", seconds(progress.elapsed)),
+                            log::Field("rows_per_second", whole(progress.rows_per_second))};
+    log_.write(is_first ? LogLevel::info : LogLevel::debug, "loaded", fields);
+  } else if (!is_terminal_ && progress.elapsed >= logged_[ns] + kLogEvery) {
+    logged_[ns] = progress.elapsed;
+    log_.info("loading",
+              {{"namespace", progress.ns},
+               {"rows", progress.rows},
+               {"rows_expected", progress.rows_expected},
+               {"percent", whole(progress.fraction * 100)},
+               {"rows_per_second", whole(progress.rows_per_second)}});
+  }
+}
+
+void LoadReport::on_state(std::string_view ns, filter::State state, std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  // Rescans come and go with every change; what an operator must know of is what does not end by itself, and its end.
+  const bool routine = state == filter::State::ready || state == filter::State::loading ||
+                       state == filter::State::lagging;
+  const bool first = !loaded_.contains(std::string(ns));
+  bool over = false;
+  if (!routine) {
+    troubled_.emplace(ns);
+  } else if (state == filter::State::ready) {
+    over = troubled_.erase(std::string(ns)) > 0;
+  }
+  // Once, not after each rescan.
+  bool held = state == filter::State::ready && !why.empty();
+  if (held) {
+    held = held_.emplace(ns).second;
+  } else if (state == filter::State::ready) {
+    held_.erase(std::string(ns));
+  }
+  const auto info = first || over || held ? LogLevel::info : LogLevel::debug;
+  std::vector<log::Field> fields{{"namespace", ns}, {"state", filter::state_name(state)}};
+  if (!why.empty()) {
+    fields.emplace_back("why", why);
+  }
+  log_.write(routine ? info : LogLevel::warning, "state", fields);
+}
+
+void LoadReport::on_trouble(std::string_view source, std::string_view what) {
+  log_.warning("source_trouble", {{"source", source}, {"what", what}});
+}
+
+void LoadReport::on_restored(std::string_view ns) {
+  log_.info("namespace", {{"namespace", ns}, {"filter", "restored"}});
+}
+
+// Of a namespace of several tables each load has a name of its own, "users/user_3".
+void LoadReport::forget(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(loaded_, [ns](const auto& loaded) {
+    const std::string& name = loaded.first;
+    return name.starts_with(ns) && (name.size() == ns.size() || name[ns.size()] == '/');
+  });
+  troubled_.erase(std::string(ns));
+  held_.erase(std::string(ns));
+}
+
+}  // namespace cuckooguard::app

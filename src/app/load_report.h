@@ -1,0 +1,53 @@
+// Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
+//
+// Lifetimes: the log outlives it.
+// Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
+// it ends; the terminal's line at most as often as sources report (10 per second each).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "admin/load_board.h"
+#include "log/event_log.h"
+#include "source/source.h"
+
+namespace cuckooguard::app {
+
+class LoadReport final : public source::Observer {
+ public:
+  static constexpr std::chrono::seconds kLogEvery{5};
+
+  // `board`, if there is one, is told, too. Both outlive this.
+  explicit LoadReport(log::EventLog& log, admin::LoadBoard* board = nullptr);
+
+  void on_progress(const source::Progress& progress) override;
+  void on_state(std::string_view ns, filter::State state, std::string_view why) override;
+  void on_trouble(std::string_view source, std::string_view what) override;
+  void on_restored(std::string_view ns) override;
+
+  // What comes of it next is its first load again: its definition has changed.
+  void forget(std::string_view ns);
+
+ private:
+  log::EventLog& log_;
+  bool is_terminal_;
+  admin::LoadBoard* board_;
+  std::mutex mutex_;
+  std::map<std::string, std::chrono::nanoseconds, std::less<>>
+      logged_;                                       // by namespace: elapsed at its last line
+  std::map<std::string, bool, std::less<>> loaded_;  // by namespace: it has been loaded once
+  std::set<std::string, std::less<>>
+      held_;  // namespaces of which it was told why they pass though they are ready
+  std::set<std::string, std::less<>> troubled_;  // namespaces of which a warning was the last word
+};
+
+// "users: 410,000 of 1,000,000 rows, 41 %, 3,100,000 rows/s, 0.2 s left"
+std::string describe(const source::Progress& progress);
+
+}  // namespace cuckooguard::app

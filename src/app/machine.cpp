@@ -1,0 +1,43 @@
+#include "app/machine.h"
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+#include <sys/resource.h>
+
+namespace cuckooguard::app {
+namespace {
+
+// cgroup v2: "<quota> <period>" or "max <period>", microseconds. In a container this is what there is of the cores.
+std::optional<double> cores_of_cgroup() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (file >> quota >> period && period > 0) {
+    return quota / period;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+unsigned worker_count(unsigned configured) {
+  if (configured > 0) {
+    return configured;
+  }
+  const auto cores = static_cast<double>(std::thread::hardware_concurrency());
+  const double usable = std::min(cores, cores_of_cgroup().value_or(cores));
+  return std::max(1U, static_cast<unsigned>(usable / 2));
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,104 @@
+#include "app/running_source.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "app/source_kinds.h"
+#include "guard/passing.h"
+#include "io/clock.h"
+
+namespace cuckooguard::app {
+namespace {
+
+// Progress and states are told by table: "users/user_3".
+std::string_view namespace_of(std::string_view told) {
+  return told.substr(0, told.find('/'));
+}
+
+}  // namespace
+
+std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> RunningSource::make(
+    const Making& making) {
+  std::shared_ptr<RunningSource> running(new RunningSource(making));
+  const Ground& ground = *running->ground_;
+  std::vector<source::Target> targets;
+  for (const Fed& fed : running->fed_) {
+    targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
+  }
+  const source::SourceKind& kind = kind_of(making.settings);
+  if (making.must_be_readable) {
+    if (auto refusals = kind.check(making.settings, targets, io::now_since_boot);
+        !refusals.empty()) {
+      return std::unexpected(std::move(refusals));
+    }
+  }
+  auto made = source::make_source(kind,
+                                  {.settings = making.settings,
+                                   .targets = targets,
+                                   .observer = running->report_,
+                                   .clock = io::now_since_boot,
+                                   .storage = making.storage});
+  if (!made) {
+    return std::unexpected(std::move(made.error()));
+  }
+  running->source_ = std::move(*made);
+  return running;
+}
+
+std::uint32_t RunningSource::number_of(std::string_view ns) const {
+  const auto found = std::ranges::find_if(
+      fed_, [this, ns](const Fed& fed) { return ground_->config.namespaces[fed.ns].name == ns; });
+  if (found == fed_.end()) {
+    throw std::logic_error("a namespace is looked for in the source of another one");
+  }
+  return found->ns;
+}
+
+void RunningSource::Report::abandon(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  abandoned_.emplace(ns);
+}
+
+bool RunningSource::Report::is_abandoned(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  return abandoned_.contains(namespace_of(ns));
+}
+
+void RunningSource::Report::on_progress(const source::Progress& progress) {
+  if (!is_abandoned(progress.ns)) {
+    report_.on_progress(progress);
+  }
+}
+
+void RunningSource::Report::on_state(std::string_view ns,
+                                     filter::State state,
+                                     std::string_view why) {
+  if (is_abandoned(ns)) {
+    return;
+  }
+  const auto overlay = overlays_.find(namespace_of(ns));
+  if (state == filter::State::ready && overlay != overlays_.end()) {
+    report_.on_state(ns, state, guard::why_all_are_held(*overlay->second, io::now_since_boot()));
+  } else {
+    report_.on_state(ns, state, why);
+  }
+}
+
+void RunningSource::Report::on_restored(std::string_view ns) {
+  if (!is_abandoned(ns)) {
+    report_.on_restored(ns);
+  }
+}
+
+void RunningSource::Report::on_trouble(std::string_view source, std::string_view what) {
+  report_.on_trouble(source, what);
+}
+
+void RunningSource::Report::on_resumed(std::string_view ns) {
+  if (const auto overlay = overlays_.find(ns); lifts_holds_ && overlay != overlays_.end()) {
+    overlay->second->hold_all_no_more();
+  }
+}
+
+}  // namespace cuckooguard::app

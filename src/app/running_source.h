@@ -1,0 +1,103 @@
+// A source together with all that it refers to, so that it can go on when the configuration that it was made by is gone.
+//
+// It knows its namespaces by the numbers, key templates and settings of that configuration (Ground): those that a reload keeps
+// are defined as they were (definition.h), though their numbers may be others by now. A namespace that a reload takes away, or
+// defines anew, is read along unseen for as long as another of the same source goes on: the memory of its filter is the price
+// of the other's keeping its own.
+//
+// Threads: make, start, stop and destroy from one at a time; the source has its own.
+// Lifetimes: shared by the generations that have one of its namespaces; `report` and the storage outlive it.
+// Errors: make() says what is wrong with the configuration, and if asked what the operator must mend in the database
+// (source::Refusal).
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "filter/live_parts.h"
+#include "guard/overlay.h"
+#include "keyspace/keyspace.h"
+#include "source/source.h"
+
+namespace cuckooguard::app {
+
+// What everything that is made by one configuration refers to. Immutable.
+struct Ground {
+  config::Config config;
+  keyspace::Keyspace keyspace;
+};
+
+class RunningSource {
+ public:
+  struct Fed {
+    std::uint32_t ns;  // in the ground's numbers
+    std::shared_ptr<filter::LiveParts> filter;
+    std::shared_ptr<guard::Overlay> overlay;
+  };
+  struct Making {
+    const config::Source& settings;
+    std::shared_ptr<const Ground> ground;
+    std::vector<Fed> fed;
+    source::Observer& report;
+    // At the start: a guard that goes on where another one ended a moment ago need not let everything pass (on_resumed).
+    bool lifts_holds = false;
+    source::Storage storage;
+    bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
+  };
+
+  static std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> make(
+      const Making& making);
+
+  void start() { source_->start(); }
+  source::Source& source() { return *source_; }
+  std::size_t size() const { return fed_.size(); }
+  std::uint32_t number_of(std::string_view ns) const;
+  // No more is said of this namespace.
+  void abandon(std::string_view ns) { report_.abandon(ns); }
+
+ private:
+  // Tells on, but for those that were abandoned; of those that are ready, why all of their keys pass all the same.
+  class Report final : public source::Observer {
+   public:
+    explicit Report(const Making& making)
+        : report_(making.report), lifts_holds_(making.lifts_holds) {
+      for (const Fed& fed : making.fed) {
+        overlays_.emplace(making.ground->config.namespaces[fed.ns].name, fed.overlay);
+      }
+    }
+    void abandon(std::string_view ns);
+
+    void on_progress(const source::Progress& progress) override;
+    void on_state(std::string_view ns, filter::State state, std::string_view why) override;
+    void on_trouble(std::string_view source, std::string_view what) override;
+    void on_restored(std::string_view ns) override;
+    void on_resumed(std::string_view ns) override;
+
+   private:
+    bool is_abandoned(std::string_view ns);
+
+    source::Observer& report_;
+    std::map<std::string, std::shared_ptr<guard::Overlay>, std::less<>> overlays_;
+    bool lifts_holds_;
+    std::mutex mutex_;
+    std::set<std::string, std::less<>> abandoned_;
+  };
+
+  explicit RunningSource(const Making& making)
+      : ground_(making.ground), fed_(making.fed), report_(making) {}
+
+  std::shared_ptr<const Ground> ground_;
+  std::vector<Fed> fed_;
+  Report report_;
+  std::unique_ptr<source::Source> source_;  // ends before what it refers to
+};
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,104 @@
+#include "app/source_list.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace cuckooguard::app {
+namespace {
+
+// In the order of config::Source::kind.
+constexpr std::array<std::string_view, 3> kTypes{"sqlite", "mysql", "file"};
+static_assert(std::variant_size_v<decltype(config::Source::kind)> == kTypes.size());
+
+std::string_view state_name(source::SourceState state) {
+  switch (state) {
+    case source::SourceState::loading:
+      return "loading";
+    case source::SourceState::following:
+      return "following";
+    case source::SourceState::refused:
+      return "refused";
+    case source::SourceState::down:
+      break;
+  }
+  return "down";
+}
+
+int severity(source::SourceState state) {
+  switch (state) {
+    case source::SourceState::following:
+      return 0;
+    case source::SourceState::loading:
+      return 1;
+    case source::SourceState::down:
+      return 2;
+    case source::SourceState::refused:
+      break;
+  }
+  return 3;
+}
+
+}  // namespace
+
+void SourceList::add(const config::Source& settings, source::Source& source) {
+  const auto known = std::ranges::find(entries_, settings.name, &Entry::name);
+  if (known != entries_.end()) {
+    known->running.push_back(&source);
+    return;
+  }
+  entries_.push_back(
+      {.name = settings.name, .type = kTypes.at(settings.kind.index()), .running = {&source}});
+}
+
+source::RowAnswer SourceList::look_up_row(std::uint32_t ns,
+                                          std::string_view identity,
+                                          const std::stop_token& stop) const {
+  const auto found = fed_.find(ns);
+  return found == fed_.end()
+             ? source::RowAnswer{.why = "there is no source of this namespace"}
+             : found->second.source->look_up_row(found->second.its_number, identity, stop);
+}
+
+guard::SourceStatus SourceList::status(std::size_t source) const {
+  const Entry& entry = entries_.at(source);
+  source::SourceStatus all = entry.running.front()->status();
+  for (std::size_t i = 1; i < entry.running.size(); ++i) {
+    source::SourceStatus one = entry.running[i]->status();
+    if (severity(one.state) > severity(all.state)) {
+      all.state = one.state;
+      all.why = std::move(one.why);
+    }
+    all.proven_at = all.proven_at && one.proven_at
+                        ? std::optional(std::min(*all.proven_at, *one.proven_at))
+                        : std::nullopt;
+    all.losses += one.losses;
+  }
+  return {.type = entry.type,
+          .state = state_name(all.state),
+          .why = std::move(all.why),
+          .position = std::move(all.position),
+          .proven_at = all.proven_at,
+          .losses = all.losses};
+}
+
+// A text that is not a position of one is not a position of the others.
+guard::Reached SourceList::reached(std::size_t source, std::string_view position) const {
+  bool is_reached = true;
+  for (const source::Source* const running : entries_.at(source).running) {
+    switch (running->reached(position)) {
+      case source::Reached::yes:
+        break;
+      case source::Reached::not_a_position:
+        return guard::Reached::not_a_position;
+      case source::Reached::not_followed:
+        return guard::Reached::not_followed;
+      case source::Reached::not_yet:
+        is_reached = false;
+        break;
+    }
+  }
+  return is_reached ? guard::Reached::yes : guard::Reached::not_yet;
+}
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,97 @@
+// The service manager that has started this process, in systemd's protocols: sockets handed over (sd_listen_fds), what the
+// process says of itself (sd_notify), and a watchdog. Whoever sets LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC will do; where
+// nobody does, nothing of this does anything.
+//
+// Threads: any, but Watchdog: the io_context's. Lifetimes: Watchdog ends before the loops that its
+// heartbeats are posted to. Errors: sockets_for(). What cannot be told is not told.
+// Source: sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3).
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "admin/heartbeat.h"
+#include "config/config.h"
+#include "io/clock.h"
+#include "log/event_log.h"
+#include "source/source.h"
+
+namespace cuckooguard::app {
+
+class Supervisor {
+ public:
+  static constexpr std::string_view kServing = "serving";
+
+  // The socket that was handed over for each of `listen`, -1 where none was. Wrong is one that listens on none of them, or where
+  // another one does.
+  std::expected<std::vector<int>, std::string> sockets_for(
+      std::span<const config::Listen> listen) const;
+
+  void ready(std::string_view status) const;
+  void reloading() const;  // until the next ready()
+  void stopping(std::string_view status) const;
+  void tell(std::string_view status) const;
+};
+
+// Passes on what sources report, and tells the service manager of loads: "loading users 41 %".
+class LoadStatus final : public source::Observer {
+ public:
+  LoadStatus(source::Observer& next, const Supervisor& manager) : next_(next), manager_(manager) {}
+
+  void on_progress(const source::Progress& progress) override;
+  void on_state(std::string_view ns, filter::State state, std::string_view why) override {
+    next_.on_state(ns, state, why);
+  }
+  void on_trouble(std::string_view source, std::string_view what) override {
+    next_.on_trouble(source, what);
+  }
+  void on_restored(std::string_view ns) override { next_.on_restored(ns); }
+  void on_resumed(std::string_view ns) override { next_.on_resumed(ns); }
+  // Nobody will say that its load is complete.
+  void forget(std::string_view ns);
+
+ private:
+  void tell();  // the lock is held
+
+  source::Observer& next_;
+  const Supervisor& manager_;
+  std::mutex mutex_;
+  std::map<std::string, int, std::less<>> percent_;  // of those that load
+  std::string told_;
+};
+
+// Tells the service manager that the process lives for as long as every loop turns, twice per the time it is given for that.
+// A loop that stands still is killed by it, with the process, at most admin::Heartbeat::kStalledAfter and that time later.
+class Watchdog {
+ public:
+  using Now = std::function<io::TimePoint()>;
+
+  Watchdog(boost::asio::io_context& io,
+           std::vector<admin::Heartbeat> loops,
+           log::EventLog& log,
+           Now now = io::now_since_boot);
+  ~Watchdog() = default;
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  void beat();
+
+  boost::asio::steady_timer timer_;
+  std::chrono::microseconds every_{0};  // 0: nobody wants to know
+  std::vector<admin::Heartbeat> loops_;
+  log::EventLog& log_;
+  Now now_;
+};
+
+}  // namespace cuckooguard::app

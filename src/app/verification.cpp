@@ -1,0 +1,113 @@
+#include "app/verification.h"
+
+#include <vector>
+
+#include "guard/advice.h"
+#include "io/clock.h"
+
+namespace cuckooguard::app {
+
+using guard::Cause;
+
+Verification::Verification(const Parts& parts)
+    : parts_(parts),
+      checker_(
+          {.contradictions = parts.contradictions,
+           .keyspace = parts.guarded.keyspace,
+           .clock = io::now_since_boot,
+           .look_up = [this](std::uint32_t ns,
+                             const keyspace::Lookup& found) { return look_up(ns, found); },
+           .ask = [this](std::uint32_t ns, std::string_view identity) { return ask(ns, identity); },
+           .max_lag =
+               [this](std::uint32_t ns) { return parts_.guarded.process->origins[ns].max_lag; },
+           .told = [this](const guard::Contradictions::Key& key,
+                          Cause cause) { log(key, cause); }}) {}
+
+void Verification::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Verification::stop() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+}
+
+void Verification::run(const std::stop_token& stop) {
+  stop_ = stop;
+  TimePoint advise_at = io::now_since_boot() + kAdviseFirst;
+  while (!stop.stop_requested()) {
+    checker_.step();
+    if (const TimePoint now = io::now_since_boot(); now >= advise_at) {
+      advise_at = now + kAdviseEvery;
+      advise();
+    }
+    std::unique_lock lock(mutex_);
+    woken_.wait_for(lock, stop, kStepEvery, [] { return false; });
+  }
+}
+
+filter::Finding Verification::look_up(std::uint32_t ns, const keyspace::Lookup& found) {
+  const filter::EpochScope scope(parts_.reader);
+  const filter::LiveParts& live = *parts_.guarded.namespaces[ns].filter;
+  return live.find({live.hash(found.identity), found.number, found.identity}, io::now_since_boot());
+}
+
+source::RowPresence Verification::ask(std::uint32_t ns, std::string_view identity) {
+  source::RowAnswer answer = parts_.sources.look_up_row(ns, identity, stop_);
+  if (answer.presence == source::RowPresence::unknown) {
+    why_unknown_ = std::move(answer.why);
+  }
+  return answer.presence;
+}
+
+void Verification::log(const guard::Contradictions::Key& key, Cause cause) {
+  using config::LogLevel;
+  struct Kind {
+    log::EventName name;
+    LogLevel level;
+  };
+  static constexpr std::array<Kind, guard::kCauses> kKinds{{
+      {"hidden_row", LogLevel::error},
+      {"hidden_value", LogLevel::warning},
+      {"late_row", LogLevel::info},
+      {"contradiction_unknown", LogLevel::warning},
+  }};
+  const TimePoint now = io::now_since_boot();
+  const auto logged = logged_at_.find({key.ns, cause});
+  if (cause != Cause::hidden_row && logged != logged_at_.end() &&
+      now < logged->second + kLogEvery) {
+    return;
+  }
+  logged_at_[{key.ns, cause}] = now;
+  const std::string hash = parts_.guarded.process->key_hash(key.key);
+  std::vector<log::Field> fields{{"namespace", parts_.guarded.keyspace.name(key.ns)},
+                                 {"key_hash", hash},
+                                 {"keys_so_far", parts_.contradictions.counts(key.ns).of(cause)}};
+  if (parts_.log.shows_keys()) {
+    fields.emplace_back("key", key.key);
+  }
+  if (cause == Cause::unknown) {
+    fields.emplace_back("why", why_unknown_);
+  }
+  const Kind& kind = kKinds.at(static_cast<std::size_t>(cause));
+  parts_.log.write(kind.level, kind.name, fields);
+}
+
+void Verification::advise() const {
+  const filter::EpochScope scope(parts_.reader);
+  for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
+    const guard::Evidence seen = guard::evidence(parts_.guarded, ns, io::now_since_boot());
+    const std::string sentence = guard::advice(seen);
+    if (!sentence.empty() && (seen.keys > 0 || seen.reads.all > 0)) {
+      const std::array<log::Field, 2> fields{
+          {{"namespace", parts_.guarded.keyspace.name(ns)}, {"text", sentence}}};
+      parts_.log.write(seen.is_unmatched() ? config::LogLevel::warning : config::LogLevel::info,
+                       "advice",
+                       fields);
+    }
+  }
+}
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,46 @@
+#include "cli/serve.h"
+
+#include <csignal>
+
+#include "app/assembly.h"
+#include "cli/output.h"
+#include "log/event_log.h"
+#include "log/last_word.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+std::expected<config::Config, std::vector<std::string>> read_again(const ConfigFlags& flags) {
+  auto read = flags.load();
+  if (read) {
+    return std::move(read->config);
+  }
+  std::vector<std::string> lines;
+  for (const config::Diagnostic& diagnostic : read.error()) {
+    lines.push_back(diagnostic.text());
+  }
+  return std::unexpected(std::move(lines));
+}
+
+}  // namespace
+
+int Serve::run() const {
+  ::signal(SIGHUP, SIG_IGN);  // a word to reload that comes before there is something to reload
+  const auto read = config.load();
+  if (!read) {
+    return report(read.error());
+  }
+  ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
+  log::prepare_last_word(read->config.log.format);
+  log::EventLog log(read->config.log);
+  app::Assembly assembly(read->config,
+                         {.read = [this] { return read_again(config); }, .is_strict = strict_start},
+                         log);
+  if (!assembly.refusals().empty()) {
+    return report(config.path, assembly.refusals());
+  }
+  assembly.run();
+  return 0;
+}
+
+}  // namespace cuckooguard::cli

@@ -1,0 +1,96 @@
+#include "log/event_log.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "io/clock.h"
+
+namespace cuckooguard::log {
+namespace {
+
+spdlog::level::level_enum spdlog_level(config::LogLevel level) {
+  static constexpr std::array kLevels{
+      spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
+  return kLevels.at(static_cast<std::size_t>(level));
+}
+
+// Which of the namespaces or sources an event is about.
+std::string_view subject_of(std::span<const Field> fields) {
+  const auto found = std::ranges::find_if(fields, [](const Field& field) {
+    return (field.name() == "namespace" || field.name() == "source") &&
+           std::holds_alternative<std::string_view>(field.value());
+  });
+  return found == fields.end() ? std::string_view{} : std::get<std::string_view>(found->value());
+}
+
+}  // namespace
+
+EventLog::EventLog(const config::Log& settings)
+    : EventLog(settings, std::make_shared<spdlog::sinks::stderr_sink_mt>(), io::now_since_boot) {}
+
+EventLog::EventLog(const config::Log& settings,
+                   std::shared_ptr<spdlog::sinks::sink> to,
+                   Clock clock)
+    : logger_(std::make_unique<spdlog::logger>("cuckooguard", std::move(to))),
+      clock_(std::move(clock)) {
+  logger_->set_level(spdlog::level::trace);  // levels are looked at here
+  set(settings);
+}
+
+EventLog::~EventLog() {
+  limits_.take_suppressed([this](std::string_view name, std::uint64_t count) {
+    const std::array fields{Field("name", name), Field("count", count)};
+    write_now({.time = std::chrono::system_clock::now(),
+               .level = config::LogLevel::info,
+               .name = EventName("suppressed").text(),
+               .fields = fields});
+  });
+}
+
+void EventLog::set(const config::Log& settings) {
+  level_.store(settings.level, std::memory_order_relaxed);
+  shows_keys_.store(settings.keys == config::LogKeys::plain, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  format_ = settings.format;
+  const bool is_json = format_ == config::LogFormat::json;  // which has time and level inside
+  logger_->set_pattern(is_json ? "%v" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
+                       spdlog::pattern_time_type::utc);
+}
+
+void EventLog::write(config::LogLevel level, EventName name, std::span<const Field> fields) {
+  if (level < level_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const bool is_unlimited = std::ranges::count(kUnlimitedEvents, name.text()) > 0;
+  const auto suppressed = is_unlimited ? std::optional<std::uint64_t>(0)
+                                       : limits_.admit(name.text(), subject_of(fields), clock_());
+  if (!suppressed) {
+    return;
+  }
+  Event event{.time = std::chrono::system_clock::now(),
+              .level = level,
+              .name = name.text(),
+              .fields = fields};
+  std::vector<Field> more;
+  if (*suppressed > 0) {
+    more.assign(fields.begin(), fields.end());
+    more.emplace_back("suppressed", *suppressed);
+    event.fields = more;
+  }
+  write_now(event);
+}
+
+void EventLog::write_now(const Event& event) {
+  const std::string line = format_ == config::LogFormat::json ? json_of(event) : text_of(event);
+  logger_->log(event.time, spdlog::source_loc{}, spdlog_level(event.level), line);
+  for (const Listener& listener : listeners_) {
+    listener(event);
+  }
+}
+
+}  // namespace cuckooguard::log

@@ -1,0 +1,72 @@
+// The names of all events that the log can have. They are an interface: alerts and dashboards search for them. README.md says what
+// each means, and a test compares the two.
+//
+// Threads: constants.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace cuckooguard::log {
+
+// clang-format off: one a line, so that additions merge
+inline constexpr auto kEventNames = std::to_array<std::string_view>({
+    "accept_failed",
+    "admin_accept_failed",
+    "admin_listening",
+    "admin_without_token",
+    "advice",
+    "client_tls_failed",
+    "contradiction_unknown",
+    "control_allowed",
+    "control_not_allowed",
+    "drain_timeout",
+    "drained",
+    "draining",
+    "hidden_row",
+    "hidden_value",
+    "late_row",
+    "listening",
+    "loaded",
+    "loading",
+    "loop_stalled",
+    "mode_reset",
+    "namespace",
+    "needs_restart",
+    "operator",
+    "reload_asked",
+    "reload_refused",
+    "reloaded",
+    "source_trouble",
+    "starting",
+    "state",
+    "suppressed",
+    "tls_warning",
+    "unused_source",
+    "upstream_down",
+    "upstream_refused",
+    "upstream_tls_failed",
+    "upstream_up",
+});
+// clang-format on
+
+// What an operator is told who has asked: as many lines as there is to say, however often (event_limits.h).
+inline constexpr auto kUnlimitedEvents = std::to_array<std::string_view>({"reload_refused"});
+
+// One of them.
+class EventName {
+ public:
+  consteval EventName(const char* name) : text_(name) {  // NOLINT(google-explicit-constructor)
+    if (std::ranges::find(kEventNames, text_) == kEventNames.end()) {
+      throw "kEventNames does not have this name";
+    }
+  }
+
+  constexpr std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace cuckooguard::log

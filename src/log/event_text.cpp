@@ -1,0 +1,146 @@
+#include "log/event_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "config/utf8.h"
+
+namespace cuckooguard::log {
+namespace {
+
+constexpr std::string_view kCut = "...";
+constexpr std::string_view kHex = "0123456789abcdef";
+
+bool is_printable(char byte) {
+  return byte >= ' ' && byte <= '~';
+}
+
+bool needs_quotes(std::string_view text) {
+  return text.empty() || !std::ranges::all_of(text, [](char byte) {
+           return is_printable(byte) && byte != ' ' && byte != '"' && byte != '\\' && byte != '=';
+         });
+}
+
+// What JSON and our text write alike behind a backslash; 0: nothing.
+char short_escape(char byte) {
+  switch (byte) {
+    case '"':
+    case '\\':
+      return byte;
+    case '\n':
+      return 'n';
+    case '\r':
+      return 'r';
+    case '\t':
+      return 't';
+    default:
+      return 0;
+  }
+}
+
+void append_text(std::string& out, std::string_view text) {
+  if (!needs_quotes(text)) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char byte : text) {
+    if (const char escape = short_escape(byte)) {
+      out += '\\';
+      out += escape;
+    } else if (is_printable(byte)) {
+      out += byte;
+    } else {
+      const auto code = static_cast<unsigned char>(byte);
+      out += "\\x";
+      out += kHex[code >> 4];
+      out += kHex[code & 15];
+    }
+  }
+  out += '"';
+}
+
+void append_json(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const std::size_t bytes = config::utf8_character_bytes(text);
+    const char first = text[0];
+    if (const char escape = short_escape(first)) {
+      out += '\\';
+      out += escape;
+    } else if (bytes == 0) {
+      out += "\\ufffd";
+    } else if (bytes == 1 && !is_printable(first)) {
+      const auto code = static_cast<unsigned char>(first);
+      out += "\\u00";
+      out += kHex[code >> 4];
+      out += kHex[code & 15];
+    } else {
+      out += text.substr(0, bytes);
+    }
+    text.remove_prefix(std::max<std::size_t>(bytes, 1));
+  }
+  out += '"';
+}
+
+// Appends a value; text by `append`.
+template <typename Append>
+void append_value(std::string& out, const Field::Value& value, Append append) {
+  if (const auto* const text = std::get_if<std::string_view>(&value)) {
+    if (text->size() > kFieldBytesMax) {
+      append(out, std::string(text->substr(0, kFieldBytesMax)).append(kCut));
+    } else {
+      append(out, *text);
+    }
+  } else if (const auto* const number = std::get_if<double>(&value)) {
+    out += std::isfinite(*number) ? fmt::format("{:.2f}", *number) : "0";
+  } else if (const auto* const integer = std::get_if<std::int64_t>(&value)) {
+    out += fmt::to_string(*integer);
+  } else {
+    out += fmt::to_string(std::get<std::uint64_t>(value));
+  }
+}
+
+}  // namespace
+
+std::string_view level_name(config::LogLevel level) {
+  static constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "error"};
+  return kNames.at(static_cast<std::size_t>(level));
+}
+
+std::string text_of(const Event& event) {
+  std::string out = "event=";
+  out += event.name;
+  for (const Field& field : event.fields) {
+    out += ' ';
+    out += field.name();
+    out += '=';
+    append_value(out, field.value(), append_text);
+  }
+  return out;
+}
+
+std::string json_of(const Event& event) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(event.time);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  std::string out =
+      fmt::format(R"({{"time":"{:%Y-%m-%dT%H:%M:%S}.{:03}Z","level":"{}","event":"{}")",
+                  fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+                  (time - seconds).count(),
+                  level_name(event.level),
+                  event.name);
+  for (const Field& field : event.fields) {
+    out += ',';
+    append_json(out, field.name());
+    out += ':';
+    append_value(out, field.value(), append_json);
+  }
+  out += '}';
+  return out;
+}
+
+}  // namespace cuckooguard::log

@@ -1,0 +1,71 @@
+#include "log/last_word.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <new>
+
+#include <unistd.h>
+
+namespace cuckooguard::log {
+namespace {
+
+std::atomic<bool> is_json{false};
+
+constexpr const char* kOutOfMemory =
+    "an allocation failed; the process ends, since what a worker was doing could not be finished "
+    "for one client alone";
+
+void say(const char* event, const char* why) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  tm utc{};
+  ::gmtime_r(&now.tv_sec, &utc);
+  std::array<char, 32> time{};
+  std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%S", &utc);
+  std::array<char, 512> line{};
+  constexpr long kNanosecondsPerMs = 1'000'000;
+  const int bytes = std::snprintf(
+      line.data(),
+      line.size(),
+      is_json.load() ? R"({"time":"%s.%03ldZ","level":"error","event":"%s","why":"%s"})"
+                       "\n"
+                     : "%s.%03ldZ error event=%s why=\"%s\"\n",
+      time.data(),
+      now.tv_nsec / kNanosecondsPerMs,
+      event,
+      why);
+  if (bytes > 0) {
+    const std::size_t length = std::min(static_cast<std::size_t>(bytes), line.size() - 1);
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), length);
+  }
+}
+
+[[noreturn]] void speak_and_end() {
+  if (std::current_exception() != nullptr) {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      say("out_of_memory", kOutOfMemory);
+      ::_exit(EXIT_FAILURE);
+    } catch (const std::exception& failure) {
+      say("unexpected", failure.what());
+    } catch (...) {
+      say("unexpected", "something that nobody knows was thrown");
+    }
+  }
+  std::abort();
+}
+
+}  // namespace
+
+void prepare_last_word(config::LogFormat format) {
+  is_json.store(format == config::LogFormat::json);
+  std::set_terminate(speak_and_end);
+}
+
+}  // namespace cuckooguard::log

@@ -1,0 +1,64 @@
+#include "app/source_list.h"
+
+#include <gtest/gtest.h>
+
+namespace cuckooguard::app {
+namespace {
+
+using std::chrono::seconds;
+
+class ToldSource final : public source::Source {
+ public:
+  void start() override {}
+  void stop() override {}
+  source::SourceStatus status() const override { return told; }
+  source::Reached reached(std::string_view position) const override {
+    return position == "0-1-75" ? answer : source::Reached::not_a_position;
+  }
+
+  source::SourceStatus told;
+  source::Reached answer = source::Reached::not_yet;
+};
+
+TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
+  ToldSource files;
+  ToldSource shop;
+  shop.told = {.state = source::SourceState::down,
+               .why = "gone",
+               .position = "0-1-75",
+               .proven_at = source::TimePoint(seconds(5)),
+               .losses = 3};
+  SourceList list;
+  list.add({.name = "files", .kind = config::FileSource{}}, files);
+  list.add({.name = "shop", .kind = config::MysqlSource{}}, shop);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list.name(0), "files");
+  EXPECT_EQ(list.name(1), "shop");
+  EXPECT_EQ(list.status(0).type, "file");
+  EXPECT_EQ(list.status(0).state, "loading");
+  const guard::SourceStatus told = list.status(1);
+  EXPECT_EQ(told.type, "mysql");
+  EXPECT_EQ(told.state, "down");
+  EXPECT_EQ(told.why, "gone");
+  EXPECT_EQ(told.position, "0-1-75");
+  EXPECT_EQ(told.proven_at, guard::TimePoint(seconds(5)));
+  EXPECT_EQ(told.losses, 3U);
+}
+
+TEST(SourceList, asks_the_source_that_is_named_how_far_it_is) {
+  ToldSource first;
+  ToldSource second;
+  SourceList list;
+  list.add({.name = "first", .kind = config::SqliteSource{}}, first);
+  list.add({.name = "second", .kind = config::MysqlSource{}}, second);
+  first.answer = source::Reached::not_followed;
+  second.answer = source::Reached::yes;
+  EXPECT_EQ(list.reached(0, "0-1-75"), guard::Reached::not_followed);
+  EXPECT_EQ(list.reached(1, "0-1-75"), guard::Reached::yes);
+  EXPECT_EQ(list.reached(1, "other"), guard::Reached::not_a_position);
+  second.answer = source::Reached::not_yet;
+  EXPECT_EQ(list.reached(1, "0-1-75"), guard::Reached::not_yet);
+}
+
+}  // namespace
+}  // namespace cuckooguard::app

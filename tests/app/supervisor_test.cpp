@@ -1,0 +1,168 @@
+#include "app/supervisor.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace cuckooguard::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class HeardObserver final : public source::Observer {
+ public:
+  void on_progress(const source::Progress& progress) override { heard.emplace_back(progress.ns); }
+  void on_state(std::string_view ns, filter::State /*state*/, std::string_view /*why*/) override {
+    heard.emplace_back(ns);
+  }
+  void on_trouble(std::string_view source, std::string_view /*what*/) override {
+    heard.emplace_back(source);
+  }
+  void on_restored(std::string_view ns) override { heard.emplace_back(ns); }
+  void on_resumed(std::string_view ns) override { heard.emplace_back(ns); }
+
+  std::vector<std::string> heard;
+};
+
+// Hears what systemd would.
+class SupervisorTest : public testing::Test {
+ protected:
+  SupervisorTest() {
+    path_ = (std::filesystem::temp_directory_path() /
+             ("cuckooguard-notify-" + std::to_string(::getpid())))
+                .string();
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::strncpy(&at.sun_path[0], path_.c_str(), sizeof at.sun_path - 1);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  }
+  void TearDown() override {
+    ::unsetenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe): one thread
+    ::close(socket_);
+    std::filesystem::remove(path_);
+  }
+
+  std::vector<std::string> heard() const {
+    std::vector<std::string> all;
+    std::array<char, 1024> message{};
+    ssize_t bytes = 0;
+    while ((bytes = ::recv(socket_, message.data(), message.size(), MSG_DONTWAIT)) > 0) {
+      all.emplace_back(message.data(), static_cast<std::size_t>(bytes));
+    }
+    return all;
+  }
+
+  int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  std::string path_;
+  Supervisor manager_;
+  log::EventLog log_{config::Log{}};
+};
+
+TEST_F(SupervisorTest, hears_of_each_state_in_its_own_words) {
+  manager_.ready("serving");
+  manager_.reloading();
+  manager_.stopping("draining");
+  manager_.tell("on its way");
+  EXPECT_THAT(heard(),
+              ElementsAre("READY=1\nSTATUS=serving",
+                          StartsWith("RELOADING=1\nMONOTONIC_USEC="),
+                          "STOPPING=1\nSTATUS=draining",
+                          "STATUS=on its way"));
+}
+
+TEST_F(SupervisorTest, hears_how_far_loads_are_and_of_their_end) {
+  HeardObserver next;
+  LoadStatus status(next, manager_);
+  status.on_progress({.ns = "users", .fraction = 0.414});
+  status.on_progress({.ns = "users", .fraction = 0.417});
+  status.on_progress({.ns = "carts", .fraction = 0.5});
+  status.on_progress({.ns = "users", .fraction = 1, .complete = true});
+  status.on_progress({.ns = "carts", .fraction = 1, .complete = true});
+  EXPECT_THAT(heard(),
+              ElementsAre("STATUS=serving; loading users 41 %",
+                          "STATUS=serving; loading carts 50 %, users 41 %",
+                          "STATUS=serving; loading carts 50 %",
+                          "STATUS=serving"));
+}
+
+TEST_F(SupervisorTest, does_not_wait_for_a_load_that_is_given_up) {
+  HeardObserver next;
+  LoadStatus status(next, manager_);
+  status.on_progress({.ns = "users", .fraction = 0.5});
+  status.forget("users");
+  status.forget("carts");
+  EXPECT_THAT(heard(), ElementsAre("STATUS=serving; loading users 50 %", "STATUS=serving"));
+}
+
+TEST_F(SupervisorTest, is_no_reason_to_tell_others_less) {
+  HeardObserver next;
+  LoadStatus status(next, manager_);
+  status.on_progress({.ns = "progress"});
+  status.on_state("state", filter::State::ready, "");
+  status.on_trouble("trouble", "");
+  status.on_restored("restored");
+  status.on_resumed("resumed");
+  EXPECT_THAT(next.heard, ElementsAre("progress", "state", "trouble", "restored", "resumed"));
+}
+
+TEST_F(SupervisorTest, hands_over_nothing_unless_it_says_so) {
+  const auto sockets = manager_.sockets_for(config::Config{}.listen);
+  ASSERT_TRUE(sockets) << sockets.error();
+  EXPECT_THAT(*sockets, ElementsAre(-1));
+}
+
+TEST_F(SupervisorTest, is_told_of_no_life_that_it_does_not_ask_for) {
+  boost::asio::io_context io;
+  const Watchdog watchdog(io, {}, log_);
+  EXPECT_EQ(io.run(), 0U);
+  EXPECT_THAT(heard(), IsEmpty());
+}
+
+// Told of the time between two words, as sd_watchdog_enabled(3) has it.
+class WatchdogTest : public SupervisorTest {
+ protected:
+  void SetUp() override { ::setenv("WATCHDOG_USEC", "2000", 1); }  // NOLINT(concurrency-mt-unsafe)
+  void TearDown() override {
+    ::unsetenv("WATCHDOG_USEC");  // NOLINT(concurrency-mt-unsafe): one thread
+    SupervisorTest::TearDown();
+  }
+};
+
+TEST_F(WatchdogTest, hears_of_loops_that_turn) {
+  boost::asio::io_context io;
+  const Watchdog watchdog(
+      io, {admin::Heartbeat("loop", [](const std::function<void()>& beat) { beat(); })}, log_);
+  for (int turn = 0; turn < 3; ++turn) {
+    io.run_one();
+  }
+  EXPECT_THAT(heard(), ElementsAre("WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"));
+}
+
+TEST_F(WatchdogTest, does_not_hear_of_a_process_of_which_one_loop_stands_still) {
+  boost::asio::io_context io;
+  io::TimePoint now{std::chrono::hours(1)};
+  std::vector<admin::Heartbeat> loops;
+  loops.emplace_back("turns", [](const std::function<void()>& beat) { beat(); });
+  loops.emplace_back("stands still", [](const std::function<void()>& /*beat*/) {});
+  const Watchdog watchdog(io, std::move(loops), log_, [&now] { return now; });
+  EXPECT_THAT(heard(), ElementsAre("WATCHDOG=1")) << "it may only be slow";
+  now += admin::Heartbeat::kStalledAfter;
+  io.run_one();
+  io.run_one();
+  EXPECT_THAT(heard(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cuckooguard::app

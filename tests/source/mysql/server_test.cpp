@@ -1,0 +1,30 @@
+// What a server that is asked says of itself is asked of a real one (integration/mariadb_start_checks_test.cpp); here, what
+// only a cluster could say.
+#include "mysql/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cuckooguard::source {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+MysqlServer good() {
+  return {.is_mariadb = true, .has_log = true, .log_format = "ROW"};
+}
+
+TEST(MysqlServer, is_refused_as_a_member_of_a_cluster_whose_others_may_be_ahead) {
+  EXPECT_THAT(refusals(good()), IsEmpty());
+  MysqlServer galera = good();
+  galera.is_galera_node = true;
+  EXPECT_THAT(refusals(galera), ElementsAre(HasSubstr("Galera")));
+  MysqlServer group = good();
+  group.is_group_member = true;
+  EXPECT_THAT(refusals(group), ElementsAre(HasSubstr("Group Replication")));
+}
+
+}  // namespace
+}  // namespace cuckooguard::source
