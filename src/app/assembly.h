@@ -38,11 +38,11 @@
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
-#include "guard/redis_facts.h"
 #include "io/listener.h"
 #include "io/worker.h"
 #include "log/event_log.h"
 #include "proxy/clients.h"
+#include "redis/facts.h"
 #include "source/storage_directory.h"
 #include "views/vitals.h"
 
@@ -93,7 +93,7 @@ class Assembly {
   Read read_;
   unsigned worker_count_;
   filter::Epochs epochs_;
-  guard::RedisFacts facts_;
+  redis::Facts facts_;
   std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
   views::Vitals vitals_{.events = events_.get()};
   LoadReport report_{log_, &vitals_.loads};

@@ -1,22 +1,36 @@
 #include "app/control_connection.h"
 
 #include <utility>
-
-#include "app/learned_facts.h"
+#include <vector>
 
 namespace cuckooguard::app {
+namespace {
 
-ControlConnection::ControlConnection(guard::RedisFacts& facts,
+upstream::Questions questions_for(const std::vector<config::Namespace>& namespaces,
+                                  std::uint64_t numbering) {
+  upstream::Questions questions{.numbering = numbering};
+  for (const config::Namespace& space : namespaces) {
+    std::vector<std::string>& prefixes = questions.keys.emplace_back();
+    for (const keyspace::KeyTemplate& key : space.keys) {
+      prefixes.emplace_back(key.literal_prefix());
+    }
+  }
+  return questions;
+}
+
+}  // namespace
+
+ControlConnection::ControlConnection(redis::Facts& facts,
                                      views::Vitals& vitals,
                                      const io::TlsSlot& tls,
                                      log::EventLog& log)
     : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
-  facts_.set_on_doubt([this](guard::RedisFacts::Urgency urgency) {
+  facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
     if (!control_) {
       return;
     }
-    if (urgency == guard::RedisFacts::Urgency::at_once) {
+    if (urgency == redis::Facts::Urgency::at_once) {
       control_->refresh();
     } else {
       control_->refresh_soon();
@@ -50,15 +64,14 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
   const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
   return std::make_unique<upstream::Control>(
       config.upstream,
-      questions_for(config),
+      questions_for(config.namespaces, numbering),
       upstream::Control::Calls{
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },
           .on_facts =
-              [this, is_current, numbering, acl = config.upstream.acl](
-                  std::uint64_t epoch, const upstream::Facts& facts) {
+              [this, is_current](std::uint64_t epoch, redis::Reading reading) {
                 if (is_current()) {
-                  facts_.publish(epoch, reading_of(facts, acl, numbering));
+                  facts_.publish(epoch, std::move(reading));
                 }
               },
           .on_reachable =
@@ -74,9 +87,9 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
                 }
               },
           .on_allowed =
-              [this, is_current](const upstream::NotAllowed& lack) {
+              [this, is_current](const redis::ControlReport& report) {
                 if (is_current()) {
-                  on_allowed(report_of(lack));
+                  on_allowed(report);
                 }
               },
       },
@@ -93,9 +106,9 @@ void ControlConnection::on_reachable(bool reachable, const std::string& why) {
 }
 
 // Once per change, also over a reload that asks by another connection.
-void ControlConnection::on_allowed(const guard::ControlReport& report) {
-  using State = guard::ControlReport::State;
-  const guard::ControlReport before = facts_.snapshot()->control;
+void ControlConnection::on_allowed(const redis::ControlReport& report) {
+  using State = redis::ControlReport::State;
+  const redis::ControlReport before = facts_.snapshot()->control;
   if (report == before) {
     return;
   }

@@ -3,7 +3,7 @@
 // it logs in puts another in its place; what was known of Redis holds meanwhile, but for users who may not do everything:
 // of those it is known by namespace, so they pass until the new one has asked (Guard::access_of).
 //
-// Threads: open() from one at a time; what it tells RedisFacts from the connection's own.
+// Threads: open() from one at a time; what it tells redis::Facts from the connection's own.
 // Lifetimes: facts, vitals, tls and the log outlive it. Errors: as upstream::Control.
 // Limits: open() waits for a question that the old connection has just asked, upstream::Control::kCallTimeout at most, or
 // for its connecting.
@@ -17,9 +17,9 @@
 #include <string>
 
 #include "config/config.h"
-#include "guard/redis_facts.h"
 #include "io/tls_credentials.h"
 #include "log/event_log.h"
+#include "redis/facts.h"
 #include "upstream/control.h"
 #include "views/vitals.h"
 
@@ -27,7 +27,7 @@ namespace cuckooguard::app {
 
 class ControlConnection {
  public:
-  ControlConnection(guard::RedisFacts& facts,
+  ControlConnection(redis::Facts& facts,
                     views::Vitals& vitals,
                     const io::TlsSlot& tls,
                     log::EventLog& log);
@@ -41,9 +41,9 @@ class ControlConnection {
  private:
   std::unique_ptr<upstream::Control> make(const config::Config& config, std::uint64_t numbering);
   void on_reachable(bool reachable, const std::string& why);
-  void on_allowed(const guard::ControlReport& report);
+  void on_allowed(const redis::ControlReport& report);
 
-  guard::RedisFacts& facts_;
+  redis::Facts& facts_;
   views::Vitals& vitals_;
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;

@@ -7,7 +7,6 @@
 #include "app/keyspace_of.h"
 #include "app/refusals.h"
 #include "app/source_kinds.h"
-#include "guard/mode_names.h"
 #include "io/clock.h"
 
 namespace cuckooguard::app {
@@ -167,17 +166,17 @@ void Generation::describe(const World& world) {
   for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
     const Space& space = spaces_[ns];
     const config::Namespace& settings = config().namespaces[ns];
-    namespaces_.push_back(
-        {.mode = settings.mode,
-         .order = settings.order,
-         .verify_sample = settings.verify_sample,
-         .may_enforce = settings.absent_reply.has_value(),
-         .db = settings.db,
-         .absent_reply = guard::AbsentReply(settings.absent_reply.value_or(config::AbsentReply{})),
-         .filter = space.filter.get(),
-         .overlay = space.overlay.get(),
-         .max_lag = space.definition.source.max_lag,
-         .counts = space.counts});
+    namespaces_.push_back({.mode = settings.mode,
+                           .order = settings.order,
+                           .verify_sample = settings.verify_sample,
+                           .may_enforce = settings.absent_reply.has_value(),
+                           .db = settings.db,
+                           .absent_reply = guard::AbsentReplyBytes(
+                               settings.absent_reply.value_or(config::AbsentReply{})),
+                           .filter = space.filter.get(),
+                           .overlay = space.overlay.get(),
+                           .max_lag = space.definition.source.max_lag,
+                           .counts = space.counts});
     process_.origins.push_back({.source = space.definition.source.name,
                                 .max_lag = space.definition.source.max_lag,
                                 .since = space.since});
@@ -249,7 +248,7 @@ void Generation::take_over(Generation& before) {
     if (mode != before.config().namespaces[ns].mode) {
       log_.warning("mode_reset",
                    {{"namespace", there.definition.name},
-                    {"was", guard::mode_name(mode)},
+                    {"was", config::name_of(mode)},
                     {"why", "the configuration was loaded anew"}});
     }
   }

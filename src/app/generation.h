@@ -48,8 +48,8 @@
 #include "guard/guard.h"
 #include "guard/overlay.h"
 #include "guard/process.h"
-#include "guard/redis_facts.h"
 #include "log/event_log.h"
+#include "redis/facts.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::app {
@@ -59,7 +59,7 @@ class Generation {
   struct World {
     log::EventLog& log;
     filter::Epochs& epochs;
-    guard::RedisFacts& facts;
+    redis::Facts& facts;
     LoadReport& report;
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
@@ -126,7 +126,7 @@ class Generation {
   SourceList source_list_;
   std::unique_ptr<guard::Contradictions> contradictions_;
   guard::Process process_;
-  guard::RedisFacts& facts_;
+  redis::Facts& facts_;
   LoadReport& report_;
   LoadStatus& status_;
   log::EventLog& log_;

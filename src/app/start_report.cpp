@@ -1,7 +1,6 @@
 #include "app/start_report.h"
 
 #include "app/commit.h"
-#include "guard/mode_names.h"
 
 namespace cuckooguard::app {
 
@@ -9,7 +8,7 @@ void report_namespaces(log::EventLog& log, const Generation& generation) {
   for (const config::Namespace& space : generation.config().namespaces) {
     log.info("namespace",
              {{"namespace", space.name},
-              {"mode", guard::mode_name(space.mode)},
+              {"mode", config::name_of(space.mode)},
               {"from", space.source.from},
               {"filter", generation.has_kept_filter_of(space.name) ? "kept" : "new"}});
   }

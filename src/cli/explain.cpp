@@ -14,7 +14,6 @@
 #include "config/config_file.h"
 #include "config/password_file.h"
 #include "config/values.h"
-#include "guard/mode_names.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/misfit.h"
@@ -38,7 +37,7 @@ class Lines {
 };
 
 void add_namespace(Lines& lines, const config::Namespace& space) {
-  lines.add("mode", guard::mode_name(space.mode));
+  lines.add("mode", config::name_of(space.mode));
   lines.add("db", fmt::to_string(space.db));
   lines.add(
       "source",

@@ -145,12 +145,20 @@ struct SourceTable {
 };
 
 enum class Mode : std::uint8_t { observe, enforce, bypass };
+inline constexpr std::array<std::string_view, 3> kModeNames{"observe", "enforce", "bypass"};
+constexpr std::string_view name_of(Mode mode) {
+  return kModeNames.at(static_cast<std::size_t>(mode));
+}
 
 // Who says first that a key is absent, in enforce.
 enum class Order : std::uint8_t {
   guard_first,  // the guard: Redis is not asked
   redis_first,  // Redis: only its nil to a GET is replaced, all other reads are forwarded
 };
+inline constexpr std::array<std::string_view, 2> kOrderNames{"guard-first", "redis-first"};
+constexpr std::string_view name_of(Order order) {
+  return kOrderNames.at(static_cast<std::size_t>(order));
+}
 
 struct AbsentReply {
   bool nil = true;

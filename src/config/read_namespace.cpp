@@ -19,11 +19,8 @@ using namespace std::chrono_literals;
 using keyspace::KeyTemplate;
 using keyspace::ValueType;
 
-constexpr std::array kModes = {Choice<Mode>{"observe", Mode::observe},
-                               Choice<Mode>{"enforce", Mode::enforce},
-                               Choice<Mode>{"bypass", Mode::bypass}};
-constexpr std::array kOrders = {Choice<Order>{"guard-first", Order::guard_first},
-                                Choice<Order>{"redis-first", Order::redis_first}};
+constexpr auto kModes = choices_of<Mode>(kModeNames);
+constexpr auto kOrders = choices_of<Order>(kOrderNames);
 constexpr std::array kDeletes = {Choice<Deletes>{"auto", Deletes::automatic},
                                  Choice<Deletes>{"trusted", Deletes::trusted},
                                  Choice<Deletes>{"deferred", Deletes::deferred},

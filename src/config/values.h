@@ -49,6 +49,16 @@ Parsed<FreshIds> parse_fresh_ids(std::string_view text);        // auto, 0 (off)
 template <typename T>
 using Choice = std::pair<std::string_view, T>;
 
+// Of an enum, whose names these are in its order.
+template <typename T, std::size_t n>
+constexpr std::array<Choice<T>, n> choices_of(const std::array<std::string_view, n>& names) {
+  std::array<Choice<T>, n> choices;
+  for (std::size_t i = 0; i < n; ++i) {
+    choices[i] = {names[i], static_cast<T>(i)};
+  }
+  return choices;
+}
+
 std::unexpected<std::string> unknown_choice(std::string_view text,
                                             std::span<const std::string_view> names);
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "guard/absent_key.h"
-#include "guard/state_change.h"
+#include "redis/state_change.h"
 
 namespace cuckooguard::guard {
 
@@ -18,7 +18,7 @@ enum class Action : std::uint8_t {
   answer,   // `reply` holds the bytes, nothing is sent
   rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
   merge,    // send `request`; its array reply is merged with `elements` (MGET), an error is all
-  unread,  // send the bytes; from here on replies are relayed unread (ClientState says what else is)
+  unread,  // send the bytes; from here on replies are relayed unread (the client's state says what else is)
 };
 
 struct Decision {
@@ -30,10 +30,10 @@ struct Decision {
   std::span<const std::optional<std::string_view>> elements{};
   // With `forward` and `merge`: keys that the guard takes for absent, one, or of the `elements`.
   std::span<const AbsentKey> absent_keys{};
-  // Not null (with `forward` only): pass it to ClientState::sent now and, with its reply, to
-  // ClientState::replied.
-  const StateChange* change = nullptr;
-  // With `forward` only: ClientState::writes() is to be told which reply is this command's, now.
+  // Not null (with `forward` only): pass it to Client::sent now and, with its reply, to
+  // Client::replied.
+  const redis::StateChange* change = nullptr;
+  // With `forward` only: Client::writes() is to be told which reply is this command's, now.
   bool awaits_reply = false;
 };
 

@@ -28,15 +28,15 @@ std::string readable(std::string_view identity, std::span<const std::string> col
 }
 
 // What stands against answering at all.
-std::optional<std::string_view> why_redis(const Snapshot& redis) {
+std::optional<std::string_view> why_redis(const redis::Snapshot& redis) {
   switch (redis.availability) {
-    case Availability::available:
+    case redis::Availability::available:
       return std::nullopt;
-    case Availability::loading:
+    case redis::Availability::loading:
       return "Redis is loading: it answers itself";
-    case Availability::master_link_down:
+    case redis::Availability::master_link_down:
       return "Redis has lost its master: it answers itself";
-    case Availability::busy:
+    case redis::Availability::busy:
       break;
   }
   return "Redis is busy with a script: it answers itself";

@@ -21,7 +21,7 @@ namespace cuckooguard::guard {
 
 struct Explained {
   const Guard::Parts& parts;
-  const Snapshot& redis;
+  const redis::Snapshot& redis;
   std::string_view key{};
   Guard::Inspection seen{};
   TimePoint now{};

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "guard/command_table.h"
+#include "redis/command_table.h"
 
 namespace cuckooguard::guard {
 
@@ -40,9 +40,9 @@ void Guard::adopt(const Parts& parts) {
   learner_.adopt(parts.namespaces);
 }
 
-Decision Guard::decide(const Command& command,
+Decision Guard::decide(const redis::Command& command,
                        Arguments arguments,
-                       ClientState& client,
+                       Client& client,
                        TimePoint now,
                        std::size_t room) {
   room_ = room;
@@ -50,44 +50,47 @@ Decision Guard::decide(const Command& command,
     return decide_unread(command, arguments, client, now);
   }
   switch (command.role) {
-    case Role::plain:
+    case redis::Role::plain:
       return {};
-    case Role::get:
+    case redis::Role::get:
       return may_look_up(command, client, now) ? decide_get(arguments, client, now) : Decision{};
-    case Role::getex:
+    case redis::Role::getex:
       return may_look_up(command, client, now) ? decide_getex(command, arguments, client, now)
                                                : Decision{};
-    case Role::mget:
+    case redis::Role::mget:
       return may_look_up(command, client, now) ? decide_mget(arguments, client, now) : Decision{};
-    case Role::exists:
+    case redis::Role::exists:
       return may_look_up(command, client, now) ? decide_exists(arguments, client, now) : Decision{};
-    case Role::read:
+    case redis::Role::read:
       return may_look_up(command, client, now) ? decide_read(command, arguments, client, now)
                                                : Decision{};
-    case Role::write:
-    case Role::unknown:
+    case redis::Role::write:
+    case redis::Role::unknown:
       return {.awaits_reply = scan_write(command, arguments, client, now)};
     default:
       return decide_change(command, arguments, client, now);
   }
 }
 
-Lane Guard::lane_of(const Command& command, Arguments arguments, const ClientState& client) const {
-  const Lane lane = guard::lane_of(command, arguments);
-  return is_shared(lane) && may_be_too_large(arguments, client) ? Lane::for_good : lane;
+redis::Lane Guard::lane_of(const redis::Command& command,
+                           Arguments arguments,
+                           const Client& client) const {
+  const redis::Lane lane = redis::lane_of(command, arguments);
+  return redis::is_shared(lane) && may_be_too_large(arguments, client) ? redis::Lane::for_good
+                                                                       : lane;
 }
 
 // Redis may close the connection at once, since nobody has logged in there.
-bool Guard::may_be_too_large(Arguments arguments, const ClientState& client) const {
+bool Guard::may_be_too_large(Arguments arguments, const Client& client) const {
   const bool is_large = std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
                         std::ranges::any_of(arguments, [](std::string_view argument) {
                           return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
                         });
-  return is_large && client.login(*facts_) != ClientState::Login::yes;
+  return is_large && client.login(*facts_) != Client::Login::yes;
 }
 
 // As of now: one load, unless something has changed.
-const Snapshot& Guard::facts() {
+const redis::Snapshot& Guard::facts() {
   if (parts_.facts.version() != facts_->version) {
     facts_ = parts_.facts.snapshot();
   }
@@ -95,8 +98,8 @@ const Snapshot& Guard::facts() {
 }
 
 // By namespace it is known under the numbers of those that Redis was asked about.
-const UserAccess* Guard::access_of(ClientState& client) {
-  const UserAccess* const access = client.access(*facts_, parts_.facts);
+const redis::UserAccess* Guard::access_of(Client& client) {
+  const redis::UserAccess* const access = client.access(*facts_, parts_.facts);
   const bool holds =
       access == nullptr || access->is_unrestricted || access->numbering == parts_.numbering;
   return holds ? access : nullptr;
@@ -104,84 +107,86 @@ const UserAccess* Guard::access_of(ClientState& client) {
 
 // As this Redis has it: what it does not list under a name of the table is something else, or nothing; what the table
 // lacks may be known from Redis.
-const Command& Guard::find(std::string_view name) {
-  const Command& command = find_command(name);
-  const Commands& known = *facts().commands;
-  if (command.role == Role::unknown) {
-    const Command* const learned = known.find_learned(name);
+const redis::Command& Guard::find(std::string_view name) {
+  const redis::Command& command = redis::find_command(name);
+  const redis::Commands& known = *facts().commands;
+  if (command.role == redis::Role::unknown) {
+    const redis::Command* const learned = known.find_learned(name);
     return learned != nullptr ? *learned : command;
   }
-  const bool may_touch_keys = command.role <= Role::write;
-  return may_touch_keys && !known.listed[command_index(command)] ? find_command({}) : command;
+  const bool may_touch_keys = command.role <= redis::Role::write;
+  return may_touch_keys && !known.listed[redis::command_index(command)] ? redis::find_command({})
+                                                                        : command;
 }
 
 // Redis will surely not refuse.
-bool Guard::may_do_anything(ClientState& client, TimePoint now) {
-  const UserAccess* const access = client.access(*facts_, parts_.facts);
-  return facts_->availability == Availability::available && !client.is_wary(*facts_) &&
+bool Guard::may_do_anything(Client& client, TimePoint now) {
+  const redis::UserAccess* const access = client.access(*facts_, parts_.facts);
+  return facts_->availability == redis::Availability::available && !client.is_wary(*facts_) &&
          client.may_rely_on(*facts_, now) && access != nullptr && access->is_unrestricted;
 }
 
 // Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be changed for
 // all clients is asked for.
-Decision Guard::decide_unread(const Command& command,
+Decision Guard::decide_unread(const redis::Command& command,
                               Arguments arguments,
-                              ClientState& client,
+                              Client& client,
                               TimePoint now) {
   if (client.is_raw()) {
     return {.action = Action::unread};
   }
-  if (changes_user(command.role)) {
+  if (redis::changes_user(command.role)) {
     client.may_become_another();
-  } else if (command.role == Role::write || command.role == Role::unknown) {
+  } else if (command.role == redis::Role::write || command.role == redis::Role::unknown) {
     scan_write(command, arguments, client, now);
-  } else if (makes_raw(command)) {
+  } else if (redis::makes_raw(command)) {
     client.become_raw();
-  } else if (changes_server(command, arguments)) {
-    return change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client, now);
-  } else if (command.role == Role::end_multi) {
+  } else if (redis::changes_server(command, arguments)) {
+    return change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, client, now);
+  } else if (command.role == redis::Role::end_multi) {
     stop_reading_replies(client, now);  // what was queued before
   }
   return {.action = Action::unread};
 }
 
-Decision Guard::decide_change(const Command& command,
+Decision Guard::decide_change(const redis::Command& command,
                               Arguments arguments,
-                              ClientState& client,
+                              Client& client,
                               TimePoint now) {
-  const auto reply_mode = reply_mode_of(command, arguments);
+  const auto reply_mode = redis::reply_mode_of(command, arguments);
   if (reply_mode && client.can_set_reply_mode() && may_do_anything(client, now)) {
     client.set_reply_mode(*reply_mode);
     return {};
   }
-  if (ends_placing(command, arguments)) {
+  if (redis::ends_placing(command, arguments)) {
     stop_reading_replies(client, now);
-    if (makes_raw(command)) {
+    if (redis::makes_raw(command)) {
       client.become_raw();
     }
     return {.action = Action::unread};
   }
-  auto change = state_change_of(command, arguments, client.may_be_in_multi());
-  if (change && change->kind == ChangeKind::label) {
+  auto change = redis::state_change_of(command, arguments, client.may_be_in_multi());
+  if (change && change->kind == redis::ChangeKind::label) {
     if (!client.remembers_what_was_told()) {
       return {};
     }
     if (client.may_be_in_multi()) {
-      change->kind = ChangeKind::unknown;  // it takes effect at EXEC, or never
+      change->kind = redis::ChangeKind::unknown;  // it takes effect at EXEC, or never
     }
   }
   if (!change) {
     return {};
   }
-  if (changes_user(command.role)) {
+  if (redis::changes_user(command.role)) {
     client.may_become_another();
   }
-  if (change->kind == ChangeKind::reset && client.has_replies_off() && arguments.size() == 1 &&
-      may_do_anything(client, now)) {
-    client.set_reply_mode(ReplyMode::on);  // RESET does so before it replies
+  if (change->kind == redis::ChangeKind::reset && client.has_replies_off() &&
+      arguments.size() == 1 && may_do_anything(client, now)) {
+    client.set_reply_mode(redis::ReplyMode::on);  // RESET does so before it replies
   }
   // A change whose outcome could not be seen, or confirmations that would come at another time.
-  if (client.is_silent() || (change->kind == ChangeKind::subscribe && !client.can_subscribe())) {
+  if (client.is_silent() ||
+      (change->kind == redis::ChangeKind::subscribe && !client.can_subscribe())) {
     return change_unseen(*change, client, now);
   }
   change_ = *std::move(change);
@@ -193,7 +198,7 @@ Decision Guard::decide_change(const Command& command,
 }
 
 // Nobody will see its reply.
-Decision Guard::change_unseen(const StateChange& change, ClientState& client, TimePoint now) {
+Decision Guard::change_unseen(const redis::StateChange& change, Client& client, TimePoint now) {
   if (change.for_all_clients) {
     client.may_change_all();
     parts_.facts.doubt();

@@ -3,14 +3,14 @@
 //
 // Must: a command is answered only if all of this holds; else, and always when in doubt, it is
 // forwarded as it is (tests/guard/guard_conditions_test.cpp).
-//   - it is a read that cannot fail in Redis in this shape (guard/missing_reply.h), and each of its
+//   - it is a read that cannot fail in Redis in this shape (redis/missing_reply.h), and each of its
 //     keys is absent; of MGET, EXISTS and TOUCH those that are absent are left out
 //   - a key is absent if a namespace in mode enforce guards it, in the db that the client has
 //     selected; the namespace's filters are published and fresh at `now`; the id is not just above
 //     the largest seen; the filters say so (filter/live_parts.h), also those of other namespaces whose rows can have it
 //     (guard/shared_keys.h); and it was not written through the guard a moment ago (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
-//     the namespace's keys (guard/redis_facts.h); the client is settled (guard/client_state.h)
+//     the namespace's keys (redis/facts.h); the client is settled (redis/client_state.h)
 //   - the session has room for the reply (`room`). How long it is, is known before it is made: a command of 64 KiB may ask
 //     for a thousand times as much
 // A read that is forwarded although its key is absent (mode observe, order redis-first, verify_sample) says so in its
@@ -49,17 +49,17 @@
 #include "config/config.h"
 #include "filter/live_parts.h"
 #include "guard/absent_key.h"
-#include "guard/absent_reply.h"
-#include "guard/client_state.h"
-#include "guard/command_table.h"
+#include "guard/absent_reply_bytes.h"
+#include "guard/client.h"
 #include "guard/counters.h"
 #include "guard/decision.h"
 #include "guard/guarded_namespace.h"
 #include "guard/key_shapes.h"
-#include "guard/lane.h"
 #include "guard/learner.h"
-#include "guard/redis_facts.h"
 #include "keyspace/keyspace.h"
+#include "redis/command_table.h"
+#include "redis/facts.h"
+#include "redis/lane.h"
 #include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
@@ -71,7 +71,7 @@ class Guard {
   struct Parts {
     const keyspace::Keyspace& keyspace;
     std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
-    RedisFacts& facts;
+    redis::Facts& facts;
     const Process* process = nullptr;  // null: nothing is known of it
     // The time for absent replies that carry one. May be empty if none does.
     std::function<WallTime()> wall_time{};
@@ -91,17 +91,17 @@ class Guard {
   using Arguments = std::span<const std::string_view>;
 
   // As this Redis has it. Valid until the next call of any of these.
-  const Command& find(std::string_view name);
+  const redis::Command& find(std::string_view name);
 
   // One whole command, its name first. `room`: how many bytes the session may hold for it: a local reply's, or those of
   // keys whose replies are compared; what needs more is forwarded as it is. 0: nothing may be answered. An action
   // `unread` has already been told to `client`.
-  Decision decide(const Command& command,
+  Decision decide(const redis::Command& command,
                   Arguments arguments,
-                  ClientState& client,
+                  Client& client,
                   TimePoint now,
                   std::size_t room);
-  Decision decide(Arguments arguments, ClientState& client, TimePoint now, std::size_t room) {
+  Decision decide(Arguments arguments, Client& client, TimePoint now, std::size_t room) {
     return decide(find(arguments.empty() ? std::string_view{} : arguments.front()),
                   arguments,
                   client,
@@ -111,24 +111,26 @@ class Guard {
 
   // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner). Before its command is
   // scanned.
-  bool may_be_logged_out(const ClientState& client) { return client.may_be_logged_out(facts()); }
+  bool may_be_logged_out(const Client& client) { return client.may_be_logged_out(facts()); }
 
   // How it may travel where connections to Redis are shared. Before decide().
-  Lane lane_of(const Command& command, Arguments arguments, const ClientState& client) const;
+  redis::Lane lane_of(const redis::Command& command,
+                      Arguments arguments,
+                      const Client& client) const;
 
   // One chunk of a command too large to be held whole: forward, or unread if the command
   // changes the connection.
   Decision stream(const resp::Scan& chunk,
                   std::span<const std::string_view> arguments,
-                  ClientState& client,
+                  Client& client,
                   TimePoint now);
 
   // Replies of this client's have been read: what they say was written is learned. If writes()->has_outcomes().
-  void learn_replied(ClientState& client, TimePoint now);
-  // Its replies will not be read any more (ClientState::stop_reading_replies), or it has gone: nothing comes of it after
+  void learn_replied(Client& client, TimePoint now);
+  // Its replies will not be read any more (Client::stop_reading_replies), or it has gone: nothing comes of it after
   // this.
-  void stop_reading_replies(ClientState& client, TimePoint now);
-  void ended(ClientState& client, TimePoint now);
+  void stop_reading_replies(Client& client, TimePoint now);
+  void ended(Client& client, TimePoint now);
 
   // What Redis has said of a Decision's absent key; a contradiction goes to Process::contradictions.
   void heard(const AbsentKeyReply& reply);
@@ -138,7 +140,7 @@ class Guard {
   std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
 
   // Before bytes of Redis's leave for the client.
-  void relayed(const ClientState& client) {
+  void relayed(const Client& client) {
     if (client.may_have_changed_all_unseen()) {
       parts_.facts.may_be_withdrawn();
     }
@@ -146,7 +148,7 @@ class Guard {
 
   // Redis has replied to this client with an error that begins like this. LOADING, BUSY ...: its reads pass until the control
   // connection has asked whether that is so; it alone may have been told so by a script.
-  void note_error(std::string_view first_bytes, ClientState& client) {
+  void note_error(std::string_view first_bytes, Client& client) {
     if (const std::uint64_t epoch = parts_.facts.note_error(first_bytes); epoch != 0) {
       client.be_wary_until(epoch);
     }
@@ -169,17 +171,17 @@ class Guard {
   // What the key alone makes of a GET by a user with these rights, who has these writes in flight.
   Inspection inspect(std::string_view key,
                      int db,
-                     const UserAccess& access,
+                     const redis::UserAccess& access,
                      TimePoint now,
                      const WritesInFlight* writes = nullptr);
   // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no namespace's key.
   bool add(std::string_view key,
-           ClientState& client,
+           Client& client,
            TimePoint now,
            std::optional<std::chrono::seconds> ttl);
-  const Snapshot& facts();
+  const redis::Snapshot& facts();
   // What is known of the client's user; null: nothing that holds for the namespaces as they are numbered now.
-  const UserAccess* access_of(ClientState& client);
+  const redis::UserAccess* access_of(Client& client);
   const Parts& parts() const { return parts_; }
   const NamespaceCounters& counters(std::uint32_t ns) const { return *namespace_counters_[ns]; }
 
@@ -194,16 +196,16 @@ class Guard {
     std::uint32_t ns = 0;
   };
   struct StampedReply {
-    AbsentReply reply;
+    AbsentReplyBytes reply;
     TimePoint due;  // to be stamped anew
   };
 
   static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;
 
-  bool may_look_up(const Command& command, ClientState& client, TimePoint now);
+  bool may_look_up(const redis::Command& command, Client& client, TimePoint now);
   bool has_room_for(std::size_t bytes);
-  bool may_do_anything(ClientState& client, TimePoint now);
-  bool may_be_too_large(Arguments arguments, const ClientState& client) const;
+  bool may_do_anything(Client& client, TimePoint now);
+  bool may_be_too_large(Arguments arguments, const Client& client) const;
   KeyVerdict judge(std::string_view key, int db, TimePoint now);
   Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now);
   bool passes_for_client(std::uint64_t hash, TimePoint now);
@@ -217,50 +219,53 @@ class Guard {
   Decision compare(const AbsentKey& key);
   Decision answer_or_compare(const KeyVerdict& found, std::string_view key, std::string_view reply);
   void count_unverified(const KeyVerdict& found);
-  Decision decide_get(Arguments arguments, const ClientState& client, TimePoint now);
-  Decision decide_getex(const Command& command,
+  Decision decide_get(Arguments arguments, const Client& client, TimePoint now);
+  Decision decide_getex(const redis::Command& command,
                         Arguments arguments,
-                        const ClientState& client,
+                        const Client& client,
                         TimePoint now);
-  Decision decide_mget(Arguments arguments, const ClientState& client, TimePoint now);
-  Decision decide_exists(Arguments arguments, const ClientState& client, TimePoint now);
-  Decision decide_read(const Command& command,
+  Decision decide_mget(Arguments arguments, const Client& client, TimePoint now);
+  Decision decide_exists(Arguments arguments, const Client& client, TimePoint now);
+  Decision decide_read(const redis::Command& command,
                        Arguments arguments,
-                       const ClientState& client,
+                       const Client& client,
                        TimePoint now);
-  bool are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
-  Decision decide_unread(const Command& command,
+  bool are_absent(const redis::KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
+  Decision decide_unread(const redis::Command& command,
                          Arguments arguments,
-                         ClientState& client,
+                         Client& client,
                          TimePoint now);
-  Decision decide_change(const Command& command,
+  Decision decide_change(const redis::Command& command,
                          Arguments arguments,
-                         ClientState& client,
+                         Client& client,
                          TimePoint now);
-  Decision change_unseen(const StateChange& change, ClientState& client, TimePoint now);
+  Decision change_unseen(const redis::StateChange& change, Client& client, TimePoint now);
 
   // Of one command: its client, and how its writes are learned.
   struct Write {
-    ClientState& client;
+    Client& client;
     TimePoint now;
     bool is_unseen = false;
     bool may_be_half_done = false;
     bool awaits_reply = false;
   };
-  bool scan_write(const Command& command, Arguments arguments, ClientState& client, TimePoint now);
-  void scan_chunk(const Command& command,
+  bool scan_write(const redis::Command& command,
+                  Arguments arguments,
+                  Client& client,
+                  TimePoint now);
+  void scan_chunk(const redis::Command& command,
                   const resp::Scan& chunk,
                   Arguments arguments,
                   Write& write);
   void scan_key(std::string_view key, const std::string_view* value, Write& write);
-  bool may_have_written(ClientState& client);
-  std::string_view sharer(const ClientState& client);
-  void learn_key(ClientState& client, std::uint32_t ns, std::uint64_t hash, TimePoint now);
+  bool may_have_written(Client& client);
+  std::string_view sharer(const Client& client);
+  void learn_key(Client& client, std::uint32_t ns, std::uint64_t hash, TimePoint now);
 
   Parts parts_;
-  std::shared_ptr<const Snapshot> facts_;
-  const UserAccess* access_ = nullptr;      // of the client and the command at hand
-  const WritesInFlight* writes_ = nullptr;  // of the client at hand; null: none
+  std::shared_ptr<const redis::Snapshot> facts_;
+  const redis::UserAccess* access_ = nullptr;  // of the client and the command at hand
+  const WritesInFlight* writes_ = nullptr;     // of the client at hand; null: none
   std::size_t command_ = 0;
   std::size_t room_ = 0;  // for it
   GuardCounters counters_;
@@ -270,7 +275,7 @@ class Guard {
   Learner learner_;
   keyspace::IdentityBuffer identity_;
   keyspace::IdentityBuffer other_identity_;  // by another template
-  StateChange change_;
+  redis::StateChange change_;
   std::string reply_;
   std::string request_;
   std::vector<std::string_view> passing_;  // command name and keys of `request_`

@@ -35,7 +35,7 @@ AbsentKey Guard::string_read(const KeyVerdict& found,
                              std::string_view key,
                              resp::Version version,
                              TimePoint now) {
-  static const std::size_t kGet = command_index(find_command("get"));
+  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   const std::string_view missing = nil_of(version);
   const std::string_view absent = absent_reply(found.ns, version, now);
   const bool replaces = found.verdict == Verdict::absent ||
@@ -91,7 +91,7 @@ void Guard::heard(const AbsentKeyReply& heard) {
     counters.unverified.add();
     return;
   }
-  const AbsentReply& absent = parts_.namespaces[heard.ns].absent_reply;
+  const AbsentReplyBytes& absent = parts_.namespaces[heard.ns].absent_reply;
   if (heard.is_whole && (heard.reply == heard.missing ||
                          (heard.is_string_read && absent.is_relayed_as(heard.reply)))) {
     counters.verified.add();

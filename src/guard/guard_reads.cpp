@@ -1,9 +1,9 @@
 // The reads of a Guard: may they be answered at all, are their keys absent, with which bytes.
-#include "guard/command_table.h"
 #include "guard/guard.h"
-#include "guard/missing_reply.h"
-#include "guard/read_shape.h"
 #include "guard/shared_keys.h"
+#include "redis/command_table.h"
+#include "redis/missing_reply.h"
+#include "redis/read_shape.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -17,8 +17,8 @@ constexpr std::string_view kNoneExists = ":0\r\n";
 // another reply.
 constexpr std::chrono::milliseconds kStampedEvery{10};
 
-constexpr ReadShape kGetexPlain("key [PERSIST]");
-constexpr ReadShape kGetexExpiring("key (EX/PX/EXAT/PXAT positive)");
+constexpr redis::ReadShape kGetexPlain("key [PERSIST]");
+constexpr redis::ReadShape kGetexExpiring("key (EX/PX/EXAT/PXAT positive)");
 constexpr std::size_t kExpiryDigitsMax =
     15;  // as milliseconds they are an integer of Redis's, even if they were seconds
 
@@ -29,7 +29,7 @@ bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-bool Guard::may_look_up(const Command& command, ClientState& client, TimePoint now) {
+bool Guard::may_look_up(const redis::Command& command, Client& client, TimePoint now) {
   if (reply_.capacity() > kScratchBytesMax) {
     std::string().swap(reply_);
   }
@@ -37,15 +37,15 @@ bool Guard::may_look_up(const Command& command, ClientState& client, TimePoint n
     counters_.unsettled_reads.add();
     return false;
   }
-  const Snapshot& known = *facts_;  // of find()
-  if (known.availability != Availability::available || client.is_wary(known) ||
+  const redis::Snapshot& known = *facts_;  // of find()
+  if (known.availability != redis::Availability::available || client.is_wary(known) ||
       !client.may_rely_on(known, now)) {
     counters_.unavailable_reads.add();
     return false;
   }
   access_ = access_of(client);
   writes_ = client.writes();
-  command_ = command_index(command);
+  command_ = redis::command_index(command);
   if (access_ == nullptr) {
     counters_.not_allowed_reads.add();
     return false;
@@ -76,10 +76,10 @@ Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
 
 Guard::Inspection Guard::inspect(std::string_view key,
                                  int db,
-                                 const UserAccess& access,
+                                 const redis::UserAccess& access,
                                  TimePoint now,
                                  const WritesInFlight* writes) {
-  static const std::size_t kGet = command_index(find_command("get"));
+  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
@@ -163,7 +163,7 @@ Decision Guard::answer(std::string_view reply) {
 }
 
 // GET key. Any other number of arguments is an error, which is Redis's to give.
-Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimePoint now) {
+Decision Guard::decide_get(Arguments arguments, const Client& client, TimePoint now) {
   if (arguments.size() != 2) {
     return {};
   }
@@ -179,11 +179,11 @@ Decision Guard::decide_get(Arguments arguments, const ClientState& client, TimeP
 
 // Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter. Where it takes no
 // writes it refuses every form, the one without options, too.
-Decision Guard::decide_getex(const Command& command,
+Decision Guard::decide_getex(const redis::Command& command,
                              Arguments arguments,
-                             const ClientState& client,
+                             const Client& client,
                              TimePoint now) {
-  static const Command& getex = find_command("getex");
+  static const redis::Command& getex = redis::find_command("getex");
   if (!facts_->takes_writes) {
     return {};
   }
@@ -195,7 +195,7 @@ Decision Guard::decide_getex(const Command& command,
 }
 
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
-  const AbsentReply& configured = parts_.namespaces[ns].absent_reply;
+  const AbsentReplyBytes& configured = parts_.namespaces[ns].absent_reply;
   if (!configured.is_stamped()) {
     return configured.of_string_read(version);
   }
@@ -207,7 +207,7 @@ std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, Ti
   return stamped.reply.of_string_read(version);
 }
 
-Decision Guard::decide_mget(Arguments arguments, const ClientState& client, TimePoint now) {
+Decision Guard::decide_mget(Arguments arguments, const Client& client, TimePoint now) {
   passing_.assign(1, arguments.front());
   elements_.clear();
   absent_keys_.clear();
@@ -253,7 +253,7 @@ Decision Guard::decide_mget(Arguments arguments, const ClientState& client, Time
 }
 
 // EXISTS and TOUCH. Redis counts a key as often as it is named: what is taken out adds nothing.
-Decision Guard::decide_exists(Arguments arguments, const ClientState& client, TimePoint now) {
+Decision Guard::decide_exists(Arguments arguments, const Client& client, TimePoint now) {
   if (arguments.size() == 2) {
     return answer_or_compare(judge(arguments[1], client.db(), now), arguments[1], kNoneExists);
   }
@@ -277,16 +277,18 @@ Decision Guard::decide_exists(Arguments arguments, const ClientState& client, Ti
 }
 
 // Answered whole, or not at all.
-Decision Guard::decide_read(const Command& command,
+Decision Guard::decide_read(const redis::Command& command,
                             Arguments arguments,
-                            const ClientState& client,
+                            const Client& client,
                             TimePoint now) {
-  const auto reply = missing_reply(command, arguments);
+  const auto reply = redis::missing_reply(command, arguments);
   if (!reply) {
     return {};
   }
-  const KeyIndexes keys = key_indexes(command, arguments);
-  const auto missing = [&] { return bytes_of(*reply, arguments.size(), client.version(), reply_); };
+  const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
+  const auto missing = [&] {
+    return redis::bytes_of(*reply, arguments.size(), client.version(), reply_);
+  };
   if (keys.first < keys.end && keys.first + keys.step >= keys.end) {
     const KeyVerdict found = judge(arguments[keys.first], client.db(), now);
     return found.verdict < Verdict::observed
@@ -297,7 +299,7 @@ Decision Guard::decide_read(const Command& command,
 }
 
 // All of them, and there is one. What comes behind a key that may exist is not judged.
-bool Guard::are_absent(const KeyIndexes& keys, Arguments arguments, int db, TimePoint now) {
+bool Guard::are_absent(const redis::KeyIndexes& keys, Arguments arguments, int db, TimePoint now) {
   bool are_absent = keys.first < keys.end;
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
     const KeyVerdict found = judge(arguments[i], db, now);

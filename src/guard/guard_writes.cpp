@@ -8,30 +8,30 @@ namespace {
 constexpr std::size_t kKeyCount = 2;
 
 // What it has written before it replies with an error stays.
-bool may_be_half_done(const Command& command) {
-  return command.role == Role::unknown || command.name.starts_with("eval") ||
+bool may_be_half_done(const redis::Command& command) {
+  return command.role == redis::Role::unknown || command.name.starts_with("eval") ||
          command.name == "fcall";
 }
 
-bool runs_script(const Command& command) {
+bool runs_script(const redis::Command& command) {
   return command.name.starts_with("eval") || command.name == "fcall";
 }
 
 }  // namespace
 
 // True: with keys that wait for its reply.
-bool Guard::scan_write(const Command& command,
+bool Guard::scan_write(const redis::Command& command,
                        Arguments arguments,
-                       ClientState& client,
+                       Client& client,
                        TimePoint now) {
-  if (client.login(facts()) == ClientState::Login::yes) {
+  if (client.login(facts()) == Client::Login::yes) {
     client.was_let_in();
   }
   Write write{.client = client,
               .now = now,
               .is_unseen = client.is_silent() || client.has_unread_replies(),
               .may_be_half_done = may_be_half_done(command)};
-  const KeyIndexes keys = key_indexes(command, arguments);
+  const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   if (keys.first >= keys.end && runs_script(command)) {
     counters_.scripts_without_keys.add();
   }
@@ -47,7 +47,7 @@ bool Guard::scan_write(const Command& command,
 }
 
 // Of a command too large to be held whole.
-void Guard::scan_chunk(const Command& command,
+void Guard::scan_chunk(const redis::Command& command,
                        const resp::Scan& chunk,
                        Arguments arguments,
                        Write& write) {
@@ -56,7 +56,7 @@ void Guard::scan_chunk(const Command& command,
     if (index == kKeyCount && arguments[i] == "0" && runs_script(command)) {
       counters_.scripts_without_keys.add();
     }
-    if (may_be_key(command, index, chunk.argument_total)) {
+    if (redis::may_be_key(command, index, chunk.argument_total)) {
       scan_key(arguments[i], nullptr, write);
     }
   }
@@ -89,32 +89,32 @@ void Guard::scan_key(std::string_view key, const std::string_view* value, Write&
 }
 
 // By what is known of the client, where Redis's word will not be seen. In doubt it may.
-bool Guard::may_have_written(ClientState& client) {
+bool Guard::may_have_written(Client& client) {
   if (client.may_be_another()) {
     return true;
   }
-  const ClientState::Login login = client.login(facts());
-  if (login != ClientState::Login::yes) {
-    return login == ClientState::Login::unknown || client.has_been_let_in();
+  const Client::Login login = client.login(facts());
+  if (login != Client::Login::yes) {
+    return login == Client::Login::unknown || client.has_been_let_in();
   }
-  const UserAccess* const access = access_of(client);
+  const redis::UserAccess* const access = access_of(client);
   return access == nullptr || access->may_write || facts_->is_lost;
 }
 
 // Whose share a client's keys count in. Who may not be logged in at all takes nothing from any user.
-std::string_view Guard::sharer(const ClientState& client) {
-  const bool is_user = client.login(facts()) == ClientState::Login::yes || client.has_been_let_in();
+std::string_view Guard::sharer(const Client& client) {
+  const bool is_user = client.login(facts()) == Client::Login::yes || client.has_been_let_in();
   return is_user ? client.user() : std::string_view{};
 }
 
-void Guard::learn_key(ClientState& client, std::uint32_t ns, std::uint64_t hash, TimePoint now) {
+void Guard::learn_key(Client& client, std::uint32_t ns, std::uint64_t hash, TimePoint now) {
   const auto learned =
       learner_.learn(*client.writes(), sharer(client), {.ns = ns, .hash = hash}, now);
   namespace_counters_[ns]->learned.add();
   namespace_counters_[ns]->lost.add(learned.is_lost ? 1 : 0);
 }
 
-void Guard::learn_replied(ClientState& client, TimePoint now) {
+void Guard::learn_replied(Client& client, TimePoint now) {
   for (const WritesInFlight::Key& key : client.writes()->take_outcomes()) {
     // After a reload its number may be another's, or nobody's: a namespace that is new lets everything pass for a while.
     std::uint32_t ns = key.ns;
@@ -130,7 +130,7 @@ void Guard::learn_replied(ClientState& client, TimePoint now) {
   }
 }
 
-void Guard::stop_reading_replies(ClientState& client, TimePoint now) {
+void Guard::stop_reading_replies(Client& client, TimePoint now) {
   client.stop_reading_replies();
   if (client.writes() != nullptr) {
     client.writes()->give_up_transaction();
@@ -139,7 +139,7 @@ void Guard::stop_reading_replies(ClientState& client, TimePoint now) {
 }
 
 // What it has sent may be carried out all the same. What it has queued may be so only if EXEC is on its way.
-void Guard::ended(ClientState& client, TimePoint now) {
+void Guard::ended(Client& client, TimePoint now) {
   WritesInFlight* const writes = client.writes();
   if (writes == nullptr) {
     return;
@@ -153,7 +153,7 @@ void Guard::ended(ClientState& client, TimePoint now) {
 }
 
 bool Guard::add(std::string_view key,
-                ClientState& client,
+                Client& client,
                 TimePoint now,
                 std::optional<std::chrono::seconds> ttl) {
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
@@ -175,36 +175,37 @@ bool Guard::add(std::string_view key,
 
 Decision Guard::stream(const resp::Scan& chunk,
                        Arguments arguments,
-                       ClientState& client,
+                       Client& client,
                        TimePoint now) {
   if (client.is_raw()) {
     return {.action = Action::unread};
   }
   if (chunk.begins) {
-    const Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
-    if (makes_raw(begun)) {
+    const redis::Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
+    if (redis::makes_raw(begun)) {
       stop_reading_replies(client, now);
       client.become_raw();
       return {.action = Action::unread};
     }
-    if (changes_user(begun.role)) {
+    if (redis::changes_user(begun.role)) {
       client.may_become_another();
     }
-    if (begun.role == Role::server) {
-      change_unseen({.kind = ChangeKind::server, .for_all_clients = true}, client, now);
-    } else if (may_change_connection(begun, arguments)) {
+    if (begun.role == redis::Role::server) {
+      change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, client, now);
+    } else if (redis::may_change_connection(begun, arguments)) {
       stop_reading_replies(client, now);
     }
     // A learned one may be gone at the next chunk.
-    client.set_streamed(&find_command(begun.name),
+    client.set_streamed(&redis::find_command(begun.name),
                         client.is_silent() || client.has_unread_replies());
   }
-  const Command& command = client.streamed() != nullptr ? *client.streamed() : find_command({});
+  const redis::Command& command =
+      client.streamed() != nullptr ? *client.streamed() : redis::find_command({});
   Write write{.client = client,
               .now = now,
               .is_unseen = client.is_streamed_unseen(),
               .may_be_half_done = may_be_half_done(command)};
-  if (command.role == Role::write || command.role == Role::unknown) {
+  if (command.role == redis::Role::write || command.role == redis::Role::unknown) {
     scan_chunk(command, chunk, arguments, write);
   }
   if (chunk.ends) {

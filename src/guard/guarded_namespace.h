@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "filter/live_parts.h"
-#include "guard/absent_reply.h"
+#include "guard/absent_reply_bytes.h"
 #include "guard/counters.h"
 #include "guard/live_mode.h"
 #include "guard/overlay.h"
@@ -21,7 +21,7 @@ struct GuardedNamespace {
   double verify_sample = 0;
   bool may_enforce = true;  // an absent reply was configured
   int db = 0;
-  AbsentReply absent_reply{config::AbsentReply{}};
+  AbsentReplyBytes absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;
   Overlay* overlay = nullptr;
   // Its source's: a row that was committed longer ago is in the filter, or the namespace passes.

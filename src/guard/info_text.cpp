@@ -9,7 +9,6 @@
 
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
-#include "guard/mode_names.h"
 #include "guard/passing.h"
 #include "guard/process.h"
 
@@ -17,9 +16,6 @@ namespace cuckooguard::guard {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr std::array<std::string_view, 4> kAvailabilities{
-    "available", "loading", "master_link_down", "busy"};
 
 // In the order of Verdict, from `bypassed` on.
 constexpr std::array<std::string_view, kVerdicts> kVerdictFields{"keys_unguarded",
@@ -128,12 +124,9 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
     add_reload(lines, parts.process->reloads->last());
   }
   lines.add("namespaces", parts.namespaces.size());
-  lines.add("redis",
-            asked.redis.is_lost
-                ? "lost"
-                : kAvailabilities.at(static_cast<std::size_t>(asked.redis.availability)));
-  lines.add("redis_role", role_name(asked.redis).value_or("unknown"));
-  lines.add("control", state_name(asked.redis.control.state));
+  lines.add("redis", asked.redis.is_lost ? "lost" : redis::name_of(asked.redis.availability));
+  lines.add("redis_role", redis::role_name(asked.redis).value_or("unknown"));
+  lines.add("control", redis::name_of(asked.redis.control.state));
   lines.add("control_why", asked.redis.control.why);
   lines.add("control_hint", asked.redis.control.hint);
   const auto add = [&](std::string_view field, const Counter GuardCounters::* counter) {
@@ -186,8 +179,8 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const Guard::Parts& parts = asked.guard.parts();
   const GuardedNamespace& space = parts.namespaces[ns];
   lines.section("Namespace", parts.keyspace.name(ns));
-  lines.add("mode", mode_name(space.mode));
-  lines.add("order", space.order == config::Order::redis_first ? "redis-first" : "guard-first");
+  lines.add("mode", config::name_of(space.mode));
+  lines.add("order", config::name_of(space.order));
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));
   lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);

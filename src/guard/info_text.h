@@ -20,7 +20,7 @@ namespace cuckooguard::guard {
 
 struct InfoQuestion {
   const Guard& guard;  // of this worker
-  const Snapshot& redis;
+  const redis::Snapshot& redis;
   TimePoint now;
   std::optional<std::uint32_t> ns{};  // this one and its source alone
 };

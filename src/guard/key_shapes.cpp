@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "guard/word.h"
+#include "redis/word.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -23,7 +23,7 @@ std::string_view shape_of(std::string_view key) noexcept {
     return {};
   }
   const char next = begin[letters];
-  if (is_digit(next)) {
+  if (redis::is_digit(next)) {
     return begin.substr(0, letters);
   }
   return kSeparators.contains(next) ? begin.substr(0, letters + 1) : std::string_view{};

@@ -5,10 +5,9 @@
 #include <string>
 
 #include "guard/advice.h"
-#include "guard/mode_names.h"
 #include "guard/own_commands.h"
 #include "guard/process.h"
-#include "guard/word.h"
+#include "redis/word.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -42,13 +41,14 @@ OwnDecision OwnCommands::mode(const Call& call) {
   if (!ns) {
     return error(no_namespace(call.arguments[1]));
   }
-  const auto* const wanted = std::ranges::find_if(
-      kModeNames, [&](std::string_view name) { return is_word(call.arguments[2], name); });
-  if (wanted == kModeNames.end()) {
+  const auto* const wanted = std::ranges::find_if(config::kModeNames, [&](std::string_view name) {
+    return redis::is_word(call.arguments[2], name);
+  });
+  if (wanted == config::kModeNames.end()) {
     return error("ERR no mode " + quoted(call.arguments[2]) + ": observe, enforce or bypass");
   }
   const GuardedNamespace& space = guard_.parts().namespaces[*ns];
-  const auto mode = static_cast<config::Mode>(wanted - kModeNames.begin());
+  const auto mode = static_cast<config::Mode>(wanted - config::kModeNames.begin());
   if (mode == config::Mode::enforce && !space.may_enforce) {
     return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                  quoted(call.arguments[1]));
@@ -128,7 +128,7 @@ OwnDecision OwnCommands::reload(const Call& call) {
   return answer();
 }
 
-bool OwnCommands::is_operator(const ClientState& client) const {
+bool OwnCommands::is_operator(const Client& client) const {
   const Process* const process = guard_.parts().process;
   return process != nullptr && std::ranges::find(process->operators.users, client.user()) !=
                                    process->operators.users.end();

@@ -7,7 +7,7 @@
 #include "guard/explanation.h"
 #include "guard/info_text.h"
 #include "guard/process.h"
-#include "guard/word.h"
+#include "redis/word.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -21,7 +21,7 @@ constexpr std::string_view kKeyRefused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
 constexpr std::string_view kCommandRefused =
     "NOPERM this user has no permissions to run the 'get' command";
-const UserAccess kNobody;
+const redis::UserAccess kNobody;
 
 // Why it is not known what a user may do.
 struct Ignorance {
@@ -29,30 +29,31 @@ struct Ignorance {
   bool passes = true;  // by itself, perhaps soon
 };
 
-std::string remedy_of(const Snapshot& redis) {
-  return redis.control.state == ControlReport::State::not_allowed ? "; " + redis.control.hint : "";
+std::string remedy_of(const redis::Snapshot& redis) {
+  return redis.control.state == redis::ControlReport::State::not_allowed ? "; " + redis.control.hint
+                                                                         : "";
 }
 
 // Of a user of whom only some is known.
-std::string part_unknown(const Snapshot& redis) {
-  return redis.control.state == ControlReport::State::not_allowed
+std::string part_unknown(const redis::Snapshot& redis) {
+  return redis.control.state == redis::ControlReport::State::not_allowed
              ? "Redis does not tell the guard (see upstream.control): " + redis.control.why +
                    remedy_of(redis)
              : "Redis does not tell whether this user may GET every key of the namespace (a "
                "selector, a pattern that is no prefix, or a Redis before 7)";
 }
 
-Ignorance ignorance_of(const ClientState& client,
+Ignorance ignorance_of(const Client& client,
                        const Guard& guard,
-                       const Snapshot& redis,
+                       const redis::Snapshot& redis,
                        TimePoint now) {
   if (redis.is_lost) {
     return {"Redis cannot be asked: " + redis.why_lost + remedy_of(redis)};
   }
-  if (redis.availability != Availability::available || now >= redis.good_until) {
+  if (redis.availability != redis::Availability::available || now >= redis.good_until) {
     return {"Redis does not answer"};
   }
-  if (redis.control.state == ControlReport::State::unsupported) {
+  if (redis.control.state == redis::ControlReport::State::unsupported) {
     return {.cause = redis.control.why_keys_pass(), .passes = false};
   }
   if (!redis.users->refusal.empty()) {
@@ -61,8 +62,9 @@ Ignorance ignorance_of(const ClientState& client,
             .passes = false};
   }
   if (!guard.parts().facts.asks_for(client.user())) {
-    return {.cause = "there are more than " + std::to_string(RedisFacts::kUsersToAskMax) + " users",
-            .passes = false};
+    return {
+        .cause = "there are more than " + std::to_string(redis::Facts::kUsersToAskMax) + " users",
+        .passes = false};
   }
   return {"Redis has not yet said what this user may do"};
 }
@@ -119,35 +121,35 @@ std::string OwnCommands::no_namespace(std::string_view name) {
   return "ERR no namespace " + quoted(name);
 }
 
-OwnDecision OwnCommands::decide(Arguments arguments, ClientState& client, const Asked& asked) {
+OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Asked& asked) {
   if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
     return {.action = OwnDecision::Action::forward};
   }
   if (client.has_changes_in_flight() || !asked.has_room) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
-  const Snapshot& redis = guard_.facts();
+  const redis::Snapshot& redis = guard_.facts();
   const bool is_reliable = client.may_rely_on(redis, asked.now);
   const auto login =
-      is_reliable || client.has_authenticated() ? client.login(redis) : ClientState::Login::unknown;
+      is_reliable || client.has_authenticated() ? client.login(redis) : Client::Login::unknown;
   switch (login) {
-    case ClientState::Login::yes: {
-      const UserAccess* const access = guard_.access_of(client);
+    case Client::Login::yes: {
+      const redis::UserAccess* const access = guard_.access_of(client);
       return run({.arguments = arguments,
                   .client = client,
                   .access = is_reliable ? access : nullptr,
                   .asked = asked});
     }
-    case ClientState::Login::no:
+    case Client::Login::no:
       return error("NOAUTH Authentication required.");
-    case ClientState::Login::unknown:
+    case Client::Login::unknown:
       break;
   }
   return wait_for_rights(client, asked);
 }
 
 // As a rule they are being asked for just now: users were withdrawn, the guard or the client has only begun.
-OwnDecision OwnCommands::wait_for_rights(const ClientState& client, const Asked& asked) {
+OwnDecision OwnCommands::wait_for_rights(const Client& client, const Asked& asked) {
   const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), asked.now);
   if (ignorance.passes && asked.now - asked.since < kKnowPatience) {
     return {.action = OwnDecision::Action::hold_for_client};
@@ -175,7 +177,7 @@ OwnDecision OwnCommands::run(const Call& call) {
                                                    {"help", 1, 1, &OwnCommands::help}}};
   const std::string_view name = call.arguments.front();
   for (const Entry& command : kEntries) {
-    if (!is_word(name.substr(kPrefix.size()), command.name)) {
+    if (!redis::is_word(name.substr(kPrefix.size()), command.name)) {
       continue;
     }
     if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
@@ -198,7 +200,7 @@ OwnDecision OwnCommands::error(std::string_view line) {
 
 // Why its user may not GET all of the keys: in Redis's words where Redis would surely refuse it, too.
 std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call) {
-  static const std::size_t kGet = command_index(find_command("get"));
+  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   if (call.access->is_unrestricted) {
     return std::nullopt;
   }
@@ -208,13 +210,13 @@ std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call
       continue;
     }
     switch (call.access->refusal(kGet, found.ns)) {
-      case UserAccess::Refusal::none:
+      case redis::UserAccess::Refusal::none:
         break;
-      case UserAccess::Refusal::key:
+      case redis::UserAccess::Refusal::key:
         return std::string(kKeyRefused);
-      case UserAccess::Refusal::command:
+      case redis::UserAccess::Refusal::command:
         return std::string(kCommandRefused);
-      case UserAccess::Refusal::unknown:
+      case redis::UserAccess::Refusal::unknown:
         return "ERR rights unknown: " + part_unknown(guard_.facts());
     }
   }
@@ -267,7 +269,7 @@ OwnDecision OwnCommands::explain(const Call& call) {
 OwnDecision OwnCommands::add(const Call& call) {
   Arguments keys = call.arguments.subspan(1);
   std::optional<seconds> ttl;
-  if (keys.size() > 2 && is_word(keys[keys.size() - 2], "ttl")) {
+  if (keys.size() > 2 && redis::is_word(keys[keys.size() - 2], "ttl")) {
     const auto given = integer(keys.back());
     if (!given) {
       return error("ERR value is not an integer or out of range");

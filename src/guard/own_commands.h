@@ -51,7 +51,7 @@
 #include <string_view>
 
 #include "guard/guard.h"
-#include "guard/word.h"
+#include "redis/word.h"
 
 namespace cuckooguard::guard {
 
@@ -84,21 +84,21 @@ class OwnCommands {
 
   static bool is_own(std::string_view name) noexcept {
     return name.size() > kPrefix.size() && name[kPrefix.size() - 1] == '.' &&
-           is_word(name.substr(0, kPrefix.size()), kPrefix);
+           redis::is_word(name.substr(0, kPrefix.size()), kPrefix);
   }
   static bool is_own(Arguments arguments) noexcept {
     return !arguments.empty() && is_own(arguments.front());
   }
 
-  OwnDecision decide(Arguments arguments, ClientState& client, const Asked& asked);
+  OwnDecision decide(Arguments arguments, Client& client, const Asked& asked);
 
  private:
   static constexpr std::string_view kPrefix = "guard.";
 
   struct Call {
     Arguments arguments;
-    ClientState& client;
-    const UserAccess*
+    Client& client;
+    const redis::UserAccess*
         access;  // null: nothing is known of what its user may do, and nothing is run that depends on it
     const Asked& asked;
   };
@@ -115,7 +115,7 @@ class OwnCommands {
   OwnDecision reload(const Call& call);
   OwnDecision help(const Call& call);
 
-  OwnDecision wait_for_rights(const ClientState& client, const Asked& asked);
+  OwnDecision wait_for_rights(const Client& client, const Asked& asked);
   std::optional<std::string> error_of_ttl(Arguments keys, std::chrono::seconds ttl);
   std::optional<std::string> refusal(Arguments keys, const Call& call);
   Guard::Inspection inspect(std::string_view key, const Call& call);
@@ -126,7 +126,7 @@ class OwnCommands {
   static std::string no_namespace(std::string_view name);
   std::optional<std::size_t> find_source(std::string_view name) const;
   std::optional<std::uint32_t> find_namespace(std::string_view name) const;
-  bool is_operator(const ClientState& client) const;
+  bool is_operator(const Client& client) const;
   std::string seen_in_observe(std::uint32_t ns, config::Mode next, TimePoint now) const;
   void tell_log(const Call& call, const std::string& what) const;
 

@@ -7,7 +7,7 @@
 // They pass for this client's own reads meanwhile, and for nobody else's: a command that Redis refuses changes nothing for
 // others; and who could know of a write before its reply has come through here?
 //
-// Threads: its worker's. Owned by its ClientState, made with the first such write. Limits: 24 bytes
+// Threads: its worker's. Owned by its Client, made with the first such write. Limits: 24 bytes
 // for each key; has_room() says when to remember no more, kKeysMax for each client and
 // kWorkerKeysMax for all of a worker (24 MiB). Up to kSearchedMax keys are looked through for each
 // read of this client that would be answered; with more, all of its reads pass.

@@ -8,7 +8,7 @@
 namespace cuckooguard::proxy {
 namespace {
 
-using guard::ChangeKind;
+using redis::ChangeKind;
 
 // A byte: how far behind the reply of the one before, and the kind.
 constexpr int kKindBits = 4;
@@ -21,7 +21,7 @@ constexpr unsigned kNumberBits = 7;  // of each byte; the eighth says that more 
 
 }  // namespace
 
-bool ObservedReplies::is_kept_whole(const guard::StateChange& change) {
+bool ObservedReplies::is_kept_whole(const redis::StateChange& change) {
   switch (change.kind) {
     case ChangeKind::select:
     case ChangeKind::multi:
@@ -40,7 +40,7 @@ bool ObservedReplies::is_kept_whole(const guard::StateChange& change) {
   }
 }
 
-void ObservedReplies::expect(std::uint64_t reply, const guard::StateChange& change) {
+void ObservedReplies::expect(std::uint64_t reply, const redis::StateChange& change) {
   const bool is_whole = is_kept_whole(change);
   if (is_whole) {
     whole_.push_back(change);
@@ -57,13 +57,13 @@ void ObservedReplies::expect(std::uint64_t reply, const guard::StateChange& chan
     append_number(distance);
   }
   if (!is_whole && change.kind == ChangeKind::select) {
-    append_number(static_cast<std::uint64_t>(std::int64_t{change.db} - guard::kNoDb));
+    append_number(static_cast<std::uint64_t>(std::int64_t{change.db} - redis::kNoDb));
   }
   last_reply_ = reply;
 }
 
-guard::StateChange ObservedReplies::take() {
-  guard::StateChange change{.kind = next_.kind, .db = next_.db};
+redis::StateChange ObservedReplies::take() {
+  redis::StateChange change{.kind = next_.kind, .db = next_.db};
   if (next_.is_whole) {
     change = std::move(whole_[whole_head_]);
     ++whole_head_;
@@ -82,7 +82,7 @@ void ObservedReplies::read_next() {
   next_ = {.kind = static_cast<ChangeKind>(code), .is_whole = code == kWhole};
   next_reply_ += 1 + (distance == kFar ? take_number() : distance);
   if (next_.kind == ChangeKind::select) {
-    next_.db = static_cast<int>(static_cast<std::int64_t>(take_number()) + guard::kNoDb);
+    next_.db = static_cast<int>(static_cast<std::int64_t>(take_number()) + redis::kNoDb);
   }
   io::forget_consumed(codes_, codes_head_);
 }

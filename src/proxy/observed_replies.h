@@ -15,31 +15,31 @@
 #include <string>
 #include <vector>
 
-#include "guard/state_change.h"
+#include "redis/state_change.h"
 
 namespace cuckooguard::proxy {
 
 class ObservedReplies {
  public:
   // The reply with this number, larger than any before, will say what becomes of `change`.
-  void expect(std::uint64_t reply, const guard::StateChange& change);
+  void expect(std::uint64_t reply, const redis::StateChange& change);
 
   bool is_empty() const { return size_ == 0; }
   bool is_next(std::uint64_t reply) const { return size_ != 0 && next_reply_ == reply; }
   bool is_next_end_of_multi(std::uint64_t reply) const {
     return is_next(reply) &&
-           (next_.is_whole ? whole_[whole_head_].kind : next_.kind) == guard::ChangeKind::end_multi;
+           (next_.is_whole ? whole_[whole_head_].kind : next_.kind) == redis::ChangeKind::end_multi;
   }
-  guard::StateChange take();
+  redis::StateChange take();
 
   std::size_t size() const { return size_; }
   // Of them, those that are kept whole.
   std::size_t whole() const { return whole_.size() - whole_head_; }
-  static bool is_kept_whole(const guard::StateChange& change);
+  static bool is_kept_whole(const redis::StateChange& change);
 
  private:
   struct Next {
-    guard::ChangeKind kind = guard::ChangeKind::unclear;
+    redis::ChangeKind kind = redis::ChangeKind::unclear;
     bool is_whole = false;
     int db = 0;
   };
@@ -54,7 +54,7 @@ class ObservedReplies {
   Next next_;                     // the same
   std::string codes_;             // of all behind the next
   std::size_t codes_head_ = 0;
-  std::vector<guard::StateChange> whole_;
+  std::vector<redis::StateChange> whole_;
   std::size_t whole_head_ = 0;
 };
 

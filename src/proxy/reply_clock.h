@@ -14,10 +14,10 @@
 #include <chrono>
 #include <cstdint>
 
-#include "guard/command_table.h"
 #include "guard/guard.h"
 #include "io/loop.h"
 #include "proxy/reply_order.h"
+#include "redis/command_table.h"
 
 namespace cuckooguard::proxy {
 
@@ -42,7 +42,7 @@ class TimedReply {
  public:
   // `order` has just been told to expect the reply to a command that was read at `now`.
   void expected(ReplyClock& clock,
-                const guard::Command& command,
+                const redis::Command& command,
                 const ReplyOrder& order,
                 io::TimePoint now) {
     if (number_ == 0 && clock.is_due(now) && is_quick_read(command)) {
@@ -63,8 +63,8 @@ class TimedReply {
 
  private:
   // XREAD may block.
-  static bool is_quick_read(const guard::Command& command) {
-    return guard::may_be_answered(command.role) && command.keys != guard::KeyShape::streams;
+  static bool is_quick_read(const redis::Command& command) {
+    return redis::may_be_answered(command.role) && command.keys != redis::KeyShape::streams;
   }
 
   std::uint64_t number_ = 0;  // of its reply, by ReplyOrder's count; 0: none is timed

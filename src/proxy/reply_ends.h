@@ -8,7 +8,7 @@
 #include <array>
 #include <string_view>
 
-#include "guard/subscriptions.h"
+#include "redis/subscriptions.h"
 
 namespace cuckooguard::proxy {
 
@@ -31,8 +31,8 @@ class ReplyEnds {
   std::string_view tail() const { return {tail_.data(), tail_size_}; }
 
  private:
-  std::array<char, guard::kPubSubHeadBytes> head_{};
-  std::array<char, guard::kPubSubTailBytes> tail_{};
+  std::array<char, redis::kPubSubHeadBytes> head_{};
+  std::array<char, redis::kPubSubTailBytes> tail_{};
   std::size_t head_size_ = 0;
   std::size_t tail_size_ = 0;
 };

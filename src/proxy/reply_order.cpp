@@ -28,8 +28,8 @@ void ReplyOrder::add_relay() {
   }
 }
 
-void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
-  if (change.kind == guard::ChangeKind::subscribe) {
+void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
+  if (change.kind == redis::ChangeKind::subscribe) {
     ++expected_;
     subscriptions_.push_back(change);
     entries_.push_back({Kind::confirm, change.confirmations});
@@ -162,12 +162,12 @@ void ReplyOrder::on_reply_end(char type) {
   if (type == '-') {
     errors_->on_redis_error(ends_.head());
   } else if (may_be_frame_) {
-    const guard::PubSubFrame frame = guard::parse_pubsub_frame(ends_.head(), ends_.tail());
-    if (frame.kind == guard::PubSubFrame::Kind::confirmation) {
+    const redis::PubSubFrame frame = redis::parse_pubsub_frame(ends_.head(), ends_.tail());
+    if (frame.kind == redis::PubSubFrame::Kind::confirmation) {
       on_confirmation(frame);
       return;
     }
-    if (frame.kind == guard::PubSubFrame::Kind::message || type == '>') {
+    if (frame.kind == redis::PubSubFrame::Kind::message || type == '>') {
       return;  // nobody's reply
     }
   }
@@ -201,7 +201,7 @@ void ReplyOrder::on_reply_end(char type) {
   note_end(type);
 }
 
-void ReplyOrder::on_confirmation(const guard::PubSubFrame& frame) {
+void ReplyOrder::on_confirmation(const redis::PubSubFrame& frame) {
   const bool awaited = is_awaiting_confirmations();
   if (awaited && entries_[head_].amount == 0) {  // UNSUBSCRIBE of all there is
     const std::uint32_t held =

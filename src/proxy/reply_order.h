@@ -5,7 +5,7 @@
 // whatever stands at the head. Replies are never buffered here: pieces are handed on as they come.
 //
 // Not one for one: RESP3 pushes and, on a subscribed RESP2 connection, message frames are nobody's reply; SUBSCRIBE and
-// its like are owed as many confirmations as there are channels (guard/subscriptions.h).
+// its like are owed as many confirmations as there are channels (redis/subscriptions.h).
 //
 //   client:  GET a   GET absent   GET b   MGET c absent d
 //   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "guard/absent_key.h"
-#include "guard/client_state.h"
+#include "guard/client.h"
 #include "io/output_queue.h"
 #include "proxy/compared_replies.h"
 #include "proxy/observed_replies.h"
@@ -39,7 +39,7 @@ namespace cuckooguard::proxy {
 
 class ReplyOrder {
  public:
-  // Hears the first bytes (up to guard::kPubSubHeadBytes) of every error that Redis has replied with.
+  // Hears the first bytes (up to redis::kPubSubHeadBytes) of every error that Redis has replied with.
   class Errors {
    public:
     virtual void on_redis_error(std::string_view first_bytes) = 0;
@@ -51,16 +51,13 @@ class ReplyOrder {
   using Comparison = ComparedReplies::Comparison;
 
   // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
-  ReplyOrder(io::OutputQueue& output,
-             guard::ClientState& state,
-             Errors& errors,
-             Comparison& comparison)
+  ReplyOrder(io::OutputQueue& output, guard::Client& state, Errors& errors, Comparison& comparison)
       : output_(&output), state_(&state), errors_(&errors), comparison_(&comparison) {}
 
   // One reply of Redis is to be relayed.
   void expect_reply();
   // The same, and `state` must hear its first byte; or all of a SUBSCRIBE's confirmations.
-  void expect_observed_reply(const guard::StateChange& change);
+  void expect_observed_reply(const redis::StateChange& change);
   // One reply of Redis is to be relayed, or replaced, and `comparison` to hear of it. The key is copied.
   void expect_absent_key_reply(const guard::AbsentKey& key);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
@@ -90,13 +87,13 @@ class ReplyOrder {
   }
 
   // The number of the last reply of Redis's that is expected, among all of this client's; `state` hears of each that has
-  // ended (ClientState::replied_to), or of several at once.
+  // ended (guard::Client::replied_to), or of several at once.
   std::uint64_t last_expected() const { return expected_; }
   // Replies that are observed, and how many of them take as much room as an entry, or more.
   std::size_t observed() const { return observed_.size(); }
   std::size_t observed_whole() const { return observed_.whole() + entries(); }
-  static bool is_kept_whole(const guard::StateChange& change) {
-    return change.kind == guard::ChangeKind::subscribe || ObservedReplies::is_kept_whole(change);
+  static bool is_kept_whole(const redis::StateChange& change) {
+    return change.kind == redis::ChangeKind::subscribe || ObservedReplies::is_kept_whole(change);
   }
 
   // Redis still owes something.
@@ -130,7 +127,7 @@ class ReplyOrder {
   bool begin_reply(char first);
   void on_reply_end(char type);
   bool is_awaiting_confirmations() const;
-  void on_confirmation(const guard::PubSubFrame& frame);
+  void on_confirmation(const redis::PubSubFrame& frame);
   void end_subscription(char type);
   void note_end(char type);
   std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
@@ -138,7 +135,7 @@ class ReplyOrder {
   void drop_merge_parts();
 
   io::OutputQueue* output_;
-  guard::ClientState* state_;
+  guard::Client* state_;
   Errors* errors_;
   Comparison* comparison_;
   resp::ReplyFramer framer_;
@@ -156,7 +153,7 @@ class ReplyOrder {
   std::size_t head_ = 0;
   std::string local_;  // the bytes of all `local` entries, in order
   std::size_t local_head_ = 0;
-  std::vector<guard::StateChange> subscriptions_;  // of all `confirm` entries, in order
+  std::vector<redis::StateChange> subscriptions_;  // of all `confirm` entries, in order
   std::size_t subscription_head_ = 0;
   ObservedReplies observed_;
   std::uint64_t expected_ = 0;

@@ -7,7 +7,7 @@ namespace cuckooguard::proxy {
 using upstream::Access;
 using Entry = upstream::LoginProbe::Entry;
 
-Route::Route(const Worker& worker, guard::ClientState& client, Owner& owner)
+Route::Route(const Worker& worker, redis::ClientState& client, Owner& owner)
     : worker_(worker), client_(client), owner_(owner) {
   if (is_pinned()) {
     is_for_good_ = true;
@@ -19,11 +19,11 @@ Route::Route(const Worker& worker, guard::ClientState& client, Owner& owner)
   }
 }
 
-bool Route::choose(guard::Lane lane, bool is_owed, bool waits_for_writes) {
+bool Route::choose(redis::Lane lane, bool is_owed, bool waits_for_writes) {
   if (is_lost_) {
     return true;  // nothing will be sent
   }
-  const bool needs_new = lane == guard::Lane::new_own || lane == guard::Lane::for_good;
+  const bool needs_new = lane == redis::Lane::new_own || lane == redis::Lane::for_good;
   if (own_ && needs_new && !is_new_ && !is_for_good_ && client_.is_transferable()) {
     if (is_owed) {
       return false;
@@ -32,8 +32,8 @@ bool Route::choose(guard::Lane lane, bool is_owed, bool waits_for_writes) {
   }
   if (!own_) {
     const bool reads_large_values = shared_ != nullptr && shared_->reads_large_values(*this);
-    if (guard::is_shared(lane) && !reads_large_values) {
-      return choose_shared(lane == guard::Lane::reads ? Access::read : Access::write, is_owed);
+    if (redis::is_shared(lane) && !reads_large_values) {
+      return choose_shared(lane == redis::Lane::reads ? Access::read : Access::write, is_owed);
     }
     if (is_owed || !take_lease(needs_new)) {
       return false;
@@ -42,7 +42,7 @@ bool Route::choose(guard::Lane lane, bool is_owed, bool waits_for_writes) {
       own_->touch();
     }
   }
-  is_for_good_ = is_for_good_ || lane == guard::Lane::for_good;
+  is_for_good_ = is_for_good_ || lane == redis::Lane::for_good;
   return true;
 }
 

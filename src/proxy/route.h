@@ -1,7 +1,7 @@
 // The way of one client's commands to Redis and of the replies back: a connection of its own, or those that it shares.
 //
 //   pinned   its own from the beginning to the end; the rest of this page is not about it
-//   shared   ──▶ SharedUpstream, as long as its commands may travel there (guard/lane.h)
+//   shared   ──▶ SharedUpstream, as long as its commands may travel there (redis/lane.h)
 //            ──▶ a lease: its own until nothing of it is left there, or for good
 //
 //   SET x 1 ─shared─▶   MULTI  │waits for SET's reply│ ─lease─▶  GET x  EXEC  ─replies─▶ given back   GET x ─shared─▶
@@ -28,10 +28,10 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "guard/client_state.h"
-#include "guard/lane.h"
 #include "io/loop.h"
 #include "proxy/reply_order.h"
+#include "redis/client_state.h"
+#include "redis/lane.h"
 #include "upstream/greeted_connection.h"
 #include "upstream/upstreams.h"
 
@@ -62,15 +62,15 @@ class Route final : upstream::GreetedConnection::Owner,
     const std::uint32_t& in_flight_max;
   };
 
-  Route(const Worker& worker, guard::ClientState& client, Owner& owner);
+  Route(const Worker& worker, redis::ClientState& client, Owner& owner);
   Route(const Route&) = delete;
   Route& operator=(const Route&) = delete;
   ~Route() { close(); }
 
   bool is_pinned() const { return worker_.settings.mode == config::UpstreamMode::pinned; }
   // Whether the next command may be sent now. Else when the owner has heard of bytes or progress, it is asked again.
-  // `is_owed`: replies are to come. `waits_for_writes`: guard/lane.h.
-  [[nodiscard]] bool choose(guard::Lane lane, bool is_owed, bool waits_for_writes);
+  // `is_owed`: replies are to come. `waits_for_writes`: redis/lane.h.
+  [[nodiscard]] bool choose(redis::Lane lane, bool is_owed, bool waits_for_writes);
   void send(std::string_view bytes);
   // All replies have come: a lease that has served is given back.
   void settle();
@@ -113,7 +113,7 @@ class Route final : upstream::GreetedConnection::Owner,
   void drop_own();
 
   const Worker& worker_;
-  guard::ClientState& client_;
+  redis::ClientState& client_;
   Owner& owner_;
   std::unique_ptr<upstream::GreetedConnection> own_;
   upstream::SharedUpstream* shared_ = nullptr;

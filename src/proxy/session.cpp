@@ -124,7 +124,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   if (is_limited && scan.outcome == resp::ScanOutcome::protocol_error) {
     scanner_.set_authenticated(true);
     scan = scanner_.next(input, worker_.arguments);
-    if (scan.outcome == resp::ScanOutcome::incomplete && !may_travel(guard::Lane::for_good)) {
+    if (scan.outcome == resp::ScanOutcome::incomplete && !may_travel(redis::Lane::for_good)) {
       scanner_ = before;
       return false;
     }
@@ -146,7 +146,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       break;
     case resp::ScanOutcome::chunk:
-      if (!may_travel(guard::Lane::own)) {
+      if (!may_travel(redis::Lane::own)) {
         scanner_ = before;
         return false;
       }
@@ -156,7 +156,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       take_nothing(raw);
       break;
     case resp::ScanOutcome::protocol_error:
-      if (!may_travel(guard::Lane::for_good)) {
+      if (!may_travel(redis::Lane::for_good)) {
         return false;
       }
       // Redis itself says what is wrong, in its own words, and closes.
@@ -174,10 +174,10 @@ bool Session::take_command(std::string_view raw) {
   if (sent_ahead_ == 0 && guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
-  const guard::Command& command = worker_.guard.find(arguments.front());
+  const redis::Command& command = worker_.guard.find(arguments.front());
   if (!route_.is_pinned()) {
-    const guard::Lane lane = worker_.guard.lane_of(command, arguments, state_);
-    const bool is_wait = lane == guard::Lane::own && guard::waits_for_writes(arguments);
+    const redis::Lane lane = worker_.guard.lane_of(command, arguments, state_);
+    const bool is_wait = lane == redis::Lane::own && redis::waits_for_writes(arguments);
     if (!may_travel(lane, is_wait)) {
       return false;
     }
@@ -196,7 +196,7 @@ void Session::take_nothing(std::string_view raw) {
   }
 }
 
-void Session::carry_out(const guard::Command& command, std::string_view raw) {
+void Session::carry_out(const redis::Command& command, std::string_view raw) {
   const guard::Decision decision =
       worker_.guard.decide(command,
                            worker_.arguments.views(),
@@ -274,7 +274,7 @@ void Session::send_ahead(std::string_view input) {
   sent_ahead_ = input.size();
 }
 
-bool Session::may_observe(const guard::StateChange& change) const {
+bool Session::may_observe(const redis::StateChange& change) const {
   const std::size_t most = worker_.settings.limits.inflight_per_client;
   return ReplyOrder::is_kept_whole(change) ? order_.observed_whole() < most
                                            : order_.observed() < most * kObservedPerInflight;

@@ -21,7 +21,7 @@
 //       nothing is answered here
 //   replies that change the connection (MULTI, EXEC, SELECT ...) > kObservedPerInflight * inflight_per_client, or those that
 //   more must be remembered of (AUTH, HELLO, SUBSCRIBE, CONFIG SET ...) > inflight_per_client
-//       one more is not observed: replies are relayed unread from there on, commands are scanned (guard/client_state.h)
+//       one more is not observed: replies are relayed unread from there on, commands are scanned (redis/client_state.h)
 //   a command > 64 KiB
 //       streamed, never held (resp/request_scanner.h)
 //   an own command of the guard's is held (guard/own_commands.h)
@@ -48,7 +48,7 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "guard/client_state.h"
+#include "guard/client.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
 #include "io/loop.h"
@@ -149,8 +149,8 @@ class Session final : public io::Mortal,
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
   void take_nothing(std::string_view raw);
-  void carry_out(const guard::Command& command, std::string_view raw);
-  bool may_travel(guard::Lane lane, bool waits_for_writes = false);
+  void carry_out(const redis::Command& command, std::string_view raw);
+  bool may_travel(redis::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
   void read_behind_held();
   void go_on();
@@ -162,7 +162,7 @@ class Session final : public io::Mortal,
   void send_ahead(std::string_view input);
   void forward(std::string_view raw);
   void stop_reading_replies();
-  bool may_observe(const guard::StateChange& change) const;
+  bool may_observe(const redis::StateChange& change) const;
   bool must_be_heard() const;
   std::size_t room() const;
   void queue_flush();
@@ -177,7 +177,7 @@ class Session final : public io::Mortal,
   const Worker& worker_;
   std::unique_ptr<io::Transport> client_;
   io::OutputQueue output_;
-  guard::ClientState state_;
+  guard::Client state_;
   ReplyOrder order_;
   TimedReply timed_reply_;
   resp::RequestScanner scanner_;

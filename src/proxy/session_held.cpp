@@ -24,7 +24,7 @@ bool Session::take_own_command(std::string_view raw) {
     queue_flush();
     return true;
   }
-  if (!may_travel(guard::Lane::own)) {
+  if (!may_travel(redis::Lane::own)) {
     return false;
   }
   carry_out(worker_.guard.find(worker_.arguments.views().front()), raw);
@@ -32,9 +32,9 @@ bool Session::take_own_command(std::string_view raw) {
 }
 
 // False: the command at hand waits for replies to those before it.
-bool Session::may_travel(guard::Lane lane, bool waits_for_writes) {
-  if (guard::is_shared(lane) && output_over_limit_) {
-    lane = guard::Lane::own;  // where Redis need not be read
+bool Session::may_travel(redis::Lane lane, bool waits_for_writes) {
+  if (redis::is_shared(lane) && output_over_limit_) {
+    lane = redis::Lane::own;  // where Redis need not be read
   }
   if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
     held_since_ = held_since_.value_or(now_);

@@ -40,7 +40,7 @@ std::vector<std::string> keys_of(const redisReply& reply) {
 }
 
 struct Pattern {
-  KeyAccess access = KeyAccess::none;
+  redis::KeyAccess access = redis::KeyAccess::none;
   std::string_view glob;
 };
 
@@ -53,9 +53,9 @@ Pattern pattern_of(std::string_view text) {
   const std::string_view kind = text.substr(0, tilde);
   const std::string_view glob = text.substr(tilde + 1);
   if (kind.empty() || kind == "%RW" || kind == "%WR") {
-    return {.access = KeyAccess::read_write, .glob = glob};
+    return {.access = redis::KeyAccess::read_write, .glob = glob};
   }
-  return {.access = kind == "%R" ? KeyAccess::read : KeyAccess::none, .glob = glob};
+  return {.access = kind == "%R" ? redis::KeyAccess::read : redis::KeyAccess::none, .glob = glob};
 }
 
 // Every key that begins with `prefix` fits: the glob is plain text that the prefix begins with, and
@@ -68,8 +68,8 @@ bool covers(std::string_view glob, std::string_view prefix) {
   return literal.find_first_of("*?[\\") == std::string_view::npos && prefix.starts_with(literal);
 }
 
-KeyAccess access_of_prefix(const AclUser& user, std::string_view prefix) {
-  KeyAccess most = KeyAccess::none;
+redis::KeyAccess access_of_prefix(const AclUser& user, std::string_view prefix) {
+  redis::KeyAccess most = redis::KeyAccess::none;
   for (const std::string& key : user.keys) {
     const Pattern pattern = pattern_of(key);
     if (covers(pattern.glob, prefix)) {
@@ -130,8 +130,8 @@ bool may_write(const AclUser& user, const std::set<std::string, std::less<>>& ha
   });
 }
 
-KeyAccess key_access(const AclUser& user, std::span<const std::string> prefixes) {
-  KeyAccess least = prefixes.empty() ? KeyAccess::none : KeyAccess::read_write;
+redis::KeyAccess key_access(const AclUser& user, std::span<const std::string> prefixes) {
+  redis::KeyAccess least = prefixes.empty() ? redis::KeyAccess::none : redis::KeyAccess::read_write;
   for (const std::string& prefix : prefixes) {
     least = std::min(least, access_of_prefix(user, prefix));
   }
@@ -146,7 +146,7 @@ bool may_read_some_key(const AclUser& user, std::span<const std::string> prefixe
   return std::ranges::any_of(user.keys, [&](const std::string& key) {
     const Pattern pattern = pattern_of(key);
     const std::string_view literal = pattern.glob.substr(0, pattern.glob.find_first_of("*?[\\"));
-    return pattern.access != KeyAccess::none &&
+    return pattern.access != redis::KeyAccess::none &&
            std::ranges::any_of(prefixes, [&](std::string_view prefix) {
              return prefix.starts_with(literal) || literal.starts_with(prefix);
            });

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "upstream/facts.h"
+#include "redis/reading.h"
 
 struct redisReply;
 
@@ -30,6 +30,7 @@ struct AclUser {
   bool has_selectors = false;     // or other rules beyond these
 
   bool has(std::string_view flag) const;
+  bool needs_no_password() const { return has("on") && has("nopass"); }
   bool operator==(const AclUser&) const = default;
 };
 
@@ -41,7 +42,7 @@ bool may_run_every_command(const AclUser& user);
 bool may_write(const AclUser& user, const std::set<std::string, std::less<>>& harmless);
 
 // On every key that begins with one of `prefixes`: the least of all.
-KeyAccess key_access(const AclUser& user, std::span<const std::string> prefixes);
+redis::KeyAccess key_access(const AclUser& user, std::span<const std::string> prefixes);
 
 // False: for sure it may read no key that begins with one of `prefixes`.
 bool may_read_some_key(const AclUser& user, std::span<const std::string> prefixes);

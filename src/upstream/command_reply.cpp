@@ -1,9 +1,12 @@
 #include "upstream/command_reply.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "redis/word.h"
 #include "upstream/redis_reply.h"
 
 namespace cuckooguard::upstream {
@@ -21,20 +24,17 @@ constexpr std::size_t kSubcommands = 9;
 // Key positions are kept in single bytes.
 constexpr long long kPositionMax = 100;
 
-std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
 bool is_position(const redisReply& reply) {
   return reply.type == REDIS_REPLY_INTEGER && reply.integer >= -kPositionMax &&
          reply.integer <= kPositionMax;
 }
 
-std::optional<CommandFacts> command_of(const redisReply& reply) {
+struct Entry {
+  ListedCommand listed;
+  bool has_no_keys = false;  // for sure, nor have its subcommands
+};
+
+std::optional<Entry> entry_of(const redisReply& reply) {
   const std::span<redisReply* const> fields = elements_of(reply);
   if (fields.size() < kRequired || text_of(*fields[kName]).empty()) {
     return std::nullopt;
@@ -44,55 +44,76 @@ std::optional<CommandFacts> command_of(const redisReply& reply) {
     return std::ranges::any_of(
         flags, [flag](const redisReply* element) { return text_of(*element) == flag; });
   };
-  CommandFacts command{.name = to_lower(text_of(*fields[kName]))};
+  Entry entry;
+  ListedCommand& listed = entry.listed;
+  std::ranges::transform(
+      text_of(*fields[kName]), std::back_inserter(listed.name), redis::lower_case);
   if (is_position(*fields[kArity])) {
-    command.arity = static_cast<int>(fields[kArity]->integer);
+    listed.arity = static_cast<int>(fields[kArity]->integer);
   }
   // A command with neither flag may still reach keys: EVAL, a container of subcommands.
-  command.writes = has("write") || !has("readonly");
-  command.blocks = has("blocking");
-  command.subscribes = has("pubsub") && command.name.ends_with("subscribe");
+  const bool writes = has("write") || !has("readonly");
+  redis::Command& command = listed.command;
+  command = {.role = writes ? redis::Role::write : redis::Role::read,
+             .keys = redis::KeyShape::anywhere,
+             .first = 1};
+  if (has("pubsub") && listed.name.ends_with("subscribe")) {
+    command.role = redis::Role::unplaced;  // what comes back of it is no reply
+  }
   const auto subcommands = fields.size() > kSubcommands ? elements_of(*fields[kSubcommands])
                                                         : std::span<redisReply* const>();
   const bool are_positions = std::ranges::all_of(
       fields.subspan(kFirst, 3), [](const redisReply* field) { return is_position(*field); });
-  command.has_no_keys = are_positions && fields[kFirst]->integer == 0 && !has("movablekeys") &&
-                        std::ranges::all_of(subcommands, [](const redisReply* element) {
-                          const auto subcommand = command_of(*element);
-                          return subcommand && subcommand->has_no_keys;
-                        });
-  if (!are_positions || !subcommands.empty() || has("movablekeys")) {
-    return command;
+  entry.has_no_keys = are_positions && fields[kFirst]->integer == 0 && !has("movablekeys") &&
+                      std::ranges::all_of(subcommands, [](const redisReply* element) {
+                        const auto subcommand = entry_of(*element);
+                        return subcommand && subcommand->has_no_keys;
+                      });
+  listed.writes_no_key = !writes || entry.has_no_keys;
+  if (are_positions && subcommands.empty() && !has("movablekeys") && fields[kFirst]->integer > 0 &&
+      fields[kStep]->integer > 0) {
+    command.keys = redis::KeyShape::range;
+    command.first = static_cast<std::uint8_t>(fields[kFirst]->integer);
+    command.last = static_cast<std::int8_t>(fields[kLast]->integer);
+    command.step = static_cast<std::uint8_t>(fields[kStep]->integer);
   }
-  command.first = static_cast<int>(fields[kFirst]->integer);
-  command.last = static_cast<int>(fields[kLast]->integer);
-  command.step = static_cast<int>(fields[kStep]->integer);
-  command.has_key_range = command.first > 0 && command.step > 0;
-  return command;
+  return entry;
 }
 
 }  // namespace
 
-std::vector<CommandFacts> commands_of(const redisReply& reply) {
-  std::vector<CommandFacts> commands;
+std::vector<ListedCommand> commands_of(const redisReply& reply) {
+  std::vector<ListedCommand> commands;
   for (const redisReply* const element : elements_of(reply)) {
     if (commands.size() == kCommandsMax) {
       break;
     }
-    if (auto command = command_of(*element)) {
-      commands.push_back(*std::move(command));
+    if (auto entry = entry_of(*element)) {
+      commands.push_back(std::move(entry->listed));
     }
   }
   return commands;
 }
 
-std::vector<bool> names_there(const redisReply& reply, std::span<const std::string> names) {
+std::map<std::string, redis::Command, std::less<>> beyond_table(
+    std::span<const ListedCommand> commands) {
+  std::map<std::string, redis::Command, std::less<>> beyond;
+  for (const ListedCommand& each : commands) {
+    const bool is_new = redis::find_command(each.name).role == redis::Role::unknown;
+    if (is_new && each.name.size() <= redis::kLearnedNameBytesMax) {
+      beyond.emplace(each.name, each.command);
+    }
+  }
+  return beyond;
+}
+
+redis::CommandSet names_there(const redisReply& reply, std::span<const redis::Command> commands) {
   const std::span<redisReply* const> elements = elements_of(reply);
-  std::vector<bool> there(names.size(), false);
-  for (std::size_t i = 0; elements.size() == names.size() && i < names.size(); ++i) {
-    const auto command = command_of(*elements[i]);
+  redis::CommandSet there;
+  for (std::size_t i = 0; elements.size() == commands.size() && i < commands.size(); ++i) {
+    const auto entry = entry_of(*elements[i]);
     // Another name: a command was renamed to this one.
-    there[i] = command && command->name == names[i];
+    there[i] = entry && entry->listed.name == commands[i].name;
   }
   return there;
 }

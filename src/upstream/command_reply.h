@@ -8,11 +8,13 @@
 // Source: https://redis.io/commands/command; recorded from Redis 7.0.15, and Redis 6's shorter form.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "upstream/facts.h"
+#include "redis/reading.h"
 
 struct redisReply;
 
@@ -20,9 +22,20 @@ namespace cuckooguard::upstream {
 
 inline constexpr std::size_t kCommandsMax = 4096;
 
-std::vector<CommandFacts> commands_of(const redisReply& reply);
+struct ListedCommand {
+  std::string name;            // lower case
+  int arity = 0;               // the name included; negative: at least so many
+  bool writes_no_key = false;  // for sure, nor do its subcommands
+  redis::Command command;      // as redis::Commands has it: without a name
+};
 
-// Which of `names` are there, from the reply to COMMAND INFO with these names.
-std::vector<bool> names_there(const redisReply& reply, std::span<const std::string> names);
+std::vector<ListedCommand> commands_of(const redisReply& reply);
+
+// Those that the built-in table lacks.
+std::map<std::string, redis::Command, std::less<>> beyond_table(
+    std::span<const ListedCommand> commands);
+
+// Which of `commands` are there, by their place in it, from the reply to COMMAND INFO with their names.
+redis::CommandSet names_there(const redisReply& reply, std::span<const redis::Command> commands);
 
 }  // namespace cuckooguard::upstream

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/password_file.h"
+#include "redis/facts.h"
 #include "upstream/inquiry.h"
 #include "upstream/not_allowed.h"
 #include "upstream/redis_reply.h"
@@ -107,17 +108,18 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
     const std::uint64_t epoch = calls_.epoch();
     const bool trusts = settings_.acl == config::Acl::trust;
     const auto asked_at = std::chrono::steady_clock::now();
-    std::optional<Facts> facts = inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
-    if (!facts) {
+    std::optional<Answers> answers =
+        inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
+    if (!answers) {
       is_up_ = has_timed_out(redis);
       return redis.errstr;
     }
-    facts->asked_at = asked_at;
-    learn_whether_password_is_needed(*facts);
-    const Pause pause = pause_after(*facts);
+    answers->reading.good_until = asked_at + redis::Facts::kKnownFor;
+    learn_whether_password_is_needed(answers->reading.users);
+    const Pause pause = pause_after(answers->reading, asked_at);
     tell_reachable(true, {});
-    tell_allowed(not_allowed(settings_, *facts));
-    tell(epoch, *std::move(facts));
+    tell_allowed(not_allowed(settings_, *answers));
+    tell(epoch, *std::move(answers));
     if (!rest(redis.fd, pause)) {
       return "Redis has closed the connection";
     }
@@ -126,30 +128,36 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
 }
 
 // A Redis that closes silent clients must not take this connection for one.
-Control::Pause Control::pause_after(const Facts& facts) {
-  const auto took = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
-                                                                 facts.asked_at);
-  Pause pause{.most = facts.state == ServerState::available ? kEvery : kRetryEvery,
+Control::Pause Control::pause_after(const redis::Reading& reading,
+                                    std::chrono::steady_clock::time_point asked_at) {
+  const auto took =
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - asked_at);
+  const bool serves = reading.availability == redis::Availability::available;
+  Pause pause{.most = serves ? kEvery : kRetryEvery,
               .least = std::clamp(kQuietParts * took, kSoon, kEvery)};
-  if (facts.idle_timeout.count() != 0) {
-    pause.most = std::min(pause.most, std::chrono::milliseconds(facts.idle_timeout) / 2);
+  if (reading.idle_timeout.count() != 0) {
+    pause.most = std::min(pause.most, std::chrono::milliseconds(reading.idle_timeout) / 2);
   }
   return pause;
 }
 
-void Control::tell(std::uint64_t epoch, Facts facts) {
+void Control::tell(std::uint64_t epoch, Answers answers) {
+  redis::Users& users = answers.reading.users;
+  const bool trusts = settings_.acl == config::Acl::trust;
+  users.trusts_everyone = trusts && !answers.is_cluster.value_or(false);
   // In doubt nobody is known, unless the operator has said that there is nothing to ask.
-  if (facts.is_cluster.value_or(settings_.acl == config::Acl::ask)) {
-    facts.users.clear();
-    if (facts.is_cluster) {  // whose clients may ask the guard itself why it does nothing
-      facts.refusal = not_allowed(settings_, facts).why;
+  if (answers.is_cluster.value_or(!trusts)) {
+    users.unrestricted.clear();
+    users.restricted.clear();
+    if (answers.is_cluster) {  // whose clients may ask the guard itself why it does nothing
+      users.refusal = not_allowed(settings_, answers).why;
     } else {
-      facts.needs_password = true;
-      facts.refusal =
-          facts.refusal.empty() ? "it does not say whether it runs in cluster mode" : facts.refusal;
+      users.default_needs_no_password = false;
+      users.refusal =
+          users.refusal.empty() ? "it does not say whether it runs in cluster mode" : users.refusal;
     }
   }
-  calls_.on_facts(epoch, std::move(facts));
+  calls_.on_facts(epoch, std::move(answers.reading));
 }
 
 Control::Redis Control::open_plainly() const {
@@ -214,13 +222,10 @@ bool Control::log_in(redisContext& redis, std::string& why) {
   return true;
 }
 
-void Control::learn_whether_password_is_needed(Facts& facts) const {
-  const auto by_default =
-      std::ranges::find(facts.users, kDefaultUser, [](const UserFacts& user) { return user.name; });
-  if (by_default != facts.users.end()) {
-    facts.needs_password = !by_default->needs_no_password;
-  } else if (settings_.acl == config::Acl::trust || !facts.refusal.empty()) {
-    facts.needs_password = tries_in_vain_without_password();
+void Control::learn_whether_password_is_needed(redis::Users& users) const {
+  const bool is_told = users.find(kDefaultUser) != nullptr;
+  if (!is_told && (settings_.acl == config::Acl::trust || !users.refusal.empty())) {
+    users.default_needs_no_password = !tries_in_vain_without_password();
   }
 }
 
@@ -244,10 +249,10 @@ void Control::tell_reachable(bool reachable, const std::string& why) {
   calls_.on_reachable(reachable, why);
 }
 
-void Control::tell_allowed(NotAllowed lack) {
-  if (lack_ != lack) {
-    lack_ = std::move(lack);
-    calls_.on_allowed(*lack_);
+void Control::tell_allowed(redis::ControlReport report) {
+  if (report_ != report) {
+    report_ = std::move(report);
+    calls_.on_allowed(*report_);
   }
 }
 

@@ -33,7 +33,7 @@
 
 #include "config/config.h"
 #include "io/tls_credentials.h"
-#include "upstream/facts.h"
+#include "upstream/answers.h"
 #include "upstream/tls_relay.h"
 
 struct redisContext;
@@ -52,12 +52,12 @@ class Control {
     // Before Redis is asked: what on_facts is given back with the answers, and whom to ask for.
     std::function<std::uint64_t()> epoch;
     std::function<std::vector<std::string>()> users;
-    std::function<void(std::uint64_t epoch, Facts)> on_facts;
+    std::function<void(std::uint64_t epoch, redis::Reading)> on_facts;
     std::function<void(bool reachable, const std::string& why)> on_reachable;  // on change only
     // After each try that failed. It is up if it takes connections, but does not answer, or does not let the guard log in.
     std::function<void(bool is_up, const std::string& why)> on_lost;
-    // After on_reachable: at first, and on change. Empty words: all that is asked may be asked, of a Redis to work with.
-    std::function<void(const NotAllowed&)> on_allowed;
+    // After on_reachable: at first, and on change.
+    std::function<void(const redis::ControlReport&)> on_allowed;
   };
 
   // `tls` outlives it: if it has credentials, connects speak TLS.
@@ -98,12 +98,13 @@ class Control {
                       std::string& why) const;
   Redis connect(std::string& why);  // and logged in
   bool log_in(redisContext& redis, std::string& why);
-  void learn_whether_password_is_needed(Facts& facts) const;
+  void learn_whether_password_is_needed(redis::Users& users) const;
   bool tries_in_vain_without_password() const;
-  static Pause pause_after(const Facts& facts);
-  void tell(std::uint64_t epoch, Facts facts);
+  static Pause pause_after(const redis::Reading& reading,
+                           std::chrono::steady_clock::time_point asked_at);
+  void tell(std::uint64_t epoch, Answers answers);
   void tell_reachable(bool reachable, const std::string& why);
-  void tell_allowed(NotAllowed lack);
+  void tell_allowed(redis::ControlReport report);
   // Until it is time to ask again, or the end. False: `redis` (-1: none) was closed meanwhile.
   bool rest(int redis, Pause pause);
 
@@ -115,9 +116,9 @@ class Control {
   std::atomic<bool> is_due_{false};
   bool told_ = false;
   bool reachable_ = false;
-  bool is_up_ = false;              // the last try
-  bool is_turned_away_ = false;     // by the last AUTH
-  std::optional<NotAllowed> lack_;  // as told
+  bool is_up_ = false;                          // the last try
+  bool is_turned_away_ = false;                 // by the last AUTH
+  std::optional<redis::ControlReport> report_;  // as told
   std::jthread thread_;
 };
 

@@ -43,7 +43,7 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
 
   // While no reply is owed. False, and nothing is sent: only a new connection could be in that state.
   [[nodiscard]] bool greet(const resp::ConnectionState& state);
-  // A PING with a word by which MONITOR knows it, before the owner's next command (guard::waits_for_writes), and behind what it was told.
+  // A PING with a word by which MONITOR knows it, before the owner's next command (redis::waits_for_writes), and behind what it was told.
   void touch();
   // The owner's own commands have made this of it.
   void was_told(const resp::ConnectionState& state) { told_ = state; }

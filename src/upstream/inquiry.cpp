@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
+#include <memory>
 #include <random>
+#include <ranges>
 #include <utility>
 
 #include "upstream/command_reply.h"
@@ -14,7 +17,6 @@ namespace cuckooguard::upstream {
 namespace {
 
 using Words = std::vector<std::string>;
-using May = std::vector<bool>;
 
 // Redis 7.0 takes 0.1 to 0.2 ms for each, and serves nobody else until it has answered all that it has read of a connection.
 constexpr std::size_t kUsersAtOnce = 16;
@@ -75,14 +77,29 @@ std::string random_text() {
 }
 
 // The shortest form of the command that Redis takes, with `key` wherever a key may stand.
-Words shortest_form(const AnswerableCommand& command, int arity, const std::string& key) {
+Words shortest_form(const redis::Command& command, int arity, const std::string& key) {
+  const std::size_t count = command.keys == redis::KeyShape::counted ? command.count : 0;
   const auto words = static_cast<std::size_t>(std::max(2, std::abs(arity)));
-  Words form(std::max(words, command.key_count + 2), key);
+  Words form(std::max(words, count + 2), key);
   form.front() = command.name;
-  if (command.key_count > 0) {
-    form[command.key_count] = "1";
+  if (count > 0) {
+    form[count] = "1";
   }
   return form;
+}
+
+auto answerable_commands() {
+  return redis::all_commands() | std::views::filter([](const redis::Command& command) {
+           return redis::may_be_answered(command.role);
+         });
+}
+
+redis::CommandSet all_answerable() {
+  redis::CommandSet all;
+  for (const redis::Command& command : answerable_commands()) {
+    all.set(redis::command_index(command));
+  }
+  return all;
 }
 
 }  // namespace
@@ -90,9 +107,9 @@ Words shortest_form(const AnswerableCommand& command, int arity, const std::stri
 Inquiry::Inquiry(redisContext& redis, const Questions& questions)
     : redis_(redis), questions_(questions), random_(random_text()) {}
 
-std::optional<Facts> Inquiry::ask(std::span<const std::string> users) {
-  Facts facts;
-  if (!has_asked_commands_ && !ask_commands(facts)) {
+std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
+  Answers answers;
+  if (!has_asked_commands_ && !ask_commands(answers)) {
     return std::nullopt;
   }
   append(redis_, {"HELLO"});
@@ -114,37 +131,37 @@ std::optional<Facts> Inquiry::ask(std::span<const std::string> users) {
       learn_whether_to_try(*dryrun);
     }
   }
-  if (!info || !learn_users(first, facts) || !learn_kind(*hello, facts) ||
-      !learn_state(*size, *info, facts)) {
+  if (!info || !learn_users(first, answers) || !learn_kind(*hello, answers) ||
+      !learn_state(*size, *info, answers)) {
     return std::nullopt;
   }
-  facts.idle_timeout = idle_timeout_of(*timeout);
-  facts.takes_writes = takes_writes(*info);
+  answers.reading.idle_timeout = idle_timeout_of(*timeout);
+  answers.reading.takes_writes = takes_writes(*info);
   for (auto rest = users.subspan(first.size()); !rest.empty();) {
     const auto next = rest.first(std::min(rest.size(), kUsersAtOnce));
     append_users(redis_, next);
-    if (!learn_users(next, facts)) {
+    if (!learn_users(next, answers)) {
       return std::nullopt;
     }
     rest = rest.subspan(next.size());
   }
-  note_refusals(*size, *timeout, *info, facts);
-  return facts;
+  note_refusals(*size, *timeout, *info, answers);
+  return answers;
 }
 
 // In the order of Question.
 void Inquiry::note_refusals(const redisReply& size,
                             const redisReply& timeout,
                             const redisReply& info,
-                            Facts& facts) const {
-  const auto note = [&facts](Question question, std::string_view error) {
+                            Answers& answers) const {
+  const auto note = [&answers](Question question, std::string_view error) {
     if (is_about_rights(error)) {
-      facts.refused.push_back({.question = question, .error = std::string(error)});
+      answers.refused.push_back({.question = question, .error = std::string(error)});
     }
   };
-  if (!facts.refusal.empty() &&
-      !state_of_error(facts.refusal)) {  // nobody is known, whatever it says
-    facts.refused.push_back({.question = Question::users, .error = facts.refusal});
+  const std::string& refusal = answers.reading.users.refusal;
+  if (!refusal.empty() && !state_of_error(refusal)) {  // nobody is known, whatever it says
+    answers.refused.push_back({.question = Question::users, .error = refusal});
   }
   note(Question::commands_of_users, no_dryrun_);
   note(Question::commands, no_commands_);
@@ -159,7 +176,7 @@ void Inquiry::learn_whether_to_try(const redisReply& dryrun) {
   }
 }
 
-bool Inquiry::learn_users(std::span<const std::string> names, Facts& facts) {
+bool Inquiry::learn_users(std::span<const std::string> names, Answers& answers) {
   std::vector<Reply> replies(names.size());
   for (Reply& reply : replies) {
     reply = next_reply(redis_);
@@ -168,14 +185,14 @@ bool Inquiry::learn_users(std::span<const std::string> names, Facts& facts) {
     }
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!learn_user(names[i], *replies[i], facts)) {
+    if (!learn_user(names[i], *replies[i], answers.reading.users)) {
       return false;
     }
   }
   return true;
 }
 
-bool Inquiry::ask_commands(Facts& facts) {
+bool Inquiry::ask_commands(Answers& answers) {
   const Reply all = ask_redis(redis_, {"COMMAND"});
   if (!all || is_error(*all)) {
     // Asked again next time: it may be -BUSY. Not by names: Redis closes a connection that sends more than 10
@@ -184,7 +201,9 @@ bool Inquiry::ask_commands(Facts& facts) {
     return all != nullptr;
   }
   Words info{"COMMAND", "INFO"};
-  info.insert(info.end(), questions_.built_in.begin(), questions_.built_in.end());
+  for (const redis::Command& command : redis::all_commands()) {
+    info.emplace_back(command.name);
+  }
   const Reply by_name = ask_redis(redis_, info);
   if (!by_name) {
     return false;
@@ -195,18 +214,19 @@ bool Inquiry::ask_commands(Facts& facts) {
   }
   has_asked_commands_ = true;
   known_.clear();
-  facts.commands = CommandList{.has_built_in = names_there(*by_name, questions_.built_in),
-                               .all = commands_of(*all)};
-  for (const CommandFacts& command : facts.commands->all) {
-    arity_[command.name] = command.arity;
-    if (!command.writes || command.has_no_keys) {
-      harmless_.insert(command.name);
+  const std::vector<ListedCommand> listed = commands_of(*all);
+  answers.reading.commands = std::make_shared<const redis::Commands>(redis::Commands{
+      .listed = names_there(*by_name, redis::all_commands()), .learned = beyond_table(listed)});
+  for (const ListedCommand& each : listed) {
+    arity_[each.name] = each.arity;
+    if (each.writes_no_key) {
+      harmless_.insert(each.name);
     }
   }
   return true;
 }
 
-bool Inquiry::learn_kind(const redisReply& hello, Facts& facts) {
+bool Inquiry::learn_kind(const redisReply& hello, Answers& answers) {
   std::optional<ServerKind> kind = kind_of_hello(hello);
   if (!kind) {
     const Reply info = ask_redis(redis_, {"INFO"});
@@ -217,85 +237,92 @@ bool Inquiry::learn_kind(const redisReply& hello, Facts& facts) {
   }
   kind_ = kind ? kind : kind_;
   if (kind_) {
-    facts.is_cluster = kind_->is_cluster;
-    facts.is_master = kind_->is_master;
+    answers.is_cluster = kind_->is_cluster;
+    answers.reading.is_master = kind_->is_master;
   }
   return true;
 }
 
-bool Inquiry::learn_state(const redisReply& size, const redisReply& info, Facts& facts) {
+bool Inquiry::learn_state(const redisReply& size, const redisReply& info, Answers& answers) {
   if (!is_error(size)) {
     return true;
   }
-  std::optional<ServerState> state = state_of_error(text_of(size));
+  std::optional<redis::Availability> state = state_of_error(text_of(size));
   if (!state) {
     state = state_of_info(info);
   }
-  facts.state = state.value_or(ServerState::available);
+  answers.reading.availability = state.value_or(redis::Availability::available);
   return true;
 }
 
-bool Inquiry::learn_user(const std::string& name, const redisReply& getuser, Facts& facts) {
+bool Inquiry::learn_user(const std::string& name, const redisReply& getuser, redis::Users& users) {
   if (elements_of(getuser).empty()) {  // no such user, or we may not ask
     known_.erase(name);
-    if (is_error(getuser) && facts.refusal.empty()) {
-      facts.refusal = text_of(getuser);
+    if (is_error(getuser) && users.refusal.empty()) {
+      users.refusal = text_of(getuser);
     }
     return true;
   }
   AclUser acl = acl_user_of(getuser);
-  const auto known = known_.find(name);
-  if (known != known_.end() && known->second.acl == acl) {
-    facts.users.push_back(known->second.facts);
-    return true;
+  auto known = known_.find(name);
+  if (known == known_.end() || known->second.acl != acl) {
+    redis::UserAccess access{.knows_commands = false, .numbering = questions_.numbering};
+    if (!ask_what_it_may(name, acl, access)) {
+      return false;
+    }
+    known = known_.insert_or_assign(name, Known{std::move(acl), std::move(access)}).first;
   }
-  UserFacts user{.name = name};
-  if (!ask_what_it_may(acl, user)) {
-    return false;
+  if (known->second.access.is_unrestricted) {
+    users.unrestricted.insert(name);
+  } else {
+    users.restricted.emplace(name, known->second.access);
   }
-  facts.users.push_back(user);
-  known_.insert_or_assign(name, Known{std::move(acl), std::move(user)});
+  if (name == "default") {
+    users.default_needs_no_password = known->second.acl.needs_no_password();
+  }
   return true;
 }
 
-bool Inquiry::ask_what_it_may(const AclUser& acl, UserFacts& facts) {
-  facts.may_write = may_write(acl, harmless_);
+bool Inquiry::ask_what_it_may(const std::string& name,
+                              const AclUser& acl,
+                              redis::UserAccess& access) {
+  access.may_write = may_write(acl, harmless_);
   if (!acl.has("on")) {
     return true;
   }
   const bool every_command = may_run_every_command(acl);
   const std::string any_key;
-  facts.needs_no_password = acl.has("nopass");
-  facts.unrestricted = every_command && key_access(acl, {&any_key, 1}) == KeyAccess::read_write;
-  if (facts.unrestricted) {
+  access.is_unrestricted =
+      every_command && key_access(acl, {&any_key, 1}) == redis::KeyAccess::read_write;
+  if (access.is_unrestricted) {
     return true;
   }
   for (const std::vector<std::string>& prefixes : questions_.keys) {
-    facts.keys.push_back(key_access(acl, prefixes));
-    facts.reads_no_key.push_back(!may_read_some_key(acl, prefixes));
+    access.namespaces.push_back(key_access(acl, prefixes));
+    access.reads_no_key.push_back(!may_read_some_key(acl, prefixes));
   }
-  const May all(questions_.answerable.size(), true);
-  facts.knows_commands = true;
-  for (const KeyAccess access : {KeyAccess::read, KeyAccess::read_write}) {
-    May& may = access == KeyAccess::read ? facts.commands_on_readable : facts.commands_on_writable;
-    const std::optional<std::string> prefix = prefix_with(facts.keys, access);
-    if (every_command && access == KeyAccess::read_write) {
-      may = all;
+  access.knows_commands = true;
+  for (const redis::KeyAccess keys : {redis::KeyAccess::read, redis::KeyAccess::read_write}) {
+    const bool may_write_keys = keys == redis::KeyAccess::read_write;
+    redis::CommandSet& may = may_write_keys ? access.on_writable : access.on_readable;
+    const std::optional<std::string> prefix = prefix_with(access.namespaces, keys);
+    if (every_command && may_write_keys) {
+      may = all_answerable();
     } else if (prefix) {
       const bool can_be_told = !acl.has_selectors && !arity_.empty();
-      auto answer = can_be_told ? try_commands(facts.name, *prefix) : May();
-      if (!answer) {
+      const auto tried = can_be_told ? try_commands(name, *prefix) : Tried();
+      if (!tried) {
         return false;
       }
-      facts.knows_commands = facts.knows_commands && !answer->empty();
-      may = *std::move(answer);
+      access.knows_commands = access.knows_commands && tried->is_told;
+      may = tried->may;
     }
   }
   return true;
 }
 
-std::optional<std::string> Inquiry::prefix_with(const std::vector<KeyAccess>& keys,
-                                                KeyAccess access) const {
+std::optional<std::string> Inquiry::prefix_with(const std::vector<redis::KeyAccess>& keys,
+                                                redis::KeyAccess access) const {
   const auto found = std::ranges::find(keys, access);
   if (found == keys.end()) {
     return std::nullopt;
@@ -303,21 +330,21 @@ std::optional<std::string> Inquiry::prefix_with(const std::vector<KeyAccess>& ke
   return questions_.keys[static_cast<std::size_t>(found - keys.begin())].front();
 }
 
-std::optional<May> Inquiry::try_commands(const std::string& user, const std::string& prefix) {
+std::optional<Inquiry::Tried> Inquiry::try_commands(const std::string& user,
+                                                    const std::string& prefix) {
   if (!no_dryrun_.empty()) {
-    return May();
+    return Tried();
   }
   const std::string key = prefix + random_;
-  for (const AnswerableCommand& command : questions_.answerable) {
+  for (const redis::Command& command : answerable_commands()) {
     const auto arity = arity_.find(command.name);
     Words words{"ACL", "DRYRUN", user};
     std::ranges::move(shortest_form(command, arity == arity_.end() ? 0 : arity->second, key),
                       std::back_inserter(words));
     append(redis_, words);
   }
-  May may;
-  bool is_told = false;
-  for (std::size_t i = 0; i < questions_.answerable.size(); ++i) {
+  Tried tried;
+  for (const redis::Command& command : answerable_commands()) {
     const Reply reply = next_reply(redis_);
     if (!reply) {
       return std::nullopt;
@@ -326,10 +353,11 @@ std::optional<May> Inquiry::try_commands(const std::string& user, const std::str
       no_dryrun_ = error_of(*reply);
     }
     // A refusal is a string, in words; only the status says yes.
-    is_told = is_told || !is_error(*reply);
-    may.push_back(reply->type == REDIS_REPLY_STATUS && text_of(*reply) == "OK");
+    tried.is_told = tried.is_told || !is_error(*reply);
+    tried.may[redis::command_index(command)] =
+        reply->type == REDIS_REPLY_STATUS && text_of(*reply) == "OK";
   }
-  return is_told ? may : May();
+  return tried.is_told ? tried : Tried();
 }
 
 }  // namespace cuckooguard::upstream

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "upstream/acl_reply.h"
-#include "upstream/facts.h"
+#include "upstream/answers.h"
 #include "upstream/server_reply.h"
 
 struct redisContext;
@@ -42,36 +42,41 @@ class Inquiry {
   Inquiry(redisContext& redis, const Questions& questions);
 
   // `users`: whom to ask for.
-  std::optional<Facts> ask(std::span<const std::string> users);
+  std::optional<Answers> ask(std::span<const std::string> users);
 
  private:
   struct Known {
     AclUser acl;
-    UserFacts facts;
+    redis::UserAccess access;
+  };
+  struct Tried {
+    bool is_told = false;     // else Redis does not say
+    redis::CommandSet may{};  // of those that may be answered
   };
 
-  bool ask_commands(Facts& facts);
-  bool learn_kind(const redisReply& hello, Facts& facts);
-  bool learn_state(const redisReply& size, const redisReply& info, Facts& facts);
+  bool ask_commands(Answers& answers);
+  bool learn_kind(const redisReply& hello, Answers& answers);
+  bool learn_state(const redisReply& size, const redisReply& info, Answers& answers);
   void note_refusals(const redisReply& size,
                      const redisReply& timeout,
                      const redisReply& info,
-                     Facts& facts) const;
+                     Answers& answers) const;
   void learn_whether_to_try(const redisReply& dryrun);
-  bool learn_users(std::span<const std::string> names, Facts& facts);  // whose replies are to come
-  bool learn_user(const std::string& name, const redisReply& getuser, Facts& facts);
-  bool ask_what_it_may(const AclUser& user, UserFacts& facts);
-  // What may be run on keys that begin with `prefix`; empty: Redis does not say; nullopt: the connection failed.
-  std::optional<std::vector<bool>> try_commands(const std::string& user, const std::string& prefix);
-  std::optional<std::string> prefix_with(const std::vector<KeyAccess>& keys,
-                                         KeyAccess access) const;
+  bool learn_users(std::span<const std::string> names,
+                   Answers& answers);  // whose replies are to come
+  bool learn_user(const std::string& name, const redisReply& getuser, redis::Users& users);
+  bool ask_what_it_may(const std::string& name, const AclUser& acl, redis::UserAccess& access);
+  // On keys that begin with `prefix`; nullopt: the connection failed.
+  std::optional<Tried> try_commands(const std::string& user, const std::string& prefix);
+  std::optional<std::string> prefix_with(const std::vector<redis::KeyAccess>& keys,
+                                         redis::KeyAccess access) const;
 
   redisContext& redis_;
   const Questions& questions_;
   std::string random_;
   std::optional<ServerKind> kind_;
-  std::map<std::string, int> arity_;             // of the answerable commands
-  std::set<std::string, std::less<>> harmless_;  // commands that surely write no key
+  std::map<std::string, int, std::less<>> arity_;  // of all commands
+  std::set<std::string, std::less<>> harmless_;    // commands that surely write no key
   std::map<std::string, Known> known_;
   bool has_asked_commands_ = false;
   std::string no_commands_;  // COMMAND was refused for want of a right: Redis's words

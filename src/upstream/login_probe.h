@@ -7,7 +7,7 @@
 //   somebody asks, the last answer is too old ──▶ connect, PING ──▶ -NOAUTH: closed; any other reply: open
 //
 // An answer holds for kValidFor from when its connection was begun, and no longer than `version` stands: it moves when
-// Redis has said yes to what may change its users (guard/redis_facts.h); one that comes too late, of a Redis that hung, is asked for once more. Without
+// Redis has said yes to what may change its users (redis/facts.h); one that comes too late, of a Redis that hung, is asked for once more. Without
 // a reply (a Redis that is full, protected or gone) nothing is known, and for kUnknownFor nobody asks: `closed` is the safe
 // word.
 //

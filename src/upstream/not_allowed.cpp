@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 namespace cuckooguard::upstream {
 namespace {
+
+using redis::ControlReport;
+using State = ControlReport::State;
 
 constexpr std::string_view kAllPass = "every key passes";
 constexpr std::string_view kSomePass = "every key passes for users who may not run all commands";
@@ -31,16 +35,18 @@ std::string_view user_of(const config::Upstream& settings) {
                                            : std::string_view(settings.control.username);
 }
 
-bool are_commands_unknown(const UserFacts& user) {
-  const bool may_reach_keys =
-      std::ranges::any_of(user.keys, [](KeyAccess access) { return access != KeyAccess::none; });
-  return !user.unrestricted && !user.knows_commands && may_reach_keys;
+bool are_commands_unknown(const redis::UserAccess& user) {
+  const bool may_reach_keys = std::ranges::any_of(
+      user.namespaces, [](redis::KeyAccess access) { return access != redis::KeyAccess::none; });
+  return !user.knows_commands && may_reach_keys;
 }
 
-Lack lack_of(Question question, const config::Upstream& settings, const Facts& facts) {
+Lack lack_of(Question question, const config::Upstream& settings, const Answers& answers) {
   const bool asks = asks_for_users(settings);
-  const bool is_somebody_unknown = asks && std::ranges::any_of(facts.users, are_commands_unknown);
-  const bool is_kind_unknown = asks && !facts.is_cluster;
+  const bool is_somebody_unknown =
+      asks && std::ranges::any_of(answers.reading.users.restricted | std::views::values,
+                                  are_commands_unknown);
+  const bool is_kind_unknown = asks && !answers.is_cluster;
   switch (question) {
     case Question::users:
       return {.rules = "+acl|getuser", .effect = kAllPass, .passes = true};
@@ -67,21 +73,26 @@ Lack lack_of(Question question, const config::Upstream& settings, const Facts& f
           .effect = "Redis's own `timeout` may close clients that ask for absent keys alone"};
 }
 
-NotAllowed without_login(const config::Upstream& settings, std::string why) {
+State state_of(bool passes) {
+  return passes ? State::not_allowed : State::limited;
+}
+
+ControlReport without_login(const config::Upstream& settings, std::string why) {
   const bool is_in_vain = !settings.control.password_file.empty();
   std::string hint = is_in_vain ? "upstream.control.password_file is empty or cannot be read"
                                 : "set upstream.control (username, password_file)";
   hint.append("; until then ").append(asks_for_users(settings) ? kAllPass : kStateUnknown);
-  return {.why = std::move(why), .hint = std::move(hint), .passes = asks_for_users(settings)};
+  return {
+      .state = state_of(asks_for_users(settings)), .why = std::move(why), .hint = std::move(hint)};
 }
 
 // Redis 5 and its like: nothing that it could be allowed helps.
-NotAllowed without_users(std::string why) {
-  return {.why = std::move(why),
+ControlReport without_users(std::string why) {
+  return {.state = State::not_allowed,
+          .why = std::move(why),
           .hint =
               "set upstream.acl: trust if all of its clients may read the guarded keys; until "
-              "then every key passes",
-          .passes = true};
+              "then every key passes"};
 }
 
 // Each once.
@@ -104,27 +115,26 @@ bool is_about_login(std::string_view error) {
                               [&](std::string_view words) { return error.starts_with(words); });
 }
 
-NotAllowed not_logged_in(const config::Upstream& settings, std::string_view error) {
+ControlReport not_logged_in(const config::Upstream& settings, std::string_view error) {
   std::string hint = "correct upstream.control (username, password_file)";
   if (!settings.control.username.empty()) {
     hint.append(", or ACL SETUSER ").append(user_of(settings)).append(" on >PASSWORD ");
     hint.append(kAllRights);
   }
   hint.append("; until then ").append(kAllPass);
-  return {.why = std::string(error), .hint = std::move(hint), .passes = true};
+  return {.state = State::not_allowed, .why = std::string(error), .hint = std::move(hint)};
 }
 
-NotAllowed not_allowed(const config::Upstream& settings, const Facts& facts) {
-  if (facts.is_cluster.value_or(false)) {
+ControlReport not_allowed(const config::Upstream& settings, const Answers& answers) {
+  if (answers.is_cluster.value_or(false)) {
     return {
+        .state = State::unsupported,
         .why = "this Redis runs in cluster mode (cluster_enabled:1), which is not supported",
         .hint =
             "put the guard in front of one without it; until then every command is forwarded to "
-            "this node, and nothing is answered here",
-        .passes = true,
-        .is_unsupported = true};
+            "this node, and nothing is answered here"};
   }
-  const std::vector<RefusedQuestion>& refused = facts.refused;
+  const std::vector<RefusedQuestion>& refused = answers.refused;
   const auto no_login = std::ranges::find_if(
       refused, [](const RefusedQuestion& each) { return each.error.starts_with("NOAUTH "); });
   if (no_login != refused.end()) {
@@ -135,11 +145,11 @@ NotAllowed not_allowed(const config::Upstream& settings, const Facts& facts) {
   if (no_users != refused.end()) {
     return without_users(no_users->error);
   }
-  NotAllowed all;
+  ControlReport all{.state = State::allowed};
   std::string rules;
   std::string effects;
   for (const RefusedQuestion& each : refused) {
-    const Lack lack = lack_of(each.question, settings, facts);
+    const Lack lack = lack_of(each.question, settings, answers);
     append(all.why, "; ", each.error);
     append(rules, " ", lack.rules);
     if (lack.effect == kAllPass) {
@@ -147,7 +157,7 @@ NotAllowed not_allowed(const config::Upstream& settings, const Facts& facts) {
     } else if (effects != kAllPass) {
       append(effects, "; ", lack.effect);
     }
-    all.passes = all.passes || lack.passes;
+    all.state = std::max(all.state, state_of(lack.passes));
   }
   if (!rules.empty()) {
     all.hint.append("ACL SETUSER ").append(user_of(settings)).append(" ").append(rules);

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "config/config.h"
-#include "upstream/facts.h"
+#include "upstream/answers.h"
 
 namespace cuckooguard::upstream {
 
@@ -19,10 +19,10 @@ bool is_about_rights(std::string_view error);
 // Of AUTH: Redis does not know the user, or its password is another. Not so: it is full, or lets nobody in from there.
 bool is_about_login(std::string_view error);
 
-// Of what `facts.refused` says, unless it is a cluster. Its users are those that Redis has told.
-NotAllowed not_allowed(const config::Upstream& settings, const Facts& facts);
+// Of what `answers.refused` says, unless it is a cluster. Its users are those that Redis has told.
+redis::ControlReport not_allowed(const config::Upstream& settings, const Answers& answers);
 
 // AUTH was refused with this error.
-NotAllowed not_logged_in(const config::Upstream& settings, std::string_view error);
+redis::ControlReport not_logged_in(const config::Upstream& settings, std::string_view error);
 
 }  // namespace cuckooguard::upstream

@@ -51,20 +51,20 @@ bool takes_writes(const redisReply& reply) {
          line_value(info, "min_slaves_good_slaves").empty();
 }
 
-std::optional<ServerState> state_of_error(std::string_view error) {
+std::optional<redis::Availability> state_of_error(std::string_view error) {
   if (error.starts_with("LOADING ")) {
-    return ServerState::loading;
+    return redis::Availability::loading;
   }
   if (error.starts_with("MASTERDOWN ")) {
-    return ServerState::master_link_down;
+    return redis::Availability::master_link_down;
   }
   if (error.starts_with("BUSY ")) {
-    return ServerState::busy;
+    return redis::Availability::busy;
   }
   return std::nullopt;
 }
 
-std::optional<ServerState> state_of_info(const redisReply& reply) {
+std::optional<redis::Availability> state_of_info(const redisReply& reply) {
   if (is_error(reply)) {
     return state_of_error(text_of(reply));
   }
@@ -74,10 +74,10 @@ std::optional<ServerState> state_of_info(const redisReply& reply) {
     return std::nullopt;
   }
   if (loading != "0") {
-    return ServerState::loading;
+    return redis::Availability::loading;
   }
-  return line_value(info, "master_link_status") == "down" ? ServerState::master_link_down
-                                                          : ServerState::available;
+  return line_value(info, "master_link_status") == "down" ? redis::Availability::master_link_down
+                                                          : redis::Availability::available;
 }
 
 }  // namespace cuckooguard::upstream

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "upstream/facts.h"
+#include "redis/reading.h"
 
 struct redisReply;
 
@@ -27,8 +27,8 @@ std::optional<ServerKind> kind_of_info(const redisReply& reply);
 bool takes_writes(const redisReply& reply);
 
 // Of an error, without '-': one of the states in which Redis refuses reads; nullopt: another error.
-std::optional<ServerState> state_of_error(std::string_view error);
+std::optional<redis::Availability> state_of_error(std::string_view error);
 // From INFO. A replica without its master may serve old data or refuse to: INFO does not say which.
-std::optional<ServerState> state_of_info(const redisReply& reply);
+std::optional<redis::Availability> state_of_info(const redisReply& reply);
 
 }  // namespace cuckooguard::upstream

@@ -7,7 +7,7 @@
 // The invariant: no byte that one client caused reaches another client, except what Redis itself would send it.
 //   - a reply goes to the slot at the head of the runs, or, if that client has gone, to nobody
 //   - a push is framed always, also when nothing is in flight, and thrown away: whoever asks for pushes has a
-//     connection of its own (guard/lane.h), so that one here was directed by somebody else (CLIENT TRACKING ... REDIRECT)
+//     connection of its own (redis/lane.h), so that one here was directed by somebody else (CLIENT TRACKING ... REDIRECT)
 //   - a reply that nobody has asked for, or bytes that are no RESP, lose the connection: what follows belongs to nobody
 //
 // The first command opens it, and reopens it when it was lost: as often as clients ask, one attempt at a time; a name is

@@ -112,7 +112,7 @@ class GenerationTest : public testing::Test {
 
   log::WrittenLog log_;
   filter::Epochs epochs_{3};
-  guard::RedisFacts facts_;
+  redis::Facts facts_;
   Told told_;
   Supervisor supervisor_;
   LoadReport report_{log_.log};

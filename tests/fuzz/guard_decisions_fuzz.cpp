@@ -367,7 +367,7 @@ class Run {
   }
 
   struct Reply {
-    std::optional<StateChange> change{};
+    std::optional<redis::StateChange> change{};
     char type = '+';
     std::uint64_t number = 0;
     std::vector<std::string> keys{};  // written
@@ -399,7 +399,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   shop.guard->ended(shop.client, shop.now);
   shop.now += std::chrono::minutes(10);
   shop.client.ended();
-  shop.client = ClientState();
+  shop.client = Client();
   shop.facts.publish_users(shop.facts.epoch(),
                            {.unrestricted = {"default"}, .default_needs_no_password = true});
   for (std::size_t ns = 0; ns < shop.spaces.size(); ++ns) {

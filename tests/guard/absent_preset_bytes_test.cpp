@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "config/values.h"
-#include "guard/absent_reply.h"
+#include "guard/absent_reply_bytes.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -31,8 +31,8 @@ std::string bytes_of_hex(std::string_view hex) {
   return bytes;
 }
 
-AbsentReply reply_at(std::string_view preset, std::int64_t milliseconds_since_1970) {
-  AbsentReply reply(config::parse_absent_reply(preset).value());
+AbsentReplyBytes reply_at(std::string_view preset, std::int64_t milliseconds_since_1970) {
+  AbsentReplyBytes reply(config::parse_absent_reply(preset).value());
   if (reply.is_stamped()) {
     reply.stamp(WallTime(milliseconds(milliseconds_since_1970)));
   }
@@ -125,14 +125,14 @@ constexpr Golden kGolden[] = {
 class AbsentPresetBytes : public testing::TestWithParam<Golden> {};
 
 TEST_P(AbsentPresetBytes, are_the_frameworks_own_in_both_versions) {
-  const AbsentReply reply = reply_at(GetParam().name, GetParam().at);
+  const AbsentReplyBytes reply = reply_at(GetParam().name, GetParam().at);
   const std::string expected = bulk(bytes_of_hex(GetParam().hex));
   EXPECT_EQ(reply.of_string_read(Version::resp2), expected);
   EXPECT_EQ(reply.of_string_read(Version::resp3), expected);
 }
 
 TEST_P(AbsentPresetBytes, are_known_for_a_write_of_them) {
-  const AbsentReply reply = reply_at(GetParam().name, kNow + 86'400'000);
+  const AbsentReplyBytes reply = reply_at(GetParam().name, kNow + 86'400'000);
   EXPECT_TRUE(reply.is_written_as(bytes_of_hex(GetParam().hex)));
 }
 

@@ -190,12 +190,14 @@ TEST(Advice, takes_why_keys_pass_from_what_the_page_says) {
   EXPECT_EQ(why(), "");
   shop.filters[GuardedShop::kUsers]->set_state(filter::State::down, "the database is gone");
   EXPECT_EQ(why(), "every key passes: the database is gone");
-  shop.facts.report({.state = ControlReport::State::limited, .why = "NOPERM", .hint = "ACL"});
+  shop.facts.report(
+      {.state = redis::ControlReport::State::limited, .why = "NOPERM", .hint = "ACL"});
   EXPECT_EQ(why(), "every key passes: the database is gone") << "that costs no key";
   shop.facts.report(
-      {.state = ControlReport::State::not_allowed, .why = "NOAUTH", .hint = "log in"});
+      {.state = redis::ControlReport::State::not_allowed, .why = "NOAUTH", .hint = "log in"});
   EXPECT_EQ(why(), "Redis does not let the guard ask (NOAUTH): log in");
-  shop.facts.report({.state = ControlReport::State::unsupported, .why = "odd", .hint = "no"});
+  shop.facts.report(
+      {.state = redis::ControlReport::State::unsupported, .why = "odd", .hint = "no"});
   EXPECT_EQ(why(), "odd: no");
 }
 
@@ -208,7 +210,7 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   Guard other(shop.guard->parts());
   shop.decide({"GET", "user:500"});
   shop.decide({"GET", "user:1"});
-  ClientState client;
+  Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other.decide(std::span(get.begin(), get.size()), client, shop.now, 1000);
   other.heard({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});

@@ -26,9 +26,9 @@ std::string explained(std::string_view key_template, std::string_view key) {
   filter::LiveParts live(epochs, fixed_secret(2));
   Overlay overlay({.max_keys = 8, .ttl = seconds(60)});
   const GuardedNamespace space{.mode = config::Mode::enforce, .filter = &live, .overlay = &overlay};
-  RedisFacts facts;
+  redis::Facts facts;
   Guard guard({.keyspace = keyspace, .namespaces = std::span(&space, 1), .facts = facts});
-  const UserAccess everything{.is_unrestricted = true};
+  const redis::UserAccess everything{.is_unrestricted = true};
   std::string text;
   append_explanation(text,
                      {.parts = guard.parts(),

@@ -15,7 +15,8 @@
 namespace cuckooguard::guard {
 namespace {
 
-constexpr PubSubFrame kOneChannel{PubSubFrame::Kind::confirmation, ChannelKind::plain, 1};
+constexpr redis::PubSubFrame kOneChannel{
+    redis::PubSubFrame::Kind::confirmation, redis::ChannelKind::plain, 1};
 
 using Break = std::function<void(GuardedShop&)>;
 
@@ -233,7 +234,7 @@ TEST(GuardStates, a_change_whose_outcome_is_not_replied_is_relayed_unread) {
 TEST(GuardStates, a_subscription_inside_multi_is_relayed_unread) {
   GuardedShop shop;
   shop.decide({"MULTI"});
-  shop.client.sent({.kind = ChangeKind::multi});
+  shop.client.sent({.kind = redis::ChangeKind::multi});
   EXPECT_EQ(shop.decide({"SUBSCRIBE", "c"}).action, Action::unread);
 }
 
@@ -313,7 +314,7 @@ TEST(GuardStates, a_change_queued_in_multi_ends_answering_until_reset) {
 
 TEST(GuardStates, answering_begins_again_when_redis_has_replied) {
   GuardedShop shop;
-  const StateChange change = shop.send({"SELECT", "2"});
+  const redis::StateChange change = shop.send({"SELECT", "2"});
   EXPECT_FALSE(shop.answers({"GET", "user:500"}));
   EXPECT_FALSE(shop.answers({"GET", "cart:500"}));
   shop.client.replied(change, '+');

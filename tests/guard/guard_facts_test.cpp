@@ -11,10 +11,10 @@ namespace {
 class GuardFacts : public testing::Test {
  protected:
   GuardFacts() {
-    facts().set_on_doubt([this](RedisFacts::Urgency /*urgency*/) { ++doubts_; });
+    facts().set_on_doubt([this](redis::Facts::Urgency /*urgency*/) { ++doubts_; });
   }
-  RedisFacts& facts() { return shop_.facts; }
-  void publish(Reading reading) {
+  redis::Facts& facts() { return shop_.facts; }
+  void publish(redis::Reading reading) {
     reading.users = {.unrestricted = {"default"}, .default_needs_no_password = true};
     ASSERT_TRUE(facts().publish(facts().epoch(), std::move(reading)));
   }
@@ -25,9 +25,9 @@ class GuardFacts : public testing::Test {
 };
 
 TEST_F(GuardFacts, a_command_that_redis_does_not_list_is_forwarded_and_its_arguments_are_learned) {
-  auto commands = std::make_shared<Commands>();
-  commands->listed.reset(command_index(find_command("get")));
-  commands->listed.reset(command_index(find_command("type")));
+  auto commands = std::make_shared<redis::Commands>();
+  commands->listed.reset(redis::command_index(redis::find_command("get")));
+  commands->listed.reset(redis::command_index(redis::find_command("type")));
   publish({.commands = commands});
   EXPECT_FALSE(answers());
   EXPECT_TRUE(shop_.answers({"MGET", "user:778"}));
@@ -36,10 +36,10 @@ TEST_F(GuardFacts, a_command_that_redis_does_not_list_is_forwarded_and_its_argum
 }
 
 TEST_F(GuardFacts, of_a_learned_command_only_the_keys_that_it_writes_are_learned) {
-  auto commands = std::make_shared<Commands>();
+  auto commands = std::make_shared<redis::Commands>();
   commands->learned["bf.add"] = {
-      .role = Role::write, .keys = KeyShape::range, .first = 1, .last = 1, .step = 1};
-  commands->learned["bf.exists"] = {.role = Role::read};
+      .role = redis::Role::write, .keys = redis::KeyShape::range, .first = 1, .last = 1, .step = 1};
+  commands->learned["bf.exists"] = {.role = redis::Role::read};
   publish({.commands = commands});
   shop_.decide({"BF.ADD", "user:777", "user:778"});
   shop_.decide({"bf.exists", "user:779"});
@@ -51,9 +51,12 @@ TEST_F(GuardFacts, of_a_learned_command_only_the_keys_that_it_writes_are_learned
 }
 
 TEST_F(GuardFacts, a_restricted_user_is_answered_for_its_commands_on_its_namespaces) {
-  UserAccess access;
-  access.on_writable[command_index(find_command("get"))] = true;
-  access.namespaces = {KeyAccess::read_write, KeyAccess::read, KeyAccess::none, KeyAccess::none};
+  redis::UserAccess access;
+  access.on_writable[redis::command_index(redis::find_command("get"))] = true;
+  access.namespaces = {redis::KeyAccess::read_write,
+                       redis::KeyAccess::read,
+                       redis::KeyAccess::none,
+                       redis::KeyAccess::none};
   facts().publish_users(facts().epoch(),
                         {.restricted = {{"default", access}}, .default_needs_no_password = true});
   EXPECT_TRUE(answers());
@@ -65,8 +68,9 @@ TEST_F(GuardFacts, a_restricted_user_is_answered_for_its_commands_on_its_namespa
 }
 
 TEST_F(GuardFacts, nothing_is_answered_while_redis_does_not_serve) {
-  for (const auto state :
-       {Availability::loading, Availability::master_link_down, Availability::busy}) {
+  for (const auto state : {redis::Availability::loading,
+                           redis::Availability::master_link_down,
+                           redis::Availability::busy}) {
     publish({.availability = state});
     EXPECT_FALSE(answers());
     publish({});
@@ -79,7 +83,7 @@ TEST_F(GuardFacts,
   const std::uint64_t running = facts().epoch();
   shop_.guard->note_error("-BUSY x", shop_.client);
   EXPECT_FALSE(answers());
-  ClientState good;
+  Client good;
   std::swap(good, shop_.client);
   EXPECT_TRUE(answers()) << "any client's script may say so";
   std::swap(good, shop_.client);
@@ -92,9 +96,9 @@ TEST_F(GuardFacts,
 }
 
 TEST_F(GuardFacts, what_could_not_be_asked_anew_in_time_is_believed_no_more) {
-  publish({.good_until = shop_.now + RedisFacts::kKnownFor});
+  publish({.good_until = shop_.now + redis::Facts::kKnownFor});
   EXPECT_TRUE(answers());
-  shop_.now += RedisFacts::kKnownFor - std::chrono::nanoseconds(1);
+  shop_.now += redis::Facts::kKnownFor - std::chrono::nanoseconds(1);
   EXPECT_TRUE(answers());
   shop_.now += std::chrono::nanoseconds(1);
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(5));
@@ -126,10 +130,10 @@ TEST_F(GuardFacts, a_change_for_all_counts_from_redis_yes_until_it_was_asked_for
       {"CLIENT", "PAUSE", "10"},
       {"CLIENT", "PAUSE", "10", "all"}};
   for (const auto& change : changes) {
-    const StateChange sent = shop_.send(change);
+    const redis::StateChange sent = shop_.send(change);
     EXPECT_TRUE(sent.for_all_clients);
     EXPECT_FALSE(answers()) << *change.begin();
-    ClientState other;
+    Client other;
     std::swap(other, shop_.client);
     EXPECT_TRUE(answers()) << "nobody has heard that it is in force";
     std::swap(other, shop_.client);
@@ -176,7 +180,7 @@ TEST_F(GuardFacts, a_change_queued_in_multi_is_one_when_it_is_executed) {
   shop_.send({"MULTI"}, '+');
   shop_.send({"ACL", "SETUSER", "x"}, '+');
   EXPECT_FALSE(facts().snapshot()->users->unrestricted.empty()) << "queued";
-  const StateChange exec = shop_.send({"EXEC"});
+  const redis::StateChange exec = shop_.send({"EXEC"});
   EXPECT_FALSE(facts().snapshot()->users->unrestricted.empty());
   shop_.client.replied(exec, '*');
   EXPECT_TRUE(facts().snapshot()->users->unrestricted.empty());
@@ -207,13 +211,13 @@ TEST_F(GuardFacts, a_change_whose_reply_is_never_seen_is_asked_about_and_holds_n
   shop_.client.ended();
   shop_.client.ended();
   EXPECT_EQ(doubts_, 1);
-  shop_.client = ClientState();
+  shop_.client = Client();
   EXPECT_TRUE(answers());
   publish({});
   shop_.decide({"CLIENT", "REPLY", "OFF"});
   shop_.decide({"ACL", "SETUSER", "x"});
   EXPECT_EQ(doubts_, 2);
-  shop_.client = ClientState();
+  shop_.client = Client();
   EXPECT_TRUE(answers());
 }
 
@@ -231,9 +235,9 @@ TEST_F(GuardFacts, large_commands_of_who_may_not_have_logged_in_are_not_shared) 
     const std::vector<std::string_view> words(12, "mget");
     return shop_.guard->lane_of(shop_.guard->find("mget"), words, shop_.client);
   };
-  EXPECT_EQ(lane(), Lane::reads);
+  EXPECT_EQ(lane(), redis::Lane::reads);
   facts().publish_users(facts().epoch(), {.unrestricted = {"root"}});
-  EXPECT_EQ(lane(), Lane::for_good);
+  EXPECT_EQ(lane(), redis::Lane::for_good);
 }
 
 TEST_F(GuardFacts, a_user_of_whom_nothing_is_known_is_asked_for) {

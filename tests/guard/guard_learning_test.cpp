@@ -150,7 +150,8 @@ TEST(GuardLearning, the_bytes_of_another_namespace_or_of_nil_are_a_value) {
 
 TEST(GuardLearning, a_command_without_a_value_has_none_to_be_taken_for_the_absent_reply) {
   GuardedShop shop;
-  shop.spaces[GuardedShop::kItems].absent_reply = AbsentReply({.nil = false, .bytes = "item:plum"});
+  shop.spaces[GuardedShop::kItems].absent_reply =
+      AbsentReplyBytes({.nil = false, .bytes = "item:plum"});
   shop.write({"DEL", "item:plum"});
   EXPECT_FALSE(shop.answers({"GET", "item:plum"}));
 }
@@ -215,7 +216,7 @@ TEST(GuardLearning, a_script_may_have_written_although_it_failed) {
     EXPECT_FALSE(shop.answers_others({"GET", "user:500"})) << name;
     shop.facts.publish_users(shop.facts.epoch(),
                              {.unrestricted = {"admin"}, .default_needs_no_password = false});
-    shop.client = ClientState();
+    shop.client = Client();
     shop.write({name, "x", "1", "user:501"}, '-');
     EXPECT_EQ(shop.guard->counters(GuardedShop::kUsers).learned.value(), 1)
         << "not of who cannot be logged in";
@@ -249,7 +250,7 @@ TEST(GuardLearning, a_transaction_is_learned_when_it_is_carried_out) {
     shop.send({"MULTI"}, '+');
     shop.write({"SET", "user:500", "x"});
     EXPECT_TRUE(shop.answers_others({"GET", "user:500"})) << "it is queued";
-    const StateChange end = shop.send({each.end});
+    const redis::StateChange end = shop.send({each.end});
     shop.now += seconds(100);
     shop.filters[GuardedShop::kUsers]->set_fresh_until(shop.now + seconds(100));
     shop.client.replied(end, each.reply);
@@ -260,7 +261,7 @@ TEST(GuardLearning, a_transaction_is_learned_when_it_is_carried_out) {
 
 TEST(GuardLearning, a_multi_that_redis_refuses_begins_no_transaction) {
   GuardedShop shop;
-  const StateChange multi = shop.send({"MULTI"});
+  const redis::StateChange multi = shop.send({"MULTI"});
   shop.decide({"SET", "user:500", "x"});
   shop.client.writes()->await(++shop.replies);
   shop.client.replied(multi, '-');
@@ -345,19 +346,19 @@ TEST(GuardLearning, who_fills_its_share_passes_its_own_reads_for_max_lag_and_nob
 // Clients of one user: those who fill its share lose what they have put there, and pass; not the one that writes little.
 TEST(GuardLearning, of_a_users_clients_only_those_pass_that_have_filled_its_share) {
   GuardedShop shop;
-  ClientState little;
+  Client little;
   std::swap(shop.client, little);
   shop.write({"SET", "user:500", "x"});
   std::swap(shop.client, little);
-  std::array<ClientState, 6> clients;
+  std::array<Client, 6> clients;
   for (int i = 0; i < 300; ++i) {
-    ClientState& client = clients[static_cast<std::size_t>(i) % clients.size()];
+    Client& client = clients[static_cast<std::size_t>(i) % clients.size()];
     std::swap(shop.client, client);
     shop.write({"SET", "user:" + std::to_string(1000 + i), "x"});
     std::swap(shop.client, client);
   }
   EXPECT_GT(shop.guard->counters(GuardedShop::kUsers).lost.value(), 0);
-  for (ClientState& client : clients) {
+  for (Client& client : clients) {
     std::swap(shop.client, client);
     EXPECT_FALSE(shop.answers({"GET", "user:600"})) << "it may have lost a key";
     std::swap(shop.client, client);

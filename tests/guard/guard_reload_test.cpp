@@ -42,9 +42,9 @@ TEST(GuardReload, a_reply_to_a_key_of_before_is_not_counted_for_another_namespac
 
 TEST(GuardReload, nobody_is_answered_by_rights_that_were_asked_for_under_other_numbers) {
   GuardedShop shop;
-  UserAccess access;
+  redis::UserAccess access;
   access.on_readable.set();
-  access.namespaces.assign(4, KeyAccess::read);
+  access.namespaces.assign(4, redis::KeyAccess::read);
   const auto publish = [&] {
     shop.facts.publish_users(
         shop.facts.epoch(),
@@ -63,7 +63,7 @@ TEST(GuardReload, policy_and_absent_replies_are_those_of_the_new_parts) {
   GuardedShop shop;
   EXPECT_EQ(shop.decide({"GET", "item:plum"}).reply, kStar);
   std::vector<GuardedNamespace> next = shop.spaces;
-  next[GuardedShop::kItems].absent_reply = AbsentReply({.nil = false, .bytes = "+"});
+  next[GuardedShop::kItems].absent_reply = AbsentReplyBytes({.nil = false, .bytes = "+"});
   next[GuardedShop::kUsers].mode = config::Mode::bypass;
   const Guard::Parts before = shop.guard->parts();
   shop.guard->adopt({.keyspace = before.keyspace,

@@ -18,15 +18,16 @@ class GuardUnseenWrites : public testing::Test {
   static constexpr std::uint32_t kUsers = GuardedShop::kUsers;
 
   void log_in(const std::string& user) {
-    const StateChange change{.kind = ChangeKind::auth, .authenticates = true, .user = user};
+    const redis::StateChange change{
+        .kind = redis::ChangeKind::auth, .authenticates = true, .user = user};
     shop_.client.sent(change);
     shop_.client.replied(change, '+');
   }
   void publish() {
-    Users users{.unrestricted = {"root"}, .default_needs_no_password = false};
-    users.restricted["reader"].namespaces.assign(4, KeyAccess::read_write);
+    redis::Users users{.unrestricted = {"root"}, .default_needs_no_password = false};
+    users.restricted["reader"].namespaces.assign(4, redis::KeyAccess::read_write);
     users.restricted["reader"].may_write = false;
-    users.restricted["writer"].namespaces.assign(4, KeyAccess::none);
+    users.restricted["writer"].namespaces.assign(4, redis::KeyAccess::none);
     shop_.facts.publish_users(shop_.facts.epoch(), users);
   }
   // By a client whose replies are not read any more, and by one that goes.
@@ -52,14 +53,14 @@ class GuardUnseenWrites : public testing::Test {
 
 TEST_F(GuardUnseenWrites, count_for_whom_redis_would_let_write) {
   for (gone_ = false;; gone_ = true) {
-    shop_.client = ClientState();
+    shop_.client = Client();
     publish();
     EXPECT_EQ(learned_of("user:500"), 0) << "no login where one is needed";
     for (const auto& [user, key, count] : {std::tuple("root", "user:501", 1),
                                            {"reader", "user:502", 0},
                                            {"writer", "user:503", 1},
                                            {"stranger", "user:504", 1}}) {
-      shop_.client = ClientState();
+      shop_.client = Client();
       log_in(user);
       EXPECT_EQ(learned_of(key), count) << user << ' ' << key << ' ' << gone_;
     }
@@ -76,7 +77,7 @@ TEST_F(GuardUnseenWrites, count_behind_a_login_that_was_not_seen) {
   for (const Words& login :
        std::vector<Words>{{"AUTH", "root", "x"}, {"HELLO", "3", "AUTH", "root", "x"}, {"RESET"}}) {
     for (const bool is_placed : {false, true}) {
-      shop_.client = ClientState();
+      shop_.client = Client();
       log_in("reader");
       if (is_placed) {
         shop_.send(login);
@@ -112,7 +113,7 @@ TEST_F(GuardUnseenWrites, count_of_who_was_let_in_before_a_login_was_needed) {
   shop_.write({"SET", "user:499", "x"});
   publish();
   EXPECT_EQ(learned_of("user:500"), 1);
-  shop_.client = ClientState();
+  shop_.client = Client();
   shop_.facts.publish_users(shop_.facts.epoch(), {.default_needs_no_password = true});
   shop_.write({"SET", "user:498", "x"});
   shop_.send({"RESET"}, '+');
@@ -125,18 +126,18 @@ TEST_F(GuardUnseenWrites, of_strangers_take_no_users_share) {
   for (int i = 0; i < 60; ++i) {
     shop_.write({"SET", "item:of_default_" + std::to_string(i), "x"});
   }
-  Users users{.unrestricted = {"default"}, .default_needs_no_password = false};
+  redis::Users users{.unrestricted = {"default"}, .default_needs_no_password = false};
   shop_.facts.publish_users(shop_.facts.epoch(), users);
-  std::vector<ClientState> strangers;  // all at once
+  std::vector<Client> strangers;  // all at once
   for (int stranger = 0; stranger < 10; ++stranger) {
-    strangers.push_back(std::exchange(shop_.client, ClientState()));
+    strangers.push_back(std::exchange(shop_.client, Client()));
     shop_.send({"AUTH", "guessed"});
     shop_.guard->stop_reading_replies(shop_.client, shop_.now);
     for (int i = 0; i < 50; ++i) {  // fewer: of one user it is who has most that loses
       shop_.decide({"SET", "item:" + std::to_string(stranger * 100 + i), "x"});
     }
   }
-  shop_.client = ClientState();
+  shop_.client = Client();
   log_in("default");
   EXPECT_GT(shop_.guard->counters(GuardedShop::kItems).lost.value(), 0);
   EXPECT_FALSE(shop_.answers({"GET", "item:of_default_0"}));

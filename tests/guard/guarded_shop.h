@@ -63,7 +63,7 @@ class GuardedShop {
       filters.back()->set_fresh_until(now + seconds(1));
     }
     filters[kUsers]->set_growth(100, 10);
-    spaces[kItems].absent_reply = AbsentReply({.nil = false, .bytes = "*"});
+    spaces[kItems].absent_reply = AbsentReplyBytes({.nil = false, .bytes = "*"});
     spaces[kCarts].db = 2;
     facts.publish_users(facts.epoch(),
                         {.unrestricted = {"default"}, .default_needs_no_password = true});
@@ -73,7 +73,8 @@ class GuardedShop {
 
   // Another Guard, whose absent reply for items is this.
   void answer_items_with(std::string_view absent_reply) {
-    spaces[kItems].absent_reply = AbsentReply(config::parse_absent_reply(absent_reply).value());
+    spaces[kItems].absent_reply =
+        AbsentReplyBytes(config::parse_absent_reply(absent_reply).value());
     make_guard();
   }
 
@@ -106,7 +107,7 @@ class GuardedShop {
   }
   // What another client, the user "default", is told.
   bool answers_others(std::initializer_list<std::string_view> arguments) const {
-    ClientState other;
+    Client other;
     return guard
                ->decide(std::span(arguments.begin(), arguments.size()),
                         other,
@@ -117,7 +118,7 @@ class GuardedShop {
 
   // Sends a command that changes the connection; Redis replies with `reply_type`.
   void send(std::span<const std::string_view> arguments, char reply_type) {
-    const StateChange change = send(arguments);
+    const redis::StateChange change = send(arguments);
     client.replied(change, reply_type);
     learn();
   }
@@ -125,16 +126,16 @@ class GuardedShop {
     send(std::span(arguments.begin(), arguments.size()), reply_type);
   }
   // The same, and Redis has not replied yet.
-  StateChange send(std::span<const std::string_view> arguments) {
+  redis::StateChange send(std::span<const std::string_view> arguments) {
     const Decision decision = decide(arguments);
     if (decision.action != Action::forward || decision.change == nullptr) {
       throw std::logic_error(std::string(arguments.front()) + " is not known to change anything");
     }
-    StateChange change = *decision.change;
+    redis::StateChange change = *decision.change;
     client.sent(change);
     return change;
   }
-  StateChange send(std::initializer_list<std::string_view> arguments) {
+  redis::StateChange send(std::initializer_list<std::string_view> arguments) {
     return send(std::span(arguments.begin(), arguments.size()));
   }
 
@@ -155,9 +156,9 @@ class GuardedShop {
   int wall_time_asked = 0;
   bool may_answer = true;
   std::size_t room = std::size_t{1} << 30U;  // if it may
-  ClientState client;
+  Client client;
   std::uint64_t replies = 0;  // to writes
-  RedisFacts facts;
+  redis::Facts facts;
   std::vector<std::unique_ptr<filter::LiveParts>> parts;
   std::vector<filter::LiveFilter*> filters;  // the one part of each namespace
   std::vector<std::unique_ptr<Overlay>> overlays;

@@ -65,7 +65,7 @@ TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source)
 
 TEST_F(InfoTextTest, tells_whether_redis_lets_the_guard_ask_and_the_remedy) {
   EXPECT_THAT(text(), HasSubstr("\r\nredis_role:master\r\ncontrol:unknown\r\ncontrol_why:\r\n"));
-  shop_.facts.report({.state = ControlReport::State::not_allowed,
+  shop_.facts.report({.state = redis::ControlReport::State::not_allowed,
                       .why = "NOAUTH Authentication required.",
                       .hint = "set upstream.control"});
   shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
@@ -122,7 +122,7 @@ TEST_F(InfoTextTest, takes_all_tables_of_a_namespace_together) {
 }
 
 TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
-  ClientState client;
+  Client client;
   Guard other(shop_.guard->parts());
   shop_.process.guards = {shop_.guard.get(), &other};
   shop_.decide({"GET", "user:500"});
@@ -137,7 +137,7 @@ TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
 }
 
 TEST_F(InfoTextTest, says_what_is_the_matter_with_redis) {
-  shop_.facts.publish(shop_.facts.epoch(), {.availability = Availability::loading});
+  shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   EXPECT_THAT(text(), HasSubstr("\r\nredis:loading\r\n"));
   shop_.facts.lost();
   EXPECT_THAT(text(), HasSubstr("\r\nredis:lost\r\n"));

@@ -27,8 +27,8 @@ TEST_F(OperatorCommands, only_operators_may_change_a_namespace) {
   EXPECT_EQ(shop_.spaces[GuardedShop::kUsers].mode.get(), config::Mode::enforce);
   allow({.is_unrestricted = true});
   shop_.send({"AUTH", "ops", "secret"}, '+');
-  Users users{.default_needs_no_password = true};
-  users.restricted.emplace("ops", UserAccess{.is_unrestricted = true});
+  redis::Users users{.default_needs_no_password = true};
+  users.restricted.emplace("ops", redis::UserAccess{.is_unrestricted = true});
   shop_.facts.publish_users(shop_.facts.epoch(), std::move(users));
   EXPECT_EQ(reply({"GUARD.MODE", "users", "bypass"}), "+OK\r\n");
 }

@@ -33,8 +33,8 @@ class OwnCommandClient : public ::testing::Test {
   OwnDecision::Action action(std::initializer_list<std::string_view> arguments) {
     return decide(arguments).action;
   }
-  void allow(UserAccess access) {
-    Users users{.default_needs_no_password = true};
+  void allow(redis::UserAccess access) {
+    redis::Users users{.default_needs_no_password = true};
     users.restricted.emplace("default", std::move(access));
     shop_.facts.publish_users(shop_.facts.epoch(), std::move(users));
   }

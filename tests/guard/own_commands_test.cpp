@@ -120,7 +120,7 @@ TEST_F(OwnCommandsTest, explain_tells_apart_how_a_key_has_come_to_pass) {
 TEST_F(OwnCommandsTest, explain_knows_that_a_loading_redis_is_asked) {
   shop_.facts.publish(shop_.facts.epoch(),
                       {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
-                       .availability = Availability::loading});
+                       .availability = redis::Availability::loading});
   EXPECT_THAT(reply({"GUARD.EXPLAIN", "user:500"}),
               AllOf(HasSubstr("$4\r\npass"), HasSubstr("loading")));
 }
@@ -255,9 +255,10 @@ TEST_F(OwnCommandsTest, help_names_each_command) {
 }
 
 TEST_F(OwnCommandsTest, a_user_who_may_not_read_the_keys_is_refused_in_redis_words) {
-  UserAccess access{.namespaces = {KeyAccess::none, KeyAccess::read, KeyAccess::read},
-                    .reads_no_key = {true, false, false}};
-  access.on_readable.set(command_index(find_command("get")));
+  redis::UserAccess access{
+      .namespaces = {redis::KeyAccess::none, redis::KeyAccess::read, redis::KeyAccess::read},
+      .reads_no_key = {true, false, false}};
+  access.on_readable.set(redis::command_index(redis::find_command("get")));
   allow(access);
   EXPECT_EQ(reply({"GUARD.CHECK", "item:plum", "other"}), "*2\r\n:0\r\n:-1\r\n");
   EXPECT_EQ(reply({"GUARD.CHECK", "item:plum", "user:500"}), kNoKey);
@@ -276,10 +277,10 @@ TEST_F(OwnCommandsTest,
   constexpr std::string_view kUnknown =
       "-ERR rights unknown: Redis does not tell whether this user may GET every key of the "
       "namespace (a selector, a pattern that is no prefix, or a Redis before 7)\r\n";
-  allow({.namespaces = {KeyAccess::none, KeyAccess::read}, .knows_commands = false});
+  allow({.namespaces = {redis::KeyAccess::none, redis::KeyAccess::read}, .knows_commands = false});
   EXPECT_EQ(reply({"GUARD.EXPLAIN", "user:500"}), kUnknown);
   EXPECT_EQ(reply({"GUARD.CHECK", "item:plum"}), kUnknown);
-  shop_.facts.report({.state = ControlReport::State::not_allowed,
+  shop_.facts.report({.state = redis::ControlReport::State::not_allowed,
                       .why = "NOPERM acl|dryrun",
                       .hint = "ACL SETUSER guard +acl|dryrun"});
   EXPECT_EQ(reply({"GUARD.EXPLAIN", "item:plum"}),
@@ -308,7 +309,7 @@ TEST_F(OwnCommandsTest, of_whose_rights_nothing_is_known_waits_for_them_and_is_t
                              .restricted = {{"bob", {.reads_no_key = {true}}}},
                              .default_needs_no_password = true});
   EXPECT_EQ(reply({"GUARD.ADD", "user:500"}), kNoKey);
-  shop_.client = ClientState();
+  shop_.client = Client();
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + seconds(1));
   EXPECT_TRUE(shop_.answers({"GET", "user:500"})) << "nothing was added";
 }
@@ -321,13 +322,13 @@ TEST_F(OwnCommandsTest, where_rights_cannot_be_known_that_is_said_at_once) {
       reply({"GUARD.ADD", "user:500"}),
       "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOPERM this "
       "user has no permissions\r\n");
-  shop_.facts.report({.state = ControlReport::State::not_allowed, .hint = "set it"});
+  shop_.facts.report({.state = redis::ControlReport::State::not_allowed, .hint = "set it"});
   EXPECT_EQ(
       reply({"GUARD.ADD", "user:500"}),
       "-ERR rights unknown: Redis does not tell the guard (see upstream.control): NOPERM this "
       "user has no permissions; set it\r\n");
   shop_.facts.publish_users(shop_.facts.epoch(), {.unrestricted = {"default"}});
-  for (std::size_t i = 0; i < RedisFacts::kUsersToAskMax; ++i) {
+  for (std::size_t i = 0; i < redis::Facts::kUsersToAskMax; ++i) {
     shop_.facts.ask_for("user" + std::to_string(i));
   }
   shop_.send({"AUTH", "carol", "word"}, '+');
@@ -380,7 +381,7 @@ TEST_F(OwnCommandsTest, while_users_are_asked_for_anew_nobody_is_refused) {
 }
 
 TEST_F(OwnCommandsTest, what_is_in_flight_and_room_are_waited_for) {
-  const StateChange change = shop_.send({"SELECT", "2"});
+  const redis::StateChange change = shop_.send({"SELECT", "2"});
   EXPECT_EQ(action({"GUARD.CHECK", "cart:500"}), Action::hold_for_client);
   shop_.client.replied(change, '+');
   EXPECT_EQ(reply({"GUARD.CHECK", "cart:500"}), "*1\r\n:0\r\n");
@@ -396,7 +397,7 @@ TEST_F(OwnCommandsTest, after_watch_and_while_tracking_they_are_answered) {
 }
 
 TEST_F(OwnCommandsTest, where_redis_would_not_run_a_command_it_is_left_to_redis) {
-  const StateChange change = shop_.send({"MULTI"});
+  const redis::StateChange change = shop_.send({"MULTI"});
   EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::forward) << "MULTI in flight";
   shop_.client.replied(change, '+');
   EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::forward);

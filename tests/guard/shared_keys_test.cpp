@@ -59,7 +59,7 @@ class SharedKeys : public testing::Test {
     lives_[ns]->erase(parts_[ns]->hash(identity));
   }
   Guard::Inspection inspect(std::string_view key) {
-    return guard_->inspect(key, 0, UserAccess{.is_unrestricted = true}, now_);
+    return guard_->inspect(key, 0, redis::UserAccess{.is_unrestricted = true}, now_);
   }
   Verdict verdict(std::string_view key) { return inspect(key).verdict; }
   std::string why(std::string_view key) {
@@ -73,7 +73,7 @@ class SharedKeys : public testing::Test {
   std::vector<filter::LiveFilter*> lives_;
   std::vector<std::unique_ptr<Overlay>> overlays_;
   std::vector<GuardedNamespace> spaces_;
-  RedisFacts facts_;
+  redis::Facts facts_;
   std::unique_ptr<Guard> guard_;
 
  private:

@@ -20,7 +20,7 @@ RUNS = 1000  # seeds, at most; a mutant should die within the first few hundred
 READS = "src/guard/guard_reads.cpp"
 WRITES = "src/guard/guard_writes.cpp"
 GUARD = "src/guard/guard.cpp"
-STATE = "src/guard/client_state.cpp"
+STATE = "src/redis/client_state.cpp"
 OWN = "src/guard/own_commands.cpp"
 IN_FLIGHT = "src/guard/writes_in_flight.cpp"
 LEARNED = "src/guard/learned_keys.cpp"
@@ -97,14 +97,14 @@ MUTANTS = [
     ("attack", "unseen_changes_withdraw_users", "ACL and CONFIG count where Redis's word is not seen",
      [(GUARD, "    parts_.facts.doubt();\n", "    parts_.facts.withdraw_users();\n")]),
     ("attack", "any_acl_withdraws_users", "ACL WHOAMI, which everybody may, counts like ACL SETUSER",
-     [("src/guard/state_change.cpp", "!is_any_of(arguments[1], kHarmlessServer);",
+     [("src/redis/state_change.cpp", "!is_any_of(arguments[1], kHarmlessServer);",
        "(arguments.size() == 2 || !is_any_of(arguments[1], kHarmlessServer));")]),
     ("attack", "rights_outlive_a_change", "ACL and CONFIG do not count at all",
      [(STATE, "  } else {\n    facts_->withdraw_users();", "  } else {\n    facts_->doubt();")]),
     ("guard", "rights_outlive_exec", "... if they were queued",
      [(STATE, "if (queued_for_all_ && reply_type == '*') {", "if (queued_for_all_ && reply_type == '-') {")]),
     ("attack", "scripts_switch_the_guard_off", "the error of a script, -BUSY, counts for everybody",
-     [("src/guard/redis_facts.cpp", "? doubt()", "? (withdraw_users(), doubt())")]),
+     [("src/redis/facts.cpp", "? doubt()", "? (withdraw_users(), doubt())")]),
     ("upstream", "doubts_are_asked_about_at_once", "errors without end keep Redis busy with the guard's questions",
      [("src/upstream/control.cpp", "due = std::min(due, began + pause.least);", "due = began;")]),
     ("guard", "keys_are_learned_when_sent", "refused writes fill the overlay",
@@ -115,8 +115,8 @@ MUTANTS = [
     ("guard", "failed_scripts_are_learned", "a script that may not write fills the overlay",
      [(IN_FLIGHT, "      decided(key, is_refused);", "      decided(key, false);")]),
     ("guard", "unseen_writes_of_strangers_are_learned", "CLIENT REPLY OFF without a login fills the overlay",
-     [(WRITES, "return login == ClientState::Login::unknown || client.has",
-       "return login != ClientState::Login::yes || client.has")]),
+     [(WRITES, "return login == Client::Login::unknown || client.has",
+       "return login != Client::Login::yes || client.has")]),
     ("guard", "unseen_writes_need_no_rights", "CLIENT REPLY OFF without rights fills the overlay",
      [(WRITES, "|| access->may_write ||", "|| access->namespaces.size() < 1000 ||")]),
     ("attack", "unseen_writes_are_not_learned", "CLIENT REPLY OFF: what was written is absent",
@@ -145,10 +145,11 @@ MUTANTS = [
        "  overlay.hold_all_until(call.asked.now + guard_.parts().process->origins[*ns].max_lag,\n"
        "                         Overlay::Hold::cleared);\n", "")]),
     ("guard", "unknown_rights_are_all_rights", "GUARD.ADD gives the benefit of the doubt",
-     [(OWN, "const UserAccess kNobody;", "const UserAccess kNobody;\nconst UserAccess kAnybody{.is_unrestricted = true};"),
+     [(OWN, "const redis::UserAccess kNobody;",
+       "const redis::UserAccess kNobody;\nconst redis::UserAccess kAnybody{.is_unrestricted = true};"),
       (OWN, "is_reliable ? access : nullptr", "access != nullptr ? access : &kAnybody")]),
     ("guard", "unknown_logins_are_logins", "GUARD.INFO and the like give the benefit of the doubt",
-     [(OWN, "client.login(redis) : ClientState::Login::unknown", "client.login(redis) : ClientState::Login::yes")]),
+     [(OWN, "client.login(redis) : Client::Login::unknown", "client.login(redis) : Client::Login::yes")]),
     ("attack", "own_commands_need_no_login", "they are answered before AUTH",
      [(OWN, 'return error("NOAUTH Authentication required.");',
        "return run({.arguments = arguments, .client = client, .access = &kNobody, .asked = asked});")]),
@@ -193,7 +194,7 @@ MUTANTS = [
      [(SESSION, "      sent_ahead_ == 0 && !route_.is_let_in()",
        "      is_draining_ && sent_ahead_ == 0 && !route_.is_let_in()")]),
     ("guard", "strangers_share_with_large_commands", "Redis closes the connection of all for what one has announced",
-     [(GUARD, "return is_shared(lane) && may_be_too_large", "return lane == Lane::own && may_be_too_large")]),
+     [(GUARD, "return redis::is_shared(lane) && may_be_too_large", "return lane == redis::Lane::own && may_be_too_large")]),
     ("proxy", "clients_count_when_they_have_come", "64 at once go to the same worker",
      [("src/proxy/clients.h", "void expect() { ++count_; }", "void expect() {}"),
       (CLIENTS, "  if (++worker_.total.open >", "  ++count_;\n  if (++worker_.total.open >")]),
@@ -214,8 +215,8 @@ MUTANTS = [
      [(CLIENTS, "  if (told.login) {", "  if (told.login && count_ > 1'000'000) {")]),
     ("upstream", "escapes_in_patterns_are_text", "~user\\:* covers no key that has a backslash",
      [("src/upstream/acl_reply.cpp", 'find_first_of("*?[\\\\")', 'find_first_of("*?[")')]),
-    ("app", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
-     [("src/app/learned_facts.cpp", "if (facts.subscribes) {", "if (facts.subscribes && facts.blocks) {")]),
+    ("upstream", "learned_subscriptions_have_replies", "what follows a command that subscribes is taken for a reply",
+     [("src/upstream/command_reply.cpp", "if (has(\"pubsub\") &&", "if (has(\"pubsub\") && has(\"blocking\") &&")]),
 
     # What is proven of a database
     ("source/mysql", "lag_is_ignored", "a replica proves as much as its primary",

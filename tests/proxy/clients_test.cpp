@@ -134,7 +134,7 @@ class SharingClientsTest : public SharingClients {};
 // Redis ends the connections of a user that it deletes.
 TEST_F(SharingClientsTest, a_user_whose_connection_is_lost_is_doubted) {
   int doubts = 0;
-  shop_.facts.set_on_doubt([&doubts](guard::RedisFacts::Urgency) { ++doubts; });
+  shop_.facts.set_on_doubt([&doubts](redis::Facts::Urgency) { ++doubts; });
   send(connect(), command("GET user:7"));
   redis_sends(0, kNil);
   redis(0).close();

@@ -11,13 +11,13 @@
 namespace cuckooguard::proxy {
 namespace {
 
-using guard::ChangeKind;
-using guard::StateChange;
+using redis::ChangeKind;
+using redis::StateChange;
 
 StateChange random_change(std::mt19937_64& random) {
   StateChange change{.kind = static_cast<ChangeKind>(random() % 15)};
   if (change.kind == ChangeKind::select) {
-    constexpr std::array<int, 5> kDbs{guard::kNoDb, 0, 1, 127, 2'000'000'000};
+    constexpr std::array<int, 5> kDbs{redis::kNoDb, 0, 1, 127, 2'000'000'000};
     change.db = kDbs[random() % kDbs.size()];
   } else if (change.kind == ChangeKind::auth) {
     change.authenticates = true;

@@ -46,7 +46,7 @@ struct Chain final : ReplyOrder::Errors, ReplyOrder::Comparison {
 
   io::ChunkPool pool;
   io::OutputQueue output{pool};
-  guard::ClientState state;
+  guard::Client state;
   ReplyOrder order{output, state, *this, *this};
   std::vector<std::string> errors;
   std::vector<std::string> compared;
@@ -62,8 +62,8 @@ inline std::string relayed(std::string_view from_redis,
   });
 }
 
-inline guard::StateChange hello3() {
-  return {.kind = guard::ChangeKind::hello, .version = resp::Version::resp3};
+inline redis::StateChange hello3() {
+  return {.kind = redis::ChangeKind::hello, .version = resp::Version::resp3};
 }
 
 }  // namespace cuckooguard::proxy

@@ -12,7 +12,7 @@ namespace {
 
 // A subscriber of version `version`, its commands and what Redis sends; `served` at last, and not before.
 struct Subscriber {
-  std::vector<guard::StateChange> commands;
+  std::vector<redis::StateChange> commands;
   std::string from_redis;
   std::string version = "*";
   std::uint32_t left = 0;
@@ -23,13 +23,13 @@ std::string frame(const std::string& type, std::string_view word, std::string_vi
          "\r\n$1\r\nc\r\n" + std::string(count) + "\r\n";
 }
 
-guard::StateChange subscribe(std::uint32_t confirmations, guard::ChannelKind channels = {}) {
+redis::StateChange subscribe(std::uint32_t confirmations, redis::ChannelKind channels = {}) {
   return {
-      .kind = guard::ChangeKind::subscribe, .channels = channels, .confirmations = confirmations};
+      .kind = redis::ChangeKind::subscribe, .channels = channels, .confirmations = confirmations};
 }
 
 TEST(ReplyOrderPubSub, a_subscription_has_its_reply_once_every_channel_is_confirmed) {
-  using guard::ChannelKind;
+  using redis::ChannelKind;
   const std::string message = frame("*", "message", "$1\r\nm");
   const std::string push = frame(">", "message", "$1\r\nm");
   const std::string invalidate = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n";
@@ -62,7 +62,7 @@ TEST(ReplyOrderPubSub, a_subscription_has_its_reply_once_every_channel_is_confir
         chain.state.replied(hello3(), '%');
       }
       chain.order.expect_reply();
-      for (const guard::StateChange& command : subscriber.commands) {
+      for (const redis::StateChange& command : subscriber.commands) {
         chain.state.sent(command);
         chain.order.expect_observed_reply(command);
       }

@@ -147,8 +147,8 @@ TEST(ReplyOrder, the_state_hears_the_outcome_of_each_observed_reply_in_order) {
     const std::string bytes = accepted ? "+OK\r\n+OK\r\n+x\r\n" : "-ERR\r\n+OK\r\n+x\r\n";
     expect_same_at_every_split(bytes, [&](Pieces pieces) {
       Chain chain;
-      const guard::StateChange first{.kind = guard::ChangeKind::select, .db = 7};
-      const guard::StateChange second = hello3();
+      const redis::StateChange first{.kind = redis::ChangeKind::select, .db = 7};
+      const redis::StateChange second = hello3();
       chain.state.sent(first);
       chain.order.expect_observed_reply(first);
       chain.state.sent(second);
@@ -174,8 +174,8 @@ TEST(ReplyOrder, an_observed_reply_is_settled_by_its_last_byte_and_not_by_its_fi
 }
 
 TEST(ReplyOrder, an_aborted_exec_has_ended_multi_and_a_refused_one_has_not) {
-  const guard::StateChange multi{.kind = guard::ChangeKind::multi};
-  const guard::StateChange exec{.kind = guard::ChangeKind::end_multi};
+  const redis::StateChange multi{.kind = redis::ChangeKind::multi};
+  const redis::StateChange exec{.kind = redis::ChangeKind::end_multi};
   for (const auto& [error, is_settled] : {std::pair{"-EXECABORT Transaction discarded\r\n", true},
                                           std::pair{"-ERR wrong number of arguments\r\n", false}}) {
     Chain chain;
@@ -207,14 +207,14 @@ TEST(ReplyOrder, the_beginning_of_every_error_is_heard) {
     }
     const std::string sent = chain.relay(pieces);
     EXPECT_EQ(chain.errors,
-              (std::vector<std::string>{long_error.substr(0, guard::kPubSubHeadBytes), "-NO\r\n"}));
+              (std::vector<std::string>{long_error.substr(0, redis::kPubSubHeadBytes), "-NO\r\n"}));
     return sent;
   });
 }
 
 TEST(ReplyOrder, a_reply_to_a_client_that_wants_none_ends_reading_of_replies) {
   Chain chain;
-  chain.state.set_reply_mode(guard::ReplyMode::off);
+  chain.state.set_reply_mode(redis::ReplyMode::off);
   EXPECT_TRUE(chain.order.relay("-NOPERM no CLIENT for you\r\n"));
   EXPECT_TRUE(chain.state.has_unread_replies());
 }

@@ -158,7 +158,7 @@ std::string absent_items(std::size_t count) {
 // Of 27 bytes for each key it would make 1,000.
 TEST_F(SessionLimitsTest, an_answer_that_is_too_large_is_not_made) {
   shop_.spaces[guard::GuardedShop::kItems].absent_reply =
-      guard::AbsentReply({.nil = false, .bytes = std::string(1000, 'a')});
+      guard::AbsentReplyBytes({.nil = false, .bytes = std::string(1000, 'a')});
   connect_both();
   client_sends(absent_items(200));
   EXPECT_EQ(redis_got_all(), absent_items(200)) << "more than the soft limit";
@@ -172,7 +172,7 @@ TEST_F(SessionLimitsTest, an_answer_that_is_too_large_is_not_made) {
 
 TEST_F(SessionLimitsTest, nor_are_parts_of_one_that_are_too_large) {
   shop_.spaces[guard::GuardedShop::kItems].absent_reply =
-      guard::AbsentReply({.nil = false, .bytes = std::string(1000, 'a')});
+      guard::AbsentReplyBytes({.nil = false, .bytes = std::string(1000, 'a')});
   connect_both();
   const std::string mget =
       "*202\r\n$4\r\nMGET\r\n" + repeat("$9\r\nitem:plum\r\n", 200) + "$6\r\nuser:7\r\n";
@@ -182,7 +182,7 @@ TEST_F(SessionLimitsTest, nor_are_parts_of_one_that_are_too_large) {
 
 TEST_F(SessionLimitsTest, what_all_clients_have_queued_leaves_room_for_small_answers_alone) {
   shop_.spaces[guard::GuardedShop::kItems].absent_reply =
-      guard::AbsentReply({.nil = false, .bytes = std::string(1000, 'a')});
+      guard::AbsentReplyBytes({.nil = false, .bytes = std::string(1000, 'a')});
   settings_.output_total = 200'000;
   connect_both();
   std::deque<SimPeer> others;

@@ -5,9 +5,9 @@
 namespace cuckooguard::simulation {
 
 SimControl::SimControl(SimLoop& loop,
-                       guard::RedisFacts& facts,
+                       redis::Facts& facts,
                        const RedisStore& redis,
-                       std::shared_ptr<const guard::Commands> commands,
+                       std::shared_ptr<const redis::Commands> commands,
                        std::size_t namespaces)
     : loop_(loop),
       facts_(facts),
@@ -55,8 +55,8 @@ void SimControl::ask() {
   });
 }
 
-guard::Users SimControl::known() const {
-  guard::Users users;
+redis::Users SimControl::known() const {
+  redis::Users users;
   users.default_needs_no_password = redis_.users.at("default").password.empty();
   for (const std::string& name : facts_.users_to_ask()) {
     const auto found = redis_.users.find(name);
@@ -67,11 +67,11 @@ guard::Users SimControl::known() const {
       users.unrestricted.insert(name);
       continue;
     }
-    guard::UserAccess access;
+    redis::UserAccess access;
     if ((found->second.rights & kReadRight) != 0 && (found->second.rights & kWriteRight) != 0) {
       access.on_readable.set();
       access.on_writable.set();
-      access.namespaces.assign(namespaces_, guard::KeyAccess::read_write);
+      access.namespaces.assign(namespaces_, redis::KeyAccess::read_write);
     }
     users.restricted[name] = access;
   }

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "guard/redis_facts.h"
+#include "redis/facts.h"
 #include "simulation/redis_store.h"
 #include "simulation/sim_loop.h"
 
@@ -16,9 +16,9 @@ class SimControl {
   static constexpr std::chrono::microseconds kHalfWay{300};  // a question, or its answer
 
   SimControl(SimLoop& loop,
-             guard::RedisFacts& facts,
+             redis::Facts& facts,
              const RedisStore& redis,
-             std::shared_ptr<const guard::Commands> commands,
+             std::shared_ptr<const redis::Commands> commands,
              std::size_t namespaces);
   SimControl(const SimControl&) = delete;
   SimControl& operator=(const SimControl&) = delete;
@@ -32,12 +32,12 @@ class SimControl {
   void ask_soon();
   void ask();
   void ask_later();
-  guard::Users known() const;
+  redis::Users known() const;
 
   SimLoop& loop_;
-  guard::RedisFacts& facts_;
+  redis::Facts& facts_;
   const RedisStore& redis_;
-  std::shared_ptr<const guard::Commands> commands_;
+  std::shared_ptr<const redis::Commands> commands_;
   std::size_t namespaces_;
   std::uint64_t askings_ = 0;
   bool is_asking_ = false;

@@ -30,13 +30,13 @@ constexpr std::array<Plan, SimShop::kNamespaces> kPlans{{
 }};
 
 // Of all that may be answered the simulated Redis has these.
-std::shared_ptr<const guard::Commands> known_commands() {
-  auto commands = std::make_shared<guard::Commands>();
-  for (const guard::Command& command : guard::all_commands()) {
+std::shared_ptr<const redis::Commands> known_commands() {
+  auto commands = std::make_shared<redis::Commands>();
+  for (const redis::Command& command : redis::all_commands()) {
     const bool is_here =
         command.name == "get" || command.name == "mget" || command.name == "exists";
-    if (guard::may_be_answered(command.role) && !is_here) {
-      commands->listed.reset(guard::command_index(command));
+    if (redis::may_be_answered(command.role) && !is_here) {
+      commands->listed.reset(redis::command_index(command));
     }
   }
   return commands;
@@ -74,7 +74,7 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
                         .overlay = space.overlay.get()});
   }
   guarded_[kItems].absent_reply =
-      guard::AbsentReply({.nil = false, .bytes = std::string(kItemAbsent)});
+      guard::AbsentReplyBytes({.nil = false, .bytes = std::string(kItemAbsent)});
   guard_ = std::make_unique<guard::Guard>(
       guard::Guard::Parts{.keyspace = keyspace_, .namespaces = guarded_, .facts = facts_});
   fill();

@@ -52,9 +52,9 @@ class SimShop {
   guard::Guard& guard() { return *guard_; }
   filter::Epochs& epochs() { return epochs_; }
 
-  guard::RedisFacts& facts() { return facts_; }
+  redis::Facts& facts() { return facts_; }
   // Those reads that the simulated Redis has.
-  const std::shared_ptr<const guard::Commands>& commands() const { return commands_; }
+  const std::shared_ptr<const redis::Commands>& commands() const { return commands_; }
 
   // The world.
   void start();  // the first filters, and from then on applying and proving
@@ -123,12 +123,12 @@ class SimShop {
   filter::Epochs epochs_;
   std::vector<Space> spaces_;
   std::vector<guard::GuardedNamespace> guarded_;
-  guard::RedisFacts facts_;
+  redis::Facts facts_;
   std::unique_ptr<guard::Guard> guard_;
   std::deque<Change> unapplied_;
   std::map<std::string, io::TimePoint, std::less<>> written_until_;  // keys
-  std::shared_ptr<const guard::Commands> commands_;  // those reads that the simulated Redis has
-  guard::Users known_;
+  std::shared_ptr<const redis::Commands> commands_;  // those reads that the simulated Redis has
+  redis::Users known_;
   std::uint64_t next_text_ = 0;
   bool is_stopped_ = false;
   io::TimePoint applier_stalled_until_{};

@@ -68,7 +68,8 @@ TEST(AclReply, of_a_user_whom_valkey_keeps_out_of_databases_allows_nothing) {
     const bool may_all = databases == "alldbs";
     EXPECT_TRUE(user.has("nopass"));
     EXPECT_EQ(may_run_every_command(user), may_all) << databases;
-    EXPECT_EQ(key_access(user, any), may_all ? KeyAccess::read_write : KeyAccess::none)
+    EXPECT_EQ(key_access(user, any),
+              may_all ? redis::KeyAccess::read_write : redis::KeyAccess::none)
         << databases;
   }
 }
@@ -79,7 +80,7 @@ TEST(AclReply, of_a_strange_shape_allows_nothing) {
     const AclUser user = acl_user_of(*reply_of(bytes));
     EXPECT_FALSE(user.has("on")) << bytes;
     EXPECT_FALSE(may_run_every_command(user)) << bytes;
-    EXPECT_EQ(key_access(user, any), KeyAccess::none) << bytes;
+    EXPECT_EQ(key_access(user, any), redis::KeyAccess::none) << bytes;
   }
 }
 
@@ -113,7 +114,7 @@ TEST(AclReply, who_may_write_nothing_is_said_only_of_who_may_run_what_is_harmles
 struct AccessCase {
   const char* pattern;
   const char* prefix;
-  KeyAccess access;
+  redis::KeyAccess access;
 };
 
 class KeyPattern : public testing::TestWithParam<AccessCase> {};
@@ -124,9 +125,9 @@ TEST_P(KeyPattern, gives_access_to_prefixes_that_it_covers_for_certain) {
       << GetParam().pattern << " of " << GetParam().prefix;
 }
 
-constexpr auto kNone = KeyAccess::none;
-constexpr auto kRead = KeyAccess::read;
-constexpr auto kReadWrite = KeyAccess::read_write;
+constexpr auto kNone = redis::KeyAccess::none;
+constexpr auto kRead = redis::KeyAccess::read;
+constexpr auto kReadWrite = redis::KeyAccess::read_write;
 
 INSTANTIATE_TEST_SUITE_P(AclReply,
                          KeyPattern,
@@ -189,6 +190,12 @@ TEST(AclReply, the_best_pattern_counts_for_a_prefix_and_the_worst_prefix_for_a_n
   EXPECT_EQ(key_access(user_with_keys({"~user:*"}), std::vector<std::string>{"user:", "u:"}),
             kNone);
   EXPECT_EQ(access({}), kNone);
+}
+
+TEST(AclReply, who_is_off_needs_more_than_no_password) {
+  EXPECT_TRUE((AclUser{.flags = {"on", "nopass"}}).needs_no_password());
+  EXPECT_FALSE((AclUser{.flags = {"off", "nopass"}}).needs_no_password());
+  EXPECT_FALSE((AclUser{.flags = {"on"}}).needs_no_password());
 }
 
 }  // namespace

@@ -55,39 +55,49 @@ std::string get_of_redis_7() {
                kNone);
 }
 
-CommandFacts only(const std::string& entry) {
-  const std::vector<CommandFacts> commands = commands_of(*reply_of(array(entry)));
-  return commands.size() == 1 ? commands.front() : CommandFacts{};
+ListedCommand only(const std::string& entry) {
+  const std::vector<ListedCommand> commands = commands_of(*reply_of(array(entry)));
+  return commands.size() == 1 ? commands.front() : ListedCommand{};
+}
+
+redis::KeyShape keys_of(const std::string& entry) {
+  return only(entry).command.keys;
+}
+
+redis::Role role_of(const std::string& entry) {
+  return only(entry).command.role;
 }
 
 TEST(CommandReply, is_read_as_redis_7_writes_it) {
-  const CommandFacts get = only(get_of_redis_7());
+  const ListedCommand get = only(get_of_redis_7());
   EXPECT_EQ(get.name, "get");
   EXPECT_EQ(get.arity, 2);
-  EXPECT_FALSE(get.writes);
-  EXPECT_FALSE(get.blocks);
-  ASSERT_TRUE(get.has_key_range);
-  EXPECT_EQ(get.first, 1);
-  EXPECT_EQ(get.last, 1);
-  EXPECT_EQ(get.step, 1);
+  EXPECT_TRUE(get.writes_no_key);
+  EXPECT_EQ(get.command.role, redis::Role::read);
+  ASSERT_EQ(get.command.keys, redis::KeyShape::range);
+  EXPECT_EQ(get.command.first, 1);
+  EXPECT_EQ(get.command.last, 1);
+  EXPECT_EQ(get.command.step, 1);
 }
 
 TEST(CommandReply, of_a_module_says_where_its_keys_are) {
-  const CommandFacts add =
+  const ListedCommand add =
       only(entry("TS.MADD", -4, array(status("write"), status("module")), {1, -1, 3}));
   EXPECT_EQ(add.name, "ts.madd");
-  EXPECT_TRUE(add.writes);
-  EXPECT_TRUE(add.has_key_range);
-  EXPECT_EQ(add.last, -1);
-  EXPECT_EQ(add.step, 3);
+  EXPECT_FALSE(add.writes_no_key);
+  EXPECT_EQ(add.command.role, redis::Role::write);
+  EXPECT_EQ(add.command.keys, redis::KeyShape::range);
+  EXPECT_EQ(add.command.last, -1);
+  EXPECT_EQ(add.command.step, 3);
 }
 
 TEST(CommandReply, that_cannot_say_where_the_keys_are_does_not) {
-  EXPECT_FALSE(only(entry("sort", -2, array(status("write"), status("movablekeys")), {1, 1, 1}))
-                   .has_key_range);
-  EXPECT_FALSE(only(entry("xread", -4, array(status("readonly")), {0, 0, 0})).has_key_range);
-  EXPECT_FALSE(only(entry("odd", -4, array(status("write")), {1, 1, 0})).has_key_range);
-  EXPECT_FALSE(only(entry("far", -4, array(status("write")), {1000, 1000, 1})).has_key_range);
+  constexpr auto kAnywhere = redis::KeyShape::anywhere;
+  EXPECT_EQ(keys_of(entry("sort", -2, array(status("write"), status("movablekeys")), {1, 1, 1})),
+            kAnywhere);
+  EXPECT_EQ(keys_of(entry("xread", -4, array(status("readonly")), {0, 0, 0})), kAnywhere);
+  EXPECT_EQ(keys_of(entry("odd", -4, array(status("write")), {1, 1, 0})), kAnywhere);
+  EXPECT_EQ(keys_of(entry("far", -4, array(status("write")), {1000, 1000, 1})), kAnywhere);
   const std::string container = array(bulk("x"),
                                       number(-2),
                                       kNone,
@@ -98,31 +108,54 @@ TEST(CommandReply, that_cannot_say_where_the_keys_are_does_not) {
                                       kNone,
                                       kNone,
                                       array(get_of_redis_7()));
-  EXPECT_FALSE(only(container).has_key_range);
+  EXPECT_EQ(keys_of(container), kAnywhere);
 }
 
 TEST(CommandReply, what_is_not_said_to_be_readonly_writes) {
-  EXPECT_TRUE(only(entry("eval", -3, array(status("noscript")), {0, 0, 0})).writes);
-  EXPECT_TRUE(only(entry("set", -3, array(status("write"), status("readonly")), {1, 1, 1})).writes);
-  EXPECT_FALSE(only(entry("get", 2, array(status("readonly")), {1, 1, 1})).writes);
+  EXPECT_EQ(role_of(entry("eval", -3, array(status("noscript")), {0, 0, 0})), redis::Role::write);
+  EXPECT_EQ(role_of(entry("set", -3, array(status("write"), status("readonly")), {1, 1, 1})),
+            redis::Role::write);
+  EXPECT_EQ(role_of(entry("get", 2, array(status("readonly")), {1, 1, 1})), redis::Role::read);
 }
 
-TEST(CommandReply, tells_what_blocks_and_what_subscribes) {
-  EXPECT_TRUE(
-      only(entry("blpop", -3, array(status("write"), status("blocking")), {1, -2, 1})).blocks);
-  EXPECT_TRUE(only(entry("zsubscribe", -2, array(status("pubsub")), {0, 0, 0})).subscribes);
-  EXPECT_FALSE(only(entry("publish", 3, array(status("pubsub")), {0, 0, 0})).subscribes);
+// What comes back of it is no reply.
+TEST(CommandReply, a_command_that_subscribes_is_transparent) {
+  EXPECT_EQ(role_of(entry("zsubscribe", -2, array(status("pubsub")), {0, 0, 0})),
+            redis::Role::unplaced);
+  EXPECT_EQ(
+      role_of(entry("x.subscribe", -2, array(status("pubsub"), status("readonly")), {0, 0, 0})),
+      redis::Role::unplaced);
+  EXPECT_EQ(role_of(entry("publish", 3, array(status("pubsub")), {0, 0, 0})), redis::Role::write);
+}
+
+TEST(CommandReply, only_commands_that_the_table_lacks_are_learned) {
+  const Reply reply = reply_of(array(get_of_redis_7(),
+                                     entry("bf.add", -4, array(status("write")), {1, -1, 2}),
+                                     entry("ft.search", -2, array(status("readonly")), {0, 0, 0}),
+                                     entry(std::string(redis::kLearnedNameBytesMax + 1, 'x'),
+                                           1,
+                                           array(status("readonly")),
+                                           {0, 0, 0})));
+  const redis::Commands commands{.learned = beyond_table(commands_of(*reply))};
+  EXPECT_EQ(commands.learned.size(), 2U);
+  EXPECT_EQ(commands.find_learned("get"), nullptr);
+  const redis::Command* const add = commands.find_learned("BF.ADD");
+  ASSERT_NE(add, nullptr);
+  EXPECT_EQ(add->role, redis::Role::write);
+  EXPECT_EQ(add->keys, redis::KeyShape::range);
+  EXPECT_EQ(add->last, -1);
+  EXPECT_EQ(commands.find_learned("ft.search")->keys, redis::KeyShape::anywhere);
 }
 
 TEST(CommandReply, of_a_strange_shape_is_left_out) {
   for (const std::string& bytes : kStrange) {
     const Reply reply = reply_of(bytes);
-    for (const CommandFacts& command : commands_of(*reply)) {
-      EXPECT_FALSE(command.has_key_range) << bytes;
-      EXPECT_TRUE(command.writes) << bytes;
+    for (const ListedCommand& each : commands_of(*reply)) {
+      EXPECT_EQ(each.command.keys, redis::KeyShape::anywhere) << bytes;
+      EXPECT_EQ(each.command.role, redis::Role::write) << bytes;
     }
-    const std::vector<std::string> names{"get"};
-    EXPECT_EQ(names_there(*reply, names), std::vector<bool>{false}) << bytes;
+    const std::vector<redis::Command> commands{{.name = "get"}};
+    EXPECT_TRUE(names_there(*reply, commands).none()) << bytes;
   }
   const std::string good = get_of_redis_7();
   EXPECT_EQ(commands_of(*reply_of(array(std::string("*-1\r\n"), good, number(1)))).size(), 1U);
@@ -137,13 +170,12 @@ TEST(CommandReply, reads_no_more_than_its_limit) {
 }
 
 TEST(CommandReply, a_name_is_there_if_it_names_the_command_itself) {
-  const std::vector<std::string> names{"get", "mget", "exists"};
+  const std::vector<redis::Command> commands{{.name = "get"}, {.name = "mget"}, {.name = "exists"}};
   const std::string other = entry("set", -3, array(status("write")), {1, 1, 1});
   // mget is switched off, SET was renamed to EXISTS.
   const Reply reply = reply_of(array(get_of_redis_7(), std::string("*-1\r\n"), other));
-  EXPECT_EQ(names_there(*reply, names), (std::vector<bool>{true, false, false}));
-  EXPECT_EQ(names_there(*reply_of(array(get_of_redis_7())), names),
-            (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(names_there(*reply, commands), redis::CommandSet(0b001));
+  EXPECT_TRUE(names_there(*reply_of(array(get_of_redis_7())), commands).none());
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 #include "upstream/control.h"
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
-#include <memory>
-#include <mutex>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,104 +11,13 @@
 #include "harness/ports.h"
 #include "harness/redis_server.h"
 #include "harness/temporary_directory.h"
+#include "heard.h"
 
 namespace cuckooguard::upstream {
 namespace {
 
 using harness::RedisServer;
-
-constexpr std::chrono::seconds kPatience{30};
-
-// What a Control has said, and waiting for it.
-class Heard {
- public:
-  Control::Calls calls() {
-    return {.epoch = [this] { return ++epoch_; },
-            .users = [this] { return names_; },
-            .on_facts =
-                [this](std::uint64_t epoch, Facts facts) {
-                  const std::lock_guard lock(mutex_);
-                  EXPECT_EQ(epoch, epoch_.load()) << "of the asking that began last";
-                  has_commands_ = has_commands_ || facts.commands;
-                  facts_ = std::move(facts);
-                  ++times_;
-                  changed_.notify_all();
-                },
-            .on_reachable =
-                [this](bool reachable, const std::string& why) {
-                  const std::lock_guard lock(mutex_);
-                  reachable_.push_back(reachable);
-                  why_ = why;
-                  changed_.notify_all();
-                },
-            .on_lost =
-                [this](bool is_up, const std::string& /*why*/) {
-                  const std::lock_guard lock(mutex_);
-                  is_up_ = is_up;
-                  changed_.notify_all();
-                },
-            .on_allowed =
-                [this](const NotAllowed& lack) {
-                  const std::lock_guard lock(mutex_);
-                  lacks_.push_back(lack);
-                  changed_.notify_all();
-                }};
-  }
-
-  // The facts once they are told, and `accept` takes them.
-  template <typename Accept>
-  bool facts_become(const Accept& accept) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return facts_ && accept(*facts_); });
-  }
-  template <typename Accept>
-  bool users_become(const Accept& accept) {
-    return facts_become([&](const Facts& facts) { return accept(facts.users); });
-  }
-  bool reachable_becomes(const std::vector<bool>& history) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return reachable_ == history; });
-  }
-  bool loss_becomes(bool is_up) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return is_up_ == is_up; });
-  }
-  // What was told last.
-  bool lack_becomes(const NotAllowed& wanted) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(
-        lock, kPatience, [&] { return !lacks_.empty() && lacks_.back() == wanted; });
-  }
-  std::vector<NotAllowed> lacks() {
-    const std::lock_guard lock(mutex_);
-    return lacks_;
-  }
-  bool any_facts() {
-    const std::lock_guard lock(mutex_);
-    return facts_.has_value();
-  }
-  std::string why() {
-    const std::lock_guard lock(mutex_);
-    return why_;
-  }
-  int times() {
-    const std::lock_guard lock(mutex_);
-    return times_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<std::uint64_t> epoch_{0};
-  std::vector<std::string> names_{"default"};
-  std::optional<Facts> facts_;
-  bool has_commands_ = false;
-  int times_ = 0;
-  std::vector<bool> reachable_;
-  std::optional<bool> is_up_;
-  std::string why_;
-  std::vector<NotAllowed> lacks_;
-};
+using State = redis::ControlReport::State;
 
 config::Upstream at(const RedisServer& redis,
                     config::Control control = {},
@@ -123,21 +28,31 @@ config::Upstream at(const RedisServer& redis,
 }
 
 Questions some_questions() {
-  return {.built_in = {"get", "no-such"}, .answerable = {{.name = "get"}}, .keys = {{"user:"}}};
+  return {.keys = {{"user:"}}};
 }
 
-bool is_open_default(const std::vector<UserFacts>& users) {
-  return users.size() == 1 && users[0].name == "default" && users[0].unrestricted &&
-         users[0].needs_no_password;
+bool is_unrestricted_default(const redis::Users& users) {
+  return users.unrestricted == std::set<std::string, std::less<>>{"default"} &&
+         users.restricted.empty();
 }
-bool is_default_with_password(const std::vector<UserFacts>& users) {
-  return users.size() == 1 && users[0].unrestricted && !users[0].needs_no_password;
+bool is_open_default(const redis::Users& users) {
+  return is_unrestricted_default(users) && users.default_needs_no_password;
 }
-bool is_restricted_default(const std::vector<UserFacts>& users) {
-  return users.size() == 1 && users[0].name == "default" && !users[0].unrestricted;
+bool is_default_with_password(const redis::Users& users) {
+  return is_unrestricted_default(users) && !users.default_needs_no_password;
 }
-bool is_nobody(const std::vector<UserFacts>& users) {
-  return users.empty();
+bool is_restricted_default(const redis::Users& users) {
+  return users.unrestricted.empty() && users.restricted.size() == 1 &&
+         users.restricted.contains("default");
+}
+bool is_nobody(const redis::Users& users) {
+  return users.unrestricted.empty() && users.restricted.empty();
+}
+bool needs_password(const redis::Reading& reading) {
+  return !reading.users.default_needs_no_password;
+}
+bool needs_no_password(const redis::Reading& reading) {
+  return reading.users.default_needs_no_password;
 }
 
 TEST(Control, the_default_user_of_a_fresh_redis_may_do_everything_without_a_password) {
@@ -164,11 +79,12 @@ TEST(Control, nobody_is_known_to_who_may_not_ask) {
   Control control(at(redis), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_nobody));
-  EXPECT_EQ(heard.lacks(),
-            (std::vector<NotAllowed>{{.why = "NOAUTH Authentication required.",
-                                      .hint = "set upstream.control (username, password_file); "
-                                              "until then every key passes",
-                                      .passes = true}}));
+  EXPECT_EQ(
+      heard.reports(),
+      (std::vector<redis::ControlReport>{{.state = State::not_allowed,
+                                          .why = "NOAUTH Authentication required.",
+                                          .hint = "set upstream.control (username, password_file); "
+                                                  "until then every key passes"}}));
 }
 
 TEST(Control, a_password_opens_the_door_and_the_default_user_still_needs_one) {
@@ -191,7 +107,7 @@ TEST(Control, the_password_is_read_from_its_file_at_each_connect) {
   EXPECT_TRUE(heard.loss_becomes(true));
   harness::write_whole_file(directory / "password", "secret\n");
   EXPECT_TRUE(heard.users_become(is_default_with_password));
-  EXPECT_TRUE(heard.lack_becomes({}));
+  EXPECT_TRUE(heard.report_becomes({.state = State::allowed}));
   EXPECT_TRUE(heard.reachable_becomes({true}));
 }
 
@@ -216,33 +132,35 @@ TEST(Control, each_right_that_lacks_is_named_with_what_it_costs_until_it_is_give
   const auto gives = [&](const std::string& rule) {
     return redis.call({"ACL", "SETUSER", "ops", rule}) == "+OK\r\n";
   };
-  EXPECT_TRUE(heard.lack_becomes(
-      {.why =
+  EXPECT_TRUE(heard.report_becomes(
+      {.state = State::not_allowed,
+       .why =
            no("acl|getuser") + "; " + no("command") + "; " + no("info") + "; " + no("config|get"),
        .hint = "ACL SETUSER ops +acl|getuser +command +info +dbsize +config|get; until then every "
-               "key passes",
-       .passes = true}));
+               "key passes"}));
   ASSERT_TRUE(gives("+acl|getuser"));
   ASSERT_TRUE(gives("+dbsize"));
   ASSERT_TRUE(gives("+command"));
-  EXPECT_TRUE(heard.lack_becomes(
-      {.why = no("info") + "; " + no("config|get"),
+  EXPECT_TRUE(heard.report_becomes(
+      {.state = State::limited,
+       .why = no("info") + "; " + no("config|get"),
        .hint = "ACL SETUSER ops +info +config|get; until then GETEX of absent keys passes; Redis's "
                "own `timeout` may close clients that ask for absent keys alone"}));
   ASSERT_TRUE(gives("+config|get"));
   ASSERT_TRUE(gives("+info"));
-  EXPECT_TRUE(heard.lack_becomes({}));
+  EXPECT_TRUE(heard.report_becomes({.state = State::allowed}));
   ASSERT_EQ(redis.call({"ACL", "SETUSER", "default", "-debug"}), "+OK\r\n");
-  EXPECT_TRUE(heard.lack_becomes(
-      {.why = no("acl|dryrun"),
+  EXPECT_TRUE(heard.report_becomes(
+      {.state = State::not_allowed,
+       .why = no("acl|dryrun"),
        .hint = "ACL SETUSER ops +acl|dryrun; until then every key passes for users who may not "
-               "run all commands",
-       .passes = true}));
+               "run all commands"}));
   ASSERT_TRUE(gives("+acl|dryrun"));
-  EXPECT_TRUE(heard.lack_becomes({}));
-  EXPECT_TRUE(heard.users_become([](const std::vector<UserFacts>& users) {
-    return users.size() == 1 && users[0].knows_commands &&
-           users[0].commands_on_writable == std::vector<bool>{true};
+  EXPECT_TRUE(heard.report_becomes({.state = State::allowed}));
+  EXPECT_TRUE(heard.users_become([](const redis::Users& users) {
+    const redis::UserAccess* const user = users.find("default");
+    return is_restricted_default(users) && user->knows_commands &&
+           user->may(redis::command_index(redis::find_command("get")), 0);
   })) << "a right that is given counts at once";
 }
 
@@ -251,8 +169,9 @@ TEST(Control, a_trusting_one_that_may_not_ask_costs_little) {
   Heard heard;
   Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
   control.start();
-  EXPECT_TRUE(heard.lack_becomes(
-      {.why = "NOAUTH Authentication required.",
+  EXPECT_TRUE(heard.report_becomes(
+      {.state = State::limited,
+       .why = "NOAUTH Authentication required.",
        .hint = "set upstream.control (username, password_file); until then GETEX of absent keys "
                "passes, and it is not known when Redis is loading or busy"}));
 }
@@ -263,15 +182,15 @@ TEST(Control, a_user_that_a_restarted_redis_does_not_know_is_told_in_its_words) 
   Control control(
       at(redis, {.username = "ops", .password = "pass"}), some_questions(), heard.calls());
   control.start();
-  ASSERT_TRUE(heard.lack_becomes({}));
+  ASSERT_TRUE(heard.report_becomes({.state = State::allowed}));
   redis.kill();
   redis.start_again_as({}, "");
-  EXPECT_TRUE(heard.lack_becomes(
-      {.why = "WRONGPASS invalid username-password pair or user is disabled.",
+  EXPECT_TRUE(heard.report_becomes(
+      {.state = State::not_allowed,
+       .why = "WRONGPASS invalid username-password pair or user is disabled.",
        .hint = "correct upstream.control (username, password_file), or ACL SETUSER ops on "
                ">PASSWORD +acl|getuser +acl|dryrun +command +info +dbsize +config|get; until then "
-               "every key passes",
-       .passes = true}));
+               "every key passes"}));
   EXPECT_TRUE(heard.reachable_becomes({true, false, true})) << "it is there";
 }
 
@@ -281,8 +200,8 @@ TEST(Control, a_wrong_password_is_told_with_redis_own_words_and_nobody_is_known)
   Control control(at(redis, {.password = "guess"}), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.loss_becomes(true));
-  ASSERT_EQ(heard.lacks().size(), 1U);
-  EXPECT_TRUE(heard.lacks()[0].why.starts_with("WRONGPASS ")) << heard.lacks()[0].why;
+  ASSERT_EQ(heard.reports().size(), 1U);
+  EXPECT_TRUE(heard.reports()[0].why.starts_with("WRONGPASS ")) << heard.reports()[0].why;
   EXPECT_FALSE(heard.any_facts());
 }
 
@@ -360,11 +279,12 @@ TEST(Control, says_why_users_are_not_known_and_tries_whether_they_need_a_passwor
   Control control(
       at(redis, {.username = "ops", .password = "pass"}), some_questions(), heard.calls());
   control.start();
-  EXPECT_TRUE(heard.facts_become([](const Facts& facts) {
-    return facts.users.empty() && facts.refusal.starts_with("NOPERM ") && !facts.needs_password;
+  EXPECT_TRUE(heard.reading_becomes([](const redis::Reading& reading) {
+    return is_nobody(reading.users) && reading.users.refusal.starts_with("NOPERM ") &&
+           needs_no_password(reading);
   }));
   redis.call({"CONFIG", "SET", "requirepass", "secret"});
-  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return facts.needs_password; }));
+  EXPECT_TRUE(heard.reading_becomes(needs_password));
 }
 
 TEST(Control, a_redis_that_lets_nobody_in_lets_nobody_in_without_a_password) {
@@ -372,10 +292,10 @@ TEST(Control, a_redis_that_lets_nobody_in_lets_nobody_in_without_a_password) {
   Heard heard;
   Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
   control.start();
-  ASSERT_TRUE(heard.facts_become([](const Facts& facts) { return !facts.needs_password; }));
+  ASSERT_TRUE(heard.reading_becomes(needs_no_password));
   const harness::RawClient straight = redis.client();
   redis.call({"CONFIG", "SET", "maxclients", "2"});
-  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return facts.needs_password; }));
+  EXPECT_TRUE(heard.reading_becomes(needs_password));
 }
 
 TEST(Control, a_redis_that_was_restarted_is_asked_again) {
@@ -410,17 +330,17 @@ TEST(Control, commands_are_told_with_the_first_facts_of_each_connection) {
   Heard heard;
   Control control(at(redis), some_questions(), heard.calls());
   control.start();
-  const auto has_commands = [](const Facts& facts) {
-    return facts.commands && facts.commands->has_built_in == std::vector<bool>{true, false} &&
-           facts.commands->all.size() > 200;
+  const auto has_commands = [](const redis::Reading& reading) {
+    return reading.commands && reading.commands->listed.count() > 200;
   };
-  EXPECT_TRUE(heard.facts_become(has_commands));
+  EXPECT_TRUE(heard.reading_becomes(has_commands));
   control.refresh();
-  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return !facts.commands; }));
+  EXPECT_TRUE(
+      heard.reading_becomes([](const redis::Reading& reading) { return !reading.commands; }));
   redis.kill();
   ASSERT_TRUE(heard.reachable_becomes({true, false}));
   redis.start_again();
-  EXPECT_TRUE(heard.facts_become(has_commands));
+  EXPECT_TRUE(heard.reading_becomes(has_commands));
 }
 
 TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
@@ -428,19 +348,17 @@ TEST(Control, a_cluster_is_refused_once_and_in_words_and_nobody_is_known) {
   Heard heard;
   Control control(at(redis), some_questions(), heard.calls());
   control.start();
-  ASSERT_TRUE(heard.facts_become([](const Facts& facts) { return facts.is_cluster == true; }));
   EXPECT_TRUE(heard.users_become(is_nobody));
-  EXPECT_TRUE(heard.facts_become([](const Facts& facts) {
-    return !facts.needs_password &&
-           facts.refusal ==
+  EXPECT_TRUE(heard.reading_becomes([](const redis::Reading& reading) {
+    return needs_no_password(reading) && !reading.users.trusts_everyone &&
+           reading.users.refusal ==
                "this Redis runs in cluster mode (cluster_enabled:1), which is not supported";
   }));
   control.refresh();
-  ASSERT_TRUE(heard.facts_become([&](const Facts&) { return true; }));
-  ASSERT_EQ(heard.lacks().size(), 1U);
-  EXPECT_TRUE(heard.lacks()[0].passes);
-  EXPECT_TRUE(heard.lacks()[0].is_unsupported);
-  EXPECT_TRUE(heard.lacks()[0].hint.ends_with("nothing is answered here"));
+  ASSERT_TRUE(heard.reading_becomes([](const redis::Reading&) { return true; }));
+  ASSERT_EQ(heard.reports().size(), 1U);
+  EXPECT_EQ(heard.reports()[0].state, State::unsupported);
+  EXPECT_TRUE(heard.reports()[0].hint.ends_with("nothing is answered here"));
 }
 
 TEST(Control, a_trusting_one_asks_for_no_user_but_knows_whether_a_password_is_needed) {
@@ -449,20 +367,32 @@ TEST(Control, a_trusting_one_asks_for_no_user_but_knows_whether_a_password_is_ne
   Heard heard;
   Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
   control.start();
-  EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return !facts.needs_password; }));
+  EXPECT_TRUE(heard.reading_becomes(needs_no_password));
   EXPECT_TRUE(heard.users_become(is_nobody));
 }
 
 // Redis closes a connection that sends more than 10 arguments before it has authenticated.
 TEST(Control, keeps_its_connection_where_it_may_ask_nothing) {
   const RedisServer redis({"--requirepass", "secret"}, "secret");
-  Questions questions = some_questions();
-  questions.built_in.resize(100, "get");
   Heard heard;
-  Control control(at(redis), questions, heard.calls());
+  Control control(at(redis), some_questions(), heard.calls());
   control.start();
   EXPECT_TRUE(heard.users_become(is_nobody));
   EXPECT_TRUE(heard.reachable_becomes({true}));
+}
+
+TEST(Control, a_trusting_one_knows_everybody_but_those_of_a_cluster) {
+  const auto trusts = [](const redis::Users& users) { return users.find("anybody") != nullptr; };
+  const RedisServer redis;
+  Heard heard;
+  Control control(at(redis, {}, config::Acl::trust), some_questions(), heard.calls());
+  control.start();
+  EXPECT_TRUE(heard.users_become(trusts));
+  const RedisServer cluster({"--cluster-enabled", "yes"});
+  Heard of_cluster;
+  Control other(at(cluster, {}, config::Acl::trust), some_questions(), of_cluster.calls());
+  other.start();
+  EXPECT_TRUE(of_cluster.users_become(std::not_fn(trusts)));
 }
 
 TEST(Control, a_trusting_one_sees_a_password_that_it_does_not_have) {
@@ -472,7 +402,7 @@ TEST(Control, a_trusting_one_sees_a_password_that_it_does_not_have) {
     Control control(
         at(redis, {.password = password}, config::Acl::trust), some_questions(), heard.calls());
     control.start();
-    EXPECT_TRUE(heard.facts_become([](const Facts& facts) { return facts.needs_password; }));
+    EXPECT_TRUE(heard.reading_becomes(needs_password));
   }
 }
 

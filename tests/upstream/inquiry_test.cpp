@@ -1,10 +1,12 @@
 // What is learned is compared with what Redis does: against a real one.
 #include "upstream/inquiry.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hiredis/hiredis.h>
 
@@ -13,21 +15,29 @@
 namespace cuckooguard::upstream {
 namespace {
 
-constexpr auto kNone = KeyAccess::none;
-constexpr auto kRead = KeyAccess::read;
-constexpr auto kReadWrite = KeyAccess::read_write;
+constexpr auto kNone = redis::KeyAccess::none;
+constexpr auto kRead = redis::KeyAccess::read;
+constexpr auto kReadWrite = redis::KeyAccess::read_write;
 
-const Questions kQuestions{
-    .built_in = {"get", "mget", "exists"},
-    .answerable = {{.name = "get"},
-                   {.name = "mget"},
-                   {.name = "zscore"},
-                   {.name = "getex"},
-                   {.name = "zinter", .key_count = 1}},
-    .keys = {{"user:"}, {"cart:", "basket:"}},
-};
+const Questions kQuestions{.keys = {{"user:"}, {"cart:", "basket:"}}};
+
+// Of some commands: whether they are among these.
 using May = std::vector<bool>;
+May some_of(const redis::CommandSet& commands) {
+  May may;
+  for (const char* const name : {"get", "mget", "zscore", "getex", "zinter"}) {
+    may.push_back(commands[redis::command_index(redis::find_command(name))]);
+  }
+  return may;
+}
 const May kAll{true, true, true, true, true};
+
+May readable(const redis::UserAccess& user) {
+  return some_of(user.on_readable);
+}
+May writable(const redis::UserAccess& user) {
+  return some_of(user.on_writable);
+}
 
 class InquiryTest : public testing::Test {
  protected:
@@ -56,19 +66,16 @@ class InquiryTest : public testing::Test {
     freeReplyObject(reply);
   }
 
-  Facts ask() {
+  Answers ask() {
     const std::vector<std::string> names{"default", "bob"};
     return inquiry_.ask(names).value();
   }
-  UserFacts bob() {
-    for (const UserFacts& user : ask().users) {
-      if (user.name == "bob") {
-        return user;
-      }
-    }
-    return {};
+  redis::UserAccess bob() {
+    const redis::Users users = ask().reading.users;
+    const redis::UserAccess* const bob = users.find("bob");
+    return bob == nullptr ? redis::UserAccess{} : *bob;
   }
-  UserFacts bob_with(const std::string& rules) {
+  redis::UserAccess bob_with(const std::string& rules) {
     set_user(rules);
     return bob();
   }
@@ -79,47 +86,47 @@ class InquiryTest : public testing::Test {
 };
 
 TEST_F(InquiryTest, a_fresh_redis_is_a_master_that_serves_and_whose_default_user_may_all) {
-  const Facts facts = ask();
-  EXPECT_EQ(facts.is_cluster, false);
-  EXPECT_TRUE(facts.is_master);
-  EXPECT_TRUE(facts.takes_writes);
-  EXPECT_EQ(facts.state, ServerState::available);
-  EXPECT_EQ(facts.idle_timeout, std::chrono::seconds(0));
-  ASSERT_EQ(facts.users.size(), 1U) << "there is no bob";
-  EXPECT_EQ(facts.users[0].name, "default");
-  EXPECT_TRUE(facts.users[0].unrestricted);
-  EXPECT_TRUE(facts.users[0].needs_no_password);
-  ASSERT_TRUE(facts.commands);
-  EXPECT_EQ(facts.commands->has_built_in, (May{true, true, true}));
+  const Answers answers = ask();
+  EXPECT_EQ(answers.is_cluster, false);
+  const redis::Reading& reading = answers.reading;
+  EXPECT_EQ(reading.is_master, true);
+  EXPECT_TRUE(reading.takes_writes);
+  EXPECT_EQ(reading.availability, redis::Availability::available);
+  EXPECT_EQ(reading.idle_timeout, std::chrono::seconds(0));
+  EXPECT_THAT(reading.users.unrestricted, testing::ElementsAre("default")) << "there is no bob";
+  EXPECT_TRUE(reading.users.restricted.empty());
+  EXPECT_TRUE(reading.users.default_needs_no_password);
+  ASSERT_TRUE(reading.commands);
+  EXPECT_EQ(some_of(reading.commands->listed), kAll);
 }
 
 TEST_F(InquiryTest, who_may_all_is_not_asked_for_each_command) {
-  EXPECT_TRUE(bob_with("+@all ~*").unrestricted);
+  EXPECT_TRUE(bob_with("+@all ~*").is_unrestricted);
   EXPECT_EQ(redis_.calls("acl|dryrun"), 0U);
-  const UserFacts prefix = bob_with("+@all ~user:*");
-  EXPECT_FALSE(prefix.unrestricted);
-  EXPECT_EQ(prefix.keys, (std::vector{kReadWrite, kNone}));
-  EXPECT_EQ(prefix.commands_on_writable, kAll);
+  const redis::UserAccess prefix = bob_with("+@all ~user:*");
+  EXPECT_FALSE(prefix.is_unrestricted);
+  EXPECT_EQ(prefix.namespaces, (std::vector{kReadWrite, kNone}));
+  EXPECT_EQ(writable(prefix), kAll);
   EXPECT_EQ(redis_.calls("acl|dryrun"), 0U);
 }
 
 TEST_F(InquiryTest, who_may_some_commands_may_those) {
-  const UserFacts some = bob_with("+get +zinter ~*");
-  EXPECT_FALSE(some.unrestricted);
-  EXPECT_EQ(some.keys, (std::vector{kReadWrite, kReadWrite}));
-  EXPECT_EQ(some.commands_on_writable, (May{true, false, false, false, true}));
-  EXPECT_EQ(bob_with("+@all -mget ~*").commands_on_writable, (May{true, false, true, true, true}));
-  EXPECT_EQ(bob_with("-@all ~*").commands_on_writable, (May{false, false, false, false, false}));
+  const redis::UserAccess some = bob_with("+get +zinter ~*");
+  EXPECT_FALSE(some.is_unrestricted);
+  EXPECT_EQ(some.namespaces, (std::vector{kReadWrite, kReadWrite}));
+  EXPECT_EQ(writable(some), (May{true, false, false, false, true}));
+  EXPECT_EQ(writable(bob_with("+@all -mget ~*")), (May{true, false, true, true, true}));
+  EXPECT_EQ(writable(bob_with("-@all ~*")), (May{false, false, false, false, false}));
 }
 
 TEST_F(InquiryTest, who_may_only_read_keys_may_not_run_what_writes_them) {
-  const UserFacts reader = bob_with("+@all %R~user:*");
-  EXPECT_EQ(reader.keys, (std::vector{kRead, kNone}));
-  EXPECT_EQ(reader.commands_on_readable, (May{true, true, true, false, true})) << "not GETEX";
-  const UserFacts both = bob_with("+@all %R~user:* ~cart:* ~basket:*");
-  EXPECT_EQ(both.keys, (std::vector{kRead, kReadWrite}));
-  EXPECT_EQ(both.commands_on_readable, (May{true, true, true, false, true}));
-  EXPECT_EQ(both.commands_on_writable, kAll);
+  const redis::UserAccess reader = bob_with("+@all %R~user:*");
+  EXPECT_EQ(reader.namespaces, (std::vector{kRead, kNone}));
+  EXPECT_EQ(readable(reader), (May{true, true, true, false, true})) << "not GETEX";
+  const redis::UserAccess both = bob_with("+@all %R~user:* ~cart:* ~basket:*");
+  EXPECT_EQ(both.namespaces, (std::vector{kRead, kReadWrite}));
+  EXPECT_EQ(readable(both), (May{true, true, true, false, true}));
+  EXPECT_EQ(writable(both), kAll);
 }
 
 TEST_F(InquiryTest, who_may_surely_write_no_key_is_known) {
@@ -138,20 +145,19 @@ TEST_F(InquiryTest, who_may_surely_write_no_key_is_known) {
 }
 
 TEST_F(InquiryTest, every_prefix_of_a_namespace_must_be_covered) {
-  EXPECT_EQ(bob_with("+@all ~cart:*").keys, (std::vector{kNone, kNone}));
-  EXPECT_EQ(bob_with("+@all %W~user:*").keys, (std::vector{kNone, kNone}));
+  EXPECT_EQ(bob_with("+@all ~cart:*").namespaces, (std::vector{kNone, kNone}));
+  EXPECT_EQ(bob_with("+@all %W~user:*").namespaces, (std::vector{kNone, kNone}));
 }
 
 TEST_F(InquiryTest, selectors_give_nothing) {
-  const UserFacts by_selector = bob_with("+get %R~user:* (+mget ~*)");
-  EXPECT_EQ(by_selector.keys, (std::vector{kRead, kNone}));
-  EXPECT_TRUE(by_selector.commands_on_readable.empty());
-  EXPECT_EQ(bob_with("+@all ~user:* (+mget ~*)").commands_on_writable, kAll) << "the root says it";
+  const redis::UserAccess by_selector = bob_with("+get %R~user:* (+mget ~*)");
+  EXPECT_EQ(by_selector.namespaces, (std::vector{kRead, kNone}));
+  EXPECT_TRUE(by_selector.on_readable.none());
+  EXPECT_EQ(writable(bob_with("+@all ~user:* (+mget ~*)")), kAll) << "the root says it";
 }
 
 TEST_F(InquiryTest, a_rule_for_one_first_argument_is_not_a_rule_for_all) {
-  EXPECT_EQ(bob_with("+get|user: ~user:*").commands_on_writable,
-            (May{false, false, false, false, false}));
+  EXPECT_EQ(writable(bob_with("+get|user: ~user:*")), (May{false, false, false, false, false}));
 }
 
 TEST_F(InquiryTest, whether_redis_would_refuse_is_known_only_where_it_has_said_so) {
@@ -166,23 +172,24 @@ TEST_F(InquiryTest, whether_redis_would_refuse_is_known_only_where_it_has_said_s
 }
 
 TEST_F(InquiryTest, a_user_that_is_off_or_gone_may_nothing) {
-  const UserFacts off = bob_with("off +@all ~*");
-  EXPECT_FALSE(off.unrestricted);
-  EXPECT_FALSE(off.needs_no_password);
-  EXPECT_TRUE(off.keys.empty());
-  EXPECT_TRUE(bob_with("+@all ~*").unrestricted);
+  const redis::UserAccess off = bob_with("off +@all ~*");
+  EXPECT_FALSE(off.is_unrestricted);
+  EXPECT_TRUE(off.namespaces.empty());
+  EXPECT_TRUE(bob_with("+@all ~*").is_unrestricted);
   redis_.call({"ACL", "DELUSER", "bob"});
-  EXPECT_EQ(ask().users.size(), 1U);
+  EXPECT_EQ(ask().reading.users.find("bob"), nullptr);
 }
 
 TEST_F(InquiryTest, commands_are_tried_again_only_if_the_user_has_changed) {
   bob_with("+get ~user:*");
   const std::uint64_t tried = redis_.calls("acl|dryrun");
-  EXPECT_EQ(tried, kQuestions.answerable.size());
-  EXPECT_EQ(bob().commands_on_writable, (May{true, false, false, false, false}));
+  EXPECT_EQ(tried, std::ranges::count_if(redis::all_commands(), [](const redis::Command& command) {
+              return redis::may_be_answered(command.role);
+            }));
+  EXPECT_EQ(writable(bob()), (May{true, false, false, false, false}));
   EXPECT_EQ(redis_.calls("acl|dryrun"), tried);
   redis_.call({"ACL", "SETUSER", "bob", "+mget"});
-  EXPECT_EQ(bob().commands_on_writable, (May{true, true, false, false, false}));
+  EXPECT_EQ(writable(bob()), (May{true, true, false, false, false}));
   EXPECT_EQ(redis_.calls("acl|dryrun"), 2 * tried);
 }
 
@@ -199,16 +206,17 @@ class RenamedCommands : public InquiryTest {
 };
 
 TEST_F(RenamedCommands, are_not_there_under_their_old_names) {
-  EXPECT_EQ(ask().commands->has_built_in, (May{false, false, true}));
+  EXPECT_EQ(some_of(ask().reading.commands->listed), (May{false, false, true, true, true}));
 }
 
 TEST_F(InquiryTest, what_redis_refuses_to_tell_is_not_known) {
   redis_.call({"ACL", "SETUSER", "default", "-info", "-command", "-dbsize", "-acl"});
-  const Facts facts = ask();
-  EXPECT_TRUE(facts.users.empty());
-  EXPECT_FALSE(facts.commands);
-  EXPECT_EQ(facts.is_cluster, false) << "HELLO needs no permission";
-  EXPECT_EQ(facts.is_master, true);
+  const Answers answers = ask();
+  EXPECT_TRUE(answers.reading.users.unrestricted.empty());
+  EXPECT_TRUE(answers.reading.users.restricted.empty());
+  EXPECT_FALSE(answers.reading.commands);
+  EXPECT_EQ(answers.is_cluster, false) << "HELLO needs no permission";
+  EXPECT_EQ(answers.reading.is_master, true);
 }
 
 }  // namespace

@@ -64,10 +64,11 @@ TEST(ServerReply, what_is_not_said_is_not_known) {
 }
 
 TEST(ServerReply, errors_say_that_it_does_not_serve) {
-  EXPECT_EQ(state_of_error("LOADING Redis is loading the dataset in memory"), ServerState::loading);
+  EXPECT_EQ(state_of_error("LOADING Redis is loading the dataset in memory"),
+            redis::Availability::loading);
   EXPECT_EQ(state_of_error("MASTERDOWN Link with MASTER is down and ..."),
-            ServerState::master_link_down);
-  EXPECT_EQ(state_of_error("BUSY Redis is busy running a script."), ServerState::busy);
+            redis::Availability::master_link_down);
+  EXPECT_EQ(state_of_error("BUSY Redis is busy running a script."), redis::Availability::busy);
   for (const char* const other :
        {"NOPERM no", "BUSYKEY Target key name already exists.", "ERR", ""}) {
     EXPECT_FALSE(state_of_error(other)) << other;
@@ -76,12 +77,13 @@ TEST(ServerReply, errors_say_that_it_does_not_serve) {
 
 TEST(ServerReply, info_says_whether_it_serves) {
   const auto state = [](std::string_view info) { return state_of_info(*reply_of(bulk(info))); };
-  EXPECT_EQ(state("loading:1\r\nasync_loading:0\r\n"), ServerState::loading);
-  EXPECT_EQ(state("loading:0\r\nrole:master\r\n"), ServerState::available);
-  EXPECT_EQ(state("loading:0\r\nmaster_link_status:up\r\n"), ServerState::available);
-  EXPECT_EQ(state("loading:0\r\nmaster_link_status:down\r\n"), ServerState::master_link_down);
+  EXPECT_EQ(state("loading:1\r\nasync_loading:0\r\n"), redis::Availability::loading);
+  EXPECT_EQ(state("loading:0\r\nrole:master\r\n"), redis::Availability::available);
+  EXPECT_EQ(state("loading:0\r\nmaster_link_status:up\r\n"), redis::Availability::available);
+  EXPECT_EQ(state("loading:0\r\nmaster_link_status:down\r\n"),
+            redis::Availability::master_link_down);
   EXPECT_EQ(state("async_loading:0\r\n"), std::nullopt);
-  EXPECT_EQ(state_of_info(*reply_of("-BUSY Redis is busy\r\n")), ServerState::busy);
+  EXPECT_EQ(state_of_info(*reply_of("-BUSY Redis is busy\r\n")), redis::Availability::busy);
 }
 
 }  // namespace

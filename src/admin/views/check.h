@@ -51,7 +51,7 @@ class Check {
   std::string_view key_of(std::uint32_t ns, std::span<const std::string> values);
 
   guard::Guard& guard_;
-  guard::UserAccess anybody_{.is_unrestricted = true};  // who may ask at all is not Redis's to say
+  redis::UserAccess anybody_{.is_unrestricted = true};  // who may ask at all is not Redis's to say
   keyspace::IdentityBuffer scratch_;
   std::string key_;
 };

@@ -8,7 +8,6 @@
 
 #include "guard/contradictions.h"
 #include "guard/filter_totals.h"
-#include "guard/mode_names.h"
 #include "guard/passing.h"
 #include "views/metric_families.h"
 #include "views/process_use.h"
@@ -248,12 +247,12 @@ void put_namespaces(MetricFamilies& families, const Sight& sight) {
                      return age ? std::optional(seconds_of(*age)) : std::nullopt;
                    });
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-    for (std::size_t mode = 0; mode < guard::kModeNames.size(); ++mode) {
+    for (std::size_t mode = 0; mode < config::kModeNames.size(); ++mode) {
       const config::Mode now = sight.guarded.namespaces[ns].mode;
       families.put({"cuckooguard_namespace_mode", "1 for the current mode.", Type::Gauge},
                    static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
                    {{"namespace", sight.guarded.keyspace.name(ns)},
-                    {"mode", std::string(guard::kModeNames.at(mode))}});
+                    {"mode", std::string(config::kModeNames.at(mode))}});
     }
   }
   for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
@@ -366,8 +365,8 @@ void put_sources(MetricFamilies& families, const Sight& sight) {
 }
 
 // Whether Redis lets the guard ask.
-void put_control(MetricFamilies& families, guard::ControlReport::State now) {
-  using State = guard::ControlReport::State;
+void put_control(MetricFamilies& families, redis::ControlReport::State now) {
+  using State = redis::ControlReport::State;
   for (const State state :
        {State::allowed, State::limited, State::not_allowed, State::unsupported}) {
     families.put(
@@ -377,7 +376,7 @@ void put_control(MetricFamilies& families, guard::ControlReport::State now) {
          "so that all keys pass.",
          Type::Gauge},
         state == now ? 1.0 : 0.0,
-        {{"state", std::string(guard::state_name(state))}});
+        {{"state", std::string(redis::name_of(state))}});
   }
 }
 

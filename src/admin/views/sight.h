@@ -18,7 +18,7 @@ namespace cuckooguard::views {
 struct Sight {
   const guard::Guard::Parts& guarded;
   const guard::Process& process;
-  const guard::Snapshot& redis;
+  const redis::Snapshot& redis;
   const Vitals& vitals;
   const Check& check;
   guard::TimePoint now;

@@ -1,6 +1,5 @@
 #include "views/status.h"
 
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -8,7 +7,6 @@
 
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
-#include "guard/mode_names.h"
 #include "guard/passing.h"
 #include "keyspace/printable.h"
 #include "views/process_use.h"
@@ -19,8 +17,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 4> kAvailabilities{
-    "available", "loading", "master_link_down", "busy"};
 constexpr std::size_t kTextBytesMax = 1024;
 
 // A database's words may be in any encoding: what is no UTF-8, which the serializer would not find out, is escaped.
@@ -35,8 +31,8 @@ json::value seconds_of(const std::optional<std::chrono::nanoseconds>& time) {
   return time ? json::value(std::chrono::duration<double>(*time).count()) : json::value(nullptr);
 }
 
-json::value control_of(const guard::ControlReport& control) {
-  return json::object{{"state", guard::state_name(control.state)},
+json::value control_of(const redis::ControlReport& control) {
+  return json::object{{"state", redis::name_of(control.state)},
                       {"why", text_of(control.why)},
                       {"hint", text_of(control.hint)},
                       {"why_keys_pass", text_of(control.why_keys_pass())}};
@@ -48,14 +44,12 @@ json::value redis_of(const Sight& sight) {
     return json::object{
         {"up", nullptr}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
   }
-  const auto role = guard::role_name(sight.redis);
+  const auto role = redis::role_name(sight.redis);
   return json::object{
       {"up", seen == RedisSeen::up},
       {"role", role ? json::value(*role) : json::value(nullptr)},
       {"state",
-       sight.redis.is_lost
-           ? std::string_view("lost")
-           : kAvailabilities.at(static_cast<std::size_t>(sight.redis.availability))},
+       sight.redis.is_lost ? std::string_view("lost") : redis::name_of(sight.redis.availability)},
       {"control", control_of(sight.redis.control)}};
 }
 
@@ -102,13 +96,13 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
   const guard::Evidence seen = guard::evidence(sight.guarded, ns, sight.now);
   const auto measured = sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
   return json::object{
-      {"mode", guard::mode_name(space.mode)},
+      {"mode", config::name_of(space.mode)},
       {"db", space.db},
       {"state", filter::state_name(space.filter->state())},
       {"fresh", space.filter->is_fresh(sight.now)},
       {"why", text_of(all_pass.why)},
       {"passing_seconds", seconds_of(all_pass.left)},
-      {"order", space.order == config::Order::redis_first ? "redis-first" : "guard-first"},
+      {"order", config::name_of(space.order)},
       {"source", has_origin ? json::value(sight.process.origins[ns].source) : json::value()},
       {"proven_seconds_ago", seconds_of(sight.proof_age(ns))},
       {"tables", totals.tables},

@@ -71,7 +71,7 @@ TEST_F(MetricsTest, what_all_workers_have_counted_is_added_up) {
   shop_.decide({"GET", "user:1"});
   shop_.write({"SET", "item:new", "x"});
   shop_.decide({"GET", "other"});
-  guard::ClientState client;
+  guard::Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"absent\"}"), "2");
@@ -149,7 +149,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   vitals_.redis = RedisSeen::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
   EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "0");
-  shop_.facts.report({.state = guard::ControlReport::State::not_allowed});
+  shop_.facts.report({.state = redis::ControlReport::State::not_allowed});
   EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "1");
   EXPECT_EQ(value("cuckooguard_control_state{state=\"allowed\"}"), "0");
   EXPECT_EQ(value("cuckooguard_build_info{version=\"1.2.3\"}"), "1");
@@ -177,7 +177,7 @@ TEST_F(MetricsTest, are_read_while_a_worker_counts_and_a_source_writes) {
   std::atomic<bool> is_over{false};
   const guard::TimePoint now = shop_.now;
   std::thread worker([&] {
-    guard::ClientState client;
+    guard::Client client;
     const std::initializer_list<std::string_view> get{"GET", "user:501"};
     while (!is_over) {
       other_.decide(std::span(get.begin(), get.size()), client, now, 1000);

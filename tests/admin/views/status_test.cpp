@@ -74,7 +74,7 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
   EXPECT_EQ(all.at("workers"), json::parse(R"([{"clients":3},{"clients":5}])"));
   EXPECT_EQ(all.at("redis"), json::parse(R"({"up":true,"role":"master","state":"available",
                             "control":{"state":"unknown","why":"","hint":"","why_keys_pass":""}})"));
-  shop_.facts.publish(shop_.facts.epoch(), {.availability = guard::Availability::loading});
+  shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   EXPECT_EQ(status().at("redis").at("state"), "loading");
   vitals_.redis = RedisSeen::down;
   shop_.facts.lost();
@@ -82,7 +82,7 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
   EXPECT_EQ(status().at("redis").at("state"), "lost");
   vitals_.redis = RedisSeen::up;
   shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
-  shop_.facts.report({.state = guard::ControlReport::State::limited, .why = "no", .hint = "do"});
+  shop_.facts.report({.state = redis::ControlReport::State::limited, .why = "no", .hint = "do"});
   EXPECT_EQ(status().at("redis"), json::parse(R"({"up":true,"role":null,"state":"available",
                             "control":{"state":"limited","why":"no","hint":"do","why_keys_pass":""}})"));
   vitals_.redis = RedisSeen::never;
@@ -93,7 +93,7 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + std::chrono::milliseconds(750));
   shop_.decide({"GET", "user:500"});
-  guard::ClientState client;
+  guard::Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
   const json::object users = status().at("namespaces").at("users").as_object();

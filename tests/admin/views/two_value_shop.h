@@ -91,7 +91,7 @@ class TwoValueShop {
   filter::Epochs epochs_;
   std::vector<std::unique_ptr<guard::Overlay>> overlays_;
   std::vector<guard::GuardedNamespace> spaces_;
-  guard::RedisFacts facts_;
+  redis::Facts facts_;
   std::unique_ptr<guard::Guard> guard_;
 };
 

@@ -1,0 +1,53 @@
+// What a string read of a namespace's absent key is answered with: nil, or the bytes with which the
+// application's framework itself caches "no such row", so that an unmodified cache-aside
+// application stops there. Some of these bytes carry a time (config/absent_presets.h).
+//
+// Threads: stamp() by its one owner; else immutable. Limits: none of its own; a time before 1970 or
+// after the year 2286 is sent as the nearest that there is.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "config/absent_presets.h"
+#include "config/config.h"
+#include "resp/version.h"
+
+namespace cuckooguard::guard {
+
+// By the calendar.
+using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
+
+class AbsentReplyBytes {
+ public:
+  explicit AbsentReplyBytes(const config::AbsentReply& reply);
+
+  // The whole reply to GET and GETEX; one element of the reply to MGET. Of one that is stamped: as of
+  // the last stamp(), before the first of no use.
+  std::string_view of_string_read(resp::Version version) const {
+    return version == resp::Version::resp3 ? resp3_ : resp2_;
+  }
+
+  bool is_stamped() const { return !forms_.empty() && forms_.front().is_stamped(); }
+  // In place: the views stay valid, and their length is always the same.
+  void stamp(WallTime now);
+
+  // A write of `value` says no more than this reply does, at any time: the application caches that
+  // there is no such row. Of a preset in any form in which the framework may write it.
+  bool is_written_as(std::string_view value) const;
+  // Redis has replied so to a string read: the value is there, and is one of these.
+  bool is_relayed_as(std::string_view reply) const;
+  // No such reply is longer.
+  std::size_t relayed_bytes_max() const;
+
+ private:
+  bool has_value_;
+  std::string value_;
+  std::span<const config::AbsentForm> forms_;  // of the preset, if there is one
+  std::string resp2_;
+  std::string resp3_;
+};
+
+}  // namespace cuckooguard::guard

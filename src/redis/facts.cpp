@@ -1,0 +1,152 @@
+#include "redis/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <ranges>
+#include <utility>
+
+namespace cuckooguard::redis {
+namespace {
+
+// Of those that Redis gives where it does not serve reads.
+constexpr std::array<std::string_view, 3> kNotServed{"-LOADING ", "-MASTERDOWN ", "-BUSY "};
+
+}  // namespace
+
+std::optional<std::string_view> role_name(const Snapshot& redis) {
+  return redis.is_master.transform(
+      [](bool is_master) { return std::string_view(is_master ? "master" : "replica"); });
+}
+
+Facts::Facts() {
+  replace({.commands = std::make_shared<Commands>(), .users = std::make_shared<Users>()});
+}
+
+void Facts::replace(Snapshot next) {
+  // In this order and under the lock: whoever has read this version and then asks for the snapshot
+  // gets this one, or a later one.
+  next.version = version_.load(std::memory_order_relaxed) + 1;
+  snapshot_ = std::make_shared<const Snapshot>(std::move(next));
+  version_.store(snapshot_->version, std::memory_order_release);
+}
+
+std::uint64_t Facts::doubt(Urgency urgency) {
+  std::uint64_t next = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    next = epoch_ + 1;
+    if (doubted_ >= urgency) {
+      return next;
+    }
+    doubted_ = urgency;
+  }
+  if (on_doubt_) {
+    on_doubt_(urgency);
+  }
+  return next;
+}
+
+std::uint64_t Facts::epoch() {
+  const std::scoped_lock lock(mutex_);
+  doubted_ = Urgency::none;
+  ++epoch_;
+  std::erase_if(asked_for_,
+                [this](const auto& user) { return user.second + kIdleAskings < epoch_; });
+  return epoch_;
+}
+
+bool Facts::publish(std::uint64_t epoch, Reading reading) {
+  auto users = std::make_shared<const Users>(std::move(reading.users));
+  const std::scoped_lock lock(mutex_);
+  if (epoch < valid_from_) {
+    return false;
+  }
+  if (std::exchange(needed_no_password_, users->default_needs_no_password) &&
+      !users->default_needs_no_password) {
+    withdrawals_.fetch_add(1, std::memory_order_release);
+  }
+  replace({.epoch = epoch,
+           .good_until = reading.good_until,
+           .commands = reading.commands ? reading.commands : snapshot_->commands,
+           .users = std::move(users),
+           .availability = reading.availability,
+           .is_master = reading.is_master,
+           .takes_writes = reading.takes_writes,
+           .idle_timeout = reading.idle_timeout,
+           .control = snapshot_->control});
+  return true;
+}
+
+void Facts::withdraw_users() {
+  {
+    const std::scoped_lock lock(mutex_);
+    valid_from_ = epoch_ + 1;
+    withdrawals_.fetch_add(1, std::memory_order_release);
+    Snapshot next = *snapshot_;
+    next.users = std::make_shared<Users>();
+    replace(std::move(next));
+  }
+  doubt(Urgency::at_once);
+}
+
+// Nobody changes a Redis that is down, and what it comes back as is asked before it is answered for.
+void Facts::lost(Loss loss) {
+  const std::scoped_lock lock(mutex_);
+  valid_from_ = epoch_ + 1;
+  Snapshot next = *snapshot_;
+  next.is_lost = true;
+  next.why_lost = std::move(loss.why);
+  next.good_until = loss.is_up ? TimePoint::min() : TimePoint::max();
+  replace(std::move(next));
+}
+
+void Facts::report(ControlReport control) {
+  const std::scoped_lock lock(mutex_);
+  Snapshot next = *snapshot_;
+  next.control = std::move(control);
+  replace(std::move(next));
+}
+
+std::vector<std::string> Facts::users_to_ask() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::string> users{"default"};
+  std::ranges::copy(asked_for_ | std::views::keys, std::back_inserter(users));
+  return users;
+}
+
+std::shared_ptr<const Snapshot> Facts::snapshot() const {
+  const std::scoped_lock lock(mutex_);
+  return snapshot_;
+}
+
+void Facts::ask_for(const std::string& user) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (user == "default") {
+      return;
+    }
+    if (const auto found = asked_for_.find(user); found != asked_for_.end()) {
+      found->second = epoch_;
+      return;
+    }
+    if (asked_for_.size() >= kUsersToAskMax) {
+      return;
+    }
+    asked_for_.emplace(user, epoch_);
+  }
+  doubt();
+}
+
+bool Facts::asks_for(std::string_view user) const {
+  const std::scoped_lock lock(mutex_);
+  return user == "default" || asked_for_.contains(user);
+}
+
+std::uint64_t Facts::note_error(std::string_view first_bytes) {
+  return std::ranges::any_of(kNotServed, [&](auto error) { return first_bytes.starts_with(error); })
+             ? doubt()
+             : 0;
+}
+
+}  // namespace cuckooguard::redis

@@ -1,0 +1,25 @@
+// Names of options and subcommands, as Redis compares them: ASCII letters in any case; and its digits.
+//
+// Threads: pure function.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace cuckooguard::redis {
+
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Of ASCII letters.
+constexpr char lower_case(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// `lower` has no upper case letters.
+constexpr bool is_word(std::string_view argument, std::string_view lower) {
+  return std::ranges::equal(argument, lower, [](char a, char b) { return lower_case(a) == b; });
+}
+
+}  // namespace cuckooguard::redis

@@ -1,0 +1,46 @@
+// What the control connection asks of Redis, and what Redis has said.
+//
+// Threads: plain values.
+// Lifetimes: own their contents. Errors: what Redis does not say is the value that allows nothing.
+// Limits: as many users as are asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "redis/reading.h"
+
+namespace cuckooguard::upstream {
+
+// Whether Redis has the built-in commands under their names, and which of those that may be answered a user may run on
+// keys with these prefixes.
+struct Questions {
+  std::vector<std::vector<std::string>> keys;  // by namespace
+  std::uint64_t numbering = 0;                 // of the namespaces (redis::UserAccess)
+};
+
+// As far as a right may lack for it.
+enum class Question : std::uint8_t {
+  users,              // ACL GETUSER
+  commands_of_users,  // ACL DRYRUN
+  commands,           // COMMAND
+  state,              // INFO and DBSIZE
+  takes_writes,       // INFO alone
+  idle_timeout        // CONFIG GET
+};
+
+struct RefusedQuestion {
+  Question question{};
+  std::string error;  // Redis's, without '-'
+};
+
+struct Answers {
+  // Its commands: with the first of each connection.
+  redis::Reading reading{.is_master = std::nullopt, .takes_writes = false};
+  std::optional<bool> is_cluster;        // nullopt: it does not say
+  std::vector<RefusedQuestion> refused;  // for want of a right, or of a login
+};
+
+}  // namespace cuckooguard::upstream
