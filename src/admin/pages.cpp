@@ -72,8 +72,8 @@ const Pages::Page* Pages::find(std::string_view path) {
   return found == kPages.end() ? nullptr : found;
 }
 
-bool Pages::is_read(const Asked& asked) {
-  return asked.method == "GET" || asked.method == "HEAD";
+bool Pages::is_read(const ParsedRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
 }
 
 // What is there is told to nobody who may not ask for it.
@@ -107,15 +107,15 @@ Response Pages::answer(const http::Request& request) {
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): find() has pointers to members
-Response Pages::page(const Asked& asked) {
-  if (!is_read(asked)) {
+Response Pages::page(const ParsedRequest& request) {
+  if (!is_read(request)) {
     return not_allowed(kReads);
   }
   const views::PageText& text = views::page_text();
   Response response{.content_type = "text/html; charset=utf-8",
                     .etag = text.etag,
                     .content_security_policy = text.content_security_policy};
-  if (asked.if_none_match == text.etag) {
+  if (request.if_none_match == text.etag) {
     response.status = http::kNotModified;
   } else {
     response.body = text.html;
@@ -123,36 +123,36 @@ Response Pages::page(const Asked& asked) {
   return response;
 }
 
-Response Pages::livez(const Asked& asked) {
-  if (!is_read(asked)) {
+Response Pages::livez(const ParsedRequest& request) {
+  if (!is_read(request)) {
     return not_allowed(kReads);
   }
   json::array stalled;
   const guard::TimePoint now = parts_.now();
-  for (views::Heartbeat& heartbeat : parts_.vitals.heartbeats) {
+  for (views::Heartbeat& heartbeat : parts_.process_state.heartbeats) {
     if (!heartbeat.is_alive(now)) {
       stalled.emplace_back(heartbeat.name());
     }
   }
   const bool is_live = stalled.empty();
   json::object body{{"live", is_live}};
-  if (!is_live || http::parameter(asked.query, "verbose")) {
+  if (!is_live || http::parameter(request.query, "verbose")) {
     body["stalled_loops"] = std::move(stalled);
   }
   return of_json(is_live ? 200 : 503, body);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-Response Pages::readyz(const Asked& asked) {
-  if (!is_read(asked)) {
+Response Pages::readyz(const ParsedRequest& request) {
+  if (!is_read(request)) {
     return not_allowed(kReads);
   }
-  const views::Vitals& vitals = parts_.vitals;
-  const bool is_listening = vitals.is_listening.load(std::memory_order_relaxed);
-  const bool is_draining = vitals.is_draining.load(std::memory_order_relaxed);
+  const views::ProcessState& process_state = parts_.process_state;
+  const bool is_listening = process_state.is_listening.load(std::memory_order_relaxed);
+  const bool is_draining = process_state.is_draining.load(std::memory_order_relaxed);
   const bool is_ready = is_listening && !is_draining;
   json::object body{{"ready", is_ready}};
-  if (!is_ready || http::parameter(asked.query, "verbose")) {
+  if (!is_ready || http::parameter(request.query, "verbose")) {
     body["listening"] = is_listening;
     body["draining"] = is_draining;
     const guard::Guard::Parts& guarded = parts_.guard.parts();
@@ -166,7 +166,7 @@ Response Pages::readyz(const Asked& asked) {
   return of_json(is_ready ? 200 : 503, body);
 }
 
-views::Sight Pages::look() {
+views::Model Pages::look() {
   static const guard::Process kUnknown;
   const guard::Guard::Parts& guarded = parts_.guard.parts();
   const guard::TimePoint now = parts_.now();
@@ -174,7 +174,7 @@ views::Sight Pages::look() {
   return {.guarded = guarded,
           .process = guarded.process != nullptr ? *guarded.process : kUnknown,
           .redis = parts_.guard.facts(),
-          .vitals = parts_.vitals,
+          .process_state = parts_.process_state,
           .check = check_,
           .now = now,
           .probe = &probe_};
@@ -190,35 +190,35 @@ void Pages::forget() {
   history_ = views::History();
 }
 
-Response Pages::status(const Asked& asked) {
-  const std::string number = http::parameter(asked.query, "events_after").value_or("");
+Response Pages::status(const ParsedRequest& request) {
+  const std::string number = http::parameter(request.query, "events_after").value_or("");
   std::uint64_t events_after = 0;
   std::from_chars(number.data(), number.data() + number.size(), events_after);
-  return is_read(asked) ? Response{.body = views::status_json(look(), events_after)}
-                        : not_allowed(kReads);
+  return is_read(request) ? Response{.body = views::status_json(look(), events_after)}
+                          : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-Response Pages::history(const Asked& asked) {
-  return is_read(asked) ? Response{.body = history_.json()} : not_allowed(kReads);
+Response Pages::history(const ParsedRequest& request) {
+  return is_read(request) ? Response{.body = history_.json()} : not_allowed(kReads);
 }
 
-Response Pages::metrics(const Asked& asked) {
-  return is_read(asked)
+Response Pages::metrics(const ParsedRequest& request) {
+  return is_read(request)
              ? Response{.body = views::metrics_text(look()), .content_type = views::kMetricsType}
              : not_allowed(kReads);
 }
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
-Response Pages::reload(const Asked& asked) {
-  if (asked.method != "POST") {
+Response Pages::reload(const ParsedRequest& request) {
+  if (request.method != "POST") {
     return not_allowed("POST");
   }
   const guard::Process* const process = parts_.guard.parts().process;
   if (process == nullptr || process->reloads == nullptr) {
     return refusal(503, "no_configuration", "This guard has no configuration file.");
   }
-  const auto outcome = process->reloads->outcome(asked.since, "http");
+  const auto outcome = process->reloads->outcome(request.since, "http");
   if (!outcome) {
     return {.is_to_come = true};
   }
@@ -237,20 +237,20 @@ Response Pages::reload(const Asked& asked) {
 }
 
 // A '?' or '#' that was not encoded would cut the identity short, and another row's be judged.
-Response Pages::check(const Asked& asked) {
-  if (asked.query || asked.path.find('#') != std::string_view::npos) {
+Response Pages::check(const ParsedRequest& request) {
+  if (request.query || request.path.find('#') != std::string_view::npos) {
     return refusal(400, "bad_identity", "An identity's '?' is written %3F, its '#' %23.");
   }
-  const std::size_t slash = asked.path.find('/');
-  const auto name = http::decoded_segments(asked.path.substr(0, slash));
+  const std::size_t slash = request.path.find('/');
+  const auto name = http::decoded_segments(request.path.substr(0, slash));
   const auto ns = name ? check_.find(name->front()) : std::nullopt;
   if (!ns) {
     return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
   }
   if (slash == std::string_view::npos) {
-    return asked.method == "POST" ? check_list(*ns, asked.body) : not_allowed("POST");
+    return request.method == "POST" ? check_list(*ns, request.body) : not_allowed("POST");
   }
-  return is_read(asked) ? check_one(*ns, asked.path.substr(slash + 1)) : not_allowed(kReads);
+  return is_read(request) ? check_one(*ns, request.path.substr(slash + 1)) : not_allowed(kReads);
 }
 
 Response Pages::check_one(std::uint32_t ns, std::string_view path) {

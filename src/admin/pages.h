@@ -40,8 +40,8 @@
 #include "views/check.h"
 #include "views/filter_probe.h"
 #include "views/history.h"
-#include "views/sight.h"
-#include "views/vitals.h"
+#include "views/model.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::admin {
 
@@ -50,7 +50,7 @@ class Pages {
   struct Parts {
     guard::Guard& guard;  // of this thread alone
     filter::Epochs::Reader& reader;
-    views::Vitals& vitals;
+    views::ProcessState& process_state;
     http::BearerToken token;
     http::AllowedHosts hosts{};
     std::function<guard::TimePoint()> now;
@@ -70,7 +70,7 @@ class Pages {
   }
 
  private:
-  struct Asked {  // a request, taken apart
+  struct ParsedRequest {  // a request, taken apart
     std::string_view method;
     std::string_view path;                  // behind the page's own
     std::optional<std::string_view> query;  // without '?'
@@ -82,24 +82,24 @@ class Pages {
     std::string_view path;  // ends in '/': all below it, but of "/"
     bool needs_token;
     bool is_for_all;  // under any name, from any page of a browser: probes
-    http::Response (Pages::*answer)(const Asked&);
+    http::Response (Pages::*answer)(const ParsedRequest&);
   };
 
   static const Page* find(std::string_view path);
-  static bool is_read(const Asked& asked);
+  static bool is_read(const ParsedRequest& request);
 
-  http::Response page(const Asked& asked);
-  http::Response livez(const Asked& asked);
-  http::Response readyz(const Asked& asked);
-  http::Response check(const Asked& asked);
-  http::Response status(const Asked& asked);
-  http::Response history(const Asked& asked);
-  http::Response metrics(const Asked& asked);
-  http::Response reload(const Asked& asked);
+  http::Response page(const ParsedRequest& request);
+  http::Response livez(const ParsedRequest& request);
+  http::Response readyz(const ParsedRequest& request);
+  http::Response check(const ParsedRequest& request);
+  http::Response status(const ParsedRequest& request);
+  http::Response history(const ParsedRequest& request);
+  http::Response metrics(const ParsedRequest& request);
+  http::Response reload(const ParsedRequest& request);
   http::Response check_one(std::uint32_t ns, std::string_view path);
   http::Response check_list(std::uint32_t ns, std::string_view body);
 
-  views::Sight look();
+  views::Model look();
 
   Parts parts_;
   views::Check check_;

@@ -23,16 +23,16 @@ std::optional<std::string> refusal(const config::Admin& settings) {
                : std::optional("admin: token_file " + settings.token_file + ": " + token.error());
 }
 
-AdminServer::AdminServer(const World& world)
-    : log_(world.log),
-      address_(world.address),
-      asks_for_token_(!world.settings.token_file.empty()),
-      guard_(world.guarded),
+AdminServer::AdminServer(const Parts& parts)
+    : log_(parts.log),
+      address_(parts.address),
+      asks_for_token_(!parts.settings.token_file.empty()),
+      guard_(parts.guarded),
       pages_({.guard = guard_,
-              .reader = world.reader,
-              .vitals = world.vitals,
-              .token = http::BearerToken(world.settings.token_file),
-              .hosts = http::AllowedHosts(address_, world.settings.hosts),
+              .reader = parts.reader,
+              .process_state = parts.process_state,
+              .token = http::BearerToken(parts.settings.token_file),
+              .hosts = http::AllowedHosts(address_, parts.settings.hosts),
               .now = io::now_since_boot}),
       server_(address_,
               {},

@@ -2,7 +2,7 @@
 // they are told of the rest.
 //
 // Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that
-// World names outlives it, but what is guarded the call of `done` of the next adopt(). Errors:
+// Parts names outlives it, but what is guarded the call of `done` of the next adopt(). Errors:
 // refusal() before anything is bound; std::system_error if the address cannot be.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "filter/epochs.h"
 #include "guard/guard.h"
 #include "log/event_log.h"
-#include "views/vitals.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::app {
 
@@ -25,16 +25,16 @@ std::optional<std::string> refusal(const config::Admin& settings);
 
 class AdminServer {
  public:
-  struct World {
+  struct Parts {
     const config::Address& address;  // that of `settings`
     const config::Admin& settings;
     guard::Guard::Parts guarded;
     filter::Epochs::Reader& reader;
-    views::Vitals& vitals;
+    views::ProcessState& process_state;
     log::EventLog& log;
   };
 
-  explicit AdminServer(const World& world);
+  explicit AdminServer(const Parts& parts);
 
   void start();
   // From now on these, on its own thread, which then calls `done`.

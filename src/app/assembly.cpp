@@ -28,16 +28,16 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
             return loaded;
           },
           log),
-      world_{.log = log,
-             .epochs = epochs_,
-             .facts = facts_,
-             .report = report_,
-             .status = load_status_,
-             .storage = nullptr,
-             .workers = worker_count_,
-             .starts_strictly = start.is_strict},
+      environment_{.log = log,
+                   .epochs = epochs_,
+                   .facts = facts_,
+                   .report = report_,
+                   .status = load_status_,
+                   .storage = nullptr,
+                   .workers = worker_count_,
+                   .starts_strictly = start.is_strict},
       tls_(log),
-      control_(facts_, vitals_, tls_.upstream(), log) {
+      control_(facts_, process_state_, tls_.upstream(), log) {
   refusals_ = tls_.load(config_);
   open_storage();
   describe_process();
@@ -69,12 +69,12 @@ void Assembly::open_storage() {
     return;
   }
   storage_.emplace(*std::move(opened));
-  world_.storage = &*storage_;
-  world_.secret = storage_->secret();  // as its checkpoints are
+  environment_.storage = &*storage_;
+  environment_.secret = storage_->secret();  // as its checkpoints are
 }
 
 void Assembly::describe_process() {
-  guard::Process& process = world_.process;
+  guard::Process& process = environment_.process;
   process.version = CUCKOOGUARD_VERSION;
   process.started_at = io::now_since_boot();
   process.reloads = &reloads_;
@@ -85,7 +85,7 @@ void Assembly::describe_process() {
 }
 
 void Assembly::make_generation() {
-  auto made = Generation::make(world_, config_, nullptr);
+  auto made = Generation::make(environment_, config_, nullptr);
   if (!made) {
     std::ranges::move(made.error(), std::back_inserter(refusals_));
     return;
@@ -103,10 +103,10 @@ proxy::Session::Settings Assembly::session_settings(const config::Config& config
 void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
-    world_.process.guards.push_back(&workers_.back()->guard);
+    environment_.process.guards.push_back(&workers_.back()->guard);
     drain_->add({.loop = workers_.back()->worker.loop(), .clients = workers_.back()->clients});
   }
-  generation_->process().guards = world_.process.guards;
+  generation_->process().guards = environment_.process.guards;
   for (const auto& parts : workers_) {
     parts->worker.start();
   }
@@ -129,7 +129,7 @@ void Assembly::listen() {
 }
 
 void Assembly::stop_accepting() {
-  vitals_.is_draining = true;
+  process_state_.is_draining = true;
   supervisor_.stopping("draining");
   for (const auto& listener : listeners_) {
     listener->close();
@@ -166,15 +166,15 @@ void Assembly::make_admin() {
   if (!config_.admin.address) {
     return;
   }
-  vitals_.heartbeats = heartbeats();
+  process_state_.heartbeats = heartbeats();
   for (const auto& parts : workers_) {
-    vitals_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
+    process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
   }
-  admin_.emplace(AdminServer::World{.address = *config_.admin.address,
+  admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
                                     .guarded = generation_->guarded(0),
                                     .reader = epochs_.reader(worker_count_),
-                                    .vitals = vitals_,
+                                    .process_state = process_state_,
                                     .log = log_});
   admin_->start();
 }
@@ -198,7 +198,7 @@ void Assembly::run() {
   await_hangup();
   make_workers();
   listen();
-  vitals_.is_listening = true;
+  process_state_.is_listening = true;
   make_admin();
   report_start(log_, *generation_, worker_count_);
   control_.open(config_, generation_->numbering());

@@ -44,7 +44,7 @@
 #include "proxy/clients.h"
 #include "redis/facts.h"
 #include "source/storage_directory.h"
-#include "views/vitals.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::app {
 
@@ -95,15 +95,15 @@ class Assembly {
   filter::Epochs epochs_;
   redis::Facts facts_;
   std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
-  views::Vitals vitals_{.events = events_.get()};
-  LoadReport report_{log_, &vitals_.loads};
+  views::ProcessState process_state_{.events = events_.get()};
+  LoadReport report_{log_, &process_state_.loads};
   Supervisor supervisor_;
   std::vector<int> inherited_sockets_;  // as config_.listen; -1: none
   LoadStatus load_status_{report_, supervisor_};
   std::vector<std::string> refusals_;
   std::optional<source::StorageDirectory> storage_;
   ReloadThread reloads_;
-  Generation::World world_;
+  Generation::Environment environment_;
   std::unique_ptr<Generation> generation_;
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::unique_ptr<Verification> verification_;

@@ -47,7 +47,7 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
   std::vector<std::string> needs_restart =
       config::keep_what_needs_a_restart(generation_->config(), *config);
   std::vector<std::string> refusals;
-  auto next = Generation::make(world_, std::move(*config), generation_.get());
+  auto next = Generation::make(environment_, std::move(*config), generation_.get());
   if (!next) {
     refusals = std::move(next.error());
   } else if (auto words = refusal((*next)->config().admin)) {

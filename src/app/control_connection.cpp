@@ -21,10 +21,10 @@ upstream::Questions questions_for(const std::vector<config::Namespace>& namespac
 }  // namespace
 
 ControlConnection::ControlConnection(redis::Facts& facts,
-                                     views::Vitals& vitals,
+                                     views::ProcessState& process_state,
                                      const io::TlsSlot& tls,
                                      log::EventLog& log)
-    : facts_(facts), vitals_(vitals), tls_(tls), log_(log) {
+    : facts_(facts), process_state_(process_state), tls_(tls), log_(log) {
   facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
     if (!control_) {
@@ -97,7 +97,7 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
 }
 
 void ControlConnection::on_reachable(bool reachable, const std::string& why) {
-  vitals_.redis = reachable ? views::RedisSeen::up : views::RedisSeen::down;
+  process_state_.redis = reachable ? views::RedisSeen::up : views::RedisSeen::down;
   if (reachable) {
     log_.info("upstream_up");
   } else {

@@ -4,7 +4,7 @@
 // of those it is known by namespace, so they pass until the new one has asked (Guard::access_of).
 //
 // Threads: open() from one at a time; what it tells redis::Facts from the connection's own.
-// Lifetimes: facts, vitals, tls and the log outlive it. Errors: as upstream::Control.
+// Lifetimes: facts, process_state, tls and the log outlive it. Errors: as upstream::Control.
 // Limits: open() waits for a question that the old connection has just asked, upstream::Control::kCallTimeout at most, or
 // for its connecting.
 #pragma once
@@ -21,14 +21,14 @@
 #include "log/event_log.h"
 #include "redis/facts.h"
 #include "upstream/control.h"
-#include "views/vitals.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::app {
 
 class ControlConnection {
  public:
   ControlConnection(redis::Facts& facts,
-                    views::Vitals& vitals,
+                    views::ProcessState& process_state,
                     const io::TlsSlot& tls,
                     log::EventLog& log);
   ControlConnection(const ControlConnection&) = delete;
@@ -44,7 +44,7 @@ class ControlConnection {
   void on_allowed(const redis::ControlReport& report);
 
   redis::Facts& facts_;
-  views::Vitals& vitals_;
+  views::ProcessState& process_state_;
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;
   std::optional<config::Upstream> settings_;  // of `control_`

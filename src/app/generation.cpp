@@ -23,29 +23,31 @@ std::shared_ptr<const Ground> ground_of(config::Config config) {
 
 }  // namespace
 
-Generation::Made Generation::make(const World& world,
-                                  config::Config config,
-                                  const Generation* before) {
-  std::unique_ptr<Generation> made(new Generation(world, std::move(config), before));
+Generation::Result Generation::make(const Environment& environment,
+                                    config::Config config,
+                                    const Generation* before) {
+  std::unique_ptr<Generation> made(new Generation(environment, std::move(config), before));
   std::vector<std::string> refusals;
   for (const config::Source& settings : made->config().sources) {
-    made->make_source(world, settings, before == nullptr, refusals);
+    made->make_source(environment, settings, before == nullptr, refusals);
   }
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
-  made->describe(world);
+  made->describe(environment);
   return made;
 }
 
-Generation::Generation(const World& world, config::Config config, const Generation* before)
+Generation::Generation(const Environment& environment,
+                       config::Config config,
+                       const Generation* before)
     : ground_(ground_of(std::move(config))),
-      process_(world.process),
-      facts_(world.facts),
-      report_(world.report),
-      status_(world.status),
-      log_(world.log) {
-  make_spaces(world, before);
+      process_(environment.process),
+      facts_(environment.facts),
+      report_(environment.report),
+      status_(environment.status),
+      log_(environment.log) {
+  make_spaces(environment, before);
   if (before != nullptr) {
     numbering_ = before->numbering_ + (are_numbered_as(*before) ? 0 : 1);
   }
@@ -75,7 +77,7 @@ bool Generation::are_numbered_as(const Generation& before) const {
   });
 }
 
-void Generation::make_spaces(const World& world, const Generation* before) {
+void Generation::make_spaces(const Environment& environment, const Generation* before) {
   const guard::TimePoint now = io::now_since_boot();
   for (std::size_t ns = 0; ns < config().namespaces.size(); ++ns) {
     spaces_.push_back({.definition = definition_of(config(), ns), .since = now});
@@ -92,8 +94,8 @@ void Generation::make_spaces(const World& world, const Generation* before) {
     if (is_kept) {
       space = *known;
     } else {
-      space.filter = std::make_shared<filter::LiveParts>(world.epochs, world.secret);
-      space.counts = std::make_shared<guard::NamespaceCounts>(world.workers);
+      space.filter = std::make_shared<filter::LiveParts>(environment.epochs, environment.secret);
+      space.counts = std::make_shared<guard::NamespaceCounts>(environment.workers);
     }
     space.overlay = is_its_overlay ? known->overlay
                                    : std::make_shared<guard::Overlay>(guard::Overlay::Limits{
@@ -121,7 +123,7 @@ bool Generation::must_be_read_anew(const config::Source& settings, const Generat
   return source == nullptr || source->size() != members;
 }
 
-void Generation::make_source(const World& world,
+void Generation::make_source(const Environment& environment,
                              const config::Source& settings,
                              bool is_first,
                              std::vector<std::string>& refusals) {
@@ -135,7 +137,7 @@ void Generation::make_source(const World& world,
     }
   }
   if (!is_used) {
-    world.log.warning("unused_source", {{"source", settings.name}});
+    environment.log.warning("unused_source", {{"source", settings.name}});
   }
   if (fed.empty()) {
     return;
@@ -144,11 +146,11 @@ void Generation::make_source(const World& world,
       RunningSource::make({.settings = settings,
                            .ground = ground_,
                            .fed = fed,
-                           .report = world.status,
+                           .report = environment.status,
                            .lifts_holds = is_first,
-                           .storage = {.directory = world.storage,
+                           .storage = {.directory = environment.storage,
                                        .checkpoint_every = config().storage.checkpoint_every},
-                           .must_be_readable = world.starts_strictly || !is_first});
+                           .must_be_readable = environment.starts_strictly || !is_first});
   if (!made) {
     std::ranges::move(Refusals(made.error()).sentences(settings.name),
                       std::back_inserter(refusals));
@@ -161,7 +163,7 @@ void Generation::make_source(const World& world,
 }
 
 // For the guards; complete, and as it is from then on.
-void Generation::describe(const World& world) {
+void Generation::describe(const Environment& environment) {
   std::vector<const RunningSource*> listed;
   for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
     const Space& space = spaces_[ns];
@@ -194,7 +196,7 @@ void Generation::describe(const World& world) {
   process_.sources = &source_list_;
   process_.contradictions = contradictions_.get();
   process_.operators = {.users = config().admin.operators,
-                        .on_change = world.process.operators.on_change};
+                        .on_change = environment.process.operators.on_change};
 }
 
 void Generation::let_pass(const Generation* before) {

@@ -22,7 +22,7 @@
 //
 // Threads: made and ended on one (the main thread, then the reload's); what it gives to guards,
 //   any.
-// Lifetimes: World outlives it. What it shares with the generation of before lives as long as either. It ends when nobody has
+// Lifetimes: Environment outlives it. What it shares with the generation of before lives as long as either. It ends when nobody has
 // its Guard::Parts any more; its sources end with it, unless they are shared.
 // Errors: refusals, one line each: the configuration cannot work; nothing has been changed. Sources that cannot be read are such
 // a reason at a reload, where what was before goes on, and not at the start, but for `starts_strictly`: they pass, say why, and
@@ -56,7 +56,7 @@ namespace cuckooguard::app {
 
 class Generation {
  public:
-  struct World {
+  struct Environment {
     log::EventLog& log;
     filter::Epochs& epochs;
     redis::Facts& facts;
@@ -69,10 +69,12 @@ class Generation {
     filter::HashSecret secret = filter::random_secret();
     guard::Process process{};  // what is the same in all of them
   };
-  using Made = std::expected<std::unique_ptr<Generation>, std::vector<std::string>>;
+  using Result = std::expected<std::unique_ptr<Generation>, std::vector<std::string>>;
 
   // The first, if `before` is null. May open databases; starts nothing.
-  static Made make(const World& world, config::Config config, const Generation* before);
+  static Result make(const Environment& environment,
+                     config::Config config,
+                     const Generation* before);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
   ~Generation() = default;
@@ -105,18 +107,18 @@ class Generation {
     guard::TimePoint since;
   };
 
-  Generation(const World& world, config::Config config, const Generation* before);
+  Generation(const Environment& environment, config::Config config, const Generation* before);
 
   const Space* find(std::string_view name) const;
   std::optional<std::uint32_t> number_of_kept(const Space& there) const;
   bool are_numbered_as(const Generation& before) const;
-  void make_spaces(const World& world, const Generation* before);
+  void make_spaces(const Environment& environment, const Generation* before);
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
-  void make_source(const World& world,
+  void make_source(const Environment& environment,
                    const config::Source& settings,
                    bool is_first,
                    std::vector<std::string>& refusals);
-  void describe(const World& world);
+  void describe(const Environment& environment);
 
   std::shared_ptr<const Ground> ground_;
   std::uint64_t numbering_ = 1;

@@ -19,26 +19,26 @@ std::string_view namespace_of(std::string_view told) {
 }  // namespace
 
 std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> RunningSource::make(
-    const Making& making) {
-  std::shared_ptr<RunningSource> running(new RunningSource(making));
+    const Parts& parts) {
+  std::shared_ptr<RunningSource> running(new RunningSource(parts));
   const Ground& ground = *running->ground_;
   std::vector<source::Target> targets;
   for (const Fed& fed : running->fed_) {
     targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
   }
-  const source::SourceKind& kind = kind_of(making.settings);
-  if (making.must_be_readable) {
-    if (auto refusals = kind.check(making.settings, targets, io::now_since_boot);
+  const source::SourceKind& kind = kind_of(parts.settings);
+  if (parts.must_be_readable) {
+    if (auto refusals = kind.check(parts.settings, targets, io::now_since_boot);
         !refusals.empty()) {
       return std::unexpected(std::move(refusals));
     }
   }
   auto made = source::make_source(kind,
-                                  {.settings = making.settings,
+                                  {.settings = parts.settings,
                                    .targets = targets,
                                    .observer = running->report_,
                                    .clock = io::now_since_boot,
-                                   .storage = making.storage});
+                                   .storage = parts.storage});
   if (!made) {
     return std::unexpected(std::move(made.error()));
   }

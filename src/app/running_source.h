@@ -42,7 +42,7 @@ class RunningSource {
     std::shared_ptr<filter::LiveParts> filter;
     std::shared_ptr<guard::Overlay> overlay;
   };
-  struct Making {
+  struct Parts {
     const config::Source& settings;
     std::shared_ptr<const Ground> ground;
     std::vector<Fed> fed;
@@ -54,7 +54,7 @@ class RunningSource {
   };
 
   static std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> make(
-      const Making& making);
+      const Parts& parts);
 
   void start() { source_->start(); }
   source::Source& source() { return *source_; }
@@ -67,10 +67,9 @@ class RunningSource {
   // Tells on, but for those that were abandoned; of those that are ready, why all of their keys pass all the same.
   class Report final : public source::Observer {
    public:
-    explicit Report(const Making& making)
-        : report_(making.report), lifts_holds_(making.lifts_holds) {
-      for (const Fed& fed : making.fed) {
-        overlays_.emplace(making.ground->config.namespaces[fed.ns].name, fed.overlay);
+    explicit Report(const Parts& parts) : report_(parts.report), lifts_holds_(parts.lifts_holds) {
+      for (const Fed& fed : parts.fed) {
+        overlays_.emplace(parts.ground->config.namespaces[fed.ns].name, fed.overlay);
       }
     }
     void abandon(std::string_view ns);
@@ -91,8 +90,8 @@ class RunningSource {
     std::set<std::string, std::less<>> abandoned_;
   };
 
-  explicit RunningSource(const Making& making)
-      : ground_(making.ground), fed_(making.fed), report_(making) {}
+  explicit RunningSource(const Parts& parts)
+      : ground_(parts.ground), fed_(parts.fed), report_(parts) {}
 
   std::shared_ptr<const Ground> ground_;
   std::vector<Fed> fed_;

@@ -29,7 +29,7 @@
 #include "filter/cuckoo_filter.h"
 #include "filter/epochs.h"
 #include "filter/isolated_rows.h"
-#include "filter/told_state.h"
+#include "filter/reported_state.h"
 
 namespace cuckooguard::filter {
 
@@ -130,7 +130,7 @@ class LiveFilter {
   std::atomic<TimePoint::rep> fresh_until_{TimePoint::min().time_since_epoch().count()};
   std::atomic<std::uint64_t> largest_id_{0};
   std::atomic<std::uint64_t> growth_window_{0};
-  ToldState state_;
+  ReportedState state_;
   mutable std::atomic<bool> rebuild_asked_{false};
   // The writer's own:
   std::unique_ptr<CuckooFilter> owned_;

@@ -126,7 +126,7 @@ class LiveParts {
   Epochs& epochs_;
   PartsBond bond_;
   std::atomic<const PartSet*> set_;
-  ToldState state_without_tables_;
+  ReportedState state_without_tables_;
   // The writer's own:
   std::vector<std::unique_ptr<Part>> owned_;
   std::unique_ptr<const PartSet> set_owned_;

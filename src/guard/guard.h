@@ -14,7 +14,7 @@
 //   - the session has room for the reply (`room`). How long it is, is known before it is made: a command of 64 KiB may ask
 //     for a thousand times as much
 // A read that is forwarded although its key is absent (mode observe, order redis-first, verify_sample) says so in its
-// Decision, and heard() is told what Redis replied (guard/absent_key.h). The verdict is of the moment at which the
+// Decision, and compare() is told what Redis replied (guard/absent_key.h). The verdict is of the moment at which the
 // command is taken: a row that is committed later may be replaced by an absent reply if Redis is slow, as its read
 // might have come before.
 // Each key of a write passes for its client's next command, and enters its namespace's overlay when Redis has replied and
@@ -133,7 +133,7 @@ class Guard {
   void ended(Client& client, TimePoint now);
 
   // What Redis has said of a Decision's absent key; a contradiction goes to Process::contradictions.
-  void heard(const AbsentKeyReply& reply);
+  void compare(const AbsentKeyReply& reply);
 
   // Redis closes a client of which it has heard nothing for so long; 0: never. As of the last
   // decide().

@@ -82,7 +82,7 @@ void Guard::count_unverified(const KeyVerdict& found) {
 }
 
 // Of a namespace that has another number now, or is no more, nothing is counted.
-void Guard::heard(const AbsentKeyReply& heard) {
+void Guard::compare(const AbsentKeyReply& heard) {
   if (heard.numbering != parts_.numbering) {
     return;
   }

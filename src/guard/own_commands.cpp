@@ -121,15 +121,15 @@ std::string OwnCommands::no_namespace(std::string_view name) {
   return "ERR no namespace " + quoted(name);
 }
 
-OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Asked& asked) {
+OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
   if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
     return {.action = OwnDecision::Action::forward};
   }
-  if (client.has_changes_in_flight() || !asked.has_room) {
+  if (client.has_changes_in_flight() || !attempt.has_room) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
   const redis::Snapshot& redis = guard_.facts();
-  const bool is_reliable = client.may_rely_on(redis, asked.now);
+  const bool is_reliable = client.may_rely_on(redis, attempt.now);
   const auto login =
       is_reliable || client.has_authenticated() ? client.login(redis) : Client::Login::unknown;
   switch (login) {
@@ -138,20 +138,20 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Asked
       return run({.arguments = arguments,
                   .client = client,
                   .access = is_reliable ? access : nullptr,
-                  .asked = asked});
+                  .attempt = attempt});
     }
     case Client::Login::no:
       return error("NOAUTH Authentication required.");
     case Client::Login::unknown:
       break;
   }
-  return wait_for_rights(client, asked);
+  return wait_for_rights(client, attempt);
 }
 
 // As a rule they are being asked for just now: users were withdrawn, the guard or the client has only begun.
-OwnDecision OwnCommands::wait_for_rights(const Client& client, const Asked& asked) {
-  const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), asked.now);
-  if (ignorance.passes && asked.now - asked.since < kKnowPatience) {
+OwnDecision OwnCommands::wait_for_rights(const Client& client, const Attempt& attempt) {
+  const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), attempt.now);
+  if (ignorance.passes && attempt.now - attempt.since < kKnowPatience) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
   return error("ERR rights unknown: " + ignorance.cause);
@@ -185,7 +185,7 @@ OwnDecision OwnCommands::run(const Call& call) {
                    "' command");
     }
     if (command.needs_rights && call.access == nullptr) {
-      return wait_for_rights(call.client, call.asked);
+      return wait_for_rights(call.client, call.attempt);
     }
     return (this->*command.run)(call);
   }
@@ -224,7 +224,8 @@ std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call
 }
 
 Guard::Inspection OwnCommands::inspect(std::string_view key, const Call& call) {
-  return guard_.inspect(key, call.client.db(), *call.access, call.asked.now, call.client.writes());
+  return guard_.inspect(
+      key, call.client.db(), *call.access, call.attempt.now, call.client.writes());
 }
 
 OwnDecision OwnCommands::check(const Call& call) {
@@ -260,7 +261,7 @@ OwnDecision OwnCommands::explain(const Call& call) {
                       .redis = guard_.facts(),
                       .key = call.arguments[1],
                       .seen = inspect(call.arguments[1], call),
-                      .now = call.asked.now,
+                      .now = call.attempt.now,
                       .db = call.client.db(),
                       .version = call.client.version()});
   return answer();
@@ -287,7 +288,7 @@ OwnDecision OwnCommands::add(const Call& call) {
     return error(*words);
   }
   const auto guarded = std::ranges::count_if(keys, [&](std::string_view key) {
-    return guard_.add(key, call.client, call.asked.now, ttl);
+    return guard_.add(key, call.client, call.attempt.now, ttl);
   });
   reply_.clear();
   resp::append_integer(reply_, guarded);
@@ -361,7 +362,7 @@ OwnDecision OwnCommands::wait(const Call& call) {
     case Reached::yes:
       break;
     case Reached::not_yet:
-      if (call.asked.now - call.asked.since < milliseconds(*timeout)) {
+      if (call.attempt.now - call.attempt.since < milliseconds(*timeout)) {
         return {.action = OwnDecision::Action::hold_for_source};
       }
       break;
@@ -378,7 +379,7 @@ OwnDecision OwnCommands::wait(const Call& call) {
 }
 
 OwnDecision OwnCommands::info(const Call& call) {
-  InfoQuestion question{.guard = guard_, .redis = guard_.facts(), .now = call.asked.now};
+  InfoQuestion question{.guard = guard_, .redis = guard_.facts(), .now = call.attempt.now};
   if (call.arguments.size() > 1) {
     question.ns = find_namespace(call.arguments[1]);
     if (!question.ns) {

@@ -74,7 +74,7 @@ class OwnCommands {
   static constexpr std::size_t kPositionBytesMax = 4096;
   static constexpr std::chrono::milliseconds kKnowPatience{1000};
 
-  struct Asked {
+  struct Attempt {
     TimePoint now;
     TimePoint since;  // when it was asked first
     bool has_room;    // for the reply
@@ -90,7 +90,7 @@ class OwnCommands {
     return !arguments.empty() && is_own(arguments.front());
   }
 
-  OwnDecision decide(Arguments arguments, Client& client, const Asked& asked);
+  OwnDecision decide(Arguments arguments, Client& client, const Attempt& attempt);
 
  private:
   static constexpr std::string_view kPrefix = "guard.";
@@ -100,7 +100,7 @@ class OwnCommands {
     Client& client;
     const redis::UserAccess*
         access;  // null: nothing is known of what its user may do, and nothing is run that depends on it
-    const Asked& asked;
+    const Attempt& attempt;
   };
 
   OwnDecision run(const Call& call);
@@ -115,7 +115,7 @@ class OwnCommands {
   OwnDecision reload(const Call& call);
   OwnDecision help(const Call& call);
 
-  OwnDecision wait_for_rights(const Client& client, const Asked& asked);
+  OwnDecision wait_for_rights(const Client& client, const Attempt& attempt);
   std::optional<std::string> error_of_ttl(Arguments keys, std::chrono::seconds ttl);
   std::optional<std::string> refusal(Arguments keys, const Call& call);
   Guard::Inspection inspect(std::string_view key, const Call& call);

@@ -12,7 +12,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "io/tls_words.h"
+#include "io/tls_errors.h"
 
 namespace cuckooguard::io {
 namespace {
@@ -65,7 +65,7 @@ std::string trust(SSL_CTX* ssl, const std::string& authorities) {
   ERR_clear_error();
   return SSL_CTX_load_verify_file(ssl, authorities.c_str()) == 1
              ? std::string()
-             : about(authorities, openssl_words());
+             : about(authorities, openssl_error_text());
 }
 
 bool is_ip(const std::string& host) {
@@ -92,7 +92,7 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
   }
   ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(ssl_.get(), cert.c_str()) != 1) {
-    return about(cert, openssl_words());
+    return about(cert, openssl_error_text());
   }
   // Asked for before the key, which could be one of another kind, and then is taken for that of another certificate to come.
   X509* const own = SSL_CTX_get0_certificate(ssl_.get());
@@ -104,14 +104,14 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
   if (!read) {
     return about(key,
                  needs_passphrase ? "the key has a passphrase, which nobody can be asked for"
-                                  : openssl_words());
+                                  : openssl_error_text());
   }
   ERR_clear_error();
   if (X509_check_private_key(own, read.get()) != 1) {
     return about(key, "this is not the key of the certificate " + cert);
   }
   if (SSL_CTX_use_PrivateKey(ssl_.get(), read.get()) != 1) {
-    return about(key, openssl_words());
+    return about(key, openssl_error_text());
   }
   if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
     warnings_.push_back(about(cert, "the certificate has expired"));

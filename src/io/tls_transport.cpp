@@ -6,8 +6,8 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include "io/tls_errors.h"
 #include "io/tls_record.h"
-#include "io/tls_words.h"
 
 namespace cuckooguard::io {
 namespace {
@@ -129,7 +129,7 @@ void TlsTransport::shake_hands(bool hung_up) {
     update_watch();
     return;
   }
-  tell_failure(handshake_words(ssl_.get()));
+  tell_failure(handshake_error_text(ssl_.get()));
   fail();
 }
 
@@ -225,7 +225,7 @@ Status TlsTransport::after_failed_read(int result) {
       break;
   }
   if (!was_heard_) {
-    tell_failure(handshake_words(ssl_.get()));
+    tell_failure(handshake_error_text(ssl_.get()));
   }
   read_failed_ = true;
   write_failed_ = true;

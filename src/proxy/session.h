@@ -135,7 +135,7 @@ class Session final : public io::Mortal,
   void on_upstream_lost() override;
   void on_redis_error(std::string_view first_bytes) override;
   void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
-    worker_.guard.heard(reply);
+    worker_.guard.compare(reply);
   }
   void on_idle() override;
   void on_tick() override;

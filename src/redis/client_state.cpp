@@ -244,7 +244,7 @@ void ClientState::set_user(const StateChange& change) {
   standing_ = Standing::authenticated;
   on_user_changed();
   if (remembers_) {
-    remembered().login = {.user = change.names_user ? change.user : "", .secret = change.secret};
+    settings().login = {.user = change.names_user ? change.user : "", .secret = change.secret};
   }
 }
 
@@ -252,7 +252,7 @@ void ClientState::set_label(const StateChange& change) {
   if (!remembers_ || change.label == Label::none) {
     return;
   }
-  resp::Labels& labels = remembered().labels;
+  resp::Labels& labels = settings().labels;
   switch (change.label) {
     case Label::none:
       break;
@@ -268,11 +268,11 @@ void ClientState::set_label(const StateChange& change) {
   }
 }
 
-ClientState::Told& ClientState::remembered() {
-  if (!told_) {
-    told_ = std::make_unique<Told>();
+ClientState::Settings& ClientState::settings() {
+  if (!settings_) {
+    settings_ = std::make_unique<Settings>();
   }
-  return *told_;
+  return *settings_;
 }
 
 bool ClientState::is_transferable() const {
@@ -282,11 +282,11 @@ bool ClientState::is_transferable() const {
 
 resp::ConnectionState ClientState::told() const {
   resp::ConnectionState state{.version = version_, .db = db_};
-  if (told_) {
+  if (settings_) {
     if (standing_ == Standing::authenticated) {
-      state.login = told_->login;
+      state.login = settings_->login;
     }
-    state.labels = told_->labels;
+    state.labels = settings_->labels;
   }
   return state;
 }
@@ -303,9 +303,9 @@ void ClientState::begin_again() {
   silence_ = Silence::none;
   subscriptions_.clear();
   user_.clear();
-  if (told_) {
-    told_->login = {};
-    told_->labels.name.clear();
+  if (settings_) {
+    settings_->login = {};
+    settings_->labels.name.clear();
   }
 }
 

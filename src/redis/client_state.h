@@ -47,10 +47,10 @@ class ClientState {
   //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is answered here. Commands are
   //                  still looked at: what they write is learned, what they change for all clients is noticed
   //   raw            what is no longer RESP, or no longer this client's: relayed unread in both directions
-  void stop_reading_replies() { sight_ = std::max(sight_, Sight::commands); }
-  void become_raw() { sight_ = Sight::nothing; }
-  bool has_unread_replies() const { return sight_ != Sight::all; }
-  bool is_raw() const { return sight_ == Sight::nothing; }
+  void stop_reading_replies() { scanned_ = std::max(scanned_, Scanned::commands); }
+  void become_raw() { scanned_ = Scanned::nothing; }
+  bool has_unread_replies() const { return scanned_ != Scanned::all; }
+  bool is_raw() const { return scanned_ == Scanned::nothing; }
 
   // Redis has confirmed a subscription or its end.
   void confirmed(const PubSubFrame& frame);
@@ -168,11 +168,11 @@ class ClientState {
   // password.
   enum class Standing : std::uint8_t { initial, authenticated, unknown };
 
-  enum class Sight : std::uint8_t { all, commands, nothing };
+  enum class Scanned : std::uint8_t { all, commands, nothing };
 
   enum class Silence : std::uint8_t { none, this_one_and_next, next, off };
 
-  struct Told {
+  struct Settings {
     resp::Login login;  // if authenticated
     resp::Labels labels;
   };
@@ -182,7 +182,7 @@ class ClientState {
   void replied_for_all(const StateChange& change, char reply_type);
   void set_user(const StateChange& change);
   void set_label(const StateChange& change);
-  Told& remembered();
+  Settings& settings();
   void set(std::uint8_t bit, bool on);
   void update_subscribed();
   void on_user_changed();
@@ -203,7 +203,7 @@ class ClientState {
   Standing standing_ = Standing::initial;
   std::uint8_t unsettled_ = 0;
   Silence silence_ = Silence::none;
-  Sight sight_ = Sight::all;
+  Scanned scanned_ = Scanned::all;
   bool has_upstream_ = false;
   bool queued_for_all_ = false;  // inside MULTI: EXEC is such a change, too
   bool remembers_ = false;
@@ -212,8 +212,8 @@ class ClientState {
   bool was_let_in_ = false;
   bool may_change_all_ = false;
   Subscriptions subscriptions_;
-  std::string user_;            // meaningful if authenticated
-  std::unique_ptr<Told> told_;  // null: neither a login nor a label
+  std::string user_;                    // meaningful if authenticated
+  std::unique_ptr<Settings> settings_;  // null: neither a login nor a label
 };
 static_assert(sizeof(ClientState) <= 96 + sizeof(std::string), "one per client");
 

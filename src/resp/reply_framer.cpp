@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "resp/fast_reply.h"
 #include "resp/reply_shape.h"
-#include "resp/usual_reply.h"
 
 namespace cuckooguard::resp {
 
@@ -58,11 +58,11 @@ inline const char* ReplyFramer::take_usual(const char* at, const char* end) {
     bool is_null = false;
     const char* after = nullptr;
     if (type == '$') {
-      after = usual_text_end(at, end, is_null);
+      after = fast_text_end(at, end, is_null);
     } else if (type == '*') {
-      after = read_usual_line(at, end, elements);
+      after = read_fast_line(at, end, elements);
     } else if (type == '+' || type == ':' || type == '_') {
-      after = usual_line_end(at, end);
+      after = fast_line_end(at, end);
       is_null = type == '_';
     }
     if (after == nullptr) {

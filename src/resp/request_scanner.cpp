@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "resp/fast_line.h"
 #include "resp/inline_arguments.h"
-#include "resp/usual_line.h"
 
 namespace cuckooguard::resp {
 
@@ -44,17 +44,17 @@ Scan whole_command(std::size_t bytes, std::size_t arguments) {
 }
 
 // The usual command: small, of usual lines, all there. Returns its bytes; 0 where it is anything else.
-std::size_t scan_usual_command(std::string_view input, Arguments& arguments) {
+std::size_t scan_fast_command(std::string_view input, Arguments& arguments) {
   const char* const end = input.data() + std::min(input.size(), kWholeCommandBytesMax);
   const char* at = input.data();
   std::uint32_t count = 0;
-  at = read_usual_line(at, end, count);
+  at = read_fast_line(at, end, count);
   if (at == nullptr) {
     return 0;
   }
   for (; count != 0; --count) {
     std::uint32_t length = 0;
-    const char* const argument = read_usual_line(at, end, length);
+    const char* const argument = read_fast_line(at, end, length);
     if (argument == nullptr || *at != '$' || end - argument < std::ptrdiff_t{length} + 2) {
       arguments.clear();
       return 0;
@@ -85,7 +85,7 @@ Scan RequestScanner::next(std::string_view input, Arguments& arguments) {
     return scan_inline(input, arguments);
   }
   if (authenticated_ && searched_ == 0) {
-    const std::size_t bytes = scan_usual_command(input, arguments);
+    const std::size_t bytes = scan_fast_command(input, arguments);
     if (bytes != 0) {
       return whole_command(bytes, arguments.size());
     }

@@ -24,7 +24,7 @@ class PagesTest : public testing::Test {
   Pages pages_with(http::BearerToken token) {
     return Pages({.guard = *shop_.guard,
                   .reader = epochs_.reader(0),
-                  .vitals = vitals_,
+                  .process_state = process_state_,
                   .token = std::move(token),
                   .now = [this] { return shop_.now; }});
   }
@@ -37,7 +37,7 @@ class PagesTest : public testing::Test {
 
   GuardedShop shop_;
   filter::Epochs epochs_{1};
-  views::Vitals vitals_;
+  views::ProcessState process_state_;
   Pages pages_ = pages_with(http::BearerToken(""));
 };
 
@@ -133,7 +133,7 @@ TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
   const filter::testing::TemporaryFolder folder;
   std::ofstream(folder.file("token")) << "word";
   Pages pages = pages_with(http::BearerToken(folder.file("token")));
-  vitals_.is_listening = true;
+  process_state_.is_listening = true;
   for (const char* const target : {"/livez", "/readyz", "/readyz?verbose", "/"}) {
     EXPECT_EQ(pages.answer({.method = "GET", .target = target}).status, 200U) << target;
   }
@@ -212,7 +212,7 @@ TEST_F(PagesTest, what_was_remembered_by_number_is_forgotten_when_numbers_change
 
 TEST_F(PagesTest, is_ready_while_clients_are_accepted_whatever_the_database_does) {
   EXPECT_EQ(get("/readyz").status, 503U);
-  vitals_.is_listening = true;
+  process_state_.is_listening = true;
   for (auto* const filter : shop_.filters) {
     filter->set_state(filter::State::down);
   }
@@ -221,7 +221,7 @@ TEST_F(PagesTest, is_ready_while_clients_are_accepted_whatever_the_database_does
             R"({"ready":true,"listening":true,"draining":false,"namespaces":)"
             R"({"users":"down","items":"down","orders":"down","carts":"down"}})"
             "\n");
-  vitals_.is_draining = true;
+  process_state_.is_draining = true;
   const http::Response draining = get("/readyz");
   EXPECT_EQ(draining.status, 503U);
   EXPECT_THAT(draining.body, StartsWith(R"({"ready":false,"listening":true,"draining":true)"));
@@ -229,8 +229,9 @@ TEST_F(PagesTest, is_ready_while_clients_are_accepted_whatever_the_database_does
 
 TEST_F(PagesTest, lives_while_every_loop_turns) {
   std::vector<std::function<void()>> posted;
-  vitals_.heartbeats.emplace_back("worker 0", [](const std::function<void()>& call) { call(); });
-  vitals_.heartbeats.emplace_back(
+  process_state_.heartbeats.emplace_back("worker 0",
+                                         [](const std::function<void()>& call) { call(); });
+  process_state_.heartbeats.emplace_back(
       "worker 1", [&](std::function<void()> call) { posted.push_back(std::move(call)); });
   EXPECT_EQ(get("/livez").status, 200U);
   shop_.now += views::Heartbeat::kStalledAfter;
@@ -249,10 +250,10 @@ TEST_F(PagesTest, lives_while_every_loop_turns) {
 TEST(PagesOfTwoValues, take_a_path_segment_each) {
   views::TwoValueShop shop;
   filter::Epochs epochs(1);
-  views::Vitals vitals;
+  views::ProcessState process_state;
   Pages pages({.guard = shop.guard(),
                .reader = epochs.reader(0),
-               .vitals = vitals,
+               .process_state = process_state,
                .token = http::BearerToken(""),
                .now = [&] { return shop.now; }});
   const auto status = [&](std::string_view target) {

@@ -81,7 +81,7 @@ class GenerationTest : public testing::Test {
     if (!config) {
       throw std::runtime_error(config.error().front().text());
     }
-    auto made = Generation::make(world_, *std::move(config), before);
+    auto made = Generation::make(environment_, *std::move(config), before);
     if (!made) {
       throw std::runtime_error(made.error().front());
     }
@@ -117,13 +117,13 @@ class GenerationTest : public testing::Test {
   Supervisor supervisor_;
   LoadReport report_{log_.log};
   LoadStatus status_{told_, supervisor_};
-  Generation::World world_{.log = log_.log,
-                           .epochs = epochs_,
-                           .facts = facts_,
-                           .report = report_,
-                           .status = status_,
-                           .storage = nullptr,
-                           .workers = 1};
+  Generation::Environment environment_{.log = log_.log,
+                                       .epochs = epochs_,
+                                       .facts = facts_,
+                                       .report = report_,
+                                       .status = status_,
+                                       .storage = nullptr,
+                                       .workers = 1};
 };
 
 // In bypass nothing is learned.

@@ -30,10 +30,10 @@ void require(bool holds, const char* what) {
 struct Guarded {
   views::TwoValueShop shop;
   filter::Epochs epochs{1};
-  views::Vitals vitals;
+  views::ProcessState process_state;
   Pages pages{{.guard = shop.guard(),
                .reader = epochs.reader(0),
-               .vitals = vitals,
+               .process_state = process_state,
                .token = http::BearerToken(""),
                .now = [this] { return shop.now; }}};
 };

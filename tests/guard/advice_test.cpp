@@ -213,7 +213,7 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other.decide(std::span(get.begin(), get.size()), client, shop.now, 1000);
-  other.heard({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});
+  other.compare({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});
   const Evidence seen = evidence(shop.guard->parts(), GuardedShop::kUsers, shop.now);
   EXPECT_EQ(seen.watched, hours(3));
   EXPECT_EQ(seen.keys, 3U);

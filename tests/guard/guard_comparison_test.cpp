@@ -19,13 +19,13 @@ class GuardComparison : public testing::Test {
     const Decision decision = shop_.decide(read);
     ASSERT_EQ(decision.absent_keys.size(), 1U);
     const AbsentKey& key = decision.absent_keys.front();
-    shop_.guard->heard({.ns = key.ns,
-                        .key = key.key,
-                        .missing = key.missing,
-                        .is_string_read = key.is_string_read,
-                        .reply = bytes.substr(0, key.kept_bytes),
-                        .is_whole = bytes.size() <= key.kept_bytes,
-                        .is_error = bytes.starts_with('-')});
+    shop_.guard->compare({.ns = key.ns,
+                          .key = key.key,
+                          .missing = key.missing,
+                          .is_string_read = key.is_string_read,
+                          .reply = bytes.substr(0, key.kept_bytes),
+                          .is_whole = bytes.size() <= key.kept_bytes,
+                          .is_error = bytes.starts_with('-')});
   }
   const NamespaceCounters& counters(std::uint32_t ns) const { return shop_.guard->counters(ns); }
 

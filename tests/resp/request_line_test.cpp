@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "resp/usual_line.h"
+#include "resp/fast_line.h"
 
 namespace cuckooguard::resp {
 namespace {
@@ -113,7 +113,7 @@ TEST(UsualLine, is_a_canonical_number_of_up_to_nine_digits_and_a_whole_line_end)
     std::uint32_t number = 0;
     const char* const begin = line.data();
     const char* const end = begin + line.size();
-    return read_usual_line(begin, end, number) == end ? std::int64_t{number} : -1;
+    return read_fast_line(begin, end, number) == end ? std::int64_t{number} : -1;
   };
   EXPECT_EQ(read_usual("$0\r\n"), 0);
   EXPECT_EQ(read_usual("$7\r\n"), 7);

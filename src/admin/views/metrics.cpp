@@ -120,20 +120,20 @@ double seconds_of(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-void put_guard(MetricFamilies& families, const Sight& sight) {
+void put_guard(MetricFamilies& families, const Model& model) {
   for (const auto& metric : kGuardCounters) {
     families.put({metric.name, metric.help, Type::Counter},
-                 sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+                 model.sum([&](const guard::Guard& guard) -> const guard::Counter& {
                    return guard.counters().*metric.counter;
                  }),
                  metric.reason == nullptr ? Labels{} : Labels{{"reason", metric.reason}});
   }
 }
 
-void put_reply_times(MetricFamilies& families, const Sight& sight) {
+void put_reply_times(MetricFamilies& families, const Model& model) {
   prometheus::ClientMetric::Histogram all;
   for (std::size_t i = 0; i < guard::ReplyTimes::kCounts; ++i) {
-    all.sample_count += sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+    all.sample_count += model.sum([&](const guard::Guard& guard) -> const guard::Counter& {
       return guard.counters().reply_times.count(i);
     });
     if (i < guard::ReplyTimes::kBounds.size()) {
@@ -142,7 +142,7 @@ void put_reply_times(MetricFamilies& families, const Sight& sight) {
     }
   }
   all.sample_sum = seconds_of(
-      std::chrono::nanoseconds(sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+      std::chrono::nanoseconds(model.sum([](const guard::Guard& guard) -> const guard::Counter& {
         return guard.counters().reply_times.nanoseconds();
       })));
   families.put({"cuckooguard_command_duration_seconds",
@@ -155,26 +155,26 @@ void put_reply_times(MetricFamilies& families, const Sight& sight) {
 template <class ValueOf>
 void put_by_verdict(MetricFamilies& families,
                     const MetricName& name,
-                    const Sight& sight,
+                    const Model& model,
                     ValueOf value_of) {
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
     for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
       const auto verdict = static_cast<guard::Verdict>(i);
       families.put(name,
                    value_of(ns, verdict),
-                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                   {{"namespace", model.guarded.keyspace.name(ns)},
                     {"verdict", std::string(name_of(verdict))}});
     }
   }
 }
 
-void put_keys(MetricFamilies& families, const Sight& sight) {
+void put_keys(MetricFamilies& families, const Model& model) {
   put_by_verdict(
       families,
       {"cuckooguard_keys_total", "Keys of reads that were checked, by verdict.", Type::Counter},
-      sight,
+      model,
       [&](std::uint32_t ns, guard::Verdict verdict) {
-        return sight.sum(ns,
+        return model.sum(ns,
                          [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
                            return counters.of(verdict);
                          });
@@ -182,29 +182,29 @@ void put_keys(MetricFamilies& families, const Sight& sight) {
   put_by_verdict(
       families,
       {"cuckooguard_http_checks_total", "Identities checked by HTTP, by verdict.", Type::Counter},
-      sight,
-      [&](std::uint32_t ns, guard::Verdict verdict) { return sight.check.count(ns, verdict); });
+      model,
+      [&](std::uint32_t ns, guard::Verdict verdict) { return model.check.count(ns, verdict); });
 }
 
 // value_of(ns) for each namespace; those without a value are left out.
 template <class ValueOf>
 void put_by_namespace(MetricFamilies& families,
                       const MetricName& name,
-                      const Sight& sight,
+                      const Model& model,
                       ValueOf value_of) {
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
     if (const std::optional<double> value = value_of(ns)) {
-      families.put(name, *value, {{"namespace", sight.guarded.keyspace.name(ns)}});
+      families.put(name, *value, {{"namespace", model.guarded.keyspace.name(ns)}});
     }
   }
 }
 
-void put_namespaces(MetricFamilies& families, const Sight& sight) {
+void put_namespaces(MetricFamilies& families, const Model& model) {
   for (const auto& metric : kNamespaceCounters) {
     put_by_namespace(
-        families, {metric.name, metric.help, Type::Counter}, sight, [&](std::uint32_t ns) {
+        families, {metric.name, metric.help, Type::Counter}, model, [&](std::uint32_t ns) {
           return static_cast<double>(
-              sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+              model.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
                 return counters.*metric.counter;
               }));
         });
@@ -213,18 +213,18 @@ void put_namespaces(MetricFamilies& families, const Sight& sight) {
                    {"cuckooguard_overlay_overflows_total",
                     "Keys that the overlay dropped early because it was full.",
                     Type::Counter},
-                   sight,
+                   model,
                    [&](std::uint32_t ns) {
-                     return static_cast<double>(sight.guarded.namespaces[ns].overlay->overflows());
+                     return static_cast<double>(model.guarded.namespaces[ns].overlay->overflows());
                    });
   put_by_namespace(
       families,
       {"cuckooguard_namespace_fresh",
        "1 while absent keys can be answered: all filters are loaded and proven up to date.",
        Type::Gauge},
-      sight,
+      model,
       [&](std::uint32_t ns) {
-        return sight.guarded.namespaces[ns].filter->is_fresh(sight.now) ? 1.0 : 0.0;
+        return model.guarded.namespaces[ns].filter->is_fresh(model.now) ? 1.0 : 0.0;
       });
   put_by_namespace(
       families,
@@ -232,50 +232,50 @@ void put_namespaces(MetricFamilies& families, const Sight& sight) {
        "Remaining time for which all keys pass because earlier writes are not known, as "
        "after a start. 0: they do not pass for that reason.",
        Type::Gauge},
-      sight,
+      model,
       [&](std::uint32_t ns) {
-        const auto left = guard::passing(sight.guarded.namespaces[ns], sight.now).left;
+        const auto left = guard::passing(model.guarded.namespaces[ns], model.now).left;
         return left ? seconds_of(*left) : 0.0;
       });
   put_by_namespace(families,
                    {"cuckooguard_namespace_proof_age_seconds",
                     "Time since the namespace was last proven up to date.",
                     Type::Gauge},
-                   sight,
+                   model,
                    [&](std::uint32_t ns) -> std::optional<double> {
-                     const auto age = sight.proof_age(ns);
+                     const auto age = model.proof_age(ns);
                      return age ? std::optional(seconds_of(*age)) : std::nullopt;
                    });
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
     for (std::size_t mode = 0; mode < config::kModeNames.size(); ++mode) {
-      const config::Mode now = sight.guarded.namespaces[ns].mode;
+      const config::Mode now = model.guarded.namespaces[ns].mode;
       families.put({"cuckooguard_namespace_mode", "1 for the current mode.", Type::Gauge},
                    static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
-                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                   {{"namespace", model.guarded.keyspace.name(ns)},
                     {"mode", std::string(config::kModeNames.at(mode))}});
     }
   }
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-    const filter::State state = sight.guarded.namespaces[ns].filter->state();
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+    const filter::State state = model.guarded.namespaces[ns].filter->state();
     for (auto each = filter::State::loading; each <= filter::kLastState;
          each = static_cast<filter::State>(static_cast<int>(each) + 1)) {
       families.put(
           {"cuckooguard_filter_state", "1 for the current state.", Type::Gauge},
           each == state ? 1.0 : 0.0,
-          {{"namespace", sight.guarded.keyspace.name(ns)}, {"state", filter::state_name(each)}});
+          {{"namespace", model.guarded.keyspace.name(ns)}, {"state", filter::state_name(each)}});
     }
   }
 }
 
 // What became of keys that were taken for absent and of which Redis had a value.
-void put_contradictions(MetricFamilies& families, const Sight& sight) {
-  if (sight.process.contradictions == nullptr) {
+void put_contradictions(MetricFamilies& families, const Model& model) {
+  if (model.process.contradictions == nullptr) {
     return;
   }
   std::vector<guard::Contradictions::Counts> all;
-  all.reserve(sight.guarded.namespaces.size());
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-    all.push_back(sight.process.contradictions->counts(ns));
+  all.reserve(model.guarded.namespaces.size());
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+    all.push_back(model.process.contradictions->counts(ns));
   }
   for (std::uint32_t ns = 0; ns < all.size(); ++ns) {
     for (std::size_t cause = 0; cause < guard::kCauses; ++cause) {
@@ -284,7 +284,7 @@ void put_contradictions(MetricFamilies& families, const Sight& sight) {
                     "them.",
                     Type::Counter},
                    all[ns].found.at(cause),
-                   {{"namespace", sight.guarded.keyspace.name(ns)},
+                   {{"namespace", model.guarded.keyspace.name(ns)},
                     {"cause", std::string(guard::kCauseNames.at(cause))}});
     }
   }
@@ -292,24 +292,24 @@ void put_contradictions(MetricFamilies& families, const Sight& sight) {
                    {"cuckooguard_contradictions_open",
                     "Contradicted keys about which the source has yet to be asked.",
                     Type::Gauge},
-                   sight,
+                   model,
                    [&](std::uint32_t ns) { return static_cast<double>(all[ns].open); });
   put_by_namespace(families,
                    {"cuckooguard_contradictions_dropped_total",
                     "Contradicted keys that were dropped because too many others were waiting.",
                     Type::Counter},
-                   sight,
+                   model,
                    [&](std::uint32_t ns) { return static_cast<double>(all[ns].dropped); });
 }
 
-void put_filters(MetricFamilies& families, const Sight& sight) {
+void put_filters(MetricFamilies& families, const Model& model) {
   std::vector<FilterTotals> totals;
-  for (const guard::GuardedNamespace& space : sight.guarded.namespaces) {
+  for (const guard::GuardedNamespace& space : model.guarded.namespaces) {
     totals.push_back(guard::filter_totals(*space.filter));
   }
   for (const FilterMetric& metric : kFilters) {
     put_by_namespace(
-        families, {metric.name, metric.help, Type::Gauge}, sight, [&](std::uint32_t ns) {
+        families, {metric.name, metric.help, Type::Gauge}, model, [&](std::uint32_t ns) {
           return metric.value(totals[ns]);
         });
   }
@@ -317,24 +317,24 @@ void put_filters(MetricFamilies& families, const Sight& sight) {
                    {"cuckooguard_filter_measured_false_positive_ratio",
                     "Share of absent keys that pass, measured with random keys.",
                     Type::Gauge},
-                   sight,
+                   model,
                    [&](std::uint32_t ns) {
-                     return sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
+                     return model.probe != nullptr ? model.probe->result(ns).rate() : std::nullopt;
                    });
   put_by_namespace(families,
                    {"cuckooguard_load_progress_ratio",
                     "Progress of the current load; 1 if none is running.",
                     Type::Gauge},
-                   sight,
+                   model,
                    [&](std::uint32_t ns) {
                      const auto load =
-                         sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+                         model.process_state.loads.of(model.guarded.keyspace.name(ns), model.now);
                      return load ? load->fraction : 1.0;
                    });
 }
 
-void put_sources(MetricFamilies& families, const Sight& sight) {
-  const guard::SourceView* const sources = sight.process.sources;
+void put_sources(MetricFamilies& families, const Model& model) {
+  const guard::SourceView* const sources = model.process.sources;
   std::vector<std::pair<std::string, guard::SourceStatus>> all;
   for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
     all.emplace_back(sources->name(i), sources->status(i));
@@ -351,7 +351,7 @@ void put_sources(MetricFamilies& families, const Sight& sight) {
       families.put({"cuckooguard_source_proof_age_seconds",
                     "Time since all filters of the source were last proven up to date.",
                     Type::Gauge},
-                   seconds_of(sight.now - *status.proven_at),
+                   seconds_of(model.now - *status.proven_at),
                    {{"source", name}});
     }
   }
@@ -380,12 +380,12 @@ void put_control(MetricFamilies& families, redis::ControlReport::State now) {
   }
 }
 
-void put_process(MetricFamilies& families, const Sight& sight) {
+void put_process(MetricFamilies& families, const Model& model) {
   families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
                1.0,
-               {{"version", sight.process.version}});
-  if (sight.process.reloads != nullptr) {
-    const guard::ReloadOutcome last = sight.process.reloads->last();
+               {{"version", model.process.version}});
+  if (model.process.reloads != nullptr) {
+    const guard::ReloadOutcome last = model.process.reloads->last();
     families.put(
         {"cuckooguard_config_last_reload_successful",
          "0 if the last reload was refused and the previous configuration is still in force.",
@@ -400,16 +400,16 @@ void put_process(MetricFamilies& families, const Sight& sight) {
                   Type::Gauge},
                  static_cast<double>(last.needs_restart.size()));
   }
-  for (std::size_t worker = 0; worker < sight.vitals.clients.size(); ++worker) {
+  for (std::size_t worker = 0; worker < model.process_state.clients.size(); ++worker) {
     families.put({"cuckooguard_clients", "Connected clients, by worker.", Type::Gauge},
-                 static_cast<std::uint64_t>(sight.vitals.clients[worker]()),
+                 static_cast<std::uint64_t>(model.process_state.clients[worker]()),
                  {{"worker", std::to_string(worker)}});
   }
-  if (!sight.guarded.namespaces.empty()) {
+  if (!model.guarded.namespaces.empty()) {
     families.put(
         {"cuckooguard_upstream_up", "1 while the control connection reaches Redis.", Type::Gauge},
-        sight.vitals.redis.load(std::memory_order_relaxed) == RedisSeen::up ? 1.0 : 0.0);
-    put_control(families, sight.redis.control.state);
+        model.process_state.redis.load(std::memory_order_relaxed) == RedisSeen::up ? 1.0 : 0.0);
+    put_control(families, model.redis.control.state);
   }
   const ProcessUse use = process_use();
   const auto put = [&](const char* name, const char* help, Type type, double value) {
@@ -425,16 +425,16 @@ void put_process(MetricFamilies& families, const Sight& sight) {
 
 }  // namespace
 
-std::string metrics_text(const Sight& sight) {
+std::string metrics_text(const Model& model) {
   MetricFamilies families;
-  put_process(families, sight);
-  put_guard(families, sight);
-  put_reply_times(families, sight);
-  put_keys(families, sight);
-  put_namespaces(families, sight);
-  put_contradictions(families, sight);
-  put_filters(families, sight);
-  put_sources(families, sight);
+  put_process(families, model);
+  put_guard(families, model);
+  put_reply_times(families, model);
+  put_keys(families, model);
+  put_namespaces(families, model);
+  put_contradictions(families, model);
+  put_filters(families, model);
+  put_sources(families, model);
   return families.text();
 }
 

@@ -5,19 +5,19 @@
 //
 // A position of a source is no metric (its label would never have the same value twice): it stands in /status.
 //
-// Threads and lifetimes: as Sight. Limits: some 6 KiB per namespace, 1 KiB per source, 4 KiB for
+// Threads and lifetimes: as Model. Limits: some 6 KiB per namespace, 1 KiB per source, 4 KiB for
 // the rest.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "views/sight.h"
+#include "views/model.h"
 
 namespace cuckooguard::views {
 
 inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-std::string metrics_text(const Sight& sight);
+std::string metrics_text(const Model& model);
 
 }  // namespace cuckooguard::views

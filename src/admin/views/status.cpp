@@ -38,26 +38,26 @@ json::value control_of(const redis::ControlReport& control) {
                       {"why_keys_pass", text_of(control.why_keys_pass())}};
 }
 
-json::value redis_of(const Sight& sight) {
-  const RedisSeen seen = sight.vitals.redis.load(std::memory_order_relaxed);
+json::value redis_of(const Model& model) {
+  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
   if (seen == RedisSeen::never) {
     return json::object{
         {"up", nullptr}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
   }
-  const auto role = redis::role_name(sight.redis);
+  const auto role = redis::role_name(model.redis);
   return json::object{
       {"up", seen == RedisSeen::up},
       {"role", role ? json::value(*role) : json::value(nullptr)},
       {"state",
-       sight.redis.is_lost ? std::string_view("lost") : redis::name_of(sight.redis.availability)},
-      {"control", control_of(sight.redis.control)}};
+       model.redis.is_lost ? std::string_view("lost") : redis::name_of(model.redis.availability)},
+      {"control", control_of(model.redis.control)}};
 }
 
-json::value keys_of(const Sight& sight, std::uint32_t ns) {
+json::value keys_of(const Model& model, std::uint32_t ns) {
   json::object keys;
   for (std::size_t i = 1; i < guard::kVerdicts; ++i) {  // none is counted as unguarded
     keys[name_of(static_cast<guard::Verdict>(i))] =
-        sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+        model.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
           return counters.keys.at(i);
         });
   }
@@ -73,8 +73,8 @@ json::value contradictions_of(const guard::Evidence& seen) {
                       {"open", counts.open}};
 }
 
-json::value loading_of(const Sight& sight, std::uint32_t ns) {
-  const auto load = sight.vitals.loads.of(sight.guarded.keyspace.name(ns), sight.now);
+json::value loading_of(const Model& model, std::uint32_t ns) {
+  const auto load = model.process_state.loads.of(model.guarded.keyspace.name(ns), model.now);
   return load ? json::value{{"rows", load->rows},
                             {"rows_expected", load->rows_expected},
                             {"rows_per_second", load->rows_per_second},
@@ -83,28 +83,28 @@ json::value loading_of(const Sight& sight, std::uint32_t ns) {
               : json::value(nullptr);
 }
 
-json::value namespace_of(const Sight& sight, std::uint32_t ns) {
-  const guard::GuardedNamespace& space = sight.guarded.namespaces[ns];
+json::value namespace_of(const Model& model, std::uint32_t ns) {
+  const guard::GuardedNamespace& space = model.guarded.namespaces[ns];
   const guard::FilterTotals totals = guard::filter_totals(*space.filter);
   const auto sum = [&](const guard::Counter guard::NamespaceCounters::* counter) {
-    return sight.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+    return model.sum(ns, [&](const guard::NamespaceCounters& counters) -> const guard::Counter& {
       return counters.*counter;
     });
   };
-  const guard::Passing all_pass = guard::passing(space, sight.now);
-  const bool has_origin = ns < sight.process.origins.size();
-  const guard::Evidence seen = guard::evidence(sight.guarded, ns, sight.now);
-  const auto measured = sight.probe != nullptr ? sight.probe->result(ns).rate() : std::nullopt;
+  const guard::Passing all_pass = guard::passing(space, model.now);
+  const bool has_origin = ns < model.process.origins.size();
+  const guard::Evidence seen = guard::evidence(model.guarded, ns, model.now);
+  const auto measured = model.probe != nullptr ? model.probe->result(ns).rate() : std::nullopt;
   return json::object{
       {"mode", config::name_of(space.mode)},
       {"db", space.db},
       {"state", filter::state_name(space.filter->state())},
-      {"fresh", space.filter->is_fresh(sight.now)},
+      {"fresh", space.filter->is_fresh(model.now)},
       {"why", text_of(all_pass.why)},
       {"passing_seconds", seconds_of(all_pass.left)},
       {"order", config::name_of(space.order)},
-      {"source", has_origin ? json::value(sight.process.origins[ns].source) : json::value()},
-      {"proven_seconds_ago", seconds_of(sight.proof_age(ns))},
+      {"source", has_origin ? json::value(model.process.origins[ns].source) : json::value()},
+      {"proven_seconds_ago", seconds_of(model.proof_age(ns))},
       {"tables", totals.tables},
       {"rows", totals.items},
       {"isolated_rows", totals.isolated},
@@ -114,8 +114,8 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"measured_false_positive_rate", measured ? json::value(*measured) : json::value(nullptr)},
       {"bytes", totals.bytes},
       {"full", totals.full},
-      {"loading", loading_of(sight, ns)},
-      {"keys", keys_of(sight, ns)},
+      {"loading", loading_of(model, ns)},
+      {"keys", keys_of(model, ns)},
       {"keys_learned", sum(&guard::NamespaceCounters::learned)},
       {"keys_added", sum(&guard::NamespaceCounters::added)},
       {"keys_lost", sum(&guard::NamespaceCounters::lost)},
@@ -124,11 +124,11 @@ json::value namespace_of(const Sight& sight, std::uint32_t ns) {
       {"advice", text_of(guard::advice(seen))}};
 }
 
-json::value configuration_of(const Sight& sight) {
-  if (sight.process.reloads == nullptr) {
+json::value configuration_of(const Model& model) {
+  if (model.process.reloads == nullptr) {
     return nullptr;
   }
-  const guard::ReloadOutcome last = sight.process.reloads->last();
+  const guard::ReloadOutcome last = model.process.reloads->last();
   json::array errors;
   for (const std::string& error : last.errors) {
     errors.push_back(text_of(error));
@@ -163,9 +163,9 @@ json::value process_of(const ProcessUse& use) {
                       {"descriptors_max", use.descriptors_max}};
 }
 
-json::value unchecked_reads(const Sight& sight) {
+json::value unchecked_reads(const Model& model) {
   const auto sum = [&](const guard::Counter guard::GuardCounters::* counter) {
-    return sight.sum([&](const guard::Guard& guard) -> const guard::Counter& {
+    return model.sum([&](const guard::Guard& guard) -> const guard::Counter& {
       return guard.counters().*counter;
     });
   };
@@ -183,10 +183,10 @@ json::value reply_time_bounds() {
   return bounds;
 }
 
-json::value events_of(const Sight& sight, std::uint64_t after) {
+json::value events_of(const Model& model, std::uint64_t after) {
   json::array events;
-  if (sight.vitals.events != nullptr) {
-    for (const Event& event : sight.vitals.events->after(after)) {
+  if (model.process_state.events != nullptr) {
+    for (const Event& event : model.process_state.events->after(after)) {
       events.push_back(
           json::object{{"number", event.number},
                        {"time", static_cast<double>(event.time.time_since_epoch().count()) / 1000},
@@ -199,35 +199,35 @@ json::value events_of(const Sight& sight, std::uint64_t after) {
 
 }  // namespace
 
-std::string status_json(const Sight& sight, std::uint64_t events_after) {
+std::string status_json(const Model& model, std::uint64_t events_after) {
   json::array workers;
-  for (const auto& clients : sight.vitals.clients) {
+  for (const auto& clients : model.process_state.clients) {
     workers.push_back(json::object{{"clients", clients()}});
   }
   json::object namespaces;
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
-    namespaces[sight.guarded.keyspace.name(ns)] = namespace_of(sight, ns);
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+    namespaces[model.guarded.keyspace.name(ns)] = namespace_of(model, ns);
   }
   json::object sources;
-  const guard::SourceView* const view = sight.process.sources;
+  const guard::SourceView* const view = model.process.sources;
   for (std::size_t i = 0; view != nullptr && i < view->size(); ++i) {
-    sources[view->name(i)] = source_of(view->status(i), sight.now);
+    sources[view->name(i)] = source_of(view->status(i), model.now);
   }
   const auto uptime =
-      std::chrono::floor<std::chrono::seconds>(sight.now - sight.process.started_at);
-  return json::serialize(json::object{{"version", sight.process.version},
+      std::chrono::floor<std::chrono::seconds>(model.now - model.process.started_at);
+  return json::serialize(json::object{{"version", model.process.version},
                                       {"uptime_seconds", uptime.count()},
-                                      {"draining", sight.vitals.is_draining.load()},
-                                      {"configuration", configuration_of(sight)},
+                                      {"draining", model.process_state.is_draining.load()},
+                                      {"configuration", configuration_of(model)},
                                       {"workers", std::move(workers)},
                                       {"process", process_of(process_use())},
-                                      {"redis", redis_of(sight)},
-                                      {"totals", json_of(totals_of(sight))},
+                                      {"redis", redis_of(model)},
+                                      {"totals", json_of(totals_of(model))},
                                       {"reply_time_bounds", reply_time_bounds()},
-                                      {"unchecked_reads", unchecked_reads(sight)},
+                                      {"unchecked_reads", unchecked_reads(model)},
                                       {"namespaces", std::move(namespaces)},
                                       {"sources", std::move(sources)},
-                                      {"events", events_of(sight, events_after)}}) +
+                                      {"events", events_of(model, events_after)}}) +
          "\n";
 }
 

@@ -21,17 +21,17 @@
 // `why`: of a namespace, why all of its keys pass; empty: they do not. passing_seconds: so long they do even if it is fresh, since what
 // was written before is not known; null: they do not. Else null: not known. Names are stable; new ones may come. `why`, `advice` and events are for people.
 //
-// Threads and lifetimes: as Sight.
+// Threads and lifetimes: as Model.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "views/sight.h"
+#include "views/model.h"
 
 namespace cuckooguard::views {
 
 // Of the events those behind this number.
-std::string status_json(const Sight& sight, std::uint64_t events_after = 0);
+std::string status_json(const Model& model, std::uint64_t events_after = 0);
 
 }  // namespace cuckooguard::views

@@ -7,29 +7,29 @@ namespace cuckooguard::views {
 
 namespace json = boost::json;
 
-Totals totals_of(const Sight& sight) {
-  Totals all{.at = sight.now};
-  all.unguarded = sight.sum([](const guard::Guard& guard) -> const guard::Counter& {
+Totals totals_of(const Model& model) {
+  Totals all{.at = model.now};
+  all.unguarded = model.sum([](const guard::Guard& guard) -> const guard::Counter& {
     return guard.counters().unguarded_keys;
   });
   for (std::size_t i = 0; i < all.reply_times.size(); ++i) {
-    all.reply_times.at(i) = sight.sum([i](const guard::Guard& guard) -> const guard::Counter& {
+    all.reply_times.at(i) = model.sum([i](const guard::Guard& guard) -> const guard::Counter& {
       return guard.counters().reply_times.count(i);
     });
   }
-  for (std::uint32_t ns = 0; ns < sight.guarded.namespaces.size(); ++ns) {
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
     for (std::size_t i = 0; i < guard::kVerdicts; ++i) {
       const bool is_answered = static_cast<guard::Verdict>(i) == guard::Verdict::absent;
       (is_answered ? all.absent : all.passed) +=
-          sight.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
+          model.sum(ns, [i](const guard::NamespaceCounters& counters) -> const guard::Counter& {
             return counters.keys.at(i);
           });
     }
   }
-  const guard::SourceView* const sources = sight.process.sources;
+  const guard::SourceView* const sources = model.process.sources;
   for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
     const auto proven = sources->status(i).proven_at;
-    all.lag.push_back(proven ? std::optional<std::chrono::nanoseconds>(sight.now - *proven)
+    all.lag.push_back(proven ? std::optional<std::chrono::nanoseconds>(model.now - *proven)
                              : std::nullopt);
   }
   return all;

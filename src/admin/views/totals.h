@@ -1,7 +1,7 @@
 // What the process has counted, as one line of a chart: keys of reads by what became of them, how long those took that
 // were forwarded, and how old the sources' proofs are.
 //
-// Threads: as Sight.
+// Threads: as Model.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <boost/json/value.hpp>
 
 #include "guard/reply_times.h"
-#include "views/sight.h"
+#include "views/model.h"
 
 namespace cuckooguard::views {
 
@@ -25,7 +25,7 @@ struct Totals {
   std::vector<std::optional<std::chrono::nanoseconds>> lag{};  // by source
 };
 
-Totals totals_of(const Sight& sight);
+Totals totals_of(const Model& model);
 
 // {"at", "absent", "passed", "unguarded", "reply_times": [count], "lag": [seconds or null]}; `at` is of a clock that only
 // grows.

@@ -67,9 +67,9 @@ std::expected<LogServer, MysqlError> log_server(MysqlConnection& connection) {
   return server;
 }
 
-ServerProbe::ServerProbe(Settings settings, Told told)
+ServerProbe::ServerProbe(Settings settings, Report report)
     : settings_(std::move(settings)),
-      told_(std::move(told)),
+      report_(std::move(report)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void ServerProbe::run(const std::stop_token& stop) {
@@ -135,8 +135,8 @@ std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
       word.at = *at;
       proven_at = now;
     }
-    told_(word);
-  } while (pause_for(std::min(proven_every(), kToldEveryMax), stop));
+    report_(word);
+  } while (pause_for(std::min(proven_every(), kReportEveryMax), stop));
   return {};
 }
 

@@ -47,10 +47,10 @@ class ServerProbe {
     std::set<binlog::Xid> listed;  // MariaDB: but for these, asked behind it
   };
   // What is committed is told so often, however seldom proofs are due: checkpoints wait for it.
-  static constexpr std::chrono::nanoseconds kToldEveryMax = std::chrono::seconds(1);
-  using Told = std::function<void(const Word& word)>;
+  static constexpr std::chrono::nanoseconds kReportEveryMax = std::chrono::seconds(1);
+  using Report = std::function<void(const Word& word)>;
 
-  ServerProbe(Settings settings, Told told);
+  ServerProbe(Settings settings, Report report);
   ServerProbe(const ServerProbe&) = delete;
   ServerProbe& operator=(const ServerProbe&) = delete;
   ~ServerProbe() = default;
@@ -70,7 +70,7 @@ class ServerProbe {
   }
 
   Settings settings_;
-  Told told_;
+  Report report_;
   std::string why_;
   std::atomic<bool> has_ended_{false};
   std::jthread thread_;

@@ -31,14 +31,14 @@ class MetricsTest : public testing::Test {
     for (int ns = 0; ns < 4; ++ns) {
       shop_.process.origins.push_back({.source = "shop", .max_lag = seconds(1)});
     }
-    vitals_.clients.emplace_back([] { return std::size_t{3}; });
+    process_state_.clients.emplace_back([] { return std::size_t{3}; });
   }
 
   std::string text() {
     return metrics_text({.guarded = shop_.guard->parts(),
                          .process = shop_.process,
                          .redis = shop_.guard->facts(),
-                         .vitals = vitals_,
+                         .process_state = process_state_,
                          .check = check_,
                          .now = shop_.now});
   }
@@ -62,7 +62,7 @@ class MetricsTest : public testing::Test {
                                            .proven_at = shop_.now - std::chrono::milliseconds(250),
                                            .losses = 3}},
                                {.name = "ids", .status = {.type = "file", .state = "down"}}}};
-  Vitals vitals_;
+  ProcessState process_state_;
   Check check_{*shop_.guard};
 };
 
@@ -104,7 +104,7 @@ TEST_F(MetricsTest, how_long_forwarded_reads_took_is_a_histogram_of_all_workers)
 
 TEST_F(MetricsTest, a_load_that_goes_on_and_none) {
   EXPECT_EQ(value("cuckooguard_load_progress_ratio{namespace=\"users\"}"), "1");
-  vitals_.loads.put("users", {.rows_expected = 10, .fraction = 0.25}, shop_.now);
+  process_state_.loads.put("users", {.rows_expected = 10, .fraction = 0.25}, shop_.now);
   EXPECT_EQ(value("cuckooguard_load_progress_ratio{namespace=\"users\"}"), "0.25");
   EXPECT_EQ(value("cuckooguard_load_progress_ratio{namespace=\"items\"}"), "1");
 }
@@ -146,7 +146,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_source_losses_total{source=\"shop\"}"), "3");
   EXPECT_EQ(value("cuckooguard_clients{worker=\"0\"}"), "3");
   EXPECT_EQ(value("cuckooguard_upstream_up"), "0");
-  vitals_.redis = RedisSeen::up;
+  process_state_.redis = RedisSeen::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
   EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "0");
   shop_.facts.report({.state = redis::ControlReport::State::not_allowed});

@@ -25,16 +25,16 @@ class StatusTest : public testing::Test {
     for (int ns = 0; ns < 4; ++ns) {
       shop_.process.origins.push_back({.source = "shop", .max_lag = seconds(1)});
     }
-    vitals_.redis = RedisSeen::up;
-    vitals_.clients.emplace_back([] { return std::size_t{3}; });
-    vitals_.clients.emplace_back([] { return std::size_t{5}; });
+    process_state_.redis = RedisSeen::up;
+    process_state_.clients.emplace_back([] { return std::size_t{3}; });
+    process_state_.clients.emplace_back([] { return std::size_t{5}; });
   }
 
   json::object status(std::uint64_t events_after = 0) {
     return json::parse(status_json({.guarded = shop_.guard->parts(),
                                     .process = shop_.process,
                                     .redis = shop_.guard->facts(),
-                                    .vitals = vitals_,
+                                    .process_state = process_state_,
                                     .check = check_,
                                     .now = shop_.now,
                                     .probe = &probe_},
@@ -53,7 +53,7 @@ class StatusTest : public testing::Test {
                    .proven_at = shop_.now - std::chrono::milliseconds(1500),
                    .losses = 3}},
        {.name = "ids", .status = {.type = "file", .state = "loading", .why = "g\xc3\xa4hnt"}}}};
-  Vitals vitals_;
+  ProcessState process_state_;
   Check check_{*shop_.guard};
   FilterProbe probe_{1};
 };
@@ -76,16 +76,16 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
                             "control":{"state":"unknown","why":"","hint":"","why_keys_pass":""}})"));
   shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   EXPECT_EQ(status().at("redis").at("state"), "loading");
-  vitals_.redis = RedisSeen::down;
+  process_state_.redis = RedisSeen::down;
   shop_.facts.lost();
   EXPECT_EQ(status().at("redis").at("up"), false);
   EXPECT_EQ(status().at("redis").at("state"), "lost");
-  vitals_.redis = RedisSeen::up;
+  process_state_.redis = RedisSeen::up;
   shop_.facts.publish(shop_.facts.epoch(), {.is_master = std::nullopt});
   shop_.facts.report({.state = redis::ControlReport::State::limited, .why = "no", .hint = "do"});
   EXPECT_EQ(status().at("redis"), json::parse(R"({"up":true,"role":null,"state":"available",
                             "control":{"state":"limited","why":"no","hint":"do","why_keys_pass":""}})"));
-  vitals_.redis = RedisSeen::never;
+  process_state_.redis = RedisSeen::never;
   EXPECT_TRUE(status().at("redis").at("up").is_null());
 }
 
@@ -154,13 +154,13 @@ TEST_F(StatusTest, tells_how_far_a_load_is_and_how_many_absent_keys_pass) {
   const auto users = [&] { return status().at("namespaces").at("users").as_object(); };
   EXPECT_TRUE(users().at("loading").is_null());
   EXPECT_TRUE(users().at("measured_false_positive_rate").is_null());
-  vitals_.loads.put("users",
-                    {.rows = 41,
-                     .rows_expected = 100,
-                     .rows_per_second = 20,
-                     .fraction = 0.5,
-                     .remaining = seconds(3)},
-                    shop_.now);
+  process_state_.loads.put("users",
+                           {.rows = 41,
+                            .rows_expected = 100,
+                            .rows_per_second = 20,
+                            .fraction = 0.5,
+                            .remaining = seconds(3)},
+                           shop_.now);
   probe_.look(shop_.guard->parts().namespaces, shop_.now);
   EXPECT_EQ(users().at("loading"), json::parse(R"({"rows": 41, "rows_expected": 100,
             "rows_per_second": 20.0, "fraction": 0.5, "remaining_seconds": 3.0})"));
@@ -170,7 +170,7 @@ TEST_F(StatusTest, tells_how_far_a_load_is_and_how_many_absent_keys_pass) {
 TEST_F(StatusTest, tells_of_events_that_one_does_not_know_yet) {
   EXPECT_EQ(status().at("events"), json::array());
   const ToldEvents events;
-  vitals_.events = &events;
+  process_state_.events = &events;
   const json::object event = status(41).at("events").at(0).as_object();
   EXPECT_EQ(event.at("number"), 42);
   EXPECT_EQ(event.at("time"), 1500.0);

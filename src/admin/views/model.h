@@ -11,15 +11,15 @@
 #include "guard/process.h"
 #include "views/check.h"
 #include "views/filter_probe.h"
-#include "views/vitals.h"
+#include "views/process_state.h"
 
 namespace cuckooguard::views {
 
-struct Sight {
+struct Model {
   const guard::Guard::Parts& guarded;
   const guard::Process& process;
   const redis::Snapshot& redis;
-  const Vitals& vitals;
+  const ProcessState& process_state;
   const Check& check;
   guard::TimePoint now;
   const FilterProbe* probe = nullptr;  // null: nobody has looked

@@ -18,7 +18,7 @@ namespace cuckooguard::views {
 
 enum class RedisSeen : std::uint8_t { never, up, down };
 
-struct Vitals {
+struct ProcessState {
   std::atomic<bool> is_listening{false};
   std::atomic<bool> is_draining{false};
   std::atomic<RedisSeen> redis{

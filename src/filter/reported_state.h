@@ -19,7 +19,7 @@ inline constexpr State kLastState = State::refused;
 
 const char* state_name(State state) noexcept;
 
-class ToldState {
+class ReportedState {
  public:
   [[nodiscard]] State get() const noexcept { return state_.load(std::memory_order_acquire); }
   // Empty: nobody has said.

@@ -12,7 +12,7 @@ inline std::uint32_t digit_of(char byte) {
 
 // One type byte, whatever it is, a canonical number of up to nine digits, CRLF.
 // Returns where the line ends; null where [at, end) does not begin with such a line.
-inline const char* read_usual_line(const char* at, const char* end, std::uint32_t& number) {
+inline const char* read_fast_line(const char* at, const char* end, std::uint32_t& number) {
   constexpr std::ptrdiff_t kDigitsMax = 9;
   constexpr std::ptrdiff_t kBytesMin = 4;
   if (end - at < kBytesMin) {

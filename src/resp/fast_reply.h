@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include "resp/usual_line.h"
+#include "resp/fast_line.h"
 
 namespace cuckooguard::resp {
 
 // Where the string at `at` ends, null if it is not all there.
-inline const char* usual_text_end(const char* at, const char* end, bool& is_null) {
+inline const char* fast_text_end(const char* at, const char* end, bool& is_null) {
   constexpr std::string_view kNull = "$-1\r\n";
   std::uint32_t length = 0;
-  const char* const text = read_usual_line(at, end, length);
+  const char* const text = read_fast_line(at, end, length);
   if (text == nullptr) {
     is_null = std::string_view(at, end).starts_with(kNull);
     return is_null ? at + kNull.size() : nullptr;
@@ -24,7 +24,7 @@ inline const char* usual_text_end(const char* at, const char* end, bool& is_null
 }
 
 // Where the short line at `at` ends: most of them are shorter than what makes memchr worth its call.
-inline const char* usual_line_end(const char* at, const char* end) {
+inline const char* fast_line_end(const char* at, const char* end) {
   constexpr std::ptrdiff_t kBytesMax = 16;
   const char* const last = end - at > kBytesMax ? at + kBytesMax : end;
   for (++at; at != last; ++at) {

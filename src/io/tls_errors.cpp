@@ -1,4 +1,4 @@
-#include "io/tls_words.h"
+#include "io/tls_errors.h"
 
 #include <system_error>
 
@@ -11,7 +11,7 @@
 namespace cuckooguard::io {
 
 // The first error is the cause, those behind it say who has passed it on.
-std::string openssl_words() {
+std::string openssl_error_text() {
   const unsigned long error = ERR_peek_error();
   if (error == 0) {
     return {};
@@ -31,10 +31,10 @@ std::string openssl_words() {
   return is_no_pem ? "this is not PEM, or not of the kind it should be (" + words + ")" : words;
 }
 
-std::string handshake_words(const ssl_st* connection) {
+std::string handshake_error_text(const ssl_st* connection) {
   const unsigned long error = ERR_peek_error();
   const bool is_ours = ERR_GET_LIB(error) == ERR_LIB_SSL;
-  std::string words = openssl_words();
+  std::string words = openssl_error_text();
   const long verified = SSL_get_verify_result(connection);
   if (is_ours && ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED &&
       verified != X509_V_OK) {
