@@ -1,4 +1,5 @@
-// What the programs of `./dev bench` that need real servers share: a MariaDB, a Redis, and guards of one table.
+// What the programs of `./dev bench` that need real servers share: a MariaDB, a Redis, and guards
+// of one table.
 //
 // Threads: one. Errors: std::runtime_error.
 #pragma once
@@ -38,7 +39,8 @@ class BenchShop {
   // Seconds that `sql` takes MariaDB's own client, which writes the rows to /dev/null.
   double client_seconds(const std::string& sql) const;
 
-  // Keys are `user:{id}`, from column `id`; every new row takes the way of the log: no fresh_ids, unless set.
+  // Keys are `user:{id}`, from column `id`; every new row takes the way of the log: no fresh_ids,
+  // unless set.
   harness::GuardProcess guard(const Guarded& guarded) const;
   harness::GuardProcess guard_of_nothing() const;
 
@@ -50,7 +52,8 @@ class BenchShop {
   harness::TemporaryDirectory folder_;
 };
 
-// `user:<id>`, for a row that is not there: the guard has read all rows, and has proof that it is not behind.
+// `user:<id>`, for a row that is not there: the guard has read all rows, and has proof that it is
+// not behind.
 void wait_until_absent(const harness::GuardProcess& guard, std::uint64_t id);
 bool is_absent(harness::RawClient& client, std::uint64_t id);
 // Of GUARD.INFO users.

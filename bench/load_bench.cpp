@@ -1,14 +1,20 @@
 // load_bench [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]
 //
-// What it costs to come by the filter, beside a real MariaDB in the same run. The last line is for machines:
-//   load_over_client     from the guard's start to its first absent answer, over the time MariaDB's own client takes to
-//                        read the same column; taken by turns, the median of the rounds' ratios
-//   memory_over_mib      the guard's largest resident size, without the filter, without what a guard of nothing has
-//   follow_rows_per_s    one transaction of rows / 3 inserts, met by a guard that goes on from a checkpoint: its time to
-//                        the first absent answer, less that of one for which nothing has changed
-//   lag_p50_ms, p99, max  from a single row's commit to the first reply that does not say absent, asked without pause
-//   restart_ms           from the start of a guard with a checkpoint of --checkpoint-keys to its first absent answer. The
-//                        file is of that capacity and nearly empty: it has the same size, is read and verified the same.
+// What it costs to come by the filter, beside a real MariaDB in the same run. The last line is for
+// machines:
+//   load_over_client     from the guard's start to its first absent answer, over the time MariaDB's
+//                        own client takes to read the same column; taken by turns, the median of
+//                        the rounds' ratios
+//   memory_over_mib      the guard's largest resident size, without the filter, without what a
+//                        guard of nothing has
+//   follow_rows_per_s    one transaction of rows / 3 inserts, met by a guard that goes on from a
+//                        checkpoint: its time to the first absent answer, less that of one for
+//                        which nothing has changed
+//   lag_p50_ms, p99, max  from a single row's commit to the first reply that does not say absent,
+//                         asked without pause
+//   restart_ms           from the start of a guard with a checkpoint of --checkpoint-keys to its
+//                        first absent answer. The file is of that capacity and nearly empty: it has
+//                        the same size, is read and verified the same.
 // Everything is warm: InnoDB's pages, and the checkpoint in the page cache.
 
 #include <algorithm>
@@ -42,8 +48,8 @@ struct Options {
 
 // Ids that no row has, whatever the table is filled with.
 constexpr std::uint64_t kNobody = std::uint64_t{1} << 62;
-// The first absent answer waits for a proof, which is asked for four times as often: else the measurements would be as
-// coarse as a quarter of a second.
+// The first absent answer waits for a proof, which is asked for four times as often: else the
+// measurements would be as coarse as a quarter of a second.
 constexpr harness::milliseconds kShortLag{100};
 constexpr double kMiB = 1024.0 * 1024.0;
 
@@ -107,7 +113,8 @@ Start time_of_start(const BenchShop& shop, const Guarded& guarded) {
   return {.seconds = milliseconds_since(begin) / 1000, .cpu_seconds = cpu_seconds(guard.pid())};
 }
 
-// What the guard says of the load alone: of `event=loaded namespace=users rows=1000 seconds=0.20 ...`.
+// What the guard says of the load alone: of `event=loaded namespace=users rows=1000 seconds=0.20
+// ...`.
 double seconds_of_load(const GuardProcess& guard) {
   constexpr std::string_view kSeconds = " seconds=";
   const std::string log = guard.log();

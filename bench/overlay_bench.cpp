@@ -1,7 +1,9 @@
-// overlay_bench: what the overlay costs an absent GET, in nanoseconds, beside a filter of ten million rows.
+// overlay_bench: what the overlay costs an absent GET, in nanoseconds, beside a filter of ten
+// million rows.
 //
-// The same look-ups of keys that are neither in the filter nor in the overlay, while the overlay is out of use, has a
-// thousand keys, and has as many as it was made for: interleaved, medians of the rounds. The last line is for machines.
+// The same look-ups of keys that are neither in the filter nor in the overlay, while the overlay is
+// out of use, has a thousand keys, and has as many as it was made for: interleaved, medians of the
+// rounds. The last line is for machines.
 
 #include <algorithm>
 #include <array>

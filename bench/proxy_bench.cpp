@@ -1,12 +1,14 @@
 // proxy_bench [--quick] [--json FILE] [--picture FILE]
 // proxy_bench --tls
 //
-// The guard as a proxy, beside Redis without one, twemproxy and HAProxy (one way for bytes, no more), in one run on one
-// machine. redis-benchmark is the load. The targets take turns within each round, each time in another order, and are
-// compared within a round: other work on the machine then changes little of the ratios, and CPU per request least of
-// all. --quick takes a shorter time for each, and only the cells that the README's promises are about as often; those
-// for which no time is left are not measured. The last line is for machines:
-//   hit_pN, absent_pN              throughput to Redis without a proxy, c = 50, pipelines of N, rows' keys and no row's
+// The guard as a proxy, beside Redis without one, twemproxy and HAProxy (one way for bytes, no
+// more), in one run on one machine. redis-benchmark is the load. The targets take turns within each
+// round, each time in another order, and are compared within a round: other work on the machine
+// then changes little of the ratios, and CPU per request least of all. --quick takes a shorter time
+// for each, and only the cells that the README's promises are about as often; those for which no
+// time is left are not measured. The last line is for machines:
+//   hit_pN, absent_pN              throughput to Redis without a proxy, c = 50, pipelines of N,
+//                                  rows' keys and no row's
 //   cpu_hit_p1_over_twemproxy      CPU of the guard per hit over twemproxy's
 //   redis_cpu_hit_p1_over_direct   CPU of Redis per hit behind the guard, over that without
 //   idle_client_bytes              the guard's memory per connection that never spoke

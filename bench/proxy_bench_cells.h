@@ -1,4 +1,5 @@
-// What `./dev bench proxy` measures: a cell is one kind of load, with so many clients and such a pipeline.
+// What `./dev bench proxy` measures: a cell is one kind of load, with so many clients and such a
+// pipeline.
 //
 // Threads: any; no I/O.
 #pragma once
@@ -30,8 +31,9 @@ bool is_promised(const Cell& cell);
 std::vector<Cell> all_cells();
 std::string name(const Cell& cell);  // "hit P=1 c=50"
 
-// Rows have the ids from kFirstRow on: 13 digits, of which redis-benchmark writes all but the first at random. They are
-// canonical integers, as a table's ids are. No row's id begins with another digit.
+// Rows have the ids from kFirstRow on: 13 digits, of which redis-benchmark writes all but the first
+// at random. They are canonical integers, as a table's ids are. No row's id begins with another
+// digit.
 inline constexpr std::uint64_t kFirstRow = 1'000'000'000'000;
 inline constexpr std::uint64_t kFirstAbsent = 2'000'000'000'000;
 inline constexpr std::uint64_t kRows = 100'000;
@@ -40,7 +42,8 @@ inline constexpr std::size_t kValueBytes = 64;
 std::string key(std::uint64_t id);  // user:1000000000042
 std::string value();
 
-// redis-benchmark, with its arguments, for the load of a cell on 127.0.0.1:port. Of `half`, every second key is a row's.
+// redis-benchmark, with its arguments, for the load of a cell on 127.0.0.1:port. Of `half`, every
+// second key is a row's.
 std::vector<std::string> load_command(const Cell& cell, std::uint16_t port, std::uint64_t requests);
 
 // How many requests take about so long; a whole number of pipelines for every client.

@@ -17,7 +17,8 @@ constexpr double kTrialSecondsMin = 0.010;
 constexpr std::uint64_t kFirstTrial = 256;
 constexpr harness::milliseconds kRunPatience{60'000};
 
-// redis-benchmark takes 50 ms to connect every 64 clients, more than a trial; many are about as fast as fifty.
+// redis-benchmark takes 50 ms to connect every 64 clients, more than a trial; many are about as
+// fast as fifty.
 unsigned clients_of_trial(const Cell& cell) {
   return std::min(cell.clients, kPromisedClients);
 }

@@ -15,7 +15,8 @@
 
 namespace cuckooguard::bench {
 
-// CPU time of all threads of a process since they were started. The kernel counts it to the nanosecond.
+// CPU time of all threads of a process since they were started. The kernel counts it to the
+// nanosecond.
 // Source: /proc/PID/task/*/schedstat, first number; Documentation/scheduler/sched-stats.rst.
 double cpu_microseconds(pid_t pid);
 

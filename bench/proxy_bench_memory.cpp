@@ -32,8 +32,9 @@ std::size_t descriptors(pid_t pid) {
   return static_cast<std::size_t>(std::distance(begin(files), end(files)));
 }
 
-// Resident pages that are the process's own. Those of programs and libraries come in with the first use of their code,
-// not with connections. Source: proc(5); exact, other than VmRSS, which the kernel keeps per CPU.
+// Resident pages that are the process's own. Those of programs and libraries come in with the first
+// use of their code, not with connections. Source: proc(5); exact, other than VmRSS, which the
+// kernel keeps per CPU.
 double own_bytes(pid_t pid) {
   std::ifstream rollup(proc(pid, "smaps_rollup"));
   std::string word;

@@ -14,7 +14,8 @@ namespace cuckooguard::bench {
 // Every cell, a line per target; then memory; then the floors, each met or missed.
 std::string table(const Results& results);
 
-// {"rows": ..., "value_bytes": ..., "cells": [...], "memory": [...], "floors": [...]}; what was not measured is null.
+// {"rows": ..., "value_bytes": ..., "cells": [...], "memory": [...], "floors": [...]}; what was not
+// measured is null.
 std::string json(const Results& results);
 
 }  // namespace cuckooguard::bench

@@ -1,5 +1,5 @@
-// What has been measured, and what can be said of it: ratios within a round, since the machine's speed changes between
-// rounds more than what is asked here differs.
+// What has been measured, and what can be said of it: ratios within a round, since the machine's
+// speed changes between rounds more than what is asked here differs.
 //
 // Threads: any; no I/O.
 #pragma once
@@ -37,7 +37,8 @@ struct Sample {
   double redis_microseconds = 0;
 };
 
-// Of what redis-benchmark --csv has printed for one command; nothing of the CPU. Nothing if there is no such line.
+// Of what redis-benchmark --csv has printed for one command; nothing of the CPU. Nothing if there
+// is no such line.
 std::optional<Sample> parse_csv(std::string_view text);
 
 using Round = std::map<std::string, Sample, std::less<>>;  // by target

@@ -21,7 +21,8 @@ constexpr std::string_view kHaproxyProgram = "/usr/sbin/haproxy";
 constexpr int kPortsTried = 20;
 constexpr unsigned kClientsMax = 20'000;
 
-// As many threads as the guard has by itself: half of the cores. twemproxy has one, whatever there are.
+// As many threads as the guard has by itself: half of the cores. twemproxy has one, whatever there
+// are.
 unsigned threads() {
   return std::max(1U, std::thread::hardware_concurrency() / 2);
 }
@@ -34,7 +35,8 @@ std::string twemproxy_config(std::uint16_t port, const harness::RedisServer& red
       redis.address());
 }
 
-// HAProxy does not start if it could not have the descriptors for all connections that it would accept.
+// HAProxy does not start if it could not have the descriptors for all connections that it would
+// accept.
 std::string haproxy_config(std::uint16_t port, const harness::RedisServer& redis) {
   constexpr rlim_t kOtherDescriptors = 200;
   rlimit limit{};

@@ -101,8 +101,8 @@ class OtherProxy {
   std::unique_ptr<harness::ChildProcess> process_;
 };
 
-// Started, and shown to be right: a row's key has its value, an absent one has none; of a guard, absent keys do not
-// reach Redis. `redis` must live longer.
+// Started, and shown to be right: a row's key has its value, an absent one has none; of a guard,
+// absent keys do not reach Redis. `redis` must live longer.
 class Target {
  public:
   Target(const TargetPlan& plan, const BenchRedis& redis);

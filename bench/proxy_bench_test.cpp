@@ -36,7 +36,8 @@ Sample throughput(double per_second) {
 
 constexpr Field kThroughput = &Sample::per_second;
 
-// Round by round the machine gets slower; the guard is 1.2, 0.9 and 1.1 times as fast as Redis, and at its median 0.9.
+// Round by round the machine gets slower; the guard is 1.2, 0.9 and 1.1 times as fast as Redis, and
+// at its median 0.9.
 CellRounds slowing_down() {
   CellRounds cell{.cell = hit(1), .rounds = {}};
   for (const auto& [direct, guard] : {std::pair{1000.0, 1200.0}, {500.0, 450.0}, {100.0, 110.0}}) {

@@ -1,7 +1,9 @@
-// What TLS costs: redis-benchmark --tls on Redis itself and on the guard, and both without TLS beside them.
+// What TLS costs: redis-benchmark --tls on Redis itself and on the guard, and both without TLS
+// beside them.
 //
-// The last line is for machines: throughput of the guard (shared, TLS with its clients) to that of Redis with TLS, for rows'
-// keys and no row's, c = 50, pipelines of N; CPU of the guard per hit with TLS over that without; memory of an idle client.
+// The last line is for machines: throughput of the guard (shared, TLS with its clients) to that of
+// Redis with TLS, for rows' keys and no row's, c = 50, pipelines of N; CPU of the guard per hit
+// with TLS over that without; memory of an idle client.
 //
 // Threads: any; no I/O.
 #pragma once

@@ -1,14 +1,15 @@
 // reads_bench [--reads N]
 //
-// A row is committed and then read through the guard at once, N times in each of five ways: how often the guard says
-// wrongly that it is absent, and for how long.
+// A row is committed and then read through the guard at once, N times in each of five ways: how
+// often the guard says wrongly that it is absent, and for how long.
 //   plain      nothing helps: no fresh_ids, and the row was not written through the guard
 //   wait       GUARD.WAIT for the transaction first
 //   set        the row's SET through the guard first
 //   add        GUARD.ADD first
 //   fresh_ids  auto, on an AUTO_INCREMENT id
-// A wrong reply is as old as its question is after the commit's return; none may be as old as max_lag. Exits with 1 if
-// one is, or if any but a plain reply is wrong. The last line is for machines.
+// A wrong reply is as old as its question is after the commit's return; none may be as old as
+// max_lag. Exits with 1 if one is, or if any but a plain reply is wrong. The last line is for
+// machines.
 
 #include <algorithm>
 #include <array>

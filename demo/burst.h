@@ -1,9 +1,9 @@
-// A burst of new rows: each is committed, and read at once through the application; once all of them are older than
-// max_lag, they are read again. Meanwhile a key that does not exist is looked up every few milliseconds, which shows
-// for how long the guard passes.
+// A burst of new rows: each is committed, and read at once through the application; once all of
+// them are older than max_lag, they are read again. Meanwhile a key that does not exist is looked
+// up every few milliseconds, which shows for how long the guard passes.
 //
-// Threads: the main thread's. A burst makes the same look-ups however fast they are answered, except that it goes on
-// probing on a slow machine until the guard answers again.
+// Threads: the main thread's. A burst makes the same look-ups however fast they are answered,
+// except that it goes on probing on a slow machine until the guard answers again.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // The application: reads users cache-aside, as most applications do.
 //
 //   GET user:<id>      a value: that is the user
-//                      __ABSENT__: there is no such user (agreed with the guard: `absent_reply: "bytes:__ABSENT__"`)
-//                      nil: ask the database; a row: SET user:<id> … EX 300
+//                      __ABSENT__: there is no such user (agreed with the guard: `absent_reply:
+//                      "bytes:__ABSENT__"`) nil: ask the database; a row: SET user:<id> … EX 300
 // It does not know whether it talks to Redis or to the guard.
 //
 // Threads: one per object; the connections are its own. Errors: std::runtime_error.

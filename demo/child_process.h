@@ -1,5 +1,5 @@
-// A program that the demo has started. It ends with the object: asked first, then by force; and by the kernel's hand
-// if the demo itself is killed.
+// A program that the demo has started. It ends with the object: asked first, then by force; and by
+// the kernel's hand if the demo itself is killed.
 //
 // Threads: the main thread's (PR_SET_PDEATHSIG is about the thread that forks).
 #pragma once

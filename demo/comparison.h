@@ -1,4 +1,5 @@
-// The course of the demo: the same look-ups twice, first straight at Redis, then through the guard, and what came of it.
+// The course of the demo: the same look-ups twice, first straight at Redis, then through the guard,
+// and what came of it.
 //
 // Threads: the main thread's. Lifetimes: keeps references. Errors: std::runtime_error; Interrupted.
 #pragma once
@@ -26,8 +27,8 @@ class Comparison {
   void run_with_guard(const Endpoint& guard);
 
   const Verdict& verdict() const { return verdict_; }
-  // The table and what else is to be said of it. True: no existing key was hidden, and at least kStoppedShareMin of
-  // the attack was stopped.
+  // The table and what else is to be said of it. True: no existing key was hidden, and at least
+  // kStoppedShareMin of the attack was stopped.
   bool conclude() const;
 
  private:

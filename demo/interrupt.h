@@ -1,7 +1,7 @@
 // Ctrl-C and SIGTERM, and every wait of the demo, which they end.
 //
-// Threads: wait() and requested() from any. The handler only writes a byte into a pipe that nobody reads, so that the
-// pipe stays readable from then on.
+// Threads: wait() and requested() from any. The handler only writes a byte into a pipe that nobody
+// reads, so that the pipe stays readable from then on.
 #pragma once
 
 #include <chrono>

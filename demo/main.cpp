@@ -1,11 +1,14 @@
-// `./dev demo`: what a penetration attack does to Redis and the database, without and with the guard.
+// `./dev demo`: what a penetration attack does to Redis and the database, without and with the
+// guard.
 //
-// A real redis-server, a database (SQLite; with --mysql a MariaDB server), the guard's own binary and a cache-aside
-// application, all in one temporary directory and on free ports; nothing is left behind. Or servers that are there
-// already, as those of docker-compose.yml. The same look-ups are sent twice, first straight at Redis, then through the
-// guard. What Redis was asked is taken from Redis, what the database was asked from the application.
+// A real redis-server, a database (SQLite; with --mysql a MariaDB server), the guard's own binary
+// and a cache-aside application, all in one temporary directory and on free ports; nothing is left
+// behind. Or servers that are there already, as those of docker-compose.yml. The same look-ups are
+// sent twice, first straight at Redis, then through the guard. What Redis was asked is taken from
+// Redis, what the database was asked from the application.
 //
-// Exit codes: 0 no existing key was hidden and at least 99 % of the attack was stopped; 1 anything else; 130 Ctrl-C.
+// Exit codes: 0 no existing key was hidden and at least 99 % of the attack was stopped; 1 anything
+// else; 130 Ctrl-C.
 
 #include <exception>
 #include <filesystem>

@@ -1,7 +1,9 @@
-// Debian's MariaDB as a server of the demo: empty, in the demo's directory, with its changes in a binary log by rows,
-// and two accounts: the application's, and the guard's with the grants that the guard needs and no others.
+// Debian's MariaDB as a server of the demo: empty, in the demo's directory, with its changes in a
+// binary log by rows, and two accounts: the application's, and the guard's with the grants that the
+// guard needs and no others.
 //
-// Threads: the main thread's. Errors: std::runtime_error, with the end of the server's log; Interrupted.
+// Threads: the main thread's. Errors: std::runtime_error, with the end of the server's log;
+// Interrupted.
 #pragma once
 
 #include "mysql_users.h"

@@ -1,4 +1,5 @@
-// The users in a database of MariaDB or MySQL: `users (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name, email)`.
+// The users in a database of MariaDB or MySQL: `users (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY
+// KEY, name, email)`.
 //
 // Threads, lifetimes, errors: as users_database.h says.
 #pragma once

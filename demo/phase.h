@@ -1,11 +1,14 @@
-// One phase of the demo: client threads send a seeded mix of existing keys and a penetration attack of random absent
-// ids through the application, as fast as they are answered, while the main thread inserts bursts of new rows.
+// One phase of the demo: client threads send a seeded mix of existing keys and a penetration attack
+// of random absent ids through the application, as fast as they are answered, while the main thread
+// inserts bursts of new rows.
 //
-// Both phases make the same look-ups, one straight at Redis, one through the guard. During a burst the clients keep to
-// kCalmPace: with SQLite each commit makes the guard pass everything until it has read the table again, so bursts in
-// the middle of an attack would show the attack on Redis, not the guard. Throughput and p99 leave the bursts out.
+// Both phases make the same look-ups, one straight at Redis, one through the guard. During a burst
+// the clients keep to kCalmPace: with SQLite each commit makes the guard pass everything until it
+// has read the table again, so bursts in the middle of an attack would show the attack on Redis,
+// not the guard. Throughput and p99 leave the bursts out.
 //
-// Threads: run_phase is the main thread's; it starts and joins the clients'. Errors: std::runtime_error, Interrupted.
+// Threads: run_phase is the main thread's; it starts and joins the clients'. Errors:
+// std::runtime_error, Interrupted.
 #pragma once
 
 #include <chrono>

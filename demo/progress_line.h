@@ -1,4 +1,5 @@
-// What is going on: one line that renews itself on a terminal, a plain line every few seconds otherwise.
+// What is going on: one line that renews itself on a terminal, a plain line every few seconds
+// otherwise.
 //
 // Threads: the main thread's.
 #pragma once

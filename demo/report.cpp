@@ -32,7 +32,8 @@ std::string milliseconds(std::chrono::nanoseconds time) {
   return fmt::format("{:.2f} ms", std::chrono::duration<double, std::milli>(time).count());
 }
 
-// Every existing key that was answered absent is one of a burst's new rows, or was there all the time.
+// Every existing key that was answered absent is one of a burst's new rows, or was there all the
+// time.
 std::uint64_t hidden_existing_of(const PhaseResult& phase) {
   return phase.tally.existing_answered_absent - phase.bursts.hidden_in_window;
 }

@@ -24,8 +24,8 @@ constexpr std::chrono::seconds kPatience{30};
 constexpr int kAttempts = 5;
 constexpr std::ptrdiff_t kLogShown = 2000;
 
-// Below the ports that the kernel gives to outgoing connections, so that hardly anybody takes it before the server
-// does; if somebody has, the server ends and another port is tried.
+// Below the ports that the kernel gives to outgoing connections, so that hardly anybody takes it
+// before the server does; if somebody has, the server ends and another port is tried.
 std::uint16_t free_port() {
   std::minstd_rand random{std::random_device{}()};
   std::uniform_int_distribution<std::uint16_t> ports(10'000, 32'000);

@@ -1,7 +1,8 @@
-// The servers that the demo starts, each on a free port of 127.0.0.1 and gone with its object: a real redis-server
-// that keeps nothing on disk, the guard in front of it, and others (mariadb.h).
+// The servers that the demo starts, each on a free port of 127.0.0.1 and gone with its object: a
+// real redis-server that keeps nothing on disk, the guard in front of it, and others (mariadb.h).
 //
-// Threads: the main thread's. Errors: std::runtime_error, with the end of the server's log; Interrupted.
+// Threads: the main thread's. Errors: std::runtime_error, with the end of the server's log;
+// Interrupted.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,8 @@ struct Guard {
   std::string program;
   Endpoint redis;
   std::string source;  // of its configuration, after `sources: shop:`
-  // After `namespaces:`. The demo's own application knows of the guard, a little: see cache_aside.h.
+  // After `namespaces:`. The demo's own application knows of the guard, a little: see
+  // cache_aside.h.
   std::string namespaces = users_namespace();
   bool has_page = false;
 

@@ -1,4 +1,5 @@
-// The users in an SQLite database in WAL mode: `users (id INTEGER PRIMARY KEY AUTOINCREMENT, name, email)`.
+// The users in an SQLite database in WAL mode: `users (id INTEGER PRIMARY KEY AUTOINCREMENT, name,
+// email)`.
 //
 // Threads, lifetimes, errors: as users_database.h says.
 #pragma once

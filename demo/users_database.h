@@ -1,5 +1,6 @@
-// The application's database, whichever it is: a table `users` with an integer `id` that the database counts up, a
-// `name` and an `email`. The rows 1 to Mix::users are there before the first phase; bursts add more.
+// The application's database, whichever it is: a table `users` with an integer `id` that the
+// database counts up, a `name` and an `email`. The rows 1 to Mix::users are there before the first
+// phase; bursts add more.
 //
 // Threads: a reader and a writer are one connection and one thread's each; the database itself is
 // the main thread's. Lifetimes: readers and writers outlive nothing. Errors: std::runtime_error

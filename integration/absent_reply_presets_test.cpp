@@ -1,7 +1,8 @@
-// An absent key is answered with the bytes that a framework takes for its own "no such row", and with nothing else that
-// a missing key would not be answered with.
+// An absent key is answered with the bytes that a framework takes for its own "no such row", and
+// with nothing else that a missing key would not be answered with.
 //
-// The bytes are written down here anew; a time within them is compared with the clock of this machine, which is the guard's.
+// The bytes are written down here anew; a time within them is compared with the clock of this
+// machine, which is the guard's.
 
 #include <algorithm>
 #include <chrono>
@@ -92,7 +93,8 @@ class AbsentReplyPresets : public testing::TestWithParam<Preset> {
     shop_.wait_until_it_answers();
   }
 
-  // Whether `reply` is the preset's bytes between `before` and `behind`, stamped since `begin` or up to 10 ms before.
+  // Whether `reply` is the preset's bytes between `before` and `behind`, stamped since `begin` or
+  // up to 10 ms before.
   static testing::AssertionResult is_absent_reply(const std::string& reply,
                                                   std::int64_t begin,
                                                   const std::string& before = "",

@@ -1,5 +1,5 @@
-// A user whom Redis would refuse gets Redis's refusal, never the guard's "absent"; a user whom Redis would serve is
-// answered, whatever else it may not do.
+// A user whom Redis would refuse gets Redis's refusal, never the guard's "absent"; a user whom
+// Redis would serve is answered, whatever else it may not do.
 //
 // The guard's answer, __ABSENT__, is one that Redis never gives: it tells who has answered.
 

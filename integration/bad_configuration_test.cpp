@@ -1,4 +1,5 @@
-// Every error at once, as file:line:column, before anything is bound; and the exit codes that a supervisor acts on.
+// Every error at once, as file:line:column, before anything is bound; and the exit codes that a
+// supervisor acts on.
 
 #include <csignal>
 #include <string>

@@ -1,4 +1,5 @@
-// Filters that outlive their process: a guard that starts again goes on where the last one ended, whatever ended it.
+// Filters that outlive their process: a guard that starts again goes on where the last one ended,
+// whatever ended it.
 
 #include <csignal>
 #include <filesystem>

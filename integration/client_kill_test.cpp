@@ -107,7 +107,8 @@ TEST_F(ClientKill, of_all_normal_ones_spares_who_asks_and_guarding_goes_on) {
   }
   Connection killer = connect();
   killer.same({"PING"});
-  // None of other tests' ways is still closing: three, the killer, who asks here; and the guard's own.
+  // None of other tests' ways is still closing: three, the killer, who asks here; and the guard's
+  // own.
   const auto connected = [](const RedisServer& redis) {
     return redis.info("clients", "connected_clients");
   };

@@ -1,4 +1,5 @@
-// What Redis says about a client's connection is about the client: one connection each, and the guard's one besides.
+// What Redis says about a client's connection is about the client: one connection each, and the
+// guard's one besides.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +28,8 @@ class ClientList : public SideBySide {
   Connection client_ = connect();
 };
 
-// Of the connection's state; not those of its address, its age, and of buffers that Redis resizes when it likes.
+// Of the connection's state; not those of its address, its age, and of buffers that Redis resizes
+// when it likes.
 constexpr std::array<std::string_view, 15> kState{"argv-mem",
                                                   "cmd",
                                                   "db",

@@ -1,4 +1,5 @@
-// CLIENT TRACKING: Redis must have seen a read to say later that it is no longer true; its word comes as a push.
+// CLIENT TRACKING: Redis must have seen a read to say later that it is no longer true; its word
+// comes as a push.
 
 #include <regex>
 #include <string>

@@ -1,4 +1,5 @@
-// A guard that Redis does not let in, or does not let ask, says so wherever somebody looks, with the remedy; and when it is over.
+// A guard that Redis does not let in, or does not let ask, says so wherever somebody looks, with
+// the remedy; and when it is over.
 
 #include <string>
 

@@ -1,4 +1,5 @@
-// What packaging/ has for Prometheus and Grafana asks for nothing that a running guard does not tell.
+// What packaging/ has for Prometheus and Grafana asks for nothing that a running guard does not
+// tell.
 
 #include <regex>
 #include <set>

@@ -1,4 +1,5 @@
-// SIGTERM under load: every command that was accepted is carried out and replied to, and only then its client closed.
+// SIGTERM under load: every command that was accepted is carried out and replied to, and only then
+// its client closed.
 
 #include <csignal>
 #include <string>

@@ -1,5 +1,6 @@
-// The guard itself, killed and started again at random while a database is written to: at every quiet point no key that
-// a row has is answered absent, and keys that no row has are answered again.
+// The guard itself, killed and started again at random while a database is written to: at every
+// quiet point no key that a row has is answered absent, and keys that no row has are answered
+// again.
 //
 // What it keeps when it ends is the table, too, entry by entry.
 //
@@ -75,7 +76,8 @@ class ExactnessRestart : public OnSqlServer {
     return client.call({"GET", key}) == kAnswer;
   }
 
-  // A row that comes and goes: once its key is answered absent again, all that was written before it has been applied.
+  // A row that comes and goes: once its key is answered absent again, all that was written before
+  // it has been applied.
   bool is_current() {
     RawClient client = guard_->client();
     const std::string id = std::to_string(kStableFrom - 1);

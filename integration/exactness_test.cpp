@@ -1,11 +1,11 @@
-// The filter is the table: whatever befalls the database, its log and the follower, at every quiet point each row passes,
-// and the filter has exactly as many entries as there are rows.
+// The filter is the table: whatever befalls the database, its log and the follower, at every quiet
+// point each row passes, and the filter has exactly as many entries as there are rows.
 //
-// Needs no luck to notice: where identities are unique the filter counts every insert and delete, so a row that is
-// counted twice, lost, or left is seen by number.
+// Needs no luck to notice: where identities are unique the filter counts every insert and delete,
+// so a row that is counted twice, lost, or left is seen by number.
 //
-// CUCKOOGUARD_SEED replays what is done (not how threads meet), CUCKOOGUARD_ROUNDS makes it longer, and with
-// CUCKOOGUARD_MYSQL_ROOT it is done to MySQL instead of MariaDB: `./dev exactness`.
+// CUCKOOGUARD_SEED replays what is done (not how threads meet), CUCKOOGUARD_ROUNDS makes it longer,
+// and with CUCKOOGUARD_MYSQL_ROOT it is done to MySQL instead of MariaDB: `./dev exactness`.
 
 #include <atomic>
 #include <chrono>
@@ -159,7 +159,8 @@ TEST_F(Exactness,
   EXPECT_TRUE(eventually([&] { return !writers.in_the_way().contains("nobodys"); }));
 }
 
-// Why a view's position is what it is (mysql/read_view.h), and that the test above would notice another.
+// Why a view's position is what it is (mysql/read_view.h), and that the test above would notice
+// another.
 TEST_F(Exactness, a_position_that_was_read_beside_the_view_is_caught) {
   unsigned id = kStableFrom;
   bool has_written = false;  // beside the first view, that of the namespace `users`

@@ -1,5 +1,5 @@
-// A row committed more than `max_lag` ago is never answered absent, whatever happened since; inside that window the
-// overlay and `fresh_ids` close the gap; and afterwards the guard answers again.
+// A row committed more than `max_lag` ago is never answered absent, whatever happened since; inside
+// that window the overlay and `fresh_ids` close the gap; and afterwards the guard answers again.
 
 #include <cstdio>
 #include <filesystem>
@@ -30,8 +30,8 @@ class ExistingKeys : public testing::TestWithParam<Journal> {
     return client.call({"GET", key}) == absent_reply();
   }
 
-  // Reads `key`, whose row was committed at `committed`, until well after max_lag. A read sent later than
-  // committed + max_lag must pass.
+  // Reads `key`, whose row was committed at `committed`, until well after max_lag. A read sent
+  // later than committed + max_lag must pass.
   void expect_visible_in_time(const std::string& key, SteadyClock::time_point committed) {
     RawClient client = shop_.client();
     for (;;) {
@@ -221,7 +221,8 @@ TEST_P(ExistingKeys, the_next_ids_pass_at_once) {
       id = shop_.database().insert_next_user();
       EXPECT_FALSE(is_answered(client, user(id))) << "id " << id << ", round " << round;
     }
-    // It passes since it is near the largest id now, or since everything does; then the latter ends.
+    // It passes since it is near the largest id now, or since everything does; then the latter
+    // ends.
     ASSERT_TRUE(eventually([&] { return !is_answered(client, user(id + kWindow)); }));
     expect_it_answers_again();
   }

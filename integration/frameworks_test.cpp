@@ -1,8 +1,10 @@
-// Cache layers as applications have them, unmodified, behind a guard whose reply to an absent key is what they take for "no
-// such row": look-ups of rows that do not exist stop in the cache layer, and the database is not asked. Rows that exist are
-// found, also those that come later. The applications are in integration/frameworks.
+// Cache layers as applications have them, unmodified, behind a guard whose reply to an absent key
+// is what they take for "no such row": look-ups of rows that do not exist stop in the cache layer,
+// and the database is not asked. Rows that exist are found, also those that come later. The
+// applications are in integration/frameworks.
 //
-// Each test has its contrast built in: with `absent_reply: nil`, the same application asks the database every time.
+// Each test has its contrast built in: with `absent_reply: nil`, the same application asks the
+// database every time.
 
 #include <chrono>
 #include <filesystem>
@@ -54,8 +56,8 @@ void expect_the_database_is_asked_with_nil(const Application& application,
             (Step{.lookups = kAbsentLookups, .found = 0, .database_queries = kAbsentLookups}));
 }
 
-// With nil the application has cached "no such row" itself. Where it does so with its preset, as it does while everything
-// passes, that write is no word of a row: the key stays absent.
+// With nil the application has cached "no such row" itself. Where it does so with its preset, as it
+// does while everything passes, that write is no word of a row: the key stays absent.
 void expect_its_own_placeholder_is_no_row(const GuardedCache& nil, const GuardedCache& preset) {
   const std::uint64_t id = kFirstAbsent + kAbsentLookups / 2;
   const std::string placeholder = nil.in_redis(id);
@@ -141,7 +143,8 @@ TEST_F(Frameworks, symfony_cache_get_does_not_call_its_callback) {
             users());
 }
 
-// The preset `rails` is for Rails 7.1; what 6.1 caches for a block that returns nil it tells itself.
+// The preset `rails` is for Rails 7.1; what 6.1 caches for a block that returns nil it tells
+// itself.
 TEST_F(Frameworks, rails_6_1_fetch_does_not_run_its_block) {
   const std::string program = folder("rails") + "/main.rb";
   const Ended told = run_program({"ruby", program, "--no-such-user"});

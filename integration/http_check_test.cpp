@@ -1,5 +1,5 @@
-// The admin server beside a real Redis and a real database: what gateways hear of rows that exist, that do not, and of which
-// the guard is not sure.
+// The admin server beside a real Redis and a real database: what gateways hear of rows that exist,
+// that do not, and of which the guard is not sure.
 
 #include <list>
 #include <string>

@@ -83,7 +83,8 @@ TEST(IdleTimeout, closes_who_is_silent_while_redis_is_down) {
   EXPECT_EQ(silent.read_until_closed(), "");
 }
 
-// A port that takes no more connections and refuses none: the kernel answers nothing to who wants one.
+// A port that takes no more connections and refuses none: the kernel answers nothing to who wants
+// one.
 class DeafPort {
  public:
   DeafPort() {
@@ -130,8 +131,8 @@ TEST(ConnectTimeout, a_redis_that_never_answers_the_connect_closes_who_needs_it)
   }
 }
 
-// One that has accepted and then says nothing is for the client to judge, as without the guard: it may be at a long
-// script, or at a BLPOP.
+// One that has accepted and then says nothing is for the client to judge, as without the guard: it
+// may be at a long script, or at a BLPOP.
 TEST(ConnectTimeout, does_not_hurry_a_redis_that_has_accepted) {
   Shop shop({.upstream_settings = "connect_timeout: 100ms"});
   shop.wait_until_it_answers();

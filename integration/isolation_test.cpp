@@ -1,5 +1,6 @@
-// In `mode: shared` no byte that one client caused reaches another, except what Redis itself would send it; nobody gets in
-// where Redis would not let a new client in; and nobody waits for what another one has asked for.
+// In `mode: shared` no byte that one client caused reaches another, except what Redis itself would
+// send it; nobody gets in where Redis would not let a new client in; and nobody waits for what
+// another one has asked for.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

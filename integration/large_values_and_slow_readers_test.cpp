@@ -1,4 +1,5 @@
-// Values of any size pass through without being held, and who does not read holds up nobody but himself.
+// Values of any size pass through without being held, and who does not read holds up nobody but
+// himself.
 
 #include <algorithm>
 #include <cstddef>
@@ -114,7 +115,8 @@ TEST_F(LargeValues, that_are_not_read_stay_in_redis_and_hold_up_nobody) {
     request += command({"GET", "page"});
   }
   slow.send(request);
-  // All but what fits the socket buffers waits in Redis's own output buffer, where Redis's own limits see it.
+  // All but what fits the socket buffers waits in Redis's own output buffer, where Redis's own
+  // limits see it.
   ASSERT_TRUE(eventually([this] {
     const std::string clients = shop_.redis().call({"CLIENT", "LIST"});
     const std::size_t line = clients.find("name=slow");

@@ -63,7 +63,8 @@ TEST(Limits, a_redis_that_is_full_says_so_through_the_guard) {
             "-ERR max number of clients reached\r\n");
 }
 
-// Without descriptors it cannot even refuse: those who come wait, nobody inside notices, and the log has one line.
+// Without descriptors it cannot even refuse: those who come wait, nobody inside notices, and the
+// log has one line.
 TEST(Limits, without_descriptors_clients_wait_until_there_are_some) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "UBSan's vptr check needs a pipe: without descriptors it takes every object for "
@@ -152,8 +153,8 @@ TEST(Limits, above_the_commands_in_flight_all_is_forwarded_and_in_order) {
   EXPECT_EQ(client.call({"GET", absent}), absent_reply()) << "and below it again";
 }
 
-// Answers wait for the reply before them: the bytes that wait are bounded, however small their number of runs. (Held
-// without a bound these would be 20 MB.)
+// Answers wait for the reply before them: the bytes that wait are bounded, however small their
+// number of runs. (Held without a bound these would be 20 MB.)
 TEST(Limits, answers_held_behind_a_blocking_command_are_bounded) {
   const std::string text(200, 'a');
   Shop shop({.absent_reply = "bytes:" + text, .more = "limits: { client_output_soft: 64KiB }\n"});
@@ -184,7 +185,8 @@ TEST(Limits, answers_held_behind_a_blocking_command_are_bounded) {
   EXPECT_EQ(client.call({"GET", absent_user()}), bulk(text)) << "and answers again after it";
 }
 
-// A change of the connection whose reply there is no room to wait for: what follows is relayed, in order.
+// A change of the connection whose reply there is no room to wait for: what follows is relayed, in
+// order.
 TEST(Limits, above_the_commands_in_flight_a_change_of_the_connection_is_relayed) {
   Shop shop({.more = "limits: { inflight_per_client: 4 }\n"});
   shop.wait_until_it_answers();

@@ -1,4 +1,5 @@
-// What is bounded, held to it by clients who mean harm: memory, places, and the balance between workers.
+// What is bounded, held to it by clients who mean harm: memory, places, and the balance between
+// workers.
 
 #include <csignal>
 #include <string>
@@ -79,7 +80,8 @@ TEST(LimitsUnderAttack, clients_that_are_gone_take_no_places_while_redis_hangs) 
   }
 }
 
-// A command of 20 KB that asks for 1 MB, from clients that never read: `before` is what holds the answers up, if anything.
+// A command of 20 KB that asks for 1 MB, from clients that never read: `before` is what holds the
+// answers up, if anything.
 class AnswersThatNobodyReads : public testing::TestWithParam<std::string> {};
 
 TEST_P(AnswersThatNobodyReads, take_no_more_memory_than_output_total) {

@@ -1,5 +1,5 @@
-// A log whose numbers come again: begun anew, cut short, made anew behind the same address. What it has had meanwhile
-// would be taken for what was followed before.
+// A log whose numbers come again: begun anew, cut short, made anew behind the same address. What it
+// has had meanwhile would be taken for what was followed before.
 
 #include <filesystem>
 #include <optional>

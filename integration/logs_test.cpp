@@ -1,5 +1,5 @@
-// What the guard says by itself: a few lines at the start, nothing while all is well, one line per event whatever clients send, no
-// keys unless they are wanted.
+// What the guard says by itself: a few lines at the start, nothing while all is well, one line per
+// event whatever clients send, no keys unless they are wanted.
 
 #include <csignal>
 #include <string>

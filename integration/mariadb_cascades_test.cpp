@@ -1,5 +1,5 @@
-// Rows of a real MariaDB that change with those of another table: its log does not tell, so that nothing of such a table is
-// answered from the moment on at which the log tells of the foreign key.
+// Rows of a real MariaDB that change with those of another table: its log does not tell, so that
+// nothing of such a table is answered from the moment on at which the log tells of the foreign key.
 
 #include <string>
 

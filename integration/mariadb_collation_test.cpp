@@ -11,14 +11,15 @@
 namespace cuckooguard::harness {
 namespace {
 
-// Every collation of texts that may be keys, those of MariaDB 10.10 and later by the name that goes with utf8mb4.
+// Every collation of texts that may be keys, those of MariaDB 10.10 and later by the name that goes
+// with utf8mb4.
 constexpr const char* kCollations =
     "SELECT full_collation_name, character_set_name FROM "
     "information_schema.collation_character_set_applicability WHERE character_set_name IN "
     "('utf8mb4', 'utf8mb3', 'ascii')";
 
-// Of a table `one` of all printable characters and all pairs of them with `a`: those which the collation takes for
-// another although they differ in more than case and blanks at the end.
+// Of a table `one` of all printable characters and all pairs of them with `a`: those which the
+// collation takes for another although they differ in more than case and blanks at the end.
 std::string taken_for_another(SqlSession& session,
                               const std::string& collation,
                               const std::string& charset) {

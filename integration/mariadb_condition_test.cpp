@@ -1,5 +1,5 @@
-// Conditions on rows of a real MariaDB: what the guard decides is what the server's own WHERE does, of rows in a
-// snapshot and in the log alike.
+// Conditions on rows of a real MariaDB: what the guard decides is what the server's own WHERE does,
+// of rows in a snapshot and in the log alike.
 
 #include <map>
 #include <memory>

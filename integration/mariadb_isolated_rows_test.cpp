@@ -1,5 +1,5 @@
-// Rows that cannot be told by their bytes, since a collation takes other texts for them: they are isolated, and the rest of
-// their namespace is guarded.
+// Rows that cannot be told by their bytes, since a collation takes other texts for them: they are
+// isolated, and the rest of their namespace is guarded.
 #include <algorithm>
 #include <array>
 #include <csignal>

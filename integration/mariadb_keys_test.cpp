@@ -1,5 +1,5 @@
-// Primary keys of every type, on a real MariaDB, or MySQL (CUCKOOGUARD_MYSQL_ROOT): a row has one name, whether a snapshot
-// or the log tells of it, and what is read once need not be read again.
+// Primary keys of every type, on a real MariaDB, or MySQL (CUCKOOGUARD_MYSQL_ROOT): a row has one
+// name, whether a snapshot or the log tells of it, and what is read once need not be read again.
 #include <algorithm>
 #include <set>
 #include <string>

@@ -1,4 +1,5 @@
-// Reading a table holds a lock on it: for no longer than that table is read, and not while somebody waits for it.
+// Reading a table holds a lock on it: for no longer than that table is read, and not while somebody
+// waits for it.
 #include <csignal>
 #include <optional>
 #include <string>
@@ -60,7 +61,8 @@ TEST_F(MariaDbLocks, of_a_table_that_was_read_are_not_held_while_others_are_read
   EXPECT_TRUE(becomes_absent("first:101")) << guard_->log();
 }
 
-// A guard that is suspended while it reads holds its lock as long as one that has a billion rows before it.
+// A guard that is suspended while it reads holds its lock as long as one that has a billion rows
+// before it.
 TEST_F(MariaDbLocks, of_a_table_that_is_read_are_let_go_when_somebody_waits) {
   run("SET sql_log_bin = 0; INSERT INTO second SELECT seq FROM seq_1_to_3000000; SET sql_log_bin = "
       "1");

@@ -1,5 +1,6 @@
-// The forms a MariaDB's log can have, over a guard that follows it: compressed, with partial rows, of partitioned
-// tables, with transactions whose verdict comes later. The guard must end up with exactly the rows that SQL finds.
+// The forms a MariaDB's log can have, over a guard that follows it: compressed, with partial rows,
+// of partitioned tables, with transactions whose verdict comes later. The guard must end up with
+// exactly the rows that SQL finds.
 
 #include <optional>
 #include <set>
@@ -174,7 +175,8 @@ TEST_F(MariaDbLogForms, partitioned_tables_are_followed) {
   expect_what_sql_finds();
 }
 
-// A definition that changes without a word in the log: the rows behind it have another column in the key's place.
+// A definition that changes without a word in the log: the rows behind it have another column in
+// the key's place.
 TEST_F(MariaDbLogForms, columns_that_are_not_those_that_were_read_hide_no_row) {
   start_server({}, "");
   start_guard();
@@ -189,7 +191,8 @@ TEST_F(MariaDbLogForms, columns_that_are_not_those_that_were_read_hide_no_row) {
   expect_what_sql_finds();
 }
 
-// As tables of events are mostly made; with a key over a text, of which MariaDB keeps a hash in a column of its own.
+// As tables of events are mostly made; with a key over a text, of which MariaDB keeps a hash in a
+// column of its own.
 TEST_F(MariaDbLogForms, keys_with_a_time_and_columns_that_nobody_sees_are_followed) {
   start_server({}, "");
   run("CREATE OR REPLACE TABLE user (id BIGINT UNSIGNED, at DATETIME(3) DEFAULT '2026-02-03', name "
@@ -229,7 +232,8 @@ TEST_F(MariaDbLogForms, xa_transactions_count_when_their_verdict_is_given) {
   expect_what_sql_finds();
 }
 
-// MariaDB logs XA COMMIT before its engine has done it. How that takes long: there is another one of the name, in no log.
+// MariaDB logs XA COMMIT before its engine has done it. How that takes long: there is another one
+// of the name, in no log.
 TEST_F(MariaDbLogForms,
        no_table_is_read_while_an_xa_transaction_is_not_done_that_the_log_has_ended) {
   start_server({}, "");

@@ -1,7 +1,8 @@
-// The log of a real MariaDB, followed from a snapshot: at every quiet point the filter's contents are the rows.
+// The log of a real MariaDB, followed from a snapshot: at every quiet point the filter's contents
+// are the rows.
 //
-// The filter is a multiset here, so that a row that is counted twice, or one too many that is left, is seen; the guard's
-// own would hide both behind its false positives.
+// The filter is a multiset here, so that a row that is counted twice, or one too many that is left,
+// is seen; the guard's own would hide both behind its false positives.
 
 #include <atomic>
 #include <functional>
@@ -245,7 +246,8 @@ TEST_F(MariaDbLog, brings_a_snapshot_to_exactly_the_rows_whatever_was_written_me
   }
 }
 
-// What makes the position above right. Read a moment before the view, it counts a row twice; after it, loses one.
+// What makes the position above right. Read a moment before the view, it counts a row twice; after
+// it, loses one.
 TEST_F(MariaDbLog, from_a_position_that_was_read_beside_the_view_is_caught) {
   SqlSession writer = server_->session();
   for (const bool before : {true, false}) {

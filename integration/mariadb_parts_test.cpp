@@ -1,5 +1,5 @@
-// A namespace whose rows are in several tables of a MariaDB that is followed: absent is what no table has, and tables
-// come and go.
+// A namespace whose rows are in several tables of a MariaDB that is followed: absent is what no
+// table has, and tables come and go.
 
 #include <atomic>
 #include <csignal>
@@ -108,7 +108,8 @@ TEST_F(MariaDbParts, lose_no_row_that_moves_from_one_to_the_other) {
   }
 }
 
-// While its files change their names a server does not list it, and its log does not speak of it yet.
+// While its files change their names a server does not list it, and its log does not speak of it
+// yet.
 TEST_F(MariaDbParts, hide_no_row_while_one_of_them_is_put_in_its_own_place) {
   run("CREATE TABLE user_3 (id BIGINT UNSIGNED PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 100");
   run("INSERT INTO user_3 VALUES (3000)");

@@ -1,5 +1,5 @@
-// A server whose settings for every new session are hostile: the guard's sessions have their own, and read all rows as they are.
-// Against a real MariaDB, or MySQL (CUCKOOGUARD_MYSQL_ROOT).
+// A server whose settings for every new session are hostile: the guard's sessions have their own,
+// and read all rows as they are. Against a real MariaDB, or MySQL (CUCKOOGUARD_MYSQL_ROOT).
 
 #include <chrono>
 #include <map>

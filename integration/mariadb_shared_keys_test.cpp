@@ -105,7 +105,8 @@ TEST_F(SharedKeys, pass_while_one_of_their_namespaces_is_not_known) {
   EXPECT_TRUE(becomes_absent("page:draft:42")) << guard_->log();
 }
 
-// Rows whose keys carry different values are isolated; so many of them open their namespace, and what it may have keys of.
+// Rows whose keys carry different values are isolated; so many of them open their namespace, and
+// what it may have keys of.
 TEST_F(SharedKeys, pass_when_one_of_their_namespaces_has_too_many_isolated_rows) {
   ASSERT_TRUE(becomes_absent("pair:double-42")) << guard_->log();
   ASSERT_TRUE(becomes_absent("pair:double-4-2")) << guard_->log();

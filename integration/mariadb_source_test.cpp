@@ -1,4 +1,5 @@
-// A guard that follows a real MariaDB: what the database has is never hidden, what it has not is answered.
+// A guard that follows a real MariaDB: what the database has is never hidden, what it has not is
+// answered.
 
 #include <csignal>
 #include <optional>
@@ -174,7 +175,8 @@ TEST_F(MariaDbSource, comes_back_after_a_restart_of_the_server) {
   EXPECT_TRUE(becomes_absent("user:3"));
 }
 
-// What is committed is found in time: no key that was inserted longer than max_lag ago is answered absent.
+// What is committed is found in time: no key that was inserted longer than max_lag ago is answered
+// absent.
 TEST_F(MariaDbSource, hides_no_row_for_longer_than_max_lag) {
   start();
   ASSERT_TRUE(becomes_absent("user:100000")) << guard_->log();

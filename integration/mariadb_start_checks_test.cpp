@@ -1,4 +1,5 @@
-// What is refused at the start, asked of a real MariaDB with the documented grants alone: each check sees what it is to refuse.
+// What is refused at the start, asked of a real MariaDB with the documented grants alone: each
+// check sees what it is to refuse.
 
 #include <memory>
 #include <optional>
@@ -359,8 +360,9 @@ TEST_F(MariaDbStartChecks, miss_each_grant) {
 
 // --- answers that were cut short ---
 
-// A table that cannot be looked at for now is none without a primary key. MariaDB leaves its rows out of the answer, and
-// says so in a warning: of what was stopped by somebody, or by a limit, just as well.
+// A table that cannot be looked at for now is none without a primary key. MariaDB leaves its rows
+// out of the answer, and says so in a warning: of what was stopped by somebody, or by a limit, just
+// as well.
 TEST_F(MariaDbStartChecks, do_not_take_half_an_answer_for_a_whole_one) {
   start();
   run("CREATE TABLE t (id INT PRIMARY KEY); SELECT GET_LOCK('held', 10)");

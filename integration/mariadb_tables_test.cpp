@@ -1,5 +1,5 @@
-// Which tables a namespace has, asked of a real MariaDB, or MySQL (CUCKOOGUARD_MYSQL_ROOT): by names, by patterns, and never on
-// half the truth.
+// Which tables a namespace has, asked of a real MariaDB, or MySQL (CUCKOOGUARD_MYSQL_ROOT): by
+// names, by patterns, and never on half the truth.
 #include <string>
 #include <variant>
 #include <vector>

@@ -1,4 +1,5 @@
-// What Prometheus scrapes from a guard that works between a real Redis and a real database, and what /status tells.
+// What Prometheus scrapes from a guard that works between a real Redis and a real database, and
+// what /status tells.
 
 #include <string>
 #include <vector>

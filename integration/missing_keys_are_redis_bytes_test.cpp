@@ -1,8 +1,9 @@
-// Every read-only command of the server that is installed: what the guard says of missing keys are the bytes that Redis
-// says, in RESP2 and RESP3, however the arguments look.
+// Every read-only command of the server that is installed: what the guard says of missing keys are
+// the bytes that Redis says, in RESP2 and RESP3, however the arguments look.
 //
-// Two equal Redis servers, one behind the guard, hold the same two keys; all others are missing. How much has been
-// answered here is what the second of them did not get to see (INFO commandstats); a guard that relays everything fails.
+// Two equal Redis servers, one behind the guard, hold the same two keys; all others are missing.
+// How much has been answered here is what the second of them did not get to see (INFO
+// commandstats); a guard that relays everything fails.
 
 #include <algorithm>
 #include <cstdio>
@@ -53,7 +54,8 @@ class MissingKeys : public testing::TestWithParam<std::string> {  // the version
     straight_.call({"HELLO", GetParam()});
   }
 
-  // Three that the guard answers, so that whatever is forwarded has been forwarded for another reason.
+  // Three that the guard answers, so that whatever is forwarded has been forwarded for another
+  // reason.
   void find_absent_keys() {
     constexpr std::size_t kKeys = 3;
     for (std::uint64_t n = 0; absent_.size() < kKeys; ++n) {
@@ -119,7 +121,8 @@ class MissingKeys : public testing::TestWithParam<std::string> {  // the version
     return reads_of;
   }
 
-  // Those whose command this server has, at least: another may write for all the guard knows, so that its keys pass.
+  // Those whose command this server has, at least: another may write for all the guard knows, so
+  // that its keys pass.
   std::vector<Words> known_here(std::vector<Words> reads) const {
     RawClient client = straight_redis_.client();
     std::erase_if(reads, [&client](const Words& read) {

@@ -1,4 +1,5 @@
-// MONITOR shows what Redis runs: the clients' own commands, none of the guard's, and no absent reads.
+// MONITOR shows what Redis runs: the clients' own commands, none of the guard's, and no absent
+// reads.
 
 #include <string>
 #include <vector>
@@ -28,8 +29,8 @@ std::string without_time_and_address(const std::string& line) {
              : line.substr(db, address - db) + line.substr(behind, line.size() - behind);
 }
 
-// Lines up to the one that names `end`. The guard asks for users now and then, and whether Redis lets in who has no login, as
-// a client that Redis has may: its lines are left out.
+// Lines up to the one that names `end`. The guard asks for users now and then, and whether Redis
+// lets in who has no login, as a client that Redis has may: its lines are left out.
 std::vector<std::string> lines_until(RawClient& client, std::string_view end) {
   std::vector<std::string> lines;
   for (;;) {

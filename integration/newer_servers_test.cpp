@@ -1,5 +1,5 @@
-// What newer servers than Redis 7.0 let a client be, and the guard must know of. Where the server that is installed lacks
-// it, its test is skipped.
+// What newer servers than Redis 7.0 let a client be, and the guard must know of. Where the server
+// that is installed lacks it, its test is skipped.
 
 #include <string>
 

@@ -1,6 +1,8 @@
-// The guard answers only a user who may do everything. (The states of a connection have files of their own.)
+// The guard answers only a user who may do everything. (The states of a connection have files of
+// their own.)
 //
-// Its answer, __ABSENT__, is one that Redis never gives: wherever Redis's own bytes are due, it would show.
+// Its answer, __ABSENT__, is one that Redis never gives: wherever Redis's own bytes are due, it
+// would show.
 
 #include <string>
 #include <vector>

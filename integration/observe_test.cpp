@@ -1,6 +1,7 @@
-// Before a namespace is enforced, and while it is: what the guard calls absent is compared with Redis, and a key that
-// Redis has is looked up in the database. A row that the guard does not know is found, and so is a template that is too
-// wide; what only looks like one of them is not reported.
+// Before a namespace is enforced, and while it is: what the guard calls absent is compared with
+// Redis, and a key that Redis has is looked up in the database. A row that the guard does not know
+// is found, and so is a template that is too wide; what only looks like one of them is not
+// reported.
 #include <csignal>
 #include <cstdint>
 #include <string>

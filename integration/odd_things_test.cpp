@@ -1,8 +1,9 @@
-// Odd things that databases do to tables that are followed: whatever it is, no key of a row that is there is hidden, and in
-// the end the filters are the tables, or the guard says why they are not.
+// Odd things that databases do to tables that are followed: whatever it is, no key of a row that is
+// there is hidden, and in the end the filters are the tables, or the guard says why they are not.
 //
-// A thing is data (odd_things/). They are many, so many are done at once, each in a database of its own; those that befall the whole
-// server are done one after the other. CUCKOOGUARD_ODD names the one to be done alone; with CUCKOOGUARD_MYSQL_ROOT all is done to MySQL.
+// A thing is data (odd_things/). They are many, so many are done at once, each in a database of its
+// own; those that befall the whole server are done one after the other. CUCKOOGUARD_ODD names the
+// one to be done alone; with CUCKOOGUARD_MYSQL_ROOT all is done to MySQL.
 
 #include <algorithm>
 #include <atomic>

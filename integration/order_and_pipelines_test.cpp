@@ -1,4 +1,5 @@
-// Replies come in the order of the commands, whoever gives them: Redis, the guard, or both in one reply.
+// Replies come in the order of the commands, whoever gives them: Redis, the guard, or both in one
+// reply.
 
 #include <array>
 #include <string>
@@ -119,7 +120,8 @@ TEST_F(OrderAndPipelines, mget_merges_absent_elements_in_every_position) {
 
 TEST_F(OrderAndPipelines, an_mget_that_redis_refuses_is_refused_and_the_next_replies_are_in_place) {
   shop_.redis().call({"ACL", "SETUSER", "reader", "on", ">word", "~user:1", "+@all"});
-  // An unrestricted user, so that the guard answers; Redis then refuses in the middle of a pipeline.
+  // An unrestricted user, so that the guard answers; Redis then refuses in the middle of a
+  // pipeline.
   RawClient client = shop_.client();
   const std::string merged = command({"MGET", absents_[1], user(1), absents_[2]});
   EXPECT_EQ(client.exchange(merged + merged, 2),

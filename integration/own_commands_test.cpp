@@ -1,5 +1,5 @@
-// The guard's own commands between a real Redis and a real MariaDB: a client that has committed a row and waits for its
-// position reads the row at once, on any connection.
+// The guard's own commands between a real Redis and a real MariaDB: a client that has committed a
+// row and waits for its position reads the row at once, on any connection.
 
 #include <algorithm>
 #include <optional>

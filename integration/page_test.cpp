@@ -1,5 +1,5 @@
-// The page / in a real browser: Chromium without a screen, driven by integration/clients/page.mjs, between a guard that is
-// used meanwhile, a real Redis and a real database.
+// The page / in a real browser: Chromium without a screen, driven by integration/clients/page.mjs,
+// between a guard that is used meanwhile, a real Redis and a real database.
 //
 // What it looks like is kept below the build folder (CUCKOOGUARD_SCREENSHOTS).
 

@@ -1,5 +1,5 @@
-// A namespace of several tables: a row of any of them is never hidden beyond `max_lag`, also of a table that is created
-// while the guard runs; what none of them has is answered.
+// A namespace of several tables: a row of any of them is never hidden beyond `max_lag`, also of a
+// table that is created while the guard runs; what none of them has is answered.
 #include <atomic>
 #include <cstdint>
 #include <filesystem>

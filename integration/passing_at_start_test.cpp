@@ -1,5 +1,5 @@
-// A guard that starts does not know which keys were written just before: they pass for one `overlay.ttl`, unless it goes on
-// where another one ended a moment ago.
+// A guard that starts does not know which keys were written just before: they pass for one
+// `overlay.ttl`, unless it goes on where another one ended a moment ago.
 
 #include <chrono>
 #include <filesystem>

@@ -1,4 +1,5 @@
-// `cuckooguard --print-config`: what is in force and where it comes from; flags that stand above the file.
+// `cuckooguard --print-config`: what is in force and where it comes from; flags that stand above
+// the file.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// Bad RESP gets Redis's own words, and then Redis's own close; what is no command at all gets no reply.
+// Bad RESP gets Redis's own words, and then Redis's own close; what is no command at all gets no
+// reply.
 
 #include <algorithm>
 #include <random>
@@ -23,7 +24,8 @@ std::string long_line(std::size_t bytes) {
   return std::string(bytes, 'a');
 }
 
-// Each ends with the byte that Redis finds wrong: nothing is left unread when it closes, so its last words arrive.
+// Each ends with the byte that Redis finds wrong: nothing is left unread when it closes, so its
+// last words arrive.
 std::vector<Case> bad_requests() {
   constexpr std::size_t kLineMax = std::size_t{64} * 1024;
   return {

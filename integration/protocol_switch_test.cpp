@@ -1,4 +1,5 @@
-// HELLO on a live connection: from its reply on, replies are of the new protocol, Redis's and the guard's.
+// HELLO on a live connection: from its reply on, replies are of the new protocol, Redis's and the
+// guard's.
 
 #include <string>
 
@@ -59,7 +60,8 @@ TEST_F(ProtocolSwitch, with_a_name_and_a_user) {
   expect_answered_in("_\r\n");
 }
 
-// What a refused HELLO leaves behind is nothing where the version was wrong, else not always; RESET makes it certain.
+// What a refused HELLO leaves behind is nothing where the version was wrong, else not always; RESET
+// makes it certain.
 TEST_F(ProtocolSwitch, refused_ones_get_redis_words_and_leave_the_protocol) {
   client_.same({"HELLO", "3"});
   for (const std::string_view version : {"4", "1", "three", "", "-3", "3.0"}) {

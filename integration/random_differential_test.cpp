@@ -1,7 +1,9 @@
-// Through the guard a client sees the very bytes that it would see from Redis, although part of them are the guard's.
+// Through the guard a client sees the very bytes that it would see from Redis, although part of
+// them are the guard's.
 //
-// Two equal Redis servers, one behind the guard, get the same random commands of every data type, in both protocols, cut
-// at random places. With `absent_reply: nil` every byte must be the same, and in the end all that the two hold.
+// Two equal Redis servers, one behind the guard, get the same random commands of every data type,
+// in both protocols, cut at random places. With `absent_reply: nil` every byte must be the same,
+// and in the end all that the two hold.
 
 #include <algorithm>
 #include <charconv>

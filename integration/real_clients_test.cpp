@@ -1,5 +1,6 @@
-// Real clients as users have them: redis-cli, python-redis, ioredis, node-redis. Each does the same through the guard and
-// straight, sees the same, and does not notice that absent keys cost Redis nothing.
+// Real clients as users have them: redis-cli, python-redis, ioredis, node-redis. Each does the same
+// through the guard and straight, sees the same, and does not notice that absent keys cost Redis
+// nothing.
 
 #include <algorithm>
 #include <charconv>
@@ -263,7 +264,8 @@ TEST_F(ClientLibraries, node_redis_in_resp2) {
   same_in_node("redis", {"node_redis.mjs", "2"});
 }
 
-// It begins with CLIENT MAINT_NOTIFICATIONS, which Redis 7.0 does not know: an error, and nothing has changed.
+// It begins with CLIENT MAINT_NOTIFICATIONS, which Redis 7.0 does not know: an error, and nothing
+// has changed.
 TEST_F(ClientLibraries, node_redis_in_resp3) {
   same_in_node("redis", {"node_redis.mjs", "3"});
 }

@@ -1,5 +1,5 @@
-// `order: redis-first`: Redis is asked first. What it has comes as it is, and only its nil to a GET of an absent key
-// becomes the absent reply.
+// `order: redis-first`: Redis is asked first. What it has comes as it is, and only its nil to a GET
+// of an absent key becomes the absent reply.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Redis goes and comes, clients come and go: each sees what it would see without the guard, and absent keys are answered
-// even while Redis is down.
+// Redis goes and comes, clients come and go: each sees what it would see without the guard, and
+// absent keys are answered even while Redis is down.
 
 #include <csignal>
 #include <cstdlib>
@@ -164,7 +164,8 @@ TEST(Addresses, a_host_name_is_resolved) {
       eventually([&guard] { return guard.call({"GET", absent_user()}) == absent_reply(); }));
 }
 
-// A failover by DNS. The guard's own lookups, not the test's: harness/moving_name.cpp stands between it and the resolver.
+// A failover by DNS. The guard's own lookups, not the test's: harness/moving_name.cpp stands
+// between it and the resolver.
 TEST(Addresses, a_name_that_moves_is_followed_by_the_next_connection) {
   if (kUnderSanitizer) {
     GTEST_SKIP() << "a sanitizer's runtime must be loaded first";

@@ -1,4 +1,5 @@
-// While Redis refuses reads, or holds them back, the guard does not answer for it; it resumes when Redis does.
+// While Redis refuses reads, or holds them back, the guard does not answer for it; it resumes when
+// Redis does.
 
 #include <exception>
 #include <string>
@@ -53,8 +54,9 @@ TEST_F(RedisStates, a_replica_that_serves_stale_data_is) {
   EXPECT_EQ(client_.exchange(get_absent(), 1), absent_reply());
 }
 
-// After a failover: each connection is its client's own, so it is for the client to leave or to stay, as without the
-// guard. Its next connection resolves the name anew (integration/redis_restart_test.cpp).
+// After a failover: each connection is its client's own, so it is for the client to leave or to
+// stay, as without the guard. Its next connection resolves the name anew
+// (integration/redis_restart_test.cpp).
 TEST_F(RedisStates, a_write_to_a_replica_is_refused_in_redis_words_and_reads_are_still_guarded) {
   shop_.redis().call({"SET", user(1), "one"});
   RawClient admin = shop_.redis().client();

@@ -1,5 +1,6 @@
-// One meaning of *refused*: what a database does not let the guard do makes its namespaces pass, is said loudly, and is tried
-// again. It takes nobody's Redis away; and behind it nothing is believed that was known before.
+// One meaning of *refused*: what a database does not let the guard do makes its namespaces pass, is
+// said loudly, and is tried again. It takes nobody's Redis away; and behind it nothing is believed
+// that was known before.
 
 #include <csignal>
 #include <filesystem>
@@ -270,7 +271,8 @@ TEST_F(Refused, a_password_that_is_rotated_while_it_is_followed_is_waited_for) {
   EXPECT_EQ(loads_of("user"), 2U) << guard_->log();
 }
 
-// What a cascade deletes is in no log of a MariaDB: a file of before says less than the table has gone through.
+// What a cascade deletes is in no log of a MariaDB: a file of before says less than the table has
+// gone through.
 TEST_F(Refused, a_table_that_is_refused_keeps_no_file_and_is_read_anew) {
   start_and_answer(kept_yaml());
   ASSERT_TRUE(eventually([this] { return std::filesystem::exists(file()); })) << guard_->log();

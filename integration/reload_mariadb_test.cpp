@@ -1,4 +1,5 @@
-// The configuration is loaded anew while a MariaDB is followed: who follows it goes on, and what comes beside it.
+// The configuration is loaded anew while a MariaDB is followed: who follows it goes on, and what
+// comes beside it.
 
 #include <string>
 

@@ -1,5 +1,6 @@
-// The configuration is loaded anew while the guard runs: what changes at once, what stays, what is listed as needing a restart,
-// and a file that cannot be used changes nothing and says why. (Under load: reload_under_load_test.cpp.)
+// The configuration is loaded anew while the guard runs: what changes at once, what stays, what is
+// listed as needing a restart, and a file that cannot be used changes nothing and says why. (Under
+// load: reload_under_load_test.cpp.)
 
 #include <csignal>
 #include <filesystem>

@@ -1,5 +1,6 @@
-// Hundreds of reloads under load lose no command: every reply comes, in its order, on connections that stay; no existing key is
-// hidden, no key that was written through the guard; and absent keys are answered afterwards as before.
+// Hundreds of reloads under load lose no command: every reply comes, in its order, on connections
+// that stay; no existing key is hidden, no key that was written through the guard; and absent keys
+// are answered afterwards as before.
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +54,8 @@ class ReloadUnderLoad : public testing::Test {
     shop_.wait_until_it_answers();
   }
 
-  // A file of its own for each reload: namespaces in any order, some there or not, one defined anew, others' policy.
+  // A file of its own for each reload: namespaces in any order, some there or not, one defined
+  // anew, others' policy.
   std::string any_configuration() {
     const auto any = [this](std::uint32_t many) { return random_() % many; };
     const std::string whole = shop_.yaml();

@@ -1,4 +1,5 @@
-// SYNC and PSYNC: behind them Redis sends what is no reply, without an end. A replica may follow through the guard.
+// SYNC and PSYNC: behind them Redis sends what is no reply, without an end. A replica may follow
+// through the guard.
 
 #include <charconv>
 #include <string>
@@ -25,7 +26,8 @@ class ReplicationStream : public SideBySide {
   }
 };
 
-// "$<bytes>\r\n" and an RDB of so many bytes without an end of its own, after as many empty lines as Redis likes.
+// "$<bytes>\r\n" and an RDB of so many bytes without an end of its own, after as many empty lines
+// as Redis likes.
 std::string read_rdb(RawClient& client) {
   while (client.read_exactly(1) == "\n") {
   }

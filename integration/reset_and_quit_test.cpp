@@ -1,4 +1,5 @@
-// RESET makes a connection as new. QUIT is replied to and ends it, and nothing that was sent behind it runs.
+// RESET makes a connection as new. QUIT is replied to and ends it, and nothing that was sent behind
+// it runs.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,9 @@
-// What Redis refuses changes nothing in the guard, whoever repeats it how often; what Redis has carried out counts at once,
-// and within a second if it was done behind the guard's back. Nobody has the benefit of the doubt.
+// What Redis refuses changes nothing in the guard, whoever repeats it how often; what Redis has
+// carried out counts at once, and within a second if it was done behind the guard's back. Nobody
+// has the benefit of the doubt.
 //
-// The guard's answer, __ABSENT__, is one that Redis never gives; how many reads have reached Redis says Redis itself.
+// The guard's answer, __ABSENT__, is one that Redis never gives; how many reads have reached Redis
+// says Redis itself.
 
 #include <csignal>
 #include <string>

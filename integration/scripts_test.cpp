@@ -1,4 +1,5 @@
-// Scripts and functions run in Redis with Redis's own eyes; keys that they are given to write are found behind them.
+// Scripts and functions run in Redis with Redis's own eyes; keys that they are given to write are
+// found behind them.
 
 #include <algorithm>
 #include <string>

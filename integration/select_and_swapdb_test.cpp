@@ -1,4 +1,5 @@
-// The namespaces of these tests are in db 0: a client in another db is served by Redis, and is guarded again in db 0.
+// The namespaces of these tests are in db 0: a client in another db is served by Redis, and is
+// guarded again in db 0.
 
 #include <string>
 

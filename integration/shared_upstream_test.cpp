@@ -44,7 +44,8 @@ TEST_F(SharedUpstream, a_hundred_clients_are_two_connections_for_each_worker) {
       << "two workers, for reads and for writes, and what is kept for the next SELECT";
 }
 
-// Two connections race: where the transaction is sent before the reply of SET has come, Redis may read it first.
+// Two connections race: where the transaction is sent before the reply of SET has come, Redis may
+// read it first.
 TEST_F(SharedUpstream, a_transaction_never_overtakes_the_write_before_it) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
@@ -90,7 +91,8 @@ TEST_F(SharedUpstream, a_transaction_never_overtakes_the_write_before_it) {
   EXPECT_EQ(wrong, 0);
 }
 
-// A subscriber's messages, a blocked client's element and everybody's replies come to whom they belong.
+// A subscriber's messages, a blocked client's element and everybody's replies come to whom they
+// belong.
 TEST_F(SharedUpstream, who_waits_holds_up_nobody) {
   RawClient blocked = shop_.client();
   RawClient subscribed = shop_.client();
@@ -154,7 +156,8 @@ TEST_F(SharedUpstream, a_user_that_is_deleted_is_cut_off) {
   shop_.redis().call({"ACL", "DELUSER", "shop"});
   ASSERT_TRUE(eventually(
       [&] { return client.is_closed_by_peer() || !client.try_send(command({"SET", "k", "w"})); }));
-  // Whoever has shared with it: as soon as Redis has been asked, nothing is answered any more, and what it asks ends it.
+  // Whoever has shared with it: as soon as Redis has been asked, nothing is answered any more, and
+  // what it asks ends it.
   std::array<char, 64> reply{};
   EXPECT_TRUE(eventually([&] {
     return idle.is_closed_by_peer() || !idle.try_send(command({"GET", absent_user()})) ||

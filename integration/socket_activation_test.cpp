@@ -1,4 +1,5 @@
-// Under systemd, or whoever speaks as it does: the listening socket outlives the guard, which tells how it is.
+// Under systemd, or whoever speaks as it does: the listening socket outlives the guard, which tells
+// how it is.
 
 #include <csignal>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// An address behind which there are two databases, by a name or a balancer: what one of them says of its log or its rows
-// is never taken for the other's.
+// An address behind which there are two databases, by a name or a balancer: what one of them says
+// of its log or its rows is never taken for the other's.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
-// Whatever comes between a guard and its database, no row is hidden for longer than max_lag, and no key is answered
-// from a state that is older than that. Each link is stopped in turn, and comes back.
+// Whatever comes between a guard and its database, no row is hidden for longer than max_lag, and no
+// key is answered from a state that is older than that. Each link is stopped in turn, and comes
+// back.
 
 #include <algorithm>
 #include <csignal>

@@ -1,5 +1,5 @@
-// A guard that follows a replica, which is only as current as it says itself; and one that is left by its server and
-// goes on at the next.
+// A guard that follows a replica, which is only as current as it says itself; and one that is left
+// by its server and goes on at the next.
 
 #include <algorithm>
 #include <csignal>
@@ -251,8 +251,8 @@ TEST_F(SourceReplica, reads_tables_again_from_a_server_that_lacks_what_was_appli
   }
 }
 
-// With semi-synchronous replication the log has a transaction long before it is committed, if the replica that is to
-// acknowledge it does not: everybody sees the rows that it deletes.
+// With semi-synchronous replication the log has a transaction long before it is committed, if the
+// replica that is to acknowledge it does not: everybody sees the rows that it deletes.
 TEST_F(SourceReplica, hides_no_row_that_its_primary_has_not_committed_to_be_gone) {
   SqlSession session = primary_->session();
   session.run(

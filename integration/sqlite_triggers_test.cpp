@@ -1,5 +1,5 @@
-// SQLite with `follow: triggers`: a row is visible a moment after its commit, and nothing passes meanwhile; the log comes
-// into the database only as the operator wants it to.
+// SQLite with `follow: triggers`: a row is visible a moment after its commit, and nothing passes
+// meanwhile; the log comes into the database only as the operator wants it to.
 
 #include <algorithm>
 #include <atomic>
@@ -77,7 +77,8 @@ TEST_P(Triggers, absent_keys_are_answered_while_somebody_writes_all_the_time) {
     }
     EXPECT_GT(commits, kCommitsMin);
   });
-  // A proof may come late on a busy machine, and with a rollback journal a look finds the file locked.
+  // A proof may come late on a busy machine, and with a rollback journal a look finds the file
+  // locked.
   EXPECT_GT(answered, kUnderSanitizer ? asked / 20 : asked / 2);
 }
 

@@ -1,4 +1,5 @@
-// SUBSCRIBE and its family: one reply per channel, messages at any time, RESP2's restrictions; and an end to all that.
+// SUBSCRIBE and its family: one reply per channel, messages at any time, RESP2's restrictions; and
+// an end to all that.
 
 #include <string>
 

@@ -1,5 +1,5 @@
-// TLS on both sides: clients as users have them see what they see of a Redis with TLS, whoever should not be let in is
-// not, and the log says why.
+// TLS on both sides: clients as users have them see what they see of a Redis with TLS, whoever
+// should not be let in is not, and the log says why.
 
 #include <csignal>
 #include <string>

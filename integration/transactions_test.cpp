@@ -1,4 +1,5 @@
-// MULTI and WATCH: what is queued is Redis's, errors and all, and guarding goes on behind EXEC, DISCARD, UNWATCH, RESET.
+// MULTI and WATCH: what is queued is Redis's, errors and all, and guarding goes on behind EXEC,
+// DISCARD, UNWATCH, RESET.
 
 #include <string>
 

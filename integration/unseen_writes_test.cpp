@@ -1,5 +1,5 @@
-// What is written through the guard is found by everybody, also where Redis carries it out late or no reply can be placed;
-// and what Redis refuses changes nothing for anybody.
+// What is written through the guard is found by everybody, also where Redis carries it out late or
+// no reply can be placed; and what Redis refuses changes nothing for anybody.
 
 #include <functional>
 #include <string>

@@ -1,8 +1,9 @@
 // attack SECONDS [SEED]
 //
-// What attackers can do to others: of the reads of absent keys by other clients, how many reach Redis. Every kind of attacker,
-// from one connection and from 500, in both modes, each for so long (attack_cell.h). Exits with 1 if more than
-// promised do, or if a bystander is told something wrong. The last line is for machines.
+// What attackers can do to others: of the reads of absent keys by other clients, how many reach
+// Redis. Every kind of attacker, from one connection and from 500, in both modes, each for so long
+// (attack_cell.h). Exits with 1 if more than promised do, or if a bystander is told something
+// wrong. The last line is for machines.
 
 #include <algorithm>
 #include <cstdio>

@@ -1,11 +1,13 @@
-// One attack, measured: a guard with its Redis, attackers of one kind, and bystanders who read absent keys beside them, with a
-// command that nobody else uses (kBystanders), so that Redis itself counts what has reached it.
+// One attack, measured: a guard with its Redis, attackers of one kind, and bystanders who read
+// absent keys beside them, with a command that nobody else uses (kBystanders), so that Redis itself
+// counts what has reached it.
 //
 //   no_login   Redis wants a password and they have none
 //   no_rights  a user with -@all +ping
 //   ordinary   a user with ~* &* +@read +@write -@admin -@dangerous
 //
-// Threads: its own. Errors: as RawClient's, of bystanders: they must never be closed or wait for ever.
+// Threads: its own. Errors: as RawClient's, of bystanders: they must never be closed or wait for
+// ever.
 #pragma once
 
 #include <chrono>

@@ -1,11 +1,12 @@
-// What an attacker may send, from a seed: any command that the server lists, with arguments of the shape that it says, any
-// command of the guard's own, in pipelines and in states that earlier ones have left; commands cut short; bytes that are none.
-// No list of known attacks.
+// What an attacker may send, from a seed: any command that the server lists, with arguments of the
+// shape that it says, any command of the guard's own, in pipelines and in states that earlier ones
+// have left; commands cut short; bytes that are none. No list of known attacks.
 //
-// Left out are kBystanders, by which the other clients are told apart, and what an attacker may do to Redis itself (numbers
-// are small: SETRANGE of half a gigabyte).
+// Left out are kBystanders, by which the other clients are told apart, and what an attacker may do
+// to Redis itself (numbers are small: SETRANGE of half a gigabyte).
 //
-// Threads: one. Limits: a burst is at most kBurstMax commands of a few hundred bytes, now and then one of 100 KB.
+// Threads: one. Limits: a burst is at most kBurstMax commands of a few hundred bytes, now and then
+// one of 100 KB.
 #pragma once
 
 #include <cstdint>

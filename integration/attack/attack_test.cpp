@@ -1,4 +1,5 @@
-// Nobody can switch the guard off, whatever they send: for a moment, from one connection each. `./dev attack` is the long form.
+// Nobody can switch the guard off, whatever they send: for a moment, from one connection each.
+// `./dev attack` is the long form.
 
 #include <ostream>
 

@@ -1,7 +1,8 @@
-// Many connections that send what the grammar says, for as long as they stand; in one thread. Each reads its replies, or does
-// not; leaves when it likes, wherever it is, and comes again.
+// Many connections that send what the grammar says, for as long as they stand; in one thread. Each
+// reads its replies, or does not; leaves when it likes, wherever it is, and comes again.
 //
-// Threads: its own, from the constructor to stop(). Errors: none: what becomes of an attacker is nobody's concern.
+// Threads: its own, from the constructor to stop(). Errors: none: what becomes of an attacker is
+// nobody's concern.
 // Limits: a connection has at most one burst to be sent.
 #pragma once
 

@@ -37,8 +37,8 @@ bool ShopChaos::let_write(unsigned transactions, milliseconds too_long) {
   if (eventually(is_enough, kStuck)) {
     return true;
   }
-  // MariaDB loses track of a prepared transaction now and then: it holds its locks, XA RECOVER does not list it, and only
-  // a restart gives it back.
+  // MariaDB loses track of a prepared transaction now and then: it holds its locks, XA RECOVER does
+  // not list it, and only a restart gives it back.
   restart(true);
   adopt_prepared("locks_freed");
   return eventually(is_enough);
@@ -115,7 +115,8 @@ void ShopChaos::kill_connections(bool purges) {
   run("purge", "PURGE BINARY LOGS TO '" + logs.back()[0].value_or("") + "'");
 }
 
-// As tools for online changes do it: what is written between the copy and the swap is lost, or comes back.
+// As tools for online changes do it: what is written between the copy and the swap is lost, or
+// comes back.
 void ShopChaos::swap_user_table() {
   run("swap",
       "DROP TABLE IF EXISTS user_new, user_old; CREATE TABLE user_new LIKE user; INSERT INTO "

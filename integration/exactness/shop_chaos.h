@@ -23,10 +23,11 @@ class ShopChaos {
   ShopChaos(SqlServer& server, Writers& writers, std::uint32_t seed)
       : server_(server), writers_(writers), random_(seed) {}
 
-  // One thing that happens. Not all of them succeed: a definition may have to wait for locks for too long.
+  // One thing that happens. Not all of them succeed: a definition may have to wait for locks for
+  // too long.
   void happen();
-  // The writers, so many transactions. If that takes too long, they first end what is prepared and nobody's; then the server is
-  // restarted. False: neither helps.
+  // The writers, so many transactions. If that takes too long, they first end what is prepared and
+  // nobody's; then the server is restarted. False: neither helps.
   [[nodiscard]] bool let_write(unsigned transactions, milliseconds too_long = kStuck);
   const std::map<std::string, unsigned>& counts() const { return counts_; }
   unsigned pick(unsigned choices) { return static_cast<unsigned>(random_() % choices); }

@@ -72,7 +72,8 @@ void set_meanwhile(std::function<void()> wanted) {
   meanwhile = std::move(wanted);
 }
 
-// MySQL: what comes first is in the window and in the view, what comes then in the window alone. MariaDB has no window.
+// MySQL: what comes first is in the window and in the view, what comes then in the window alone.
+// MariaDB has no window.
 View open_wide_view(MysqlConnection& connection) {
   if (connection.is_mariadb()) {
     meanwhile();

@@ -1,4 +1,5 @@
-// The product's follower of a log, on a thread of its own in the test's process, and what it opens views with.
+// The product's follower of a log, on a thread of its own in the test's process, and what it opens
+// views with.
 //
 // Threads: the test's. Errors: none; what the follower says is kept for the test's report.
 #pragma once
@@ -23,8 +24,8 @@ namespace cuckooguard::harness {
 // The product's.
 std::expected<source::ReadView, source::MysqlError> open_counted_view(
     source::MysqlConnection& connection);
-// The same, and two that look right and are not, with time in between for what should not matter: each calls `meanwhile`
-// between its steps.
+// The same, and two that look right and are not, with time in between for what should not matter:
+// each calls `meanwhile` between its steps.
 std::expected<source::ReadView, source::MysqlError> open_wide_view(
     source::MysqlConnection& connection);
 std::expected<source::ReadView, source::MysqlError> open_view_behind_its_position(

@@ -1,4 +1,5 @@
-// The tables of the exactness test, the namespaces that guard them, and what a filter of each must be.
+// The tables of the exactness test, the namespaces that guard them, and what a filter of each must
+// be.
 //
 //   users, names   one table, two identities, both unique: deletes are trusted
 //   items          a composite key: a negative number and bytes
@@ -50,8 +51,8 @@ class Guarded {
   const config::Config& config() const { return config_; }
   filter::LiveFilter& live(std::size_t ns) const { return *lives_[ns]; }
 
-  // A sentence for each row that is not in its filter, and each filter that has another number of entries than there
-  // are rows. To be called while nothing writes.
+  // A sentence for each row that is not in its filter, and each filter that has another number of
+  // entries than there are rows. To be called while nothing writes.
   std::vector<std::string> differences(SqlSession& session);
   // Keys of all rows, as clients write them.
   std::vector<std::string> keys(SqlSession& session) const;

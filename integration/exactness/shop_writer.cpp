@@ -11,7 +11,8 @@ namespace cuckooguard::harness {
 
 class Writer {
  public:
-  // `prepares`: XA transactions too. One writer does: their locks stop all others for as long as they last.
+  // `prepares`: XA transactions too. One writer does: their locks stop all others for as long as
+  // they last.
   Writer(Writers& all, std::uint32_t seed, bool prepares)
       : all_(all), random_(seed), prepares_(prepares) {}
 

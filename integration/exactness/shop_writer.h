@@ -1,13 +1,15 @@
-// What applications do to the tables of the exactness test, from several connections at once, from a seed.
+// What applications do to the tables of the exactness test, from several connections at once, from
+// a seed.
 //
-//   Writers ─ resume() ─▶ each writes … ─ pause() ─▶ a quiet point: all have answered, nothing is under way
+//   Writers ─ resume() ─▶ each writes … ─ pause() ─▶ quiet: all have answered, nothing is under way
 //
-// Deadlocks, taken keys and a server that is gone are their everyday life; a statement whose answer was lost may have
-// been done or not.
+// Deadlocks, taken keys and a server that is gone are their everyday life; a statement whose answer
+// was lost may have been done or not.
 //
-// Threads: one each; pause(), resume() and the destructor from the test's. XA transactions are prepared on one
-// connection and ended on another. `kill_gate` is held in common while that happens: a server that is killed in the
-// middle may itself disagree with its log (MariaDB's XA PREPARE is not crash-safe with a binary log).
+// Threads: one each; pause(), resume() and the destructor from the test's. XA transactions are
+// prepared on one connection and ended on another. `kill_gate` is held in common while that
+// happens: a server that is killed in the middle may itself disagree with its log (MariaDB's XA
+// PREPARE is not crash-safe with a binary log).
 #pragma once
 
 #include <atomic>

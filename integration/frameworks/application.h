@@ -1,4 +1,5 @@
-// An application of integration/frameworks, and what its look-ups have come to: see lookups.py there.
+// An application of integration/frameworks, and what its look-ups have come to: see lookups.py
+// there.
 //
 // Threads: the test's main thread. Errors: a program that fails fails the test.
 #pragma once

@@ -16,7 +16,8 @@ struct HttpAnswer {
   std::string body;
 };
 
-// Where the guard's log says that it listens; its configuration has `admin: { address: "127.0.0.1:0" }`.
+// Where the guard's log says that it listens; its configuration has `admin: { address:
+// "127.0.0.1:0" }`.
 std::uint16_t admin_port(const GuardProcess& guard);
 
 class AdminClient {

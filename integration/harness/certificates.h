@@ -42,9 +42,11 @@ class Authority {
   std::unique_ptr<X509, Free> certificate_;
 };
 
-// ca.crt, server.crt, server.key, client.crt, client.key of an authority of their own, as files in a folder.
+// ca.crt, server.crt, server.key, client.crt, client.key of an authority of their own, as files in
+// a folder.
 void write_certificates(const std::filesystem::path& folder);
-// With which a redis-server speaks TLS on that port, by those in the folder. Whether clients need one: yes, no, optional.
+// With which a redis-server speaks TLS on that port, by those in the folder. Whether clients need
+// one: yes, no, optional.
 std::vector<std::string> redis_tls_arguments(const std::filesystem::path& folder,
                                              std::uint16_t port,
                                              const std::string& asks_clients);

@@ -1,6 +1,8 @@
-// A browser of the test's own, without a screen, driven by integration/clients/page.mjs. It finds no other host than this one.
+// A browser of the test's own, without a screen, driven by integration/clients/page.mjs. It finds
+// no other host than this one.
 //
-// Errors: open() throws std::runtime_error with the script's words, also if the page does not become what was asked.
+// Errors: open() throws std::runtime_error with the script's words, also if the page does not
+// become what was asked.
 #pragma once
 
 #include <map>

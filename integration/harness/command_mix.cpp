@@ -8,8 +8,8 @@
 namespace cuckooguard::harness {
 namespace {
 
-// What tells of others; and what has an order of Redis's own once a sorted set has become a hash table, which takes so many
-// commands that only a mix that goes on and on meets it.
+// What tells of others; and what has an order of Redis's own once a sorted set has become a hash
+// table, which takes so many commands that only a mix that goes on and on meets it.
 bool is_not_for_owners(std::string_view form) {
   return form == "DBSIZE" || form == "ZSCAN {r} 0";
 }
@@ -22,7 +22,8 @@ std::string in_quotes(std::string_view text) {
 
 std::string CommandMix::pipeline() {
   constexpr std::size_t kCommandsMax = 40;
-  // While a change of the connection is in flight the guard answers nothing: every other pipeline has none.
+  // While a change of the connection is in flight the guard answers nothing: every other pipeline
+  // has none.
   const bool calm = choose(2) == 0;
   std::string bytes = is_plain_ ? followed_state() : "";
   is_plain_ = choose(6) == 0;
@@ -249,7 +250,8 @@ std::string CommandMix::user_key() {
   return choose(3) == 0 ? row(1 + choose(180)) : absent();
 }
 
-// The keys of scripts pass for a while, too: with few ids a mix that goes on and on would have none left to be answered.
+// The keys of scripts pass for a while, too: with few ids a mix that goes on and on would have none
+// left to be answered.
 std::string CommandMix::absent() {
   constexpr std::size_t kOfOwner = 1'000'000'000;
   return "user:" + std::to_string(owner_ == 0 ? 1'000'000 + choose(3000)

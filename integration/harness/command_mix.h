@@ -1,14 +1,18 @@
-// A seeded stream of commands of every kind, whose replies depend on nothing but the commands before: not on the clock,
-// not on Redis's own random hash seeds. Two Redis servers that are sent the same give the same bytes.
+// A seeded stream of commands of every kind, whose replies depend on nothing but the commands
+// before: not on the clock, not on Redis's own random hash seeds. Two Redis servers that are sent
+// the same give the same bytes.
 //
-// Nothing that makes the guard relay a connection unread (MONITOR ...): it learns no written keys there.
+// Nothing that makes the guard relay a connection unread (MONITOR ...): it learns no written keys
+// there.
 //
-// Keys: `user:` ids 1 to 1000 (rows), ids from 1,000,000 on (absent; never written), ids from 2,000,000 on (no rows, but
-// often written), `tag:` names, unguarded keys, binary ones. Each data type has keys of its own, and sometimes takes
-// another's. The commands are forms: command_mix/forms.h.
+// Keys: `user:` ids 1 to 1000 (rows), ids from 1,000,000 on (absent; never written), ids from
+// 2,000,000 on (no rows, but often written), `tag:` names, unguarded keys, binary ones. Each data
+// type has keys of its own, and sometimes takes another's. The commands are forms:
+// command_mix/forms.h.
 //
-// Several mixes may run at once on one Redis if each has an owner's number: what it writes, watches and subscribes to is
-// then its own, and nothing is asked that tells of the others (DBSIZE). Owner n has the rows from n * kRowsOfOwner + 1 on.
+// Several mixes may run at once on one Redis if each has an owner's number: what it writes, watches
+// and subscribes to is then its own, and nothing is asked that tells of the others (DBSIZE). Owner
+// n has the rows from n * kRowsOfOwner + 1 on.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +35,12 @@ class CommandMix {
 
   explicit CommandMix(std::uint32_t seed, std::size_t owner = 0) : random_(seed), owner_(owner) {}
 
-  // Some commands, whole. Ends outside of MULTI, with replies on, and without subscriptions. The next one is for the same
-  // connection, behind all replies, or for a new one.
+  // Some commands, whole. Ends outside of MULTI, with replies on, and without subscriptions. The
+  // next one is for the same connection, behind all replies, or for a new one.
   std::string pipeline();
 
-  // The connection has been told something else meanwhile, say AUTH: the next pipeline does not rely on what it is.
+  // The connection has been told something else meanwhile, say AUTH: the next pipeline does not
+  // rely on what it is.
   void was_changed() { is_plain_ = false; }
 
   // How many there have been.

@@ -1,6 +1,7 @@
-// Clients that never stop: each counts on a key of its own in Redis (INCR), in pipelines, and reads a row that exists and
-// one that does not in between. What Redis has counted in the end must be what they have received replies for: no more, or
-// a command was carried out whose reply was lost; no less, or somebody invented one.
+// Clients that never stop: each counts on a key of its own in Redis (INCR), in pipelines, and reads
+// a row that exists and one that does not in between. What Redis has counted in the end must be
+// what they have received replies for: no more, or a command was carried out whose reply was lost;
+// no less, or somebody invented one.
 //
 // Threads: one per client. Lifetimes: `connect` is called on all of them, until stop().
 #pragma once
@@ -43,7 +44,8 @@ class CountingClients {
 
   const std::vector<std::unique_ptr<CountingClient>>& all() const { return clients_; }
   std::uint64_t replies() const;
-  // They finish what they have begun; or wait until their connections are closed, if they do not come again.
+  // They finish what they have begun; or wait until their connections are closed, if they do not
+  // come again.
   void stop();
 
  private:

@@ -1,6 +1,7 @@
 // Waiting: for a condition, with a deadline, never for an amount of time.
 //
-// kPatience is for a machine that is busy with a sanitizer build of everything; what works is done in milliseconds.
+// kPatience is for a machine that is busy with a sanitizer build of everything; what works is done
+// in milliseconds.
 #pragma once
 
 #include <algorithm>

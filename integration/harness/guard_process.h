@@ -1,8 +1,8 @@
 // The guard under test: the built binary, with a configuration of the test's.
 //
-// It does not wait for the clients that a test has left open, unless the configuration has a `drain_timeout` of its own.
-// When it ends with the test it is asked to (SIGTERM) and must exit 0 in time: a crash, a sanitizer's report or a guard
-// that hangs fails the test it happened in.
+// It does not wait for the clients that a test has left open, unless the configuration has a
+// `drain_timeout` of its own. When it ends with the test it is asked to (SIGTERM) and must exit 0
+// in time: a crash, a sanitizer's report or a guard that hangs fails the test it happened in.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class GuardProcess {
  public:
   // `yaml` without `listen`: it listens on a free port of 127.0.0.1. Returns when it does.
   static GuardProcess on_port(const std::string& yaml);
-  // Clients must speak TLS; `settings` is what stands in listen.tls. Those of client() do so through a tunnel, which trusts
-  // this authority.
+  // Clients must speak TLS; `settings` is what stands in listen.tls. Those of client() do so
+  // through a tunnel, which trusts this authority.
   struct Tls {
     std::string settings;
     std::filesystem::path authority;
@@ -53,8 +53,8 @@ class GuardProcess {
   std::string call(
       std::initializer_list<std::string_view> arguments) const;  // on a connection of its own
 
-  // In place of the one that it was started with; where it listens stays, unless `yaml` begins with it. It is for the test
-  // to have it loaded.
+  // In place of the one that it was started with; where it listens stays, unless `yaml` begins with
+  // it. It is for the test to have it loaded.
   void set_configuration(const std::string& yaml) const;
 
   std::string log() const;  // all of its standard error

@@ -1,5 +1,6 @@
-// Loaded into a guard under test (LD_PRELOAD): the name "redis.moving" is 127.0.0.1 with the port that stands in the file
-// CUCKOOGUARD_MOVING_NAME at that moment. All other names are looked up as ever.
+// Loaded into a guard under test (LD_PRELOAD): the name "redis.moving" is 127.0.0.1 with the port
+// that stands in the file CUCKOOGUARD_MOVING_NAME at that moment. All other names are looked up as
+// ever.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

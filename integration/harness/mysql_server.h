@@ -1,5 +1,5 @@
-// MySQL, which Debian's stable releases do not have: a tree of files with /usr/sbin/mysqld that the server is
-// started in with chroot, as root. debootstrap makes one of Debian's unstable release:
+// MySQL, which Debian's stable releases do not have: a tree of files with /usr/sbin/mysqld that the
+// server is started in with chroot, as root. debootstrap makes one of Debian's unstable release:
 //
 //   debootstrap --variant=minbase --include=mysql-server-core sid /srv/sid
 //   CUCKOOGUARD_MYSQL_ROOT=/srv/sid ./dev exactness

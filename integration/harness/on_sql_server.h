@@ -1,5 +1,5 @@
-// A fixture with a database server of the test's own: MySQL if CUCKOOGUARD_MYSQL_ROOT is set, else MariaDB. Tests are skipped, with the
-// reason, where there is none.
+// A fixture with a database server of the test's own: MySQL if CUCKOOGUARD_MYSQL_ROOT is set, else
+// MariaDB. Tests are skipped, with the reason, where there is none.
 #pragma once
 
 #include <memory>

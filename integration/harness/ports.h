@@ -5,8 +5,9 @@
 
 namespace cuckooguard::harness {
 
-// A port that nobody listens on, chosen at random below the range from which the kernel takes the ports of outgoing
-// connections, so that only another test can come in between; who starts a server on it tries again then.
+// A port that nobody listens on, chosen at random below the range from which the kernel takes the
+// ports of outgoing connections, so that only another test can come in between; who starts a server
+// on it tries again then.
 std::uint16_t free_port();
 
 // Holds a port for as long as it lives: what else wants to listen there cannot.

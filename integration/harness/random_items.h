@@ -1,4 +1,5 @@
-// Rows of a table of MariaDB with a column of many a type, and conditions on them that a namespace may have.
+// Rows of a table of MariaDB with a column of many a type, and conditions on them that a namespace
+// may have.
 //
 // Threads: each object one.
 #pragma once

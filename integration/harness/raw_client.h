@@ -1,7 +1,9 @@
-// One client connection, in bytes: to Redis or to the guard, so that what they say can be compared byte by byte.
+// One client connection, in bytes: to Redis or to the guard, so that what they say can be compared
+// byte by byte.
 //
-// Errors: std::runtime_error when a deadline passes or the peer closes where it should not; GoogleTest reports it.
-// Where a reply ends is asked of the product's own framer, which has its own tests against hiredis.
+// Errors: std::runtime_error when a deadline passes or the peer closes where it should not;
+// GoogleTest reports it. Where a reply ends is asked of the product's own framer, which has its own
+// tests against hiredis.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +31,8 @@ class RawClient {
 
   // All of it; waits for a peer that reads slowly, and reads nothing meanwhile.
   void send(std::string_view bytes);
-  // In pieces that arrive one by one as far as the network is concerned (TCP_NODELAY), cut at these offsets.
+  // In pieces that arrive one by one as far as the network is concerned (TCP_NODELAY), cut at these
+  // offsets.
   void send_cut(std::string_view bytes, std::span<const std::size_t> cuts);
   // False if the peer has closed.
   bool try_send(std::string_view bytes);
@@ -46,7 +49,8 @@ class RawClient {
   // At least one byte; 0 if the peer has closed.
   std::size_t read_some(std::span<char> into);
 
-  // Writes and reads at the same time, as clients that pipeline more than the socket buffers hold must.
+  // Writes and reads at the same time, as clients that pipeline more than the socket buffers hold
+  // must.
   std::string exchange(std::string_view request, std::size_t replies);
   std::string call(std::initializer_list<std::string_view> arguments);
 

@@ -7,8 +7,8 @@
 
 namespace cuckooguard::harness {
 
-// All that is one step away: an argument left out, doubled, in another place, replaced by one of some notorious words or
-// followed by it; and all shorter ones. Never BLOCK: it may wait for ever.
+// All that is one step away: an argument left out, doubled, in another place, replaced by one of
+// some notorious words or followed by it; and all shorter ones. Never BLOCK: it may wait for ever.
 std::vector<Words> mutations_of(const Words& read);
 
 }  // namespace cuckooguard::harness

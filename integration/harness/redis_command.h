@@ -1,5 +1,5 @@
-// Commands and replies as bytes, for the tests' own use; written here anew, so that a mistake of the product's writer
-// is not repeated.
+// Commands and replies as bytes, for the tests' own use; written here anew, so that a mistake of
+// the product's writer is not repeated.
 #pragma once
 
 #include <initializer_list>

@@ -1,7 +1,9 @@
-// A real redis-server of the test's own, on a free port of 127.0.0.1 and on a Unix socket; nothing is kept on disk.
+// A real redis-server of the test's own, on a free port of 127.0.0.1 and on a Unix socket; nothing
+// is kept on disk.
 //
-// CUCKOOGUARD_REDIS_SERVER in the environment names another program to run, of a newer Redis or a Valkey; the process
-// that it starts must become the server (a script ends with `exec`). CONTRIBUTING.md says how to come by them.
+// CUCKOOGUARD_REDIS_SERVER in the environment names another program to run, of a newer Redis or a
+// Valkey; the process that it starts must become the server (a script ends with `exec`).
+// CONTRIBUTING.md says how to come by them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,8 @@ namespace cuckooguard::harness {
 
 class RedisServer {
  public:
-  // `arguments` as on redis-server's command line; `password` is what `--requirepass` in them says, if it is there.
+  // `arguments` as on redis-server's command line; `password` is what `--requirepass` in them says,
+  // if it is there.
   explicit RedisServer(std::vector<std::string> arguments = {}, std::string password = {});
   ~RedisServer() = default;
   RedisServer(const RedisServer&) = delete;

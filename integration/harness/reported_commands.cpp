@@ -49,7 +49,8 @@ std::vector<std::string> texts(const Reply& list) {
   return all;
 }
 
-// What COMMAND says of one: name, arity, flags, first key, last, step, categories, ...; the tenth: its subcommands.
+// What COMMAND says of one: name, arity, flags, first key, last, step, categories, ...; the tenth:
+// its subcommands.
 void add(const Reply& command, std::vector<ReportedCommand>& commands) {
   constexpr std::size_t kCategories = 6;
   constexpr std::size_t kSubcommands = 9;

@@ -1,4 +1,5 @@
-// The commands that a server says it has: of its reply to COMMAND, whatever its release and modules.
+// The commands that a server says it has: of its reply to COMMAND, whatever its release and
+// modules.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct ReportedCommand {
 // `client` speaks RESP2.
 std::vector<ReportedCommand> reported_commands(RawClient& client);
 
-// As INFO commandstats names them: "get", "object|encoding", "VCARD". GETEX and HGETEX are among them: they write no more
-// than an expiry. `client` speaks RESP2.
+// As INFO commandstats names them: "get", "object|encoding", "VCARD". GETEX and HGETEX are among
+// them: they write no more than an expiry. `client` speaks RESP2.
 std::vector<std::string> read_only_commands_with_keys(RawClient& client);
 
 }  // namespace cuckooguard::harness

@@ -1,5 +1,5 @@
-// Equality of byte streams, for EXPECT_TRUE(same_bytes(...)): a failure shows where they part, in little space.
-// (EXPECT_EQ of long strings computes an edit distance, which takes minutes.)
+// Equality of byte streams, for EXPECT_TRUE(same_bytes(...)): a failure shows where they part, in
+// little space. (EXPECT_EQ of long strings computes an edit distance, which takes minutes.)
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// The seed of a random test: CUCKOOGUARD_SEED if it is set, so that a failure can be replayed. Of a program it is the second
-// argument, behind the seconds that it is to take.
+// The seed of a random test: CUCKOOGUARD_SEED if it is set, so that a failure can be replayed. Of a
+// program it is the second argument, behind the seconds that it is to take.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// What most tests need: a Redis, a database of users, and a guard between, that answers for `user:{id:uint64}` and
-// `tag:{name}`.
+// What most tests need: a Redis, a database of users, and a guard between, that answers for
+// `user:{id:uint64}` and `tag:{name}`.
 //
-// The rows are users 1 to kUsers, and ids from kAbsent on are nobody's. `max_lag` is long where a test is not about it:
-// the guard then answers even on a machine that is too busy to poll.
+// The rows are users 1 to kUsers, and ids from kAbsent on are nobody's. `max_lag` is long where a
+// test is not about it: the guard then answers even on a machine that is too busy to poll.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ namespace cuckooguard::harness {
 inline constexpr std::uint64_t kUsers = 1000;
 inline constexpr std::uint64_t kAbsent = 1'000'000;
 
-// What the guard says for a user that cannot exist: not what Redis would say, so that it tells who has answered.
+// What the guard says for a user that cannot exist: not what Redis would say, so that it tells who
+// has answered.
 inline constexpr std::string_view kAbsentText = "__ABSENT__";
 
 // Of the environment (CUCKOOGUARD_UPSTREAM_MODE), or "pinned": every test of a Shop is one of both.
@@ -81,8 +82,8 @@ class Shop {
   // A GET of an absent user, on this client, does not reach Redis. Until then: see eventually().
   bool answers_absent(RawClient& client) const;
   bool answers_absent() const;
-  // Keys of absent users that this guard's filter does not take for present ones: what of them reaches Redis has not
-  // been answered for another reason. While the database does not change.
+  // Keys of absent users that this guard's filter does not take for present ones: what of them
+  // reaches Redis has not been answered for another reason. While the database does not change.
   std::vector<std::string> find_absent_users(std::size_t count) const;
   // The filter is loaded, the default user known. Throws at the deadline.
   void wait_until_it_answers() const;

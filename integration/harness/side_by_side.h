@@ -1,9 +1,10 @@
-// One client, twice: through the guard to its Redis, and straight to another Redis that has been told the same.
+// One client, twice: through the guard to its Redis, and straight to another Redis that has been
+// told the same.
 //
-// Both must say the same bytes. What the guard answers itself is __ABSENT__, which Redis never says: so comparing shows
-// that nothing is answered where Redis's word is due, and expect_answered() that guarding goes on behind it. Answers are
-// counted and printed; a test of this fixture in which the guard has answered nothing fails, since a plain relay would
-// pass it.
+// Both must say the same bytes. What the guard answers itself is __ABSENT__, which Redis never
+// says: so comparing shows that nothing is answered where Redis's word is due, and
+// expect_answered() that guarding goes on behind it. Answers are counted and printed; a test of
+// this fixture in which the guard has answered nothing fails, since a plain relay would pass it.
 //
 // Lifetimes: connections and sides do not outlive the fixture. Errors: as RawClient's.
 #pragma once

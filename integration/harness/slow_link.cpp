@@ -43,8 +43,8 @@ int connect_to(std::uint16_t port) {
   return socket;
 }
 
-// Clients send a command in one piece, and wait for what it gives before the next: length (3 bytes),
-// number in the exchange (0: a command), command.
+// Clients send a command in one piece, and wait for what it gives before the next: length (3
+// bytes), number in the exchange (0: a command), command.
 bool asks_for_the_log(std::string_view bytes) {
   constexpr std::size_t kNumber = 3;
   constexpr std::size_t kCommand = 4;

@@ -1,4 +1,5 @@
-// A network between a guard and its database: a TCP forwarder that can be late, silent or cut, or lead elsewhere.
+// A network between a guard and its database: a TCP forwarder that can be late, silent or cut, or
+// lead elsewhere.
 //
 // Connections that carry a binary log are told from others by their command (COM_BINLOG_DUMP,
 // COM_BINLOG_DUMP_GTID), so that the log can be late while questions are answered at once.

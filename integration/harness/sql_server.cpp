@@ -92,7 +92,8 @@ std::string SqlServer::seen_by_server(const std::string& name) const {
   return "/" + ((directory_.path() / name).lexically_relative(recipe_.root)).string();
 }
 
-// For temporary files its own: a server that starts removes the temporary tables of all others from a shared one.
+// For temporary files its own: a server that starts removes the temporary tables of all others from
+// a shared one.
 void SqlServer::append_directories(std::vector<std::string>& command) const {
   command.push_back("--datadir=" + seen_by_server("data"));
   command.push_back("--tmpdir=" + seen_by_server("tmp"));

@@ -1,7 +1,8 @@
-// A database server of the test's own: a new data directory, row format, GTIDs, on a free port of loopback.
-// mariadb_server.h and mysql_server.h say how each is started.
+// A database server of the test's own: a new data directory, row format, GTIDs, on a free port of
+// loopback. mariadb_server.h and mysql_server.h say how each is started.
 //
-// Threads: as ChildProcess; sessions are a thread's own. Errors: std::runtime_error, with the server's log.
+// Threads: as ChildProcess; sessions are a thread's own. Errors: std::runtime_error, with the
+// server's log.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What systemd is to a guard with a socket unit: it keeps the listening socket, starts the guard with it, hears what the
-// guard tells it, and starts another one on the same socket. In systemd's own protocols, so that none has to run here.
+// What systemd is to a guard with a socket unit: it keeps the listening socket, starts the guard
+// with it, hears what the guard tells it, and starts another one on the same socket. In systemd's
+// own protocols, so that none has to run here.
 //
 // Threads: the test's; client() any. A guard that still runs is killed at the end.
 #pragma once

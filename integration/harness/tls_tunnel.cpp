@@ -167,8 +167,8 @@ TlsTunnel::~TlsTunnel() {
 }
 
 void TlsTunnel::accept_all() {
-  sigset_t
-      pipe;  // what is sent to a closed connection is an error of that write; the carriers inherit it
+  sigset_t pipe;  // what is sent to a closed connection is an error of that write; the carriers
+                  // inherit it
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);

@@ -1,5 +1,5 @@
-// A plain port of 127.0.0.1 whose connections go on over TLS: so that tests in plain bytes are tests of TLS as well. OpenSSL
-// with blocking threads, and none of the product's code.
+// A plain port of 127.0.0.1 whose connections go on over TLS: so that tests in plain bytes are
+// tests of TLS as well. OpenSSL with blocking threads, and none of the product's code.
 //
 //   RawClient ── plain ── TlsTunnel ══ TLS ══ guard
 //

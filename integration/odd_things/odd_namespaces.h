@@ -1,10 +1,12 @@
 // The four namespaces of one odd thing, their filters, and the product's follower that keeps them.
 //
-// What rows there are is asked of SQL (see_rows), before and after each step. Of a row that both looks saw no look-up in
-// between may have been answered absent; nor, of one that the first saw not, any look-up later than max_lag after the
-// second, or when it is proven that the filters have all until then. A look that fails (a table that is not there, or is locked) saw nothing.
+// What rows there are is asked of SQL (see_rows), before and after each step. Of a row that both
+// looks saw no look-up in between may have been answered absent; nor, of one that the first saw
+// not, any look-up later than max_lag after the second, or when it is proven that the filters have
+// all until then. A look that fails (a table that is not there, or is locked) saw nothing.
 //
-// Threads: ask() is KeyWatch's, on_state() the follower's, all else the case's. Lifetimes: the server outlives it.
+// Threads: ask() is KeyWatch's, on_state() the follower's, all else the case's. Lifetimes: the
+// server outlives it.
 // Errors: sentences.
 #pragma once
 
@@ -41,7 +43,8 @@ class OddNamespaces final : public source::Observer {
   OddNamespaces(const OddNamespaces&) = delete;
   OddNamespaces& operator=(const OddNamespaces&) = delete;
 
-  // All that are expected to be: proven to be as the database was at `at`, or resting (refused, unsynced).
+  // All that are expected to be: proven to be as the database was at `at`, or resting (refused,
+  // unsynced).
   bool are_settled_since(source::TimePoint at) const;
 
   // The server has been started again.
@@ -53,7 +56,8 @@ class OddNamespaces final : public source::Observer {
   std::vector<std::string> see_rows();
   // All that SQL found last are settled: what is hidden now, without the benefit of max_lag.
   std::vector<std::string> hidden_now();
-  // What is not as expected, now that no step is under way: nothing, sentences, or none of the two yet.
+  // What is not as expected, now that no step is under way: nothing, sentences, or none of the two
+  // yet.
   std::optional<std::vector<std::string>> differences(source::TimePoint since);
   std::string reports() const;  // the last of them
 

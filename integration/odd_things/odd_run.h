@@ -1,11 +1,13 @@
-// Runs one odd thing: a database and a follower of the product's for it alone, on a server that it may share with others.
+// Runs one odd thing: a database and a follower of the product's for it alone, on a server that it
+// may share with others.
 //
-//   hidden   a row that was there before a step and is there behind it was answered absent meanwhile. KeyWatch asks for
-//            all of them without pause
-//   wrong    in the end a namespace is not as expected; or it is exact, and a row is hidden, a row that has gone passes,
-//            or the filter counts another number than SQL
+//   hidden   a row that was there before a step and is there behind it was answered absent
+//            meanwhile. KeyWatch asks for all of them without pause
+//   wrong    in the end a namespace is not as expected; or it is exact, and a row is hidden, a row
+//            that has gone passes, or the filter counts another number than SQL
 //
-// Threads: KeyWatch's own, which it shares with whoever runs things. Errors: sentences about what is hidden or wrong.
+// Threads: KeyWatch's own, which it shares with whoever runs things. Errors: sentences about what
+// is hidden or wrong.
 #pragma once
 
 #include <cstddef>

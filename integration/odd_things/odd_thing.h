@@ -1,19 +1,23 @@
 // One odd thing that a database does to a followed table, as data; odd_run.h runs it.
 //
-//   before ─▶ four namespaces are followed ─▶ steps ─▶ two rows more, to see that it goes on ─▶ what is expected
+//   before ─▶ four namespaces are followed ─▶ steps ─▶ two rows more ─▶ what is expected
 //
-//   ids, groups           one table, by its name: an identity that is unique, and one that many rows have, or none
+//   ids, groups           one table, by its name: an identity that is unique, and one that many
+//                         rows have, or none
 //   all_ids, all_groups   the same of all tables that the pattern finds
 //
-// In SQL and in names {t} is the table's name, another one in each case, {db} its database, {far} the name of a database that is nobody's, {bin}
-// the one collation by which nothing but equal bytes is equal. A step is run on session `a` unless it begins otherwise:
+// In SQL and in names {t} is the table's name, another one in each case, {db} its database, {far}
+// the name of a database that is nobody's, {bin} the one collation by which nothing but equal bytes
+// is equal. A step is run on session `a` unless it begins otherwise:
 //
 //   "b: SQL"     on session b, which begins with its first step; "b: leave" ends it
-//   "b&: SQL"    the same, and what follows does not wait for it: the next step of b does, and the end
+//   "b&: SQL"    the same, and what follows does not wait for it: the next step of b does, and the
+//                end
 //   "! SQL"      must fail; "b: ! SQL"
 //   "server: restart", "server: kill"   alone on its server
 //
-// Before each step everything is proven to be up to date, so that a moment in which a key is hidden is one that the step has made.
+// Before each step everything is proven to be up to date, so that a moment in which a key is hidden
+// is one that the step has made.
 #pragma once
 
 #include <cstdint>

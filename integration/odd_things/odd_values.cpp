@@ -1,4 +1,5 @@
-// Values that keys are made of, and those of columns beside them, over which the log must be read rightly.
+// Values that keys are made of, and those of columns beside them, over which the log must be read
+// rightly.
 #include "odd_things/odd_thing.h"
 
 namespace cuckooguard::harness {

@@ -43,7 +43,8 @@ void CheckedClient::live() {
   }
 }
 
-// RESET is also the end of a login, and Redis closes whoever is owed more than a little then: that is for interlude().
+// RESET is also the end of a login, and Redis closes whoever is owed more than a little then: that
+// is for interlude().
 void CheckedClient::log_in_instead_of_reset(std::string& request) {
   const std::string login = command({"AUTH", "soak", kPassword});
   for (const std::string& reset : {command({"RESET"}), std::string("RESET\r\n")}) {
@@ -71,7 +72,8 @@ void CheckedClient::pipeline(Both& both) {
   world_.count(mix_.commands() - std::exchange(counted_, mix_.commands()));
 }
 
-// What a pipeline of the mix has not: changes whose replies are waited for, so that what follows shares again.
+// What a pipeline of the mix has not: changes whose replies are waited for, so that what follows
+// shares again.
 void CheckedClient::interlude(Both& both) {
   mix_.was_changed();
   switch (choose(8)) {
@@ -130,7 +132,8 @@ void CheckedClient::transaction_in_pieces(Both& both) {
   same(both, command({choose(3) == 0 ? "DISCARD" : "EXEC"}) + command({"INCR", key}), 2);
 }
 
-// Its replies must not become anybody's, nor what it leaves behind. Redis without the guard is told nothing of it.
+// Its replies must not become anybody's, nor what it leaves behind. Redis without the guard is told
+// nothing of it.
 void CheckedClient::leave_in_the_middle(Both& both) {
   const std::string key = std::string(kNeighboursKeys) + own_key("left");
   constexpr std::array<std::string_view, 8> kBefore{"PING",

@@ -1,7 +1,8 @@
-// A client that is there twice: through the guard, and straight to another Redis. It sends the same random commands both
-// ways and compares every byte: pipelines of any length cut anywhere, transactions that are refused, aborted or spread over
-// several pipelines, other users, dbs and protocol versions, subscriptions, scripts, commands that block, large values; and
-// it leaves in the middle of things.
+// A client that is there twice: through the guard, and straight to another Redis. It sends the same
+// random commands both ways and compares every byte: pipelines of any length cut anywhere,
+// transactions that are refused, aborted or spread over several pipelines, other users, dbs and
+// protocol versions, subscriptions, scripts, commands that block, large values; and it leaves in
+// the middle of things.
 //
 // Threads: one each. Errors: a mismatch of its world, which names the seed that its commands came
 //   from.

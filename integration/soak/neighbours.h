@@ -10,8 +10,8 @@
 
 namespace cuckooguard::soak {
 
-// Pipelines without a pause: there are always commands in flight on the shared connections. It knows what it must be told:
-// nobody else writes its keys.
+// Pipelines without a pause: there are always commands in flight on the shared connections. It
+// knows what it must be told: nobody else writes its keys.
 void load(SoakWorld& world, std::size_t number, std::uint32_t seed);
 
 // Connects, asks for much, in any state, and goes before it has been told: at any byte.

@@ -1,10 +1,12 @@
 // soak SECONDS [SEED]
 //
-// Each mode for a long time: clients that are compared with a Redis without the guard, byte for byte, between others
-// that keep the shared connections busy, others that leave in the middle, and hostile ones. In the end the two Redis servers
-// must hold the same, and the guard what it held after a quarter of that time, when everybody had left: descriptors and memory
-// within a tenth. Exits with 1 if anything differs. The last line is for machines. What a client sends follows from the seed; how
-// the clients meet does not. Limits: a day, in which the guard lets pass what clients have written.
+// Each mode for a long time: clients that are compared with a Redis without the guard, byte for
+// byte, between others that keep the shared connections busy, others that leave in the middle, and
+// hostile ones. In the end the two Redis servers must hold the same, and the guard what it held
+// after a quarter of that time, when everybody had left: descriptors and memory within a tenth.
+// Exits with 1 if anything differs. The last line is for machines. What a client sends follows from
+// the seed; how the clients meet does not. Limits: a day, in which the guard lets pass what clients
+// have written.
 
 #include <algorithm>
 #include <cstdio>

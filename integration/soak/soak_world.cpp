@@ -18,8 +18,8 @@ using harness::CommandMix;
 using harness::RawClient;
 using harness::RedisServer;
 
-// Hostile clients fill their shares before memory is first looked at; the others never fill theirs, so that what was written
-// passes to the end.
+// Hostile clients fill their shares before memory is first looked at; the others never fill theirs,
+// so that what was written passes to the end.
 std::string overlay(std::uint32_t seconds) {
   constexpr std::uint64_t kMaxKeysEachMinute = 100'000;
   return "{ ttl: 24h, pass_at_start: false, max_keys: " +

@@ -1,5 +1,5 @@
-// What the clients of a soak share: the guard with its Redis, another Redis that is told the same without a guard, and
-// what has been found so far.
+// What the clients of a soak share: the guard with its Redis, another Redis that is told the same
+// without a guard, and what has been found so far.
 //
 // Threads: any; the shop and the servers are only connected to. Errors: as RawClient's.
 #pragma once
@@ -34,9 +34,10 @@ class SoakWorld {
   // As "soak".
   harness::RawClient guarded_soak() const;
 
-  // Many connections that do anything (attack/attack_grammar.h) to keys that nobody compares: without login, without rights, and
-  // with all but those to administer. They may not redirect the pushes of CLIENT TRACKING: where a client has a connection of
-  // its own Redis itself would send it those (tests/simulation/attack_world.h is about them).
+  // Many connections that do anything (attack/attack_grammar.h) to keys that nobody compares:
+  // without login, without rights, and with all but those to administer. They may not redirect the
+  // pushes of CLIENT TRACKING: where a client has a connection of its own Redis itself would send
+  // it those (tests/simulation/attack_world.h is about them).
   std::vector<std::unique_ptr<attack::Attackers>> hostile(std::uint32_t seed) const;
 
   bool is_over() const { return is_over_; }
@@ -56,11 +57,13 @@ class SoakWorld {
   void mismatch(const std::string& who, std::string_view what);
   std::uint64_t mismatches() const { return mismatches_; }
 
-  // Of the checked clients' commands, those that Redis has run on a connection that a client had for itself.
+  // Of the checked clients' commands, those that Redis has run on a connection that a client had
+  // for itself.
   std::uint64_t on_leases() const;
   // Of all commands, those that the guard has answered.
   std::uint64_t answered() const;
-  // All that the two servers hold is the same, but for what only neighbours have written. Of clients that have left.
+  // All that the two servers hold is the same, but for what only neighbours have written. Of
+  // clients that have left.
   bool holds_the_same();
 
  private:

@@ -1,2 +1,3 @@
-// Boost.JSON, compiled once here: Debian's binary of it would be one more package to install where the guard runs.
+// Boost.JSON, compiled once here: Debian's binary of it would be one more package to install where
+// the guard runs.
 #include <boost/json/src.hpp>

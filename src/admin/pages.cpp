@@ -142,7 +142,8 @@ Response Pages::livez(const ParsedRequest& request) {
   return of_json(is_live ? 200 : 503, body);
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
+// not
 Response Pages::readyz(const ParsedRequest& request) {
   if (!is_read(request)) {
     return not_allowed(kReads);
@@ -198,7 +199,8 @@ Response Pages::status(const ParsedRequest& request) {
                           : not_allowed(kReads);
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
+// not
 Response Pages::history(const ParsedRequest& request) {
   return is_read(request) ? Response{.body = history_.json()} : not_allowed(kReads);
 }
@@ -209,7 +211,8 @@ Response Pages::metrics(const ParsedRequest& request) {
              : not_allowed(kReads);
 }
 
-// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are not
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
+// not
 Response Pages::reload(const ParsedRequest& request) {
   if (request.method != "POST") {
     return not_allowed("POST");

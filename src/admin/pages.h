@@ -1,27 +1,35 @@
 // The pages of the admin server: a request in, a response out; no sockets.
 //
-//   GET  /                              the page for people (views/page/page.html), which asks for the two behind it
-//   GET  /status                        what there is to know, as JSON (views/status.h); ?events_after=NUMBER: newer ones only
+//   GET  /                              the page for people (views/page/page.html), which asks for
+//                                       the two behind it
+//   GET  /status                        what there is to know, as JSON (views/status.h);
+//                                       ?events_after=NUMBER: newer ones only
 //   GET  /history                       the last minutes of its totals (views/history.h)
 //   GET  /livez                         200 while every event loop turns, else 503
-//   GET  /readyz                        200 while clients are accepted, else 503. Not about databases: while one lags
-//                                       everything passes, and taking the pod out of service would help nobody
-//   GET  /v1/check/NAMESPACE/VALUE      404 no row has this identity, 200 it may exist (views/check.h): {"may_exist": ...,
-//                                       "verdict": ..., "reason": ...}; several values: a segment each, in the order of
-//                                       the first template's placeholders, each percent-encoded ('/' is %2F)
-//   POST /v1/check/NAMESPACE            a list of identities (views/identity_list.h) -> a list of booleans: may it exist?
-//   POST /-/reload                      reads the configuration file again: 200 and, a line each, what needs a restart; 422
-//                                       and what is wrong: all is as before (guard/reloads.h). As text, when it has ended
+//   GET  /readyz                        200 while clients are accepted, else 503. Not about
+//                                       databases: while one lags everything passes, and taking the
+//                                       pod out of service would help nobody
+//   GET  /v1/check/NAMESPACE/VALUE      404 no row has this identity, 200 it may exist
+//                                       (views/check.h): {"may_exist": ..., "verdict": ...,
+//                                       "reason": ...}; several values: a segment each, in the
+//                                       order of the first template's placeholders, each
+//                                       percent-encoded ('/' is %2F)
+//   POST /v1/check/NAMESPACE            a list of identities (views/identity_list.h) -> a list of
+//                                       booleans: may it exist?
+//   POST /-/reload                      reads the configuration file again: 200 and, a line each,
+//                                       what needs a restart; 422 and what is wrong: all is as
+//                                       before (guard/reloads.h). As text, when it has ended
 //   GET  /metrics                       numbers for Prometheus (views/metrics.h)
 //
-// 404 says one thing here and nothing else, because gateways look at the status alone: no row has this identity. A page
-// or a namespace that does not exist, and an identity that cannot be read, are 400. Other errors: 401 no or another token,
-// 403 asked under a foreign name or by a foreign page (http/allowed_hosts.h), 405 with Allow, 503 no token can be read; of the
-// connection (http/connection.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace", "message": "..."}.
-// HEAD is GET without a body.
+// 404 says one thing here and nothing else, because gateways look at the status alone: no row has
+// this identity. A page or a namespace that does not exist, and an identity that cannot be read,
+// are 400. Other errors: 401 no or another token, 403 asked under a foreign name or by a foreign
+// page (http/allowed_hosts.h), 405 with Allow, 503 no token can be read; of the connection
+// (http/connection.h): 408, 413, 431, 503. Bodies are JSON: {"error": "unknown_namespace",
+// "message": "..."}. HEAD is GET without a body.
 //
-// /livez and /readyz need no token, and may be asked under any name; `?verbose` tells more there. Neither does / need a
-// token: it has nothing of this process in it, and asks people for theirs.
+// /livez and /readyz need no token, and may be asked under any name; `?verbose` tells more there.
+// Neither does / need a token: it has nothing of this process in it, and asks people for theirs.
 //
 // Threads: the admin thread's. Lifetimes: its parts outlive it. Errors: responses.
 // Limits: as http::Limits and views/identity_list.h say.

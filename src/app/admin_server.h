@@ -1,5 +1,5 @@
-// The admin room as this process has it: its pages with a guard and an epoch reader of their own, its server, and what
-// they are told of the rest.
+// The admin room as this process has it: its pages with a guard and an epoch reader of their own,
+// its server, and what they are told of the rest.
 //
 // Threads: construct, start and destroy from the main thread's; adopt() any. Lifetimes: all that
 // Parts names outlives it, but what is guarded the call of `done` of the next adopt(). Errors:

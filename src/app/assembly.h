@@ -1,16 +1,20 @@
-// All parts of a running guard, made and wired in the order in which they need each other, and ended in reverse.
+// All parts of a running guard, made and wired in the order in which they need each other, and
+// ended in reverse.
 //
-// A reload (assembly_reload.cpp) replaces what the configuration makes, but for what needs a restart (config::keep_what_needs_a_restart):
+// A reload (assembly_reload.cpp) replaces what the configuration makes, but for what needs a
+// restart (config::keep_what_needs_a_restart):
 //   reload thread: reads the file, makes the next Generation ─ refused? then nothing has happened
-//   each worker, between two batches: its guard adopts it, its clients its limits ─┐  and the admin server's guard on its thread
-//   reload thread, when all have: the old generation ends, the new sources begin ◀─┘
-// No client is closed for it, and no command is decided by anything but one generation: a batch is one or the other.
-// Sessions keep every reply that they have already promised: it is in their ReplyOrder as bytes; keys
-// whose reply is compared carry their numbering (guard/absent_key.h); a held command is asked again as if it had just come.
+//   each worker, between two batches: its guard adopts it, its clients its limits; and the admin
+//   server's guard on its thread ─┐
+//   reload thread, when all have ◀┘ the old generation ends, the new sources begin
+// No client is closed for it, and no command is decided by anything but one generation: a batch is
+// one or the other. Sessions keep every reply that they have already promised: it is in their
+// ReplyOrder as bytes; keys whose reply is compared carry their numbering (guard/absent_key.h); a
+// held command is asked again as if it had just come.
 //
-// Threads: the main thread's, until run() begins the reload thread, whose the generation and what asks about it are from then
-// on, until it has ended. One worker thread each, one thread per source, one for the control connection, one for the
-// admin server, one that verifies.
+// Threads: the main thread's, until run() begins the reload thread, whose the generation and what
+// asks about it are from then on, until it has ended. One worker thread each, one thread per
+// source, one for the control connection, one for the admin server, one that verifies.
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
@@ -67,7 +71,8 @@ class Assembly {
   // What cannot work, one sentence each; empty: go on.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // Binds the port, starts everything, returns after a signal, when the clients are done or `drain_timeout` has passed.
+  // Binds the port, starts everything, returns after a signal, when the clients are done or
+  // `drain_timeout` has passed.
   void run();
 
  private:

@@ -13,7 +13,8 @@
 namespace cuckooguard::app {
 namespace {
 
-// Who has moved to the next generation. A loop that ends drops what was posted to it, so that not all may ever arrive.
+// Who has moved to the next generation. A loop that ends drops what was posted to it, so that not
+// all may ever arrive.
 class Arrivals {
  public:
   explicit Arrivals(std::size_t expected) : missing_(expected) {}

@@ -1,22 +1,25 @@
-// What a contradiction comes to: the guard said that a key is absent, and Redis has a value. One step at a time, so that
-// a test can take the steps itself.
+// What a contradiction comes to: the guard said that a key is absent, and Redis has a value. One
+// step at a time, so that a test can take the steps itself.
 //
 //   asked ─ no row ──────────────────────────────────────────────────────────────▶ hidden_value
-//     └─ a row, at T1 ─ max_lag ─▶ the filter at T2: fresh, and absent ─▶ asked again ─ still there ─▶ hidden_row
-//                                   ├─ it may exist ─▶ late_row             └─ gone ─▶ late_row
+//     └─ a row, at T1 ─ max_lag ─▶ the filter at T2: fresh, and absent ─▶ asked again
+//                                   ├─ it may exist ─▶ late_row             ├─ gone ─▶ late_row
+//                                   │                                       └─ there ─▶ hidden_row
 //                                   └─ not fresh: again, up to kFilterPatience, then unknown
 //
-// Must: hidden_row is said of no row but one that the filter should have had. Proof: the row was committed before T1,
-// when the query saw it, so more than max_lag before T2; a filter that is fresh at T2 has all rows that were committed
-// by then, and it is still there afterwards, so it was not deleted in between. (Deleted and inserted again between the
-// two questions, it would be reported wrongly; nobody but an operator could tell.)
-// And a row that a filter does not have is found: it stays so until it is loaded anew, and then it is late_row.
-// What cannot be told apart from here: a row that came a moment after the verdict, which is nobody's fault, and one that
-// the filter did not find for a moment only. Both are late_row.
+// Must: hidden_row is said of no row but one that the filter should have had. Proof: the row was
+// committed before T1, when the query saw it, so more than max_lag before T2; a filter that is
+// fresh at T2 has all rows that were committed by then, and it is still there afterwards, so it was
+// not deleted in between. (Deleted and inserted again between the two questions, it would be
+// reported wrongly; nobody but an operator could tell.) And a row that a filter does not have is
+// found: it stays so until it is loaded anew, and then it is late_row.
+// What cannot be told apart from here: a row that came a moment after the verdict, which is
+// nobody's fault, and one that the filter did not find for a moment only. Both are late_row.
 //
 // Threads: one. Errors: a question without an answer is asked kAttemptsMax times, then unknown.
-// Limits: one question per kAskEvery; kSuspectsMax keys at a time, the others wait in guard::Contradictions. All are
-// forgotten every kForgetEvery, so that a key that was explained can be reported again.
+// Limits: one question per kAskEvery; kSuspectsMax keys at a time, the others wait in
+// guard::Contradictions. All are forgotten every kForgetEvery, so that a key that was explained can
+// be reported again.
 #pragma once
 
 #include <chrono>

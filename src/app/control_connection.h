@@ -1,12 +1,13 @@
-// The control connection as it is configured at the moment: what the guard knows of Redis comes by it, and the admin pages hear
-// whether Redis is there. A reload that changes what is asked (the namespaces' keys), whom is believed (upstream.acl) or how
-// it logs in puts another in its place; what was known of Redis holds meanwhile, but for users who may not do everything:
-// of those it is known by namespace, so they pass until the new one has asked (Guard::access_of).
+// The control connection as it is configured at the moment: what the guard knows of Redis comes by
+// it, and the admin pages hear whether Redis is there. A reload that changes what is asked (the
+// namespaces' keys), whom is believed (upstream.acl) or how it logs in puts another in its place;
+// what was known of Redis holds meanwhile, but for users who may not do everything: of those it is
+// known by namespace, so they pass until the new one has asked (Guard::access_of).
 //
 // Threads: open() from one at a time; what it tells redis::Facts from the connection's own.
 // Lifetimes: facts, process_state, tls and the log outlive it. Errors: as upstream::Control.
-// Limits: open() waits for a question that the old connection has just asked, upstream::Control::kCallTimeout at most, or
-// for its connecting.
+// Limits: open() waits for a question that the old connection has just asked,
+// upstream::Control::kCallTimeout at most, or for its connecting.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,11 @@
-// What the filter of a namespace is made of. As long as this is the same, the filter that is there is right, and a reload of the
-// configuration keeps it. Everything else that can be set for a namespace is policy: mode, order, absent_reply,
-// verify_sample, db, overlay.
+// What the filter of a namespace is made of. As long as this is the same, the filter that is there
+// is right, and a reload of the configuration keeps it. Everything else that can be set for a
+// namespace is policy: mode, order, absent_reply, verify_sample, db, overlay.
 //
-// Must: two namespaces with equal definitions have the same rows in their filters, under the same identities.
-// Compared whole instead of by a hash: it is some hundred bytes, and no two can be mistaken for each other.
+// Must: two namespaces with equal definitions have the same rows in their filters, under the same
+// identities.
+// Compared whole instead of by a hash: it is some hundred bytes, and no two can be mistaken for
+// each other.
 //
 // Threads: values.
 #pragma once
@@ -20,7 +22,8 @@ struct Definition {
   std::string name;               // progress and checkpoints go by it
   std::vector<std::string> keys;  // templates
   bool strict = false;
-  // Templates of other namespaces that may win keys over its own, or claim keys of its rows: one prefix goes on from the other.
+  // Templates of other namespaces that may win keys over its own, or claim keys of its rows: one
+  // prefix goes on from the other.
   std::vector<std::string> rivals;
   config::SourceTable rows;
   config::Source source;  // its credentials, too: a running source does not hear of new ones

@@ -1,11 +1,13 @@
 // From the first SIGTERM or SIGINT to the end of the process.
 //
 //   signal ──▶ on_begin: not ready, no more is accepted
-//          ──▶ each worker lets its clients go where their commands end (proxy/session_drain.cpp) ──▶ none left ──▶ on_end
-//          ──▶ `timeout` later those who are left are cut off, kLastWord later closed             ──▶            on_end
+//          ──▶ each worker lets its clients go where their commands end
+//              (proxy/session_drain.cpp) ──▶ none left ──▶ on_end
+//          ──▶ `timeout` later those who are left are cut off, kLastWord later closed ──▶ on_end
 //
-// A second signal ends the process at once, with exit code 1 and without a last checkpoint: it is for somebody who will not
-// wait, whatever hangs. (Checkpoints are replaced as a whole: an older one stays good.)
+// A second signal ends the process at once, with exit code 1 and without a last checkpoint: it is
+// for somebody who will not wait, whatever hangs. (Checkpoints are replaced as a whole: an older
+// one stays good.)
 //
 // Threads: the io_context's, but for what is posted to the workers' loops. Lifetimes: loops and
 // clients outlive the io_context's run. Limits: `timeout` and kLastWord; with a timeout of 0 on_end

@@ -1,32 +1,37 @@
-// What one reading of the configuration makes that the guards work with: key templates, namespaces, sources, and what is told of
-// them. A reload makes the next one from another reading; workers, the admin server and the verification then move to it, each
-// on its own thread, and when all have, the one of before ends. It is never changed but for modes (guard::LiveMode).
+// What one reading of the configuration makes that the guards work with: key templates, namespaces,
+// sources, and what is told of them. A reload makes the next one from another reading; workers, the
+// admin server and the verification then move to it, each on its own thread, and when all have, the
+// one of before ends. It is never changed but for modes (guard::LiveMode).
 //
-//   what                        is kept if                                         else
-//   a namespace's filter        its definition is as it was (definition.h)         a new one, which passes until it is loaded
-//   its source                  the same of one of its namespaces                  a new one for the namespaces that need it,
-//                                                                                  beside those that go on
-//   its overlay                 its key templates are as they were                 a new one; overlay.pass_at_start
-//   its counters                its definition is as it was                        they begin at 0
-//   what was found to be
-//   hidden                      its definition is as it was; values and what is    the same
-//                               yet to be asked: its absent reply, too
-//   its mode                    never: the file's is set, also over GUARD.MODE
+//   what                    is kept if its                   else
+//   a namespace's filter    definition is as it was          a new one, which passes until it is
+//                           (definition.h)                   loaded
+//   its source              definition, or that of another   a new one for the namespaces that
+//                           of its namespaces, is            need it, beside those that go on
+//   its overlay             key templates are as they were   a new one; overlay.pass_at_start
+//   its counters            definition is as it was          they begin at 0
+//   what was found to be    definition is as it was; values  nothing is known
+//   hidden                  and what is yet to be asked:
+//                           its absent reply, too
+//   its mode                never: the file's is set, also
+//                           over GUARD.MODE
 //
-// One source that is a replica of a number of its own (server_id) is there once or not at all: if not all of its namespaces are
-// as they were, all of them are read anew.
+// One source that is a replica of a number of its own (server_id) is there once or not at all: if
+// not all of its namespaces are as they were, all of them are read anew.
 //
-// What may not be forgotten in between, and how (let_pass): a key that is written through a worker that has not moved yet goes
-// into the overlay of before. So an overlay that is new, or of a namespace that was in bypass, holds everything for a ttl from
-// the moment at which all have moved; one that is larger or smaller than before as long as the old one held anything.
+// What may not be forgotten in between, and how (let_pass): a key that is written through a worker
+// that has not moved yet goes into the overlay of before. So an overlay that is new, or of a
+// namespace that was in bypass, holds everything for a ttl from the moment at which all have moved;
+// one that is larger or smaller than before as long as the old one held anything.
 //
 // Threads: made and ended on one (the main thread, then the reload's); what it gives to guards,
 //   any.
-// Lifetimes: Environment outlives it. What it shares with the generation of before lives as long as either. It ends when nobody has
-// its Guard::Parts any more; its sources end with it, unless they are shared.
-// Errors: refusals, one line each: the configuration cannot work; nothing has been changed. Sources that cannot be read are such
-// a reason at a reload, where what was before goes on, and not at the start, but for `starts_strictly`: they pass, say why, and
-// try again.
+// Lifetimes: Environment outlives it. What it shares with the generation of before lives as long as
+// either. It ends when nobody has its Guard::Parts any more; its sources end with it, unless they
+// are shared.
+// Errors: refusals, one line each: the configuration cannot work; nothing has been changed. Sources
+// that cannot be read are such a reason at a reload, where what was before goes on, and not at the
+// start, but for `starts_strictly`: they pass, say why, and try again.
 #pragma once
 
 #include <cstdint>
@@ -90,7 +95,8 @@ class Generation {
   // The generation before had it already.
   bool has_kept_filter_of(std::string_view ns) const;
 
-  // When its overlays begin to count; after a reload before anybody moves here, and again when all have.
+  // When its overlays begin to count; after a reload before anybody moves here, and again when all
+  // have.
   void let_pass(const Generation* before);
   // When nobody is in `before` any more. What it was asked about goes on here.
   void take_over(Generation& before);

@@ -92,7 +92,8 @@ void LoadReport::on_progress(const source::Progress& progress) {
 
 void LoadReport::on_state(std::string_view ns, filter::State state, std::string_view why) {
   const std::lock_guard lock(mutex_);
-  // Rescans come and go with every change; what an operator must know of is what does not end by itself, and its end.
+  // Rescans come and go with every change; what an operator must know of is what does not end by
+  // itself, and its end.
   const bool routine = state == filter::State::ready || state == filter::State::loading ||
                        state == filter::State::lagging;
   const bool first = !loaded_.contains(std::string(ns));

@@ -1,8 +1,10 @@
-// Tells an operator what the sources do: a live line on a terminal while something loads, log lines for the rest.
+// Tells an operator what the sources do: a live line on a terminal while something loads, log lines
+// for the rest.
 //
 // Lifetimes: the log outlives it.
-// Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery of a load, and when
-// it ends; the terminal's line at most as often as sources report (10 per second each).
+// Threads: called on the sources' threads, several at once. Rate: a line in the log every kLogEvery
+// of a load, and when it ends; the terminal's line at most as often as sources report (10 per
+// second each).
 #pragma once
 
 #include <chrono>

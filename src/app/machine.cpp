@@ -10,7 +10,8 @@
 namespace cuckooguard::app {
 namespace {
 
-// cgroup v2: "<quota> <period>" or "max <period>", microseconds. In a container this is what there is of the cores.
+// cgroup v2: "<quota> <period>" or "max <period>", microseconds. In a container this is what there
+// is of the cores.
 std::optional<double> cores_of_cgroup() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   double quota = 0;

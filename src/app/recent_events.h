@@ -1,5 +1,5 @@
-// The log's last events for the page (views/event_list.h): those that are written, at info and above, but never a key, even
-// where the log shows them.
+// The log's last events for the page (views/event_list.h): those that are written, at info and
+// above, but never a key, even where the log shows them.
 //
 // Threads: any. Lifetimes: the log shares it. Limits: kLinesMax events, kLineBytesMax of each.
 #pragma once

@@ -1,5 +1,5 @@
-// Why a source cannot be read, for people: each cause once, with the namespaces and tables that it is of. A database of a hundred
-// shards is missing one grant, not a hundred.
+// Why a source cannot be read, for people: each cause once, with the namespaces and tables that it
+// is of. A database of a hundred shards is missing one grant, not a hundred.
 //
 // Threads: none of its own.
 // Limits: of each cause kNamesMax namespaces and tables are named, and the others counted.
@@ -25,7 +25,8 @@ class Refusals {
   bool is_empty() const { return causes_.empty(); }
   // What the source as a whole, or this namespace, cannot do is told already.
   bool explain(std::string_view ns) const;
-  // "source shop, namespaces users, guests, tables user_1, user_2: table `user_1` has no primary key"
+  // "source shop, namespaces users, guests, tables user_1, user_2: table `user_1` has no primary
+  // key"
   std::vector<std::string> sentences(std::string_view source) const;
 
  private:

@@ -1,9 +1,10 @@
-// Reloads, one at a time, on a thread of their own: opening databases takes time that neither a worker nor the acceptor has.
+// Reloads, one at a time, on a thread of their own: opening databases takes time that neither a
+// worker nor the acceptor has.
 //
-//   SIGHUP, GUARD.RELOAD, POST /-/reload ── ask(), outcome() ──▶ [wanted] ──▶ load() ──▶ outcome, log
+//   SIGHUP, GUARD.RELOAD, POST /-/reload ── ask(), outcome() ──▶ [wanted] ──▶ load() ──▶ outcome
 //
-// Who asks while one runs is told of the next one, which begins when that has ended: what was written to the file in between
-// is surely read. All who ask meanwhile share it.
+// Who asks while one runs is told of the next one, which begins when that has ended: what was
+// written to the file in between is surely read. All who ask meanwhile share it.
 //
 // Threads: any; load() on its own. Lifetimes: what load() refers to, and the log, outlive it.
 // Errors: an exception of load() is an outcome.

@@ -1,14 +1,17 @@
-// A source together with all that it refers to, so that it can go on when the configuration that it was made by is gone.
+// A source together with all that it refers to, so that it can go on when the configuration that it
+// was made by is gone.
 //
-// It knows its namespaces by the numbers, key templates and settings of that configuration (Ground): those that a reload keeps
-// are defined as they were (definition.h), though their numbers may be others by now. A namespace that a reload takes away, or
-// defines anew, is read along unseen for as long as another of the same source goes on: the memory of its filter is the price
-// of the other's keeping its own.
+// It knows its namespaces by the numbers, key templates and settings of that configuration
+// (Ground): those that a reload keeps are defined as they were (definition.h), though their numbers
+// may be others by now. A namespace that a reload takes away, or defines anew, is read along unseen
+// for as long as another of the same source goes on: the memory of its filter is the price of the
+// other's keeping its own.
 //
 // Threads: make, start, stop and destroy from one at a time; the source has its own.
-// Lifetimes: shared by the generations that have one of its namespaces; `report` and the storage outlive it.
-// Errors: make() says what is wrong with the configuration, and if asked what the operator must mend in the database
-// (source::Refusal).
+// Lifetimes: shared by the generations that have one of its namespaces; `report` and the storage
+// outlive it.
+// Errors: make() says what is wrong with the configuration, and if asked what the operator must
+// mend in the database (source::Refusal).
 #pragma once
 
 #include <cstdint>
@@ -47,7 +50,8 @@ class RunningSource {
     std::shared_ptr<const Ground> ground;
     std::vector<Fed> fed;
     source::Observer& report;
-    // At the start: a guard that goes on where another one ended a moment ago need not let everything pass (on_resumed).
+    // At the start: a guard that goes on where another one ended a moment ago need not let
+    // everything pass (on_resumed).
     bool lifts_holds = false;
     source::Storage storage;
     bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
@@ -64,7 +68,8 @@ class RunningSource {
   void abandon(std::string_view ns) { report_.abandon(ns); }
 
  private:
-  // Tells on, but for those that were abandoned; of those that are ready, why all of their keys pass all the same.
+  // Tells on, but for those that were abandoned; of those that are ready, why all of their keys
+  // pass all the same.
   class Report final : public source::Observer {
    public:
     explicit Report(const Parts& parts) : report_(parts.report), lifts_holds_(parts.lifts_holds) {

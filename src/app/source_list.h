@@ -1,8 +1,9 @@
-// The running sources as the guard asks for them: source::Source behind guard::SourceView. One for each configuration that
-// is loaded.
+// The running sources as the guard asks for them: source::Source behind guard::SourceView. One for
+// each configuration that is loaded.
 //
-// Under one name there may be several that run: a namespace that a reload adds is read by a source of its own beside those
-// that go on (generation.h). Of these the state is the gravest, and a position is reached when all have reached it.
+// Under one name there may be several that run: a namespace that a reload adds is read by a source
+// of its own beside those that go on (generation.h). Of these the state is the gravest, and a
+// position is reached when all have reached it.
 //
 // Threads: add() and feeds() before it is shared, the rest any, look_up_row() one at a time.
 // Lifetimes: the sources outlive it. A source that no namespace uses is not here.

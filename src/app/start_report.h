@@ -1,5 +1,5 @@
-// What a guard that has started says of itself: its version, what it guards, where it listens. A few lines, which are the last for
-// as long as all is well.
+// What a guard that has started says of itself: its version, what it guards, where it listens. A
+// few lines, which are the last for as long as all is well.
 //
 // Threads: the main thread's, the reload's.
 #pragma once

@@ -1,6 +1,7 @@
-// The service manager that has started this process, in systemd's protocols: sockets handed over (sd_listen_fds), what the
-// process says of itself (sd_notify), and a watchdog. Whoever sets LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC will do; where
-// nobody does, nothing of this does anything.
+// The service manager that has started this process, in systemd's protocols: sockets handed over
+// (sd_listen_fds), what the process says of itself (sd_notify), and a watchdog. Whoever sets
+// LISTEN_FDS, NOTIFY_SOCKET and WATCHDOG_USEC will do; where nobody does, nothing of this does
+// anything.
 //
 // Threads: any, but Watchdog: the io_context's. Lifetimes: Watchdog ends before the loops that its
 // heartbeats are posted to. Errors: sockets_for(). What cannot be told is not told.
@@ -32,8 +33,8 @@ class Supervisor {
  public:
   static constexpr std::string_view kServing = "serving";
 
-  // The socket that was handed over for each of `listen`, -1 where none was. Wrong is one that listens on none of them, or where
-  // another one does.
+  // The socket that was handed over for each of `listen`, -1 where none was. Wrong is one that
+  // listens on none of them, or where another one does.
   std::expected<std::vector<int>, std::string> sockets_for(
       std::span<const config::Listen> listen) const;
 
@@ -70,8 +71,9 @@ class LoadStatus final : public source::Observer {
   std::string told_;
 };
 
-// Tells the service manager that the process lives for as long as every loop turns, twice per the time it is given for that.
-// A loop that stands still is killed by it, with the process, at most views::Heartbeat::kStalledAfter and that time later.
+// Tells the service manager that the process lives for as long as every loop turns, twice per the
+// time it is given for that. A loop that stands still is killed by it, with the process, at most
+// views::Heartbeat::kStalledAfter and that time later.
 class Watchdog {
  public:
   using Now = std::function<io::TimePoint()>;

@@ -1,9 +1,10 @@
 // TLS as it is spoken with clients and with Redis: loaded at the start, and again at a reload.
 //
 // Threads: load() from one at a time; the rest from any.
-// Lifetimes: outlives the loops, transports and the control connection that it is given to; the log outlives it.
-// Errors: load() says what is wrong with which setting, and then nothing has changed. Handshakes that fail are logged, which
-// limits how often (event_limits.h).
+// Lifetimes: outlives the loops, transports and the control connection that it is given to; the log
+// outlives it.
+// Errors: load() says what is wrong with which setting, and then nothing has changed. Handshakes
+// that fail are logged, which limits how often (event_limits.h).
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,8 @@ class TlsSides {
   TlsSides& operator=(const TlsSides&) = delete;
   ~TlsSides() = default;
 
-  // Reads the files. Connections that there are keep what they have; those to come get what is read here, or no TLS if
-  // `config` has none. Errors, one sentence each: nothing has changed.
+  // Reads the files. Connections that there are keep what they have; those to come get what is read
+  // here, or no TLS if `config` has none. Errors, one sentence each: nothing has changed.
   [[nodiscard]] std::vector<std::string> load(const config::Config& config);
 
   // Before the loop runs: its connects are to Redis.

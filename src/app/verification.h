@@ -1,11 +1,15 @@
-// The thread that looks into contradictions (contradiction_checker.h), and the log of what it finds.
+// The thread that looks into contradictions (contradiction_checker.h), and the log of what it
+// finds.
 //
 //   event=hidden_row    each one, at most one per two seconds
 //   event=hidden_value, event=contradiction_unknown, event=late_row
-//                       the first, then at most one per namespace and kLogEvery, with their number so far
-//   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was read (guard/advice.h)
+//                       the first, then at most one per namespace and kLogEvery, with their number
+//                       so far
+//   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was
+//                       read (guard/advice.h)
 //
-// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if the log may show keys.
+// A key is logged as the hash by which GUARD.EXPLAIN knows it (guard/process.h), and as it is if
+// the log may show keys.
 //
 // One for each configuration that is loaded: a reload ends it, and begins another one.
 //

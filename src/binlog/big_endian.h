@@ -1,4 +1,5 @@
-// An unsigned integer whose first byte is the highest: dates, times and BIT are stored so. 8 bytes at most.
+// An unsigned integer whose first byte is the highest: dates, times and BIT are stored so. 8 bytes
+// at most.
 #pragma once
 
 #include <cstdint>

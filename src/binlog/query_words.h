@@ -52,7 +52,8 @@ struct QueryVerdict {
 
 QueryVerdict judge_query(std::string_view text);
 
-// Whether the text may have `name` as a whole name, in whatever quotes and letters: false only where it cannot.
+// Whether the text may have `name` as a whole name, in whatever quotes and letters: false only
+// where it cannot.
 bool may_name(std::string_view text, std::string_view name);
 // Whether DDL may be about this table: it may name it, or its schema as a whole (DROP DATABASE).
 bool may_be_about(const Query& query, std::string_view schema, std::string_view table);

@@ -90,7 +90,8 @@ TemporalText date_text(std::string_view value, char* scratch) {
   return std::string_view(scratch, kDateCharacters);
 }
 
-// A bit that is set, 17 bits of 13 * year + month, 5 each of day and hour, 6 each of minute and second.
+// A bit that is set, 17 bits of 13 * year + month, 5 each of day and hour, 6 each of minute and
+// second.
 TemporalText datetime_text(std::uint8_t digits, std::string_view value, char* scratch) {
   const std::uint64_t packed = big_endian(value.substr(0, 5));
   const std::uint64_t fraction = big_endian(fraction_of(value, digits));
@@ -130,7 +131,8 @@ TemporalText timestamp_text(std::uint8_t digits, std::string_view value, char* s
   return text_between(scratch, put_fraction(fraction, digits, out));
 }
 
-// 12 bits of hours, 6 each of minutes and seconds, the fraction: one number, with half of its range for those below 0.
+// 12 bits of hours, 6 each of minutes and seconds, the fraction: one number, with half of its range
+// for those below 0.
 TemporalText time_text(std::uint8_t digits, std::string_view value, char* scratch) {
   const unsigned fraction_bits = 8 * ((digits + 1U) / 2);
   const auto signed_value =

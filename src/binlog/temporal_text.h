@@ -1,10 +1,10 @@
 // Dates and times as they are stored, as the text that SELECT gives for them; a TIMESTAMP's in UTC.
 //
 // Threads: free functions. Lifetimes: the text views the scratch bytes given. Errors: `malformed`.
-// Limits: `value` has as many bytes as column_storage.h says for the type and its `digits` of a second's fraction, 6 at
-// most; scratch has kTemporalCharactersMax.
-// Source: MySQL's "Date and Time Data Type Representation"; checked against SELECT in tests/binlog/recorded and
-// integration/mariadb_keys_test.
+// Limits: `value` has as many bytes as column_storage.h says for the type and its `digits` of a
+// second's fraction, 6 at most; scratch has kTemporalCharactersMax.
+// Source: MySQL's "Date and Time Data Type Representation"; checked against SELECT in
+// tests/binlog/recorded and integration/mariadb_keys_test.
 #pragma once
 
 #include <cstddef>

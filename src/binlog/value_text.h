@@ -1,10 +1,11 @@
 // Writes one stored value as the text that the server's text protocol gives for it: a row from the
 // log and the same row from a SELECT become the same identity, byte for byte.
 //
-// Some have that text only where the SELECT is made for it, which is good enough to tell rows by (the caller refuses
-// them as identities): TIMESTAMP in UTC, ENUM, SET and BIT as CAST(... AS UNSIGNED) gives them. What is not here has
-// none: FLOAT's digits are the client library's, and so on. The caller refuses what a table map does not tell: ZEROFILL,
-// YEAR(2), MariaDB's UUID and INET types, which look like BINARY here and are not, and a session with sql_mode
+// Some have that text only where the SELECT is made for it, which is good enough to tell rows by
+// (the caller refuses them as identities): TIMESTAMP in UTC, ENUM, SET and BIT as CAST(... AS
+// UNSIGNED) gives them. What is not here has none: FLOAT's digits are the client library's, and so
+// on. The caller refuses what a table map does not tell: ZEROFILL, YEAR(2), MariaDB's UUID and INET
+// types, which look like BINARY here and are not, and a session with sql_mode
 // PAD_CHAR_TO_FULL_LENGTH.
 //
 // Threads: any. Lifetimes: the text views the value or the scratch bytes given.

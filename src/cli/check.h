@@ -1,4 +1,5 @@
-// `cuckooguard check`: what is wrong with a configuration, as far as it and the files that it names can tell.
+// `cuckooguard check`: what is wrong with a configuration, as far as it and the files that it names
+// can tell.
 //
 // Threads: the main thread's; nobody is asked.
 #pragma once

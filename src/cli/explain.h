@@ -1,6 +1,7 @@
-// `cuckooguard explain KEY`: what a Redis key is to the guard. By a configuration: its namespace, template and identity, or where the
-// nearest template ceases to fit. By a guard that runs: GUARD.EXPLAIN, as a user of Redis: with the password in a file, or that of
-// REDISCLI_AUTH, as redis-cli takes it.
+// `cuckooguard explain KEY`: what a Redis key is to the guard. By a configuration: its namespace,
+// template and identity, or where the nearest template ceases to fit. By a guard that runs:
+// GUARD.EXPLAIN, as a user of Redis: with the password in a file, or that of REDISCLI_AUTH, as
+// redis-cli takes it.
 //
 // Threads: the main thread's. Errors: a sentence; only run() prints.
 #pragma once

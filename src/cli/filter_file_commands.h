@@ -1,4 +1,5 @@
-// `cuckooguard filter inspect|query`: what a filter file says, for an operator who asks "is this key in it?".
+// `cuckooguard filter inspect|query`: what a filter file says, for an operator who asks "is this
+// key in it?".
 //
 // Threads: the main thread's; files are only read. Errors: a sentence; only run() prints.
 #pragma once
@@ -37,8 +38,8 @@ struct QueryFilter {
 // One `name: value` per line. All checksums have been verified; the secret is not needed.
 std::expected<std::string, std::string> inspect_filter(const InspectFilter& options);
 
-// One line per key: what the file says of it (`absent`, `may exist`, or `unguarded`: no key of the template), and the
-// key.
+// One line per key: what the file says of it (`absent`, `may exist`, or `unguarded`: no key of the
+// template), and the key.
 std::expected<std::string, std::string> query_filter(const QueryFilter& options);
 
 }  // namespace cuckooguard::cli

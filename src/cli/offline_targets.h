@@ -1,5 +1,5 @@
-// The namespaces of one source as sources take them, for commands that look at a database without a guard: their filters are empty,
-// and nobody asks them.
+// The namespaces of one source as sources take them, for commands that look at a database without a
+// guard: their filters are empty, and nobody asks them.
 //
 // Threads: one. Lifetimes: views the configuration; what targets() gives views this.
 // Errors: std::logic_error for a configuration that was not checked.

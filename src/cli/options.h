@@ -1,4 +1,5 @@
-// The command line: which command was asked for, with its options. CLI11 prints help and usage errors itself.
+// The command line: which command was asked for, with its options. CLI11 prints help and usage
+// errors itself.
 //
 // Threads: free function. Errors: usage errors are printed and end with kExitUsage.
 #pragma once
@@ -19,7 +20,8 @@
 
 namespace cuckooguard::cli {
 
-// A subcommand add()s itself to the command line; each command has run(), which returns the exit code.
+// A subcommand add()s itself to the command line; each command has run(), which returns the exit
+// code.
 using Command = std::variant<Serve,
                              Check,
                              PrintConfig,
@@ -32,7 +34,8 @@ using Command = std::variant<Serve,
                              ShowVersion,
                              Ping>;
 
-// Nothing if the process is to end now with `exit_code` (help, a usage error; both already printed).
+// Nothing if the process is to end now with `exit_code` (help, a usage error; both already
+// printed).
 std::optional<Command> parse_options(int argc, const char* const* argv, int& exit_code);
 
 }  // namespace cuckooguard::cli

@@ -1,10 +1,11 @@
-// `cuckooguard ping ADDRESS`: is somebody there who answers as Redis does? For health checks of containers.
+// `cuckooguard ping ADDRESS`: is somebody there who answers as Redis does? For health checks of
+// containers.
 //
 // Threads: the main thread's. Errors: a sentence. Limits: the time-out is for the connect, and
 // again for the reply; looking a name up may take the system's own time.
 //
-// Any reply is good, an error too: -NOAUTH comes from a server that works. The guard forwards PING, so that it answers
-// as long as Redis does.
+// Any reply is good, an error too: -NOAUTH comes from a server that works. The guard forwards PING,
+// so that it answers as long as Redis does.
 #pragma once
 
 #include <chrono>

@@ -38,8 +38,8 @@ PlannedTable planned(const source::Target& target,
   return table;
 }
 
-// What stands beside the filters in force while those of a source are built again: of a database that is followed by its log one
-// table at a time, else all.
+// What stands beside the filters in force while those of a source are built again: of a database
+// that is followed by its log one table at a time, else all.
 std::uint64_t most_beside(const std::vector<PlannedTable>& tables, bool is_one_at_a_time) {
   std::uint64_t most = 0;
   std::uint64_t all = 0;

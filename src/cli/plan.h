@@ -1,5 +1,6 @@
-// `cuckooguard plan`: how many rows every namespace has, and what its filters will take: steadily, and while they are built again,
-// when the next stands beside the one in force. For those who set a container's limit.
+// `cuckooguard plan`: how many rows every namespace has, and what its filters will take: steadily,
+// and while they are built again, when the next stands beside the one in force. For those who set a
+// container's limit.
 //
 // Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each
 // source that could not be asked, or that a start would refuse (grants, the log's settings,

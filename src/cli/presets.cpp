@@ -27,8 +27,9 @@ nil
 
 bytes:TEXT
   bytes      TEXT as it stands, such as "bytes:__ABSENT__"; "bytes:null" for code that caches JSON
-  watch out  for a cache layer of your own: it must not ask the database when it reads them. Try it without the guard:
-             redis-cli SET user:<an id that does not exist> null EX 60, and load the page of that user
+  watch out  for a cache layer of your own: it must not ask the database when it reads them. Try
+             it without the guard: redis-cli SET user:<an id that does not exist> null EX 60, and
+             load the page of that user
 
 hex:DIGITS
   bytes      those digits, such as "hex:4a953a80"

@@ -1,5 +1,6 @@
-// `cuckooguard presets`: what `absent_reply` can be, with the bytes, who reads them, where that framework has them, how
-// its keys look, and what to watch out for. A name stands alone in its line; what belongs to it is indented.
+// `cuckooguard presets`: what `absent_reply` can be, with the bytes, who reads them, where that
+// framework has them, how its keys look, and what to watch out for. A name stands alone in its
+// line; what belongs to it is indented.
 //
 // Threads: free function.
 #pragma once

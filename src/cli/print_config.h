@@ -1,4 +1,5 @@
-// `cuckooguard print-config`: the settings in force, as YAML that can be used as a configuration, each with its origin.
+// `cuckooguard print-config`: the settings in force, as YAML that can be used as a configuration,
+// each with its origin.
 //
 // Threads: the main thread's.
 #pragma once

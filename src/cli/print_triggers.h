@@ -1,6 +1,8 @@
-// `cuckooguard triggers`: the SQL by which a SQLite database logs what changes in its guarded tables.
+// `cuckooguard triggers`: the SQL by which a SQLite database logs what changes in its guarded
+// tables.
 //
-// Threads: the main thread's; the database is only read, and only what it does not have yet is printed.
+// Threads: the main thread's; the database is only read, and only what it does not have yet is
+// printed.
 #pragma once
 
 #include <string>

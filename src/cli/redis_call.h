@@ -1,4 +1,5 @@
-// One connection to a guard or a Redis for a command of ours that asks one thing and ends, by hiredis.
+// One connection to a guard or a Redis for a command of ours that asks one thing and ends, by
+// hiredis.
 //
 // Threads: one. Errors: a sentence that begins with the address. Limits: the time-out is for the
 // connect, and again for each reply; looking a name up may take the system's own time.

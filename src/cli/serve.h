@@ -1,7 +1,7 @@
 // `cuckooguard --config FILE`: the guard itself, until a signal ends it.
 //
-// Threads: the main thread's, and all that app::Assembly starts. Errors: std::exception if it cannot start (the port is taken, no
-// memory, no descriptors).
+// Threads: the main thread's, and all that app::Assembly starts. Errors: std::exception if it
+// cannot start (the port is taken, no memory, no descriptors).
 #pragma once
 
 #include "cli/flags.h"

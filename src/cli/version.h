@@ -1,5 +1,5 @@
-// `cuckooguard --version`: what this program was built from, how, and with which libraries; of a shared library the version that is
-// loaded. One `name: value` per line behind the first.
+// `cuckooguard --version`: what this program was built from, how, and with which libraries; of a
+// shared library the version that is loaded. One `name: value` per line behind the first.
 //
 // Threads: free function.
 #pragma once

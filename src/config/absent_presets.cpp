@@ -18,16 +18,17 @@ constexpr AbsentForm kSpring[] = {
     {"\xac\xed\x00\x05sr\x00+org.springframework.cache.support.NullValue"
      "\x00\x00\x00\x00\x00\x00\x00\x01\x02\x00\x00xp"sv}};
 
-// The header of JetCache's Java encoder, and a serialized CacheValueHolder: accessTime, expireTime, and value = null.
-// Now >= expireTime is a miss; a local cache in front of Redis keeps it until then, hence the few seconds.
+// The header of JetCache's Java encoder, and a serialized CacheValueHolder: accessTime, expireTime,
+// and value = null. Now >= expireTime is a miss; a local cache in front of Redis keeps it until
+// then, hence the few seconds.
 constexpr AbsentForm kJetcache[] = {
     {"J\x95:\x80\xac\xed\x00\x05sr\x00#com.alicp.jetcache.CacheValueHolder"
      "\x91W\x92\x86\xbd\x9fTm\x02\x00\x03J\x00\naccessTimeJ\x00\nexpireTimeL\x00\x05valuet\x00\x12"
      "Ljava/lang/Object;xp\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0p"sv,
      {{{Kind::binary, 115, 8, 0ms}, {Kind::binary, 123, 8, 5000ms}}}}};
 
-// None in each protocol of pickle, any of which any Python from 3.8 on reads: Django writes the newest (5), django-redis
-// Python's default (4); 0 and 1 have no header.
+// None in each protocol of pickle, any of which any Python from 3.8 on reads: Django writes the
+// newest (5), django-redis Python's default (4); 0 and 1 have no header.
 constexpr AbsentForm kDjango[] = {
     {"\x80\x05N."sv}, {"\x80\x04N."sv}, {"\x80\x03N."sv}, {"\x80\x02N."sv}, {"N."sv}};
 
@@ -41,7 +42,8 @@ constexpr AbsentForm kKeyv[] = {
     {R"({"value":null,"expires":0})"sv, {{{Kind::decimal, 24, 1, 0ms}}}},
     {R"({"value":null,"expires":null})"sv}};
 
-// Signature, type 1 (Marshal), expires_at as a double (-1: never), version of -1 bytes (none), and Marshal's nil.
+// Signature, type 1 (Marshal), expires_at as a double (-1: never), version of -1 bytes (none), and
+// Marshal's nil.
 constexpr AbsentForm kRails[] = {
     {"\x00\x11\x01\x00\x00\x00\x00\x00\x00\xf0\xbf\xff\xff\xff\xff\x04\b0"sv},
     {"\x00\x11\x01\x00\x00\x00\x00\x00\x00\xf0\xbf\xff\xff\xff\xff\x04\b0"sv,

@@ -1,8 +1,10 @@
-// The absent replies that have a name: for each framework the bytes by which it caches "no such row" itself, so that an
-// unmodified application stops there and does not ask its database. One table; `cuckooguard presets` prints it.
+// The absent replies that have a name: for each framework the bytes by which it caches "no such
+// row" itself, so that an unmodified application stops there and does not ask its database. One
+// table; `cuckooguard presets` prints it.
 //
 // Threads: immutable. Limits: kTimesMax times in one form.
-// Source: AbsentPreset::constant names project, file and version; tests/guard/absent_preset_bytes_test.cpp has the bytes again.
+// Source: AbsentPreset::constant names project, file and version;
+// tests/guard/absent_preset_bytes_test.cpp has the bytes again.
 #pragma once
 
 #include <array>
@@ -50,7 +52,8 @@ std::span<const AbsentPreset> absent_presets() noexcept;
 
 const AbsentPreset* find_absent_preset(std::string_view name) noexcept;  // null: none
 
-// Whose "no such row" cannot be sent as a string, and what to do for them: lines for `cuckooguard presets`.
+// Whose "no such row" cannot be sent as a string, and what to do for them: lines for `cuckooguard
+// presets`.
 std::string_view frameworks_without_preset() noexcept;
 
 }  // namespace cuckooguard::config

@@ -1,5 +1,5 @@
-// What must hold between the parts of a configuration: names that are referred to exist, templates do not contradict
-// each other, the guard does not listen on its own upstream.
+// What must hold between the parts of a configuration: names that are referred to exist, templates
+// do not contradict each other, the guard does not listen on its own upstream.
 #pragma once
 
 #include "config/config.h"

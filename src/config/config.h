@@ -1,5 +1,5 @@
-// What the operator can set, as plain structs. Every default of the product is stated here and nowhere else;
-// config/cuckooguard.yaml documents them, and a test compares the two.
+// What the operator can set, as plain structs. Every default of the product is stated here and
+// nowhere else; config/cuckooguard.yaml documents them, and a test compares the two.
 //
 // Threads: plain values.
 // Units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
@@ -81,7 +81,8 @@ struct Upstream {
 inline constexpr milliseconds kDefaultMaxLag{1000};
 inline constexpr int kPollsPerMaxLag = 4;
 
-// How a SQLite source comes by what has changed: it reads all rows again, or what triggers have written down.
+// How a SQLite source comes by what has changed: it reads all rows again, or what triggers have
+// written down.
 enum class Follow : std::uint8_t { rescan, triggers };
 
 // With triggers a look is a look at the news: it comes as often as a new row should be known.

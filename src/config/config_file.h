@@ -1,8 +1,10 @@
-// YAML -> Config, strictly: an unknown or duplicate key, a wrong type, a value without its unit, a missing or
-// contradicting setting is a Diagnostic with line and column, and all of them are reported at once, in the file's
-// order. Secrets and values taken from the environment are never part of a diagnostic.
+// YAML -> Config, strictly: an unknown or duplicate key, a wrong type, a value without its unit, a
+// missing or contradicting setting is a Diagnostic with line and column, and all of them are
+// reported at once, in the file's order. Secrets and values taken from the environment are never
+// part of a diagnostic.
 //
-// YAML's anchors, aliases and tags are refused: a configuration needs none, and an alias can grow without bound.
+// YAML's anchors, aliases and tags are refused: a configuration needs none, and an alias can grow
+// without bound.
 //
 // Threads: free functions without state. Errors: values; exceptions of yaml-cpp end here. Limits:
 // kFileBytesMax, kNestingMax.
@@ -39,8 +41,9 @@ std::expected<Config, std::vector<Diagnostic>> load_config(
     const EnvironmentLookup& environment = process_environment(),
     std::span<const Override> overrides = {});
 
-// The same with every setting and its origin. What comes from the environment is named there: a variable counts only where the
-// file says `${NAME}`, since one with a guessable name may be somebody else's (Kubernetes makes CUCKOOGUARD_PORT for a service).
+// The same with every setting and its origin. What comes from the environment is named there: a
+// variable counts only where the file says `${NAME}`, since one with a guessable name may be
+// somebody else's (Kubernetes makes CUCKOOGUARD_PORT for a service).
 struct EffectiveConfig {
   Config config;
   Setting settings;

@@ -30,7 +30,8 @@ class Report {
  public:
   explicit Report(std::string file) : file_(std::move(file)) {}
 
-  // A flag of the command line, by the name that stands for the file's then; its number for Place::flag.
+  // A flag of the command line, by the name that stands for the file's then; its number for
+  // Place::flag.
   int add_flag(std::string name);
   void add(Place place, std::string what);
   bool empty() const { return found_.empty(); }

@@ -1,5 +1,6 @@
-// The settings as they are in force: every key that the readers read, with its value, and where that comes from. Written down by
-// Section while it reads, so that there is no second list of keys, and printed as YAML that can be read again.
+// The settings as they are in force: every key that the readers read, with its value, and where
+// that comes from. Written down by Section while it reads, so that there is no second list of keys,
+// and printed as YAML that can be read again.
 //
 //   limits:
 //     max_clients: 500                     # guard.yaml:12
@@ -41,7 +42,8 @@ struct Setting {
   void add_variable(std::string_view name, std::string_view variable, std::string_view from);
 };
 
-// Text as a scalar in YAML that reads as the same again, `${` included; in quotes where it needs them.
+// Text as a scalar in YAML that reads as the same again, `${` included; in quotes where it needs
+// them.
 std::string yaml_scalar(std::string_view text);
 
 // Every setting of the whole, on a line of its own with its origin as a comment.

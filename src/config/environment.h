@@ -9,8 +9,8 @@
 
 namespace cuckooguard::config {
 
-// The text with its variables put in, or words that say which is missing. The default is taken if the variable is
-// unset or empty. What a variable holds is not expanded again.
+// The text with its variables put in, or words that say which is missing. The default is taken if
+// the variable is unset or empty. What a variable holds is not expanded again.
 Parsed<std::string> expand(std::string_view text, const EnvironmentLookup& environment);
 
 }  // namespace cuckooguard::config

@@ -1,5 +1,5 @@
-// The keys that a section of the configuration can have: what unknown keys are held against. They come from the tables of
-// settings (section_table.h), where each key has a row.
+// The keys that a section of the configuration can have: what unknown keys are held against. They
+// come from the tables of settings (section_table.h), where each key has a row.
 #pragma once
 
 #include <span>

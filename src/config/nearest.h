@@ -8,7 +8,8 @@
 
 namespace cuckooguard::config {
 
-// The name with the fewest edits (one character more, less, other, or two swapped), if they are few for its length.
+// The name with the fewest edits (one character more, less, other, or two swapped), if they are few
+// for its length.
 std::optional<std::string_view> nearest(std::string_view word,
                                         std::span<const std::string_view> names);
 

@@ -1,5 +1,5 @@
-// Settings from the command line. They are put over the file before it is read, so that they are read and judged by the same rules;
-// what is wrong with one is reported under its flag.
+// Settings from the command line. They are put over the file before it is read, so that they are
+// read and judged by the same rules; what is wrong with one is reported under its flag.
 //
 // Threads: free function. Errors: in the Report.
 #pragma once

@@ -1,5 +1,6 @@
-// One mapping of the configuration file, read key by key. What is wrong goes to the Report; the struct keeps its
-// default then, so that reading goes on and every error is found. What was read is noted as a Setting, with its origin.
+// One mapping of the configuration file, read key by key. What is wrong goes to the Report; the
+// struct keeps its default then, so that reading goes on and every error is found. What was read is
+// noted as a Setting, with its origin.
 //
 // Lifetimes: views the tree, the Reading and its Setting.
 #pragma once
@@ -52,14 +53,15 @@ struct ListItem {
 
 class Section {
  public:
-  // `entry` is the section's own key with its value: a mapping, or nothing at all (every key has its default then).
-  // Unknown keys are reported here.
+  // `entry` is the section's own key with its value: a mapping, or nothing at all (every key has
+  // its default then). Unknown keys are reported here.
   Section(const Reading& reading, const Entry& entry, const KeyList& keys);
 
   // The section under `key`; one of defaults if it is left out.
   Section inside(std::string_view key, const KeyList& keys) const;
   bool is_list(std::string_view key) const;
-  // The sections of the list under `key`, in turn; an empty list and one of more than `most` are reported.
+  // The sections of the list under `key`, in turn; an empty list and one of more than `most` are
+  // reported.
   void for_each_inside(std::string_view key,
                        std::size_t most,
                        const KeyList& keys,
@@ -67,7 +69,8 @@ class Section {
   // For what stands under `key` and is no section of known keys.
   Reading reading_inside(std::string_view key) const;
 
-  // The key's entry, or nullptr if it is left out. A key with no value (`mode:`) is reported and counts as left out.
+  // The key's entry, or nullptr if it is left out. A key with no value (`mode:`) is reported and
+  // counts as left out.
   const Entry* find(std::string_view key) const;
   // The same, and its absence is reported, once: not if a key was reported as a misspelling of it.
   const Entry* require(std::string_view key) const;
@@ -78,7 +81,8 @@ class Section {
   // The same for a key inside the section under `key`.
   Place place_of(std::string_view key, std::string_view inside) const;
 
-  // parse: text -> Parsed<T>; print: T -> text, or nullopt if the key has to be left out. Whether there was a value.
+  // parse: text -> Parsed<T>; print: T -> text, or nullopt if the key has to be left out. Whether
+  // there was a value.
   template <typename T, typename Parse, typename Print = AsText>
   bool read(std::string_view key, T& out, Parse parse, Print print = {}) const {
     const Entry* const entry = find(key);

@@ -1,6 +1,7 @@
-// A section of the configuration as a table with a row per key: its name, the member that it sets, how its value is read
-// and shown, and whether a reload is enough. Everything else that has to know the keys goes by these rows: unknown keys
-// and what was meant, --print-config, what needs a restart, and the tests that walk all keys.
+// A section of the configuration as a table with a row per key: its name, the member that it sets,
+// how its value is read and shown, and whether a reload is enough. Everything else that has to know
+// the keys goes by these rows: unknown keys and what was meant, --print-config, what needs a
+// restart, and the tests that walk all keys.
 //
 //   constexpr auto kStorage = section<Storage>(
 //       "storage", text("directory", &Storage::directory).at_start(),
@@ -98,7 +99,8 @@ constexpr auto list(std::string_view name, std::vector<T> Struct::* member, Pars
              });
 }
 
-// A key that `function` reads, or that the section's reader reads apart from the rows; and the sections that may stand there.
+// A key that `function` reads, or that the section's reader reads apart from the rows; and the
+// sections that may stand there.
 template <typename Struct>
 struct ReadBy {
   std::string_view name;
@@ -127,7 +129,8 @@ struct Inside {
   }
 };
 
-// A section, or a list of them, which has at least one and at most `most`. Left out it is the struct's default.
+// A section, or a list of them, which has at least one and at most `most`. Left out it is the
+// struct's default.
 template <typename Struct, typename T, typename Table>
 struct OneOrMore {
   std::string_view name;
@@ -194,7 +197,8 @@ struct SectionTable {
     check(section, out);
   }
 
-  // Where the two differ in what needs a restart, `next` becomes as `running` is and `changed` has the key's path.
+  // Where the two differ in what needs a restart, `next` becomes as `running` is and `changed` has
+  // the key's path.
   void keep(const std::string& prefix,
             const Struct& running,
             Struct& next,

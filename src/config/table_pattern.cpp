@@ -16,8 +16,8 @@ bool is_table_pattern(std::string_view name) {
   return name.find_first_of("*?") != std::string_view::npos;
 }
 
-// Where the name and the part of the pattern behind the last `*` part, the `*` takes one byte more; an
-// earlier one need never take more, since what is between was found as early as possible.
+// Where the name and the part of the pattern behind the last `*` part, the `*` takes one byte more;
+// an earlier one need never take more, since what is between was found as early as possible.
 bool matches_table(std::string_view pattern, std::string_view name, NameCase names) {
   const auto equal = [names](char wanted, char given) {
     return wanted == '?' || wanted == given ||

@@ -1,6 +1,6 @@
-// The tables of a namespace as an operator names them: a name, or a pattern in which `*` stands for any
-// characters, or none, and `?` for one. Nothing else is special, and nothing escapes: a table with such
-// a character in its name can only be named by a pattern.
+// The tables of a namespace as an operator names them: a name, or a pattern in which `*` stands for
+// any characters, or none, and `?` for one. Nothing else is special, and nothing escapes: a table
+// with such a character in its name can only be named by a pattern.
 //
 // Threads: free functions.
 // Cost: linear in the name for patterns of one `*`; their product at most.

@@ -6,8 +6,8 @@
 namespace cuckooguard::config {
 namespace {
 
-// The characters of more than one byte, by their first and second byte; what follows are continuation bytes (Unicode
-// 15, table 3-7). Overlong forms and surrogates are none.
+// The characters of more than one byte, by their first and second byte; what follows are
+// continuation bytes (Unicode 15, table 3-7). Overlong forms and surrogates are none.
 struct Utf8Range {
   unsigned first_low, first_high;
   unsigned second_low, second_high;

@@ -8,8 +8,8 @@
 
 namespace cuckooguard::config {
 
-// The number of bytes of the character at the front of `text`, which is not empty; 0 if there is none. NUL is a
-// character of one byte.
+// The number of bytes of the character at the front of `text`, which is not empty; 0 if there is
+// none. NUL is a character of one byte.
 std::size_t utf8_character_bytes(std::string_view text);
 
 }  // namespace cuckooguard::config

@@ -1,7 +1,10 @@
-// The values a setting can have, as text: durations, sizes, counts, fractions, addresses, absent replies.
+// The values a setting can have, as text: durations, sizes, counts, fractions, addresses, absent
+// replies.
 //
-// Each function takes the whole text and gives the value, or words that go on from the value: `"5" has no unit: ...`.
-// The words never repeat the text: it may come from the environment, or hold a secret that went astray.
+// Each function takes the whole text and gives the value, or words that go on from the value: `"5"
+// has no unit: ...`.
+// The words never repeat the text: it may come from the environment, or hold a secret that went
+// astray.
 //
 // Threads: free functions without state.
 #pragma once
@@ -30,7 +33,8 @@ inline constexpr std::chrono::hours kDurationMax{24 * 365};
 inline constexpr std::size_t kUnixPathBytesMax = 107;  // sockaddr_un::sun_path without its NUL
 inline constexpr std::size_t kAbsentReplyBytesMax = 64 * 1024;
 
-// A text that could not be read, for the words about it. What may hold a user and password, such as a URL, is not shown.
+// A text that could not be read, for the words about it. What may hold a user and password, such as
+// a URL, is not shown.
 std::string shown(std::string_view text);
 
 Parsed<std::chrono::milliseconds> parse_duration(std::string_view text);  // 500ms, 1s, 5m, 2h, 1d

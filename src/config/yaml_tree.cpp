@@ -24,7 +24,8 @@ Place place_of(const YAML::Mark& mark) {
   return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1};
 }
 
-// Builds the tree from the parser's events. What it refuses ends the parse, as YAML::ParserException.
+// Builds the tree from the parser's events. What it refuses ends the parse, as
+// YAML::ParserException.
 class TreeBuilder : public YAML::EventHandler {
  public:
   explicit TreeBuilder(Report& report) : report_(report) {}
@@ -203,7 +204,8 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
     report.add(*place, "is not UTF-8 text");
     return std::nullopt;
   }
-  // yaml-cpp 0.7 takes the end of the file for the end of an open quote; the end of a document it does not.
+  // yaml-cpp 0.7 takes the end of the file for the end of an open quote; the end of a document it
+  // does not.
   const std::string document = std::string(yaml) + "\n...\n";
   TreeBuilder builder(report);
   try {
@@ -220,7 +222,8 @@ std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report) {
     }
     return TreeNode{};
   } catch (const YAML::Exception& error) {
-    // Its messages are fixed texts (ours above, or yaml-cpp's with at most one character of the file).
+    // Its messages are fixed texts (ours above, or yaml-cpp's with at most one character of the
+    // file).
     const Place place = place_of(error.mark);
     const std::string_view text = yaml.substr(0, yaml.find_last_not_of("\r\n") + 1);
     const auto last_line = static_cast<int>(1 + std::ranges::count(text, '\n'));

@@ -1,8 +1,9 @@
-// A YAML document as plain nodes with their places, strictly: one document, UTF-8, no anchors, aliases or tags, names
-// as mapping keys, no key twice, bounded size and depth.
+// A YAML document as plain nodes with their places, strictly: one document, UTF-8, no anchors,
+// aliases or tags, names as mapping keys, no key twice, bounded size and depth.
 //
-// Built from yaml-cpp's events rather than its nodes: events keep every place and every duplicate, and an alias can be
-// refused before it expands. yaml-cpp's exceptions end here, as entries of the Report.
+// Built from yaml-cpp's events rather than its nodes: events keep every place and every duplicate,
+// and an alias can be refused before it expands. yaml-cpp's exceptions end here, as entries of the
+// Report.
 //
 // Threads: free function without state. Limits: kFileBytesMax, kNestingMax, kNodesMax.
 #pragma once
@@ -40,11 +41,12 @@ struct Entry {
   TreeNode value;
 };
 
-// The document's root; a null node for an empty document. nullopt: it is not YAML, or beyond a limit (and the report
-// says so). Duplicate keys are reported, and left out.
+// The document's root; a null node for an empty document. nullopt: it is not YAML, or beyond a
+// limit (and the report says so). Duplicate keys are reported, and left out.
 std::optional<TreeNode> parse_tree(std::string_view yaml, Report& report);
 
-// Whether a key or a word from the file may be shown in a message: short and made of letters, digits and `_-`.
+// Whether a key or a word from the file may be shown in a message: short and made of letters,
+// digits and `_-`.
 bool looks_like_a_name(std::string_view text);
 
 }  // namespace cuckooguard::config

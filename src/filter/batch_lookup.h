@@ -5,8 +5,8 @@
 // buckets, then prefetch and read the second buckets of those few that need one, and check the move
 // counter once for all. Each key's loads come in the order table_reader.h asks for (moves, stash
 // mask, first, second, moves), so its argument holds for the batch; whoever was disturbed is asked
-// again alone. Words are loaded one by one, as atomics, and only then compared side by side: a vector
-// gather is not an atomic access.
+// again alone. Words are loaded one by one, as atomics, and only then compared side by side: a
+// vector gather is not an atomic access.
 //
 // `Lanes` computes on arrays of 64: lanes_scalar.h, lanes_avx2.h, lanes_avx512.h.
 //

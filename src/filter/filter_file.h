@@ -83,8 +83,9 @@ std::expected<void, FilterFileError> write_filter_file(const std::string& path,
                                                        const CuckooFilter& filter,
                                                        const FilterFileLabel& label);
 
-// The same in two steps: the filter must not change during the first one, which copies it into the system's
-// cache; the second one waits for the disk. A file that is not put in its place is removed.
+// The same in two steps: the filter must not change during the first one, which copies it into the
+// system's cache; the second one waits for the disk. A file that is not put in its place is
+// removed.
 class WrittenFilterFile {
  public:
   static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,

@@ -1,7 +1,8 @@
-// Rows that look-ups cannot tell by one hash (keyspace/identity_pattern.h), of one part: each is in the filter like any other
-// row, under a hash of its own, and has its pattern here. An absent look-up that a pattern matches may be that row if the
-// filter has its hash. So rows come and go with the filter alone; a pattern must only be here before its hash is in the
-// filter, and may go when it is there no more.
+// Rows that look-ups cannot tell by one hash (keyspace/identity_pattern.h), of one part: each is in
+// the filter like any other row, under a hash of its own, and has its pattern here. An absent
+// look-up that a pattern matches may be that row if the filter has its hash. So rows come and go
+// with the filter alone; a pattern must only be here before its hash is in the filter, and may go
+// when it is there no more.
 //
 // Threads: a value; immutable once readers can see it. Cost: a look-up that the filter does not
 // have compares each pattern: some 5 ns each. Errors: parse() of other bytes than bytes() gives

@@ -4,9 +4,10 @@
 // Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now),
 // and for growing integer identities !is_fresh_id(id). The state is for people and metrics.
 //
-// Threads:   one writer (the namespace's source): publish, insert, erase, reclaim, set_*. Any number of readers
-//            (workers): current, isolated, is_fresh, is_fresh_id, state. A reader calls current() and isolated()
-//            only between its Epochs::Reader::enter() and leave(), and drops the pointer before leave(). Readers never wait.
+// Threads:   one writer (the namespace's source): publish, insert, erase, reclaim, set_*. Any
+//            number of readers (workers): current, isolated, is_fresh, is_fresh_id, state. A reader
+//            calls current() and isolated() only between its Epochs::Reader::enter() and leave(),
+//            and drops the pointer before leave(). Readers never wait.
 // Lifetimes: the Epochs outlives this. Destroy it after the readers have stopped.
 // Growth:    to replace a filter, the writer fills a new one aside (applying events to it and to
 //            this one), then publishes it. Until every reader has passed, events still reach the
@@ -57,7 +58,8 @@ class LiveFilter {
   [[nodiscard]] const CuckooFilter* current() const noexcept {
     return current_.load(std::memory_order_seq_cst);  // see epochs.h
   }
-  // To be asked after current() and may_contain() have answered: what is in that filter is here. Null until there was one.
+  // To be asked after current() and may_contain() have answered: what is in that filter is here.
+  // Null until there was one.
   [[nodiscard]] const IsolatedRows* isolated() const noexcept {
     return isolated_.load(std::memory_order_seq_cst);  // see epochs.h
   }
@@ -78,8 +80,8 @@ class LiveFilter {
   // current filter.
   void publish(std::unique_ptr<CuckooFilter> next);
 
-  // Before a filter that has one of them is published, or the hash of one is inserted; without those alone that no such
-  // filter has. Freed like a replaced filter.
+  // Before a filter that has one of them is published, or the hash of one is inserted; without
+  // those alone that no such filter has. Freed like a replaced filter.
   void set_isolated(IsolatedRows rows);
   [[nodiscard]] const IsolatedRows& writable_isolated() const noexcept {
     return isolated_owned_ ? *isolated_owned_ : kNoneIsolated;

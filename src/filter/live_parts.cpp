@@ -75,7 +75,8 @@ std::vector<std::unique_ptr<Part>>::iterator LiveParts::find_part(std::string_vi
   return std::ranges::find_if(owned_, [name](const auto& part) { return part->name == name; });
 }
 
-// Whatever needs memory comes first: a part that is made is in the set, one that is in the set lives.
+// Whatever needs memory comes first: a part that is made is in the set, one that is in the set
+// lives.
 LiveFilter* LiveParts::add(std::string_view name) {
   if (const auto known = find_part(name); known != owned_.end()) {
     return &(*known)->live;

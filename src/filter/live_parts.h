@@ -68,9 +68,11 @@ class LiveParts {
     return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt, identity}, now);
   }
 
-  // The gravest of the parts' states; while the set of tables is not known, or empty, what set_state_without_tables() said.
+  // The gravest of the parts' states; while the set of tables is not known, or empty, what
+  // set_state_without_tables() said.
   [[nodiscard]] State state() const noexcept;
-  // Why it is in that state, in its source's words, of several tables behind the table's name; empty: nobody has said.
+  // Why it is in that state, in its source's words, of several tables behind the table's name;
+  // empty: nobody has said.
   [[nodiscard]] std::string why() const;
   // The earliest of the parts'; TimePoint::min() if is_fresh() could not be true.
   [[nodiscard]] TimePoint fresh_until() const noexcept;
@@ -99,7 +101,8 @@ class LiveParts {
   LiveFilter* add(std::string_view name);
   // Its table is no more, or is not the namespace's any more.
   void remove(std::string_view name);
-  // False, as in the beginning: which tables there are is not known, or in doubt; everything passes.
+  // False, as in the beginning: which tables there are is not known, or in doubt; everything
+  // passes.
   void set_complete(bool is_complete);
   // For people, as LiveFilter::set_state(); `loading` in the beginning.
   void set_state_without_tables(State state, std::string_view why = {}) {

@@ -15,11 +15,12 @@
 // after it went. So `removals` counts whatever is taken out of any part (erases, filters), each
 // time before it is, and who reads several parts reads it before and after: if it has moved, the
 // key passes. As in table_reader.h, all that was read is then as it was at one moment. The writer's
-// part of it: insert first and erase last, also across tables. The same holds within a part that has isolated rows
-// (isolated_rows.h), where a row that changes goes from the filter's hashes to them, or back.
+// part of it: insert first and erase last, also across tables. The same holds within a part that
+// has isolated rows (isolated_rows.h), where a row that changes goes from the filter's hashes to
+// them, or back.
 //
-// Who asks several namespaces whether a key is one of their rows, since rows of each can have it, does the same with all their
-// counts (guard/shared_keys.h).
+// Who asks several namespaces whether a key is one of their rows, since rows of each can have it,
+// does the same with all their counts (guard/shared_keys.h).
 //
 // Threads:   readers between Epochs::Reader enter() and leave(). `step` is for tests: called
 //            between any two things that are read (tests/filter/live_parts_interleaving_test.cpp).
@@ -120,8 +121,10 @@ class PartsLookup {
     return live.isolated() == nullptr ? Finding::absent : find_isolated(live, key);
   }
 
-  // A row may become one that is isolated, or be so no more: between two parts of one filter it is as between two parts.
-  // So all is read anew behind the count: what has been isolated since it was read is not in what was read before.
+  // A row may become one that is isolated, or be so no more: between two parts of one filter it is
+  // as between two parts.
+  // So all is read anew behind the count: what has been isolated since it was read is not in what
+  // was read before.
   [[gnu::noinline]] Finding find_isolated(const LiveFilter& live,
                                           const SoughtKey& key) const noexcept {
     const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);

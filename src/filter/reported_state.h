@@ -1,7 +1,8 @@
 // A filter's state, and why it is in it, as its one writer tells readers: for people and metrics.
 //
-// Threads: one writer, any number of readers; who asks for the state alone never waits, who asks why waits while a sentence is
-// copied. Errors: std::bad_alloc. Limits: the writer's words are kept as they are.
+// Threads: one writer, any number of readers; who asks for the state alone never waits, who asks
+// why waits while a sentence is copied. Errors: std::bad_alloc. Limits: the writer's words are kept
+// as they are.
 #pragma once
 
 #include <atomic>
@@ -12,8 +13,8 @@
 
 namespace cuckooguard::filter {
 
-// Only `ready` filters are fresh, but readers ask is_fresh(). docs/states.md: what each means, and what leads from one to
-// another.
+// Only `ready` filters are fresh, but readers ask is_fresh(). docs/states.md: what each means, and
+// what leads from one to another.
 enum class State : std::uint8_t { loading, ready, lagging, unsynced, down, full, refused };
 inline constexpr State kLastState = State::refused;
 

@@ -1,14 +1,17 @@
-// A key that the guard takes for absent, in a read that is forwarded all the same (mode observe, order redis-first,
-// verify_sample): what Redis replies is compared with the guard's word, and a nil may be replaced.
+// A key that the guard takes for absent, in a read that is forwarded all the same (mode observe,
+// order redis-first, verify_sample): what Redis replies is compared with the guard's word, and a
+// nil may be replaced.
 //
 //   Guard::decide ─ AbsentKey ─▶ ReplyOrder ─ the reply's bytes ─▶ AbsentKeyReply ─▶ Guard::compare
 //
-// Which reads are compared: those of one key, and each element of an MGET. Of a read of several keys whose reply is one
-// (EXISTS a b, SINTER) nobody could say which key it was; they count as unverified.
+// Which reads are compared: those of one key, and each element of an MGET. Of a read of several
+// keys whose reply is one (EXISTS a b, SINTER) nobody could say which key it was; they count as
+// unverified.
 //
 // Threads: a worker's. Lifetimes: an AbsentKey's views are the guard's, valid until its next call;
 // those of an AbsentKeyReply until the call returns.
-// Limits: of a reply no more is kept than what it is compared with; one that is longer equals nothing.
+// Limits: of a reply no more is kept than what it is compared with; one that is longer equals
+// nothing.
 #pragma once
 
 #include <cstddef>

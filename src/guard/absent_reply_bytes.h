@@ -24,8 +24,8 @@ class AbsentReplyBytes {
  public:
   explicit AbsentReplyBytes(const config::AbsentReply& reply);
 
-  // The whole reply to GET and GETEX; one element of the reply to MGET. Of one that is stamped: as of
-  // the last stamp(), before the first of no use.
+  // The whole reply to GET and GETEX; one element of the reply to MGET. Of one that is stamped: as
+  // of the last stamp(), before the first of no use.
   std::string_view of_string_read(resp::Version version) const {
     return version == resp::Version::resp3 ? resp3_ : resp2_;
   }

@@ -52,7 +52,8 @@ Shapes shapes_of(std::span<const Guard* const> guards) {
   return shapes;
 }
 
-// The one that resembles the beginning of a template, a typing error away; else the most common one, if it is that.
+// The one that resembles the beginning of a template, a typing error away; else the most common
+// one, if it is that.
 Shapes::const_iterator likely_shape(const Shapes& shapes,
                                     std::span<const keyspace::KeyTemplate> templates) {
   constexpr std::uint64_t kCommonLeast = 100;
@@ -136,7 +137,8 @@ std::string what_was_seen(const Evidence& seen) {
   return text + ", " + std::to_string(share) + " % of look-ups would have been stopped";
 }
 
-// By which the application itself marks what is not there: they are no contradiction when the guard knows them.
+// By which the application itself marks what is not there: they are no contradiction when the guard
+// knows them.
 std::string own_placeholders(const Evidence& seen) {
   return seen.has_absent_reply || seen.mode != config::Mode::observe
              ? ""

@@ -1,10 +1,12 @@
-// What has been seen of a namespace, in one sentence that an operator can act on: may it be enforced?
+// What has been seen of a namespace, in one sentence that an operator can act on: may it be
+// enforced?
 //
 //   "12 days, 0 hidden rows, 83 % of look-ups would have been stopped; ready for enforce"
 //
-// Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found against it. First is said what keeps the
-// guard from guarding now, in the words of GUARD.INFO and the page, and then nothing is called ready; else what has kept it from looking
-// at most reads. Of a namespace that no read has matched it is told how those begin that may be meant for it.
+// Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found
+// against it. First is said what keeps the guard from guarding now, in the words of GUARD.INFO and
+// the page, and then nothing is called ready; else what has kept it from looking at most reads. Of
+// a namespace that no read has matched it is told how those begin that may be meant for it.
 //
 // Threads: any, between Epochs::Reader enter() and leave(); evidence() reads counters of all
 // workers, each once, not all at one moment. Limits: what it counts is of this process, since the
@@ -36,7 +38,8 @@ struct Evidence {
   Contradictions::Counts contradictions{};
   std::string why_keys_pass{};  // now; empty: each for its own reason
 
-  // Reads by all clients, of whatever key, since the process began. Those of several keys count as several, if they were looked at.
+  // Reads by all clients, of whatever key, since the process began. Those of several keys count as
+  // several, if they were looked at.
   struct Reads {
     std::uint64_t all = 0;
     std::uint64_t not_allowed = 0;
@@ -45,7 +48,8 @@ struct Evidence {
   };
   Reads reads{};
 
-  // If none was of this namespace, how unguarded ones begin that may be meant for it (guard/key_shapes.h). Empty: not known.
+  // If none was of this namespace, how unguarded ones begin that may be meant for it
+  // (guard/key_shapes.h). Empty: not known.
   std::size_t templates = 1;
   std::string shape{};
   std::uint64_t reads_of_shape = 0;

@@ -9,7 +9,8 @@ void Client::replied(const redis::StateChange& change, char reply_type) {
     ClientState::replied(change, reply_type);
     return;
   }
-  // DISCARD replies +OK, an EXEC that did nothing a nil. One that is refused has not ended what it did not begin.
+  // DISCARD replies +OK, an EXEC that did nothing a nil. One that is refused has not ended what it
+  // did not begin.
   const bool ends_multi = change.kind == ChangeKind::end_multi || change.kind == ChangeKind::reset;
   if (ends_multi && reply_type != '-') {
     writes_->end_transaction(reply_type == '*');

@@ -1,10 +1,11 @@
-// Keys that the guard took for absent and of which Redis had a value, on their way to whoever asks the source
-// (app/contradiction_checker.h), and what was found out about them.
+// Keys that the guard took for absent and of which Redis had a value, on their way to whoever asks
+// the source (app/contradiction_checker.h), and what was found out about them.
 //
 //   workers' guards ── add() ──▶ queue ── next() ──▶ checker ── found() ──▶ counts ──▶ GUARD.INFO
 //
-// A key that waits, or about which something was found out since the last forget(), is not asked about again: one hot
-// key would keep all others from their turn. So what is found is counted by keys, not by reads of them.
+// A key that waits, or about which something was found out since the last forget(), is not asked
+// about again: one hot key would keep all others from their turn. So what is found is counted by
+// keys, not by reads of them.
 //
 // Threads: any; a lock is held for no longer than a key is copied. Limits: kWaitingMax keys wait;
 // one more is counted as dropped. kRememberedMax are remembered, then all are forgotten.
@@ -26,8 +27,9 @@ namespace cuckooguard::guard {
 
 // What a contradiction comes to.
 enum class Cause : std::uint8_t {
-  hidden_row,  // the source has the row, and the filter does not know it: the guard is wrong
-  hidden_value,  // only Redis has it: the template is too wide, or it is a stale cache of a deleted row
+  hidden_row,    // the source has the row, and the filter does not know it: the guard is wrong
+  hidden_value,  // only Redis has it: the template is too wide, or it is a stale cache of a deleted
+                 // row
   late_row,      // the row came, or went, at about the time of the verdict: no promise is broken
   unknown,       // the source could not be asked
 };
@@ -58,11 +60,13 @@ class Contradictions {
 
   explicit Contradictions(std::size_t namespaces) : counts_(namespaces) {}
 
-  // Of a configuration that was loaded anew: goes on with what `before` has, which nobody adds to any more.
-  // `heirs[ns there]` says what the namespace is here, if it stays. What its checker had taken is dropped.
+  // Of a configuration that was loaded anew: goes on with what `before` has, which nobody adds to
+  // any more. `heirs[ns there]` says what the namespace is here, if it stays. What its checker had
+  // taken is dropped.
   struct Heir {
     std::uint32_t ns = 0;
-    // Its absent reply is another: what Redis has may be that. Only what was found out about rows is kept.
+    // Its absent reply is another: what Redis has may be that. Only what was found out about rows
+    // is kept.
     bool forgets_values = false;
   };
   void take_over(Contradictions& before, std::span<const std::optional<Heir>> heirs);

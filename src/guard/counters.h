@@ -29,8 +29,8 @@ enum class Verdict : std::uint8_t {
 };
 inline constexpr std::size_t kVerdicts = 11;
 
-// Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first that may exist.
-// Never under `unguarded`: such a key has no namespace.
+// Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first
+// that may exist. Never under `unguarded`: such a key has no namespace.
 struct alignas(64) NamespaceCounters {
   std::array<Counter, kVerdicts> keys;
   Counter learned;  // keys of writes that went into the overlay
@@ -48,7 +48,8 @@ struct alignas(64) NamespaceCounters {
   const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }
 };
 
-// One namespace's, for as long as it is the same namespace: a configuration that is loaded anew goes on counting here.
+// One namespace's, for as long as it is the same namespace: a configuration that is loaded anew
+// goes on counting here.
 struct NamespaceCounts {
   explicit NamespaceCounts(std::size_t workers = 1) : by_worker(workers) {}
 
@@ -75,7 +76,8 @@ struct GuardCounters {
   Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
   Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known
   Counter no_room_reads;      // the session could not have held the answer
-  // Keys of reads that passed because their client had filled its share of an overlay within max_lag.
+  // Keys of reads that passed because their client had filled its share of an overlay within
+  // max_lag.
   Counter share_filled_keys;
   Counter scripts_without_keys;  // EVAL, EVALSHA, FCALL: what they write cannot be seen
   ReplyTimes reply_times;        // of reads that were forwarded

@@ -18,7 +18,8 @@ enum class Action : std::uint8_t {
   answer,   // `reply` holds the bytes, nothing is sent
   rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
   merge,    // send `request`; its array reply is merged with `elements` (MGET), an error is all
-  unread,  // send the bytes; from here on replies are relayed unread (the client's state says what else is)
+  unread,   // send the bytes; from here on replies are relayed unread (the client's state says what
+            // else is)
 };
 
 struct Decision {

@@ -5,7 +5,8 @@
 //   key_hash    of the key, as the log has it
 //   identity    what the key carries for it: "42", or "tenant=7 order_id=42"
 //   state       of its filter: loading, ready, lagging, unsynced, down, full, refused
-//   verdict     "absent": answered here; "pass": Redis is asked; "unguarded": the same, no namespace's key
+//   verdict     "absent": answered here; "pass": Redis is asked; "unguarded": the same, no
+//               namespace's key
 //   why         in words, for people: no program should read it
 //
 // Threads: its worker's, between Epochs::Reader enter() and leave().

@@ -105,8 +105,8 @@ const redis::UserAccess* Guard::access_of(Client& client) {
   return holds ? access : nullptr;
 }
 
-// As this Redis has it: what it does not list under a name of the table is something else, or nothing; what the table
-// lacks may be known from Redis.
+// As this Redis has it: what it does not list under a name of the table is something else, or
+// nothing; what the table lacks may be known from Redis.
 const redis::Command& Guard::find(std::string_view name) {
   const redis::Command& command = redis::find_command(name);
   const redis::Commands& known = *facts().commands;
@@ -126,8 +126,8 @@ bool Guard::may_do_anything(Client& client, TimePoint now) {
          client.may_rely_on(*facts_, now) && access != nullptr && access->is_unrestricted;
 }
 
-// Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be changed for
-// all clients is asked for.
+// Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be
+// changed for all clients is asked for.
 Decision Guard::decide_unread(const redis::Command& command,
                               Arguments arguments,
                               Client& client,

@@ -7,25 +7,28 @@
 //     keys is absent; of MGET, EXISTS and TOUCH those that are absent are left out
 //   - a key is absent if a namespace in mode enforce guards it, in the db that the client has
 //     selected; the namespace's filters are published and fresh at `now`; the id is not just above
-//     the largest seen; the filters say so (filter/live_parts.h), also those of other namespaces whose rows can have it
-//     (guard/shared_keys.h); and it was not written through the guard a moment ago (guard/overlay.h)
+//     the largest seen; the filters say so (filter/live_parts.h), also those of other namespaces
+//     whose rows can have it (guard/shared_keys.h); and it was not written through the guard a
+//     moment ago (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (redis/facts.h); the client is settled (redis/client_state.h)
-//   - the session has room for the reply (`room`). How long it is, is known before it is made: a command of 64 KiB may ask
-//     for a thousand times as much
-// A read that is forwarded although its key is absent (mode observe, order redis-first, verify_sample) says so in its
-// Decision, and compare() is told what Redis replied (guard/absent_key.h). The verdict is of the moment at which the
-// command is taken: a row that is committed later may be replaced by an absent reply if Redis is slow, as its read
-// might have come before.
-// Each key of a write passes for its client's next command, and enters its namespace's overlay when Redis has replied and
-// not refused it (guard/writes_in_flight.h), as long as the shares allow (guard/learned_keys.h); except where the value
-// written is the absent reply's own bytes. Where that reply will not be seen (CLIENT REPLY OFF, a client that is scanned
-// only, one that has gone, too much in flight, a script's error), the client's rights decide, at once: a write is not
-// learned of one that is known not to be logged in, or not to be allowed to write the namespace's keys.
+//   - the session has room for the reply (`room`). How long it is, is known before it is made: a
+//     command of 64 KiB may ask for a thousand times as much
+// A read that is forwarded although its key is absent (mode observe, order redis-first,
+// verify_sample) says so in its Decision, and compare() is told what Redis replied
+// (guard/absent_key.h). The verdict is of the moment at which the command is taken: a row that is
+// committed later may be replaced by an absent reply if Redis is slow, as its read might have come
+// before. Each key of a write passes for its client's next command, and enters its namespace's
+// overlay when Redis has replied and not refused it (guard/writes_in_flight.h), as long as the
+// shares allow (guard/learned_keys.h); except where the value written is the absent reply's own
+// bytes. Where that reply will not be seen (CLIENT REPLY OFF, a client that is scanned only, one
+// that has gone, too much in flight, a script's error), the client's rights decide, at once: a
+// write is not learned of one that is known not to be logged in, or not to be allowed to write the
+// namespace's keys.
 //
-// GETEX is one of the reads: of a key that is not there it changes nothing, and Redis refuses it only
-// where it refuses writes (-READONLY, -MISCONF, -NOREPLICAS): there it is forwarded from when the control connection
-// has noticed.
+// GETEX is one of the reads: of a key that is not there it changes nothing, and Redis refuses it
+// only where it refuses writes (-READONLY, -MISCONF, -NOREPLICAS): there it is forwarded from when
+// the control connection has noticed.
 //
 // Threads: one Guard per worker; what it is built from is shared by all workers. A reload gives it
 // other parts, on its worker's thread, between two batches: nothing that a Decision has said before
@@ -93,9 +96,9 @@ class Guard {
   // As this Redis has it. Valid until the next call of any of these.
   const redis::Command& find(std::string_view name);
 
-  // One whole command, its name first. `room`: how many bytes the session may hold for it: a local reply's, or those of
-  // keys whose replies are compared; what needs more is forwarded as it is. 0: nothing may be answered. An action
-  // `unread` has already been told to `client`.
+  // One whole command, its name first. `room`: how many bytes the session may hold for it: a local
+  // reply's, or those of keys whose replies are compared; what needs more is forwarded as it is. 0:
+  // nothing may be answered. An action `unread` has already been told to `client`.
   Decision decide(const redis::Command& command,
                   Arguments arguments,
                   Client& client,
@@ -109,8 +112,8 @@ class Guard {
                   room);
   }
 
-  // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner). Before its command is
-  // scanned.
+  // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner).
+  // Before its command is scanned.
   bool may_be_logged_out(const Client& client) { return client.may_be_logged_out(facts()); }
 
   // How it may travel where connections to Redis are shared. Before decide().
@@ -125,14 +128,16 @@ class Guard {
                   Client& client,
                   TimePoint now);
 
-  // Replies of this client's have been read: what they say was written is learned. If writes()->has_outcomes().
+  // Replies of this client's have been read: what they say was written is learned. If
+  // writes()->has_outcomes().
   void learn_replied(Client& client, TimePoint now);
-  // Its replies will not be read any more (Client::stop_reading_replies), or it has gone: nothing comes of it after
-  // this.
+  // Its replies will not be read any more (Client::stop_reading_replies), or it has gone: nothing
+  // comes of it after this.
   void stop_reading_replies(Client& client, TimePoint now);
   void ended(Client& client, TimePoint now);
 
-  // What Redis has said of a Decision's absent key; a contradiction goes to Process::contradictions.
+  // What Redis has said of a Decision's absent key; a contradiction goes to
+  // Process::contradictions.
   void compare(const AbsentKeyReply& reply);
 
   // Redis closes a client of which it has heard nothing for so long; 0: never. As of the last
@@ -146,8 +151,9 @@ class Guard {
     }
   }
 
-  // Redis has replied to this client with an error that begins like this. LOADING, BUSY ...: its reads pass until the control
-  // connection has asked whether that is so; it alone may have been told so by a script.
+  // Redis has replied to this client with an error that begins like this. LOADING, BUSY ...: its
+  // reads pass until the control connection has asked whether that is so; it alone may have been
+  // told so by a script.
   void note_error(std::string_view first_bytes, Client& client) {
     if (const std::uint64_t epoch = parts_.facts.note_error(first_bytes); epoch != 0) {
       client.be_wary_until(epoch);
@@ -157,7 +163,8 @@ class Guard {
   // Of a read that was forwarded.
   void note_reply_time(std::chrono::nanoseconds time) { counters_.reply_times.add(time); }
 
-  // What a string read of an absent key of this namespace is answered with at `now`. Valid until the next.
+  // What a string read of an absent key of this namespace is answered with at `now`. Valid until
+  // the next.
   std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
 
   // For the guard's own commands (guard/own_commands.h); not counted.
@@ -174,13 +181,15 @@ class Guard {
                      const redis::UserAccess& access,
                      TimePoint now,
                      const WritesInFlight* writes = nullptr);
-  // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no namespace's key.
+  // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no
+  // namespace's key.
   bool add(std::string_view key,
            Client& client,
            TimePoint now,
            std::optional<std::chrono::seconds> ttl);
   const redis::Snapshot& facts();
-  // What is known of the client's user; null: nothing that holds for the namespaces as they are numbered now.
+  // What is known of the client's user; null: nothing that holds for the namespaces as they are
+  // numbered now.
   const redis::UserAccess* access_of(Client& client);
   const Parts& parts() const { return parts_; }
   const NamespaceCounters& counters(std::uint32_t ns) const { return *namespace_counters_[ns]; }

@@ -1,4 +1,5 @@
-// A Guard's word compared with Redis's: which absent keys Redis is asked for all the same, and what its reply means.
+// A Guard's word compared with Redis's: which absent keys Redis is asked for all the same, and what
+// its reply means.
 #include <algorithm>
 
 #include "guard/contradictions.h"
@@ -14,7 +15,8 @@ constexpr std::string_view nil_of(resp::Version version) {
 
 }  // namespace
 
-// Of a key that would be answered. Not while Redis may be down: then it would cost the client its connection.
+// Of a key that would be answered. Not while Redis may be down: then it would cost the client its
+// connection.
 bool Guard::is_sampled(std::uint32_t ns) {
   const double share = parts_.namespaces[ns].verify_sample;
   if (share <= 0 || facts_->is_lost) {
@@ -30,7 +32,8 @@ bool Guard::is_sampled(std::uint32_t ns) {
   return true;
 }
 
-// A GET, or an element of an MGET. The order redis-first is for GET alone: of an MGET all is Redis's.
+// A GET, or an element of an MGET. The order redis-first is for GET alone: of an MGET all is
+// Redis's.
 AbsentKey Guard::string_read(const KeyVerdict& found,
                              std::string_view key,
                              resp::Version version,

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kElementBytes = 16;
 constexpr std::string_view kNoneExists = ":0\r\n";
 
-// A stamp is this old at most. The time is asked for no more often, so that an absent key costs as little as with
-// another reply.
+// A stamp is this old at most. The time is asked for no more often, so that an absent key costs as
+// little as with another reply.
 constexpr std::chrono::milliseconds kStampedEvery{10};
 
 constexpr redis::ReadShape kGetexPlain("key [PERSIST]");
@@ -177,8 +177,8 @@ Decision Guard::decide_get(Arguments arguments, const Client& client, TimePoint 
   return answer(absent_reply(found.ns, client.version(), now));
 }
 
-// Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter. Where it takes no
-// writes it refuses every form, the one without options, too.
+// Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter.
+// Where it takes no writes it refuses every form, the one without options, too.
 Decision Guard::decide_getex(const redis::Command& command,
                              Arguments arguments,
                              const Client& client,

@@ -101,7 +101,8 @@ bool Guard::may_have_written(Client& client) {
   return access == nullptr || access->may_write || facts_->is_lost;
 }
 
-// Whose share a client's keys count in. Who may not be logged in at all takes nothing from any user.
+// Whose share a client's keys count in. Who may not be logged in at all takes nothing from any
+// user.
 std::string_view Guard::sharer(const Client& client) {
   const bool is_user = client.login(facts()) == Client::Login::yes || client.has_been_let_in();
   return is_user ? client.user() : std::string_view{};
@@ -116,7 +117,8 @@ void Guard::learn_key(Client& client, std::uint32_t ns, std::uint64_t hash, Time
 
 void Guard::learn_replied(Client& client, TimePoint now) {
   for (const WritesInFlight::Key& key : client.writes()->take_outcomes()) {
-    // After a reload its number may be another's, or nobody's: a namespace that is new lets everything pass for a while.
+    // After a reload its number may be another's, or nobody's: a namespace that is new lets
+    // everything pass for a while.
     std::uint32_t ns = key.ns;
     if (ns >= parts_.namespaces.size() || parts_.namespaces[ns].overlay != key.overlay) {
       ns = 0;
@@ -138,7 +140,8 @@ void Guard::stop_reading_replies(Client& client, TimePoint now) {
   }
 }
 
-// What it has sent may be carried out all the same. What it has queued may be so only if EXEC is on its way.
+// What it has sent may be carried out all the same. What it has queued may be so only if EXEC is on
+// its way.
 void Guard::ended(Client& client, TimePoint now) {
   WritesInFlight* const writes = client.writes();
   if (writes == nullptr) {

@@ -1,6 +1,7 @@
 // What the guard is told of one namespace.
 //
-// Threads: plain values, shared by all workers. Lifetimes: what it points to outlives the guards that have it.
+// Threads: plain values, shared by all workers. Lifetimes: what it points to outlives the guards
+// that have it.
 #pragma once
 
 #include <chrono>

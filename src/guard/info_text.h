@@ -1,7 +1,9 @@
 // The text of GUARD.INFO: `field:value` lines in sections, as Redis's INFO has them.
 //
-//   # Guard                 version, uptime, Redis as the guard knows it, whether it may be asked, reads of all workers
-//   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by verdict
+//   # Guard                 version, uptime, Redis as the guard knows it, whether it may be asked,
+//                           reads of all workers
+//   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by
+//                           verdict
 //   # Source shop           type, state, position, proof, losses
 //
 // Fields are stable names; new ones may come. -1: not known. `why` is for people and ends its line.

@@ -63,7 +63,8 @@ void KeyShapes::clear() noexcept {
   }
 }
 
-// What it says is stored behind its odd version, and before the even one: whoever has read any of it sees the former.
+// What it says is stored behind its odd version, and before the even one: whoever has read any of
+// it sees the former.
 void KeyShapes::put(Place& place, const Words& words, std::uint64_t reads) noexcept {
   const std::uint32_t version = place.version.load(std::memory_order_relaxed);
   place.version.store(version + 1, std::memory_order_relaxed);

@@ -1,15 +1,17 @@
-// How keys begin that are no namespace's: a sample of a worker's reads, for people who wonder why a template matches nothing.
+// How keys begin that are no namespace's: a sample of a worker's reads, for people who wonder why a
+// template matches nothing.
 //
-// Of a key its shape is kept, no more: the letters that it begins with, and the separator behind them ("user:"); of a key that goes
-// on otherwise, or is nothing else, not even that. So whatever stands for a row, a session or a person is not in it, unless it
-// comes first in the key.
+// Of a key its shape is kept, no more: the letters that it begins with, and the separator behind
+// them ("user:"); of a key that goes on otherwise, or is nothing else, not even that. So whatever
+// stands for a row, a session or a person is not in it, unless it comes first in the key.
 //
 //   read 1 .. 64      each is looked at
 //   from then on      one in 64, at random, counted for all since the one before
 //
-// Which shapes are common is found in kShapesMax places, by the algorithm Space-Saving (Metwally, Agrawal, El Abbadi: Efficient
-// computation of frequent and top-k elements in data streams, 2005): a shape without a place takes that of the one with the least
-// credit, and its credit. Told is what was seen since a shape has its place: no more than there was.
+// Which shapes are common is found in kShapesMax places, by the algorithm Space-Saving (Metwally,
+// Agrawal, El Abbadi: Efficient computation of frequent and top-k elements in data streams, 2005):
+// a shape without a place takes that of the one with the least credit, and its credit. Told is what
+// was seen since a shape has its place: no more than there was.
 //
 // Threads: see() and clear() are the worker's; for_each() any thread's, which misses a place that
 // is just changing. Limits: a compare and a branch per read, and one in 64 some 50 ns; no lock, no

@@ -1,16 +1,19 @@
 // What one worker's clients have put into a namespace's overlay: who may have how much of it there.
 //
-//   user ──▶ [oldest] ⇄ [key] ⇄ [key] ⇄ [newest]     two lists through the same entries: of a user, and of each writer,
-//   writer ──▶ [oldest] ⇄ ───── [key]                 which is one client as this user
+//   user ──▶ [oldest] ⇄ [key] ⇄ [key] ⇄ [newest]     two lists through the same entries: of a user,
+//   writer ──▶ [oldest] ⇄ ───── [key]                 and of each writer, a client as this user
 //
-// A share is bounded for a client, so that one that writes much leaves room to others of its user, and for a user, so that
-// it cannot have more by more connections. Who has filled its share loses what it has put there first; of a user that has
-// filled its own it is the writer that has most of it, so that others who write little lose nothing to it. What is lost is
-// nothing that Redis has and the filter lacks, as long as it is older than max_lag. If it is younger, the reads of the
-// client that has put it there must pass for as long (Learned::young_loser): it may be the one that relies on it.
+// A share is bounded for a client, so that one that writes much leaves room to others of its user,
+// and for a user, so that it cannot have more by more connections. Who has filled its share loses
+// what it has put there first; of a user that has filled its own it is the writer that has most of
+// it, so that others who write little lose nothing to it. What is lost is nothing that Redis has
+// and the filter lacks, as long as it is older than max_lag. If it is younger, the reads of the
+// client that has put it there must pass for as long (Learned::young_loser): it may be the one that
+// relies on it.
 //
 // Threads: its worker's; other workers' clients have other shares of the same overlay.
-// Limits: 40 bytes per key, `total` keys. Where that is full, who has nothing to lose takes from the user with the most.
+// Limits: 40 bytes per key, `total` keys. Where that is full, who has nothing to lose takes from
+// the user with the most.
 #pragma once
 
 #include <chrono>
@@ -31,7 +34,8 @@ class LearnedKeys {
     std::size_t user;
     std::size_t total;
   };
-  // Of an overlay that `workers` have in common: a quarter for each user, a sixteenth for each client.
+  // Of an overlay that `workers` have in common: a quarter for each user, a sixteenth for each
+  // client.
   static Limits limits_for(std::uint64_t max_keys, std::size_t workers);
 
   LearnedKeys(Overlay& overlay, const Limits& limits) : overlay_(overlay), limits_(limits) {}

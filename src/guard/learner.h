@@ -1,10 +1,12 @@
-// Puts the keys of one worker's writes into the overlays, within the shares of the client and its user.
+// Puts the keys of one worker's writes into the overlays, within the shares of the client and its
+// user.
 //
 //   Guard ── learn(client's writes, user, ns, hash) ──▶ LearnedKeys of the namespace ──▶ Overlay
 //
 // Threads: its worker's. Lifetimes: overlays outlive it, or the next adopt().
-// Limits: those of LearnedKeys; of each user's clients a number for as many as there have been at once. kUsersMax names of
-// users have a share each, all further ones one in common: Redis has accepted each of them once.
+// Limits: those of LearnedKeys; of each user's clients a number for as many as there have been at
+// once. kUsersMax names of users have a share each, all further ones one in common: Redis has
+// accepted each of them once.
 #pragma once
 
 #include <chrono>
@@ -44,7 +46,8 @@ class Learner {
                              TimePoint now);
   // The client is gone: its number is somebody else's, its keys go on counting.
   void ended(WritesInFlight& client);
-  // Keys that it has written were forgotten before the filter can have heard of them: until then its reads pass.
+  // Keys that it has written were forgotten before the filter can have heard of them: until then
+  // its reads pass.
   TimePoint reads_pass_until(const WritesInFlight& client) const {
     return client.writer == WritesInFlight::kNone ? TimePoint{}
                                                   : writers_[client.writer].reads_pass_until;

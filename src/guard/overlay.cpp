@@ -169,8 +169,8 @@ bool Overlay::remove(std::uint64_t hash, Tick until) noexcept {
   return false;
 }
 
-// Only entries: who adds has put its own before it raises what tells that there is one. Memory that was never used is not
-// written, and so not taken.
+// Only entries: who adds has put its own before it raises what tells that there is one. Memory that
+// was never used is not written, and so not taken.
 void Overlay::clear() noexcept {
   for (std::uint64_t& word : std::span(entries_, set_count_ * kSetEntries)) {
     if (load(word) != 0) {

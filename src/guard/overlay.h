@@ -13,10 +13,11 @@
 // Most look-ups end at a summary that stays in the second cache: 2^16 cells of 32 bits, of each the
 // tick when the last of the hashes that fall into it expires.
 //
-// Must: holds(h, t) for every h added at most `ttl` before t, unless it was dropped, removed or cleared since.
-// (tests/guard/overlay_test.cpp) A set without room drops the entry that expires first: with `max_keys` keys one set in
-// fifty does. No existing key is hidden by that: a row that was committed longer than max_lag ago is in the filter, and
-// what is dropped first has been here for longest. Two hashes share set and tag with probability 2^-32 per entry.
+// Must: holds(h, t) for every h added at most `ttl` before t, unless it was dropped, removed or
+// cleared since. (tests/guard/overlay_test.cpp) A set without room drops the entry that expires
+// first: with `max_keys` keys one set in fifty does. No existing key is hidden by that: a row that
+// was committed longer than max_lag ago is in the filter, and what is dropped first has been here
+// for longest. Two hashes share set and tag with probability 2^-32 per entry.
 //
 // Threads: any number, all calls; no locks. An entry is one atomic word, replaced by
 // compare-and-swap; a reader sees one or the other. Errors: std::bad_alloc and
@@ -64,17 +65,18 @@ class Overlay {
 
   enum class Origin : std::uint8_t { written, added };
 
-  // For `ttl`, which is not negative; longer if it is here for longer already. Returns until when, or 0 if it has been here
-  // for so long before.
+  // For `ttl`, which is not negative; longer if it is here for longer already. Returns until when,
+  // or 0 if it has been here for so long before.
   Tick add(std::uint64_t hash,
            TimePoint now,
            std::chrono::nanoseconds ttl,
            Origin origin = Origin::written) noexcept;
   Tick add(std::uint64_t hash, TimePoint now) noexcept { return add(hash, now, ttl()); }
-  // Takes back what add() has returned `until` for; false: it was gone, or somebody has prolonged it since.
+  // Takes back what add() has returned `until` for; false: it was gone, or somebody has prolonged
+  // it since.
   bool remove(std::uint64_t hash, Tick until) noexcept;
-  // Takes back all that was added before; what is added meanwhile may go with it. hold_all_until() stands. Takes 5 ms for
-  // each million keys.
+  // Takes back all that was added before; what is added meanwhile may go with it. hold_all_until()
+  // stands. Takes 5 ms for each million keys.
   void clear() noexcept;
   static Tick tick_of(TimePoint time) noexcept;  // what has a later one has not expired
   bool holds(std::uint64_t hash, TimePoint now) const noexcept { return holds(begin(hash, now)); }

@@ -148,7 +148,8 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attem
   return wait_for_rights(client, attempt);
 }
 
-// As a rule they are being asked for just now: users were withdrawn, the guard or the client has only begun.
+// As a rule they are being asked for just now: users were withdrawn, the guard or the client has
+// only begun.
 OwnDecision OwnCommands::wait_for_rights(const Client& client, const Attempt& attempt) {
   const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), attempt.now);
   if (ignorance.passes && attempt.now - attempt.since < kKnowPatience) {
@@ -198,7 +199,8 @@ OwnDecision OwnCommands::error(std::string_view line) {
   return answer();
 }
 
-// Why its user may not GET all of the keys: in Redis's words where Redis would surely refuse it, too.
+// Why its user may not GET all of the keys: in Redis's words where Redis would surely refuse it,
+// too.
 std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call) {
   static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   if (call.access->is_unrestricted) {

@@ -2,42 +2,46 @@
 //
 //   GUARD.CHECK key [key ...]          per key :1 may exist, :0 cannot, :-1 no namespace's key
 //   GUARD.EXPLAIN key                  a map: guard/explanation.h
-//   GUARD.ADD key [key ...] [TTL s]    :n of them are in an overlay now; they pass for that long, at most the namespace's
-//                                      overlay.ttl: for longer is an error, and adds nothing
-//   GUARD.WAIT source position ms      :1 once the source has applied the position, :0 when the time is over
+//   GUARD.ADD key [key ...] [TTL s]    :n of them are in an overlay now; they pass for that long,
+//                                      at most the namespace's overlay.ttl: for longer is an error,
+//                                      and adds nothing
+//   GUARD.WAIT source position ms      :1 once the source has applied the position, :0 when the
+//                                      time is over
 //   GUARD.INFO [namespace]             as Redis's INFO (guard/info_text.h)
 //   GUARD.MODE namespace mode          +OK; observe, enforce or bypass, until the guard ends
-//   GUARD.CLEAR namespace              +OK: its overlay is empty; for max_lag, until the filter has heard of what was written
-//                                      a moment ago, all of its keys pass
+//   GUARD.CLEAR namespace              +OK: its overlay is empty; for max_lag, until the filter has
+//                                      heard of what was written a moment ago, all of its keys pass
 //   GUARD.REBUILD namespace            +OK: its tables are read again, now if they are followed
-//   GUARD.RELOAD                       +OK: the configuration file is in force; "+OK needs a restart: upstream.mode" names
-//                                      what is not. -ERR and why: it is not, and all is as before (guard/reloads.h)
+//   GUARD.RELOAD                       +OK: the configuration file is in force; "+OK needs a
+//                                      restart: upstream.mode" names what is not. -ERR and why: it
+//                                      is not, and all is as before (guard/reloads.h)
 //   GUARD.HELP
 //
-// CHECK says 0 only where a GET would be answered absent by the filter, and 1 wherever it would be forwarded
-// for another reason (not fresh, other db, overlay, observe ...). Unlike a GET it is not counted, and Redis
-// need not be there.
+// CHECK says 0 only where a GET would be answered absent by the filter, and 1 wherever it would be
+// forwarded for another reason (not fresh, other db, overlay, observe ...). Unlike a GET it is not
+// counted, and Redis need not be there.
 //
-// WAIT and all workers: the source says so (SourceView::reached) after it has changed the filters, whose words
-// are atomic and which all workers share: nothing is to be told to them. A namespace of that source that is
-// out of step passes.
+// WAIT and all workers: the source says so (SourceView::reached) after it has changed the filters,
+// whose words are atomic and which all workers share: nothing is to be told to them. A namespace of
+// that source that is out of step passes.
 //
-// Who may. All: a client that is known to be authenticated; else -NOAUTH. CHECK, EXPLAIN and ADD: its user
-// must be one who may GET the namespace's keys; one to whom Redis would surely refuse that gets Redis's own
-// -NOPERM. Nobody has the benefit of the doubt: where it is not known whether the client is authenticated, or what its
-// user may do, the reply is "-ERR rights unknown: " and why; at once if waiting is of no use (the guard may not ask, too
-// many users, a user with a selector). MODE, CLEAR, REBUILD and RELOAD: Process::operators, nobody by default; who is none any more when the reload
-// has ended hears -NOPERM.
+// Who may. All: a client that is known to be authenticated; else -NOAUTH. CHECK, EXPLAIN and ADD:
+// its user must be one who may GET the namespace's keys; one to whom Redis would surely refuse that
+// gets Redis's own -NOPERM. Nobody has the benefit of the doubt: where it is not known whether the
+// client is authenticated, or what its user may do, the reply is "-ERR rights unknown: " and why;
+// at once if waiting is of no use (the guard may not ask, too many users, a user with a selector).
+// MODE, CLEAR, REBUILD and RELOAD: Process::operators, nobody by default; who is none any more when
+// the reload has ended hears -NOPERM.
 //
-// Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room for a reply,
-// and for kKnowPatience at most while rights are being asked for, the command
-// keeps its place and later ones of that client wait; and so for GUARD.WAIT, as behind BLPOP, and for GUARD.RELOAD. The session asks
-// again with the same arguments until there is an answer.
+// Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room
+// for a reply, and for kKnowPatience at most while rights are being asked for, the command
+// keeps its place and later ones of that client wait; and so for GUARD.WAIT, as behind BLPOP, and
+// for GUARD.RELOAD. The session asks again with the same arguments until there is an answer.
 //
-// Forwarded, so that Redis refuses an unknown command in its own words and the stream stays whole: inside
-// MULTI (the transaction is then aborted, as by any unknown command), subscribed in RESP2, with replies off
-// or skipped, where the connection's state is in doubt for good or it is relayed unread; and a command
-// above 64 KiB. A Redis module with commands of these names is hidden.
+// Forwarded, so that Redis refuses an unknown command in its own words and the stream stays whole:
+// inside MULTI (the transaction is then aborted, as by any unknown command), subscribed in RESP2,
+// with replies off or skipped, where the connection's state is in doubt for good or it is relayed
+// unread; and a command above 64 KiB. A Redis module with commands of these names is hidden.
 //
 // Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call. Errors:
 // replies. Limits: kWaitMax, kPositionBytesMax; arguments as any command's.
@@ -98,8 +102,8 @@ class OwnCommands {
   struct Call {
     Arguments arguments;
     Client& client;
-    const redis::UserAccess*
-        access;  // null: nothing is known of what its user may do, and nothing is run that depends on it
+    const redis::UserAccess* access;  // null: nothing is known of what its user may do, and nothing
+                                      // is run that depends on it
     const Attempt& attempt;
   };
 

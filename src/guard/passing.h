@@ -1,5 +1,5 @@
-// Why all keys of a namespace pass, whatever they are, and for how long: one text for the log, GUARD.INFO, GUARD.EXPLAIN, /status
-// and the page. Not about its mode, nor about Redis.
+// Why all keys of a namespace pass, whatever they are, and for how long: one text for the log,
+// GUARD.INFO, GUARD.EXPLAIN, /status and the page. Not about its mode, nor about Redis.
 //
 // Threads: any, between Epochs::Reader enter() and leave(). Limits: as long as a source's words.
 #pragma once
@@ -20,8 +20,8 @@ struct Passing {
 };
 Passing passing(const GuardedNamespace& space, TimePoint now);
 
-// Of the overlay alone, with the time that is left: "all keys pass for 42 s more: the guard has just begun ..."; empty: it
-// does not hold all.
+// Of the overlay alone, with the time that is left: "all keys pass for 42 s more: the guard has
+// just begun ..."; empty: it does not hold all.
 std::string why_all_are_held(const Overlay& overlay, TimePoint now);
 
 }  // namespace cuckooguard::guard

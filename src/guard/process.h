@@ -1,5 +1,5 @@
-// What a worker's guard may know of the process around it, for its own commands: the sources and the other
-// workers' guards. One for each configuration that is loaded.
+// What a worker's guard may know of the process around it, for its own commands: the sources and
+// the other workers' guards. One for each configuration that is loaded.
 //
 // The guard knows no database: SourceView is what it wants to know of sources, and app/ tells it
 // (app/source_list.h). Threads: any number; the implementation is thread-safe, and none of its
@@ -78,7 +78,8 @@ struct Process {
   // For key_hash() alone: what is shown to people must say nothing of how filters hash.
   filter::KeyHash shown_hash{filter::random_secret()};
 
-  // How a Redis key stands in the log and in GUARD.EXPLAIN: 16 hexadecimal digits, the same for as long as this process lives.
+  // How a Redis key stands in the log and in GUARD.EXPLAIN: 16 hexadecimal digits, the same for as
+  // long as this process lives.
   std::string key_hash(std::string_view key) const;
 };
 

@@ -1,5 +1,5 @@
-// How long reads that were forwarded took, from the read that brought them to the write that took the reply back to the
-// client: a histogram, of some of them (proxy/reply_clock.h says which).
+// How long reads that were forwarded took, from the read that brought them to the write that took
+// the reply back to the client: a histogram, of some of them (proxy/reply_clock.h says which).
 //
 // Threads: one writer; any number of readers, which may see a count before its time is in the sum.
 // Limits: what takes longer than the last bound is in the last count.
@@ -17,7 +17,8 @@ namespace cuckooguard::guard {
 
 class ReplyTimes {
  public:
-  // Upper ends, each included. A Redis nearby takes 50 us, one that stands still for a moment a second.
+  // Upper ends, each included. A Redis nearby takes 50 us, one that stands still for a moment a
+  // second.
   static constexpr std::array<std::chrono::microseconds, 18> kBounds{
       std::chrono::microseconds{20},
       std::chrono::microseconds{50},

@@ -1,8 +1,9 @@
-// Keys that rows of several templates can have: `page:draft:42` is claimed by `page:draft:{id}`, and is also the key of the row
-// `draft:42` by `page:{slug}`. It is absent only if none of them has it (keyspace/keyspace.h).
+// Keys that rows of several templates can have: `page:draft:42` is claimed by `page:draft:{id}`,
+// and is also the key of the row `draft:42` by `page:{slug}`. It is absent only if none of them has
+// it (keyspace/keyspace.h).
 //
-// Must: nobody falls between two namespaces. A row may leave one for another: so `removals` is read before and after, as in
-// filter/parts_lookup.h.
+// Must: nobody falls between two namespaces. A row may leave one for another: so `removals` is read
+// before and after, as in filter/parts_lookup.h.
 //
 // Threads: between Epochs::Reader enter() and leave(). Cost: nothing where no templates share keys;
 // else a look-up for each that could have made the key.

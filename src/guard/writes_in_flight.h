@@ -1,11 +1,14 @@
-// The guarded keys of one client's writes, from the moment they are scanned until Redis has replied.
+// The guarded keys of one client's writes, from the moment they are scanned until Redis has
+// replied.
 //
-//   scanned() ─▶ await(reply) ─▶ replied(): refused                         ─▶ forgotten
-//                                           carried out                      ─▶ has_outcomes() ─▶ Guard::learn_replied
-//                                           inside MULTI ─▶ end_transaction()─▶   the same, or forgotten
+//   scanned() ─▶ await(reply) ─▶ replied(): refused      ─▶ forgotten
+//                                           carried out  ─▶ has_outcomes() ─▶ Guard::learn_replied
+//                                           inside MULTI ─▶ end_transaction() ─▶ the same, or
+//                                                           forgotten
 //
-// They pass for this client's own reads meanwhile, and for nobody else's: a command that Redis refuses changes nothing for
-// others; and who could know of a write before its reply has come through here?
+// They pass for this client's own reads meanwhile, and for nobody else's: a command that Redis
+// refuses changes nothing for others; and who could know of a write before its reply has come
+// through here?
 //
 // Threads: its worker's. Owned by its Client, made with the first such write. Limits: 24 bytes
 // for each key; has_room() says when to remember no more, kKeysMax for each client and
@@ -49,11 +52,13 @@ class WritesInFlight {
   bool has_room() const {
     return keys_.size() - head_ + queued_.size() < kKeysMax && worker_keys_ < kWorkerKeysMax;
   }
-  // A key of the command at hand; await() says which reply is its own. Replies are numbered in their order, modulo 2^32.
+  // A key of the command at hand; await() says which reply is its own. Replies are numbered in
+  // their order, modulo 2^32.
   void scanned(const Key& key);
   void await(std::uint64_t reply);
 
-  // Redis has replied to all commands up to this one; `is_queued`: what it says is that EXEC will run it.
+  // Redis has replied to all commands up to this one; `is_queued`: what it says is that EXEC will
+  // run it.
   void replied(std::uint64_t reply, bool is_refused, bool is_queued);
   void end_transaction(bool is_carried_out);
   // The replies to all that is in flight, and to EXEC, will not be seen.

@@ -1,5 +1,6 @@
-// Gives the consumed front of a FIFO in a vector or string back: all of it at once when it has run empty, so that no
-// burst's memory stays, else when it is the larger half, so that a pipeline that never pauses does not grow it.
+// Gives the consumed front of a FIFO in a vector or string back: all of it at once when it has run
+// empty, so that no burst's memory stays, else when it is the larger half, so that a pipeline that
+// never pauses does not grow it.
 //
 //   [consumed ... consumed | head ...]  ->  [head ...]
 //

@@ -1,7 +1,8 @@
 // Accepts connections and hands their sockets on.
 //
-// The socket is bound here, or inherited from somebody who keeps it open (systemd's socket activation): then nobody who
-// connects while this process ends and another one begins is refused; they wait in its backlog.
+// The socket is bound here, or inherited from somebody who keeps it open (systemd's socket
+// activation): then nobody who connects while this process ends and another one begins is refused;
+// they wait in its backlog.
 //
 // Threads: belongs to the io_context it is given (the main thread's).
 // Errors: opening throws std::system_error (start-up). When an accept fails for want of descriptors
@@ -47,9 +48,9 @@ class Listener {
 
   static bool listens_on(int socket, const config::Address& address);
 
-  // Hands on who waits in the backlog, whom closing would reset. Not of an inherited socket, where they wait for the next
-  // process. (One who comes between the two is reset, as with any server.) A Unix socket's file goes with it, unless it was
-  // inherited.
+  // Hands on who waits in the backlog, whom closing would reset. Not of an inherited socket, where
+  // they wait for the next process. (One who comes between the two is reset, as with any server.) A
+  // Unix socket's file goes with it, unless it was inherited.
   void close();
   // The port that the kernel gave where the address says 0.
   std::uint16_t port() const;

@@ -55,7 +55,8 @@ std::error_code prepare_socket(int socket) {
     ::setsockopt(socket, level, option, &value, sizeof value);
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
-  // A peer whose machine has vanished is found out as by Redis (tcp-keepalive 300): idle time, probe interval, probes.
+  // A peer whose machine has vanished is found out as by Redis (tcp-keepalive 300): idle time,
+  // probe interval, probes.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 300);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 100);

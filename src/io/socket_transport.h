@@ -76,7 +76,8 @@ class SocketTransport final : public Transport {
   std::shared_ptr<SocketTransport*> self_;
 };
 
-// Non-blocking, close-on-exec; over TCP without delay and with keep-alive. Takes `socket` over only on success.
+// Non-blocking, close-on-exec; over TCP without delay and with keep-alive. Takes `socket` over only
+// on success.
 std::error_code prepare_socket(int socket);
 
 }  // namespace cuckooguard::io

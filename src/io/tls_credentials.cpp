@@ -26,7 +26,8 @@ std::string about(std::string_view file, std::string_view what) {
   return std::string(file).append(": ").append(what);
 }
 
-// What keeps a file from being read, in the system's words; nothing if it can be. Not all of OpenSSL's functions tell.
+// What keeps a file from being read, in the system's words; nothing if it can be. Not all of
+// OpenSSL's functions tell.
 std::string unreadable(const std::string& file) {
   const std::ifstream stream(file);
   return stream ? std::string() : about(file, std::generic_category().message(errno));
@@ -44,8 +45,8 @@ std::unique_ptr<ssl_ctx_st, FreeSsl> new_settings(const SSL_METHOD* method) {
     throw std::bad_alloc();
   }
   SSL_CTX_set_min_proto_version(ssl.get(), TLS1_2_VERSION);
-  // Many clients of Redis close without TLS's own farewell. RESP says itself where a message ends, so that one which was
-  // cut off is not taken for a whole one.
+  // Many clients of Redis close without TLS's own farewell. RESP says itself where a message ends,
+  // so that one which was cut off is not taken for a whole one.
   SSL_CTX_set_options(
       ssl.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   // Without its two buffers an idle connection is 34 KiB smaller.
@@ -94,7 +95,8 @@ std::string TlsCredentials::use_certificate(const std::string& cert, const std::
   if (SSL_CTX_use_certificate_chain_file(ssl_.get(), cert.c_str()) != 1) {
     return about(cert, openssl_error_text());
   }
-  // Asked for before the key, which could be one of another kind, and then is taken for that of another certificate to come.
+  // Asked for before the key, which could be one of another kind, and then is taken for that of
+  // another certificate to come.
   X509* const own = SSL_CTX_get0_certificate(ssl_.get());
   const std::unique_ptr<BIO, FreeOpenssl> file(BIO_new_file(key.c_str(), "r"));
   bool needs_passphrase = false;

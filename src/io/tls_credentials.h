@@ -1,10 +1,12 @@
-// Whose certificate is shown, and whose is believed, on the connections of one side (OpenSSL's SSL_CTX).
+// Whose certificate is shown, and whose is believed, on the connections of one side (OpenSSL's
+// SSL_CTX).
 //
-// Both sides: TLS 1.2 and 1.3, no renegotiation, no compression. Clients may take up a session by its ticket; the keys of
-// tickets are of one TlsCredentials, so that none outlives a reload.
+// Both sides: TLS 1.2 and 1.3, no renegotiation, no compression. Clients may take up a session by
+// its ticket; the keys of tickets are of one TlsCredentials, so that none outlives a reload.
 //
-// Threads: immutable once loaded; any. Lifetimes: a connection keeps what it needs of it, so that others may take its
-// place meanwhile. Errors: load() says in a sentence which file it is, and what is wrong with it.
+// Threads: immutable once loaded; any. Lifetimes: a connection keeps what it needs of it, so that
+// others may take its place meanwhile. Errors: load() says in a sentence which file it is, and what
+// is wrong with it.
 #pragma once
 
 #include <expected>
@@ -37,7 +39,8 @@ class TlsCredentials {
   // Ready for its handshake but for what carries its bytes. Throws std::bad_alloc.
   TlsConnection new_connection() const;
 
-  // What works and is wrong all the same: a certificate that has expired, or is not good yet. One sentence each.
+  // What works and is wrong all the same: a certificate that has expired, or is not good yet. One
+  // sentence each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

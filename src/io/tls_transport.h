@@ -1,23 +1,24 @@
 // A Transport that speaks TLS over another one.
 //
-//   owner ──plain text── TlsTransport ──SSL, transport_bio── inner Transport: a socket, or the simulation's
+//   owner ──plain text── TlsTransport ──SSL, transport_bio── inner Transport: a socket, say
 //
 // Its owner sees a Transport as any other: what TLS needs in between it does by itself.
-//   - A connecting one is up (`writable`) once the handshake is done. An accepted one looks like a client that says nothing
-//     until then.
-//   - What OpenSSL has decrypted, or could, is no readiness of the socket's: the owner is told of it all the same, in the
-//     next batch, level-triggered as with a socket.
+//   - A connecting one is up (`writable`) once the handshake is done. An accepted one looks like a
+//     client that says nothing until then.
+//   - What OpenSSL has decrypted, or could, is no readiness of the socket's: the owner is told of
+//     it all the same, in the next batch, level-triggered as with a socket.
 //   - Many small pieces become one record.
-//   - The peer's farewell (close_notify), and its end without one, are Status::closed; close() and finish_writing() say
-//     farewell themselves, close() as far as that goes without waiting.
+//   - The peer's farewell (close_notify), and its end without one, are Status::closed; close() and
+//     finish_writing() say farewell themselves, close() as far as that goes without waiting.
 //
 // States: connecting -> shaking hands -> up -> closed; failed from any of them.
 // Threads: its loop's.
 // Lifetimes: as Transport; `on_failure` outlives it, the credentials need not.
-// Errors: a handshake that fails hangs up, and tells on_failure why, unless the peer has just left; so does a peer that
-// refuses us before its first byte (TLS 1.3 has it that a server looks at a client's certificate behind the handshake).
-// Limits: an accepted connection that has not shaken hands within kHandshakeMost is hung up. One read() takes no more than
-// the buffer it is given, one write() at most kRecordBytes.
+// Errors: a handshake that fails hangs up, and tells on_failure why, unless the peer has just left;
+// so does a peer that refuses us before its first byte (TLS 1.3 has it that a server looks at a
+// client's certificate behind the handshake).
+// Limits: an accepted connection that has not shaken hands within kHandshakeMost is hung up. One
+// read() takes no more than the buffer it is given, one write() at most kRecordBytes.
 // Source: SSL_read(3ssl), SSL_write(3ssl), SSL_shutdown(3ssl), RFC 8446.
 #pragma once
 

@@ -1,7 +1,8 @@
 // OpenSSL's way to read and write: a BIO over a Transport, without a copy in between.
 //
 // Threads: the transport's. Lifetimes: the Wire outlives the BIO, and so does its transport.
-// Errors: a transport that would block makes OpenSSL say so (SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE).
+// Errors: a transport that would block makes OpenSSL say so (SSL_ERROR_WANT_READ,
+// SSL_ERROR_WANT_WRITE).
 #pragma once
 
 #include "io/transport.h"

@@ -1,5 +1,6 @@
-// Integers as a database prints them and no other way: an optional '-' (int64 only, not before 0), no '+', no leading
-// zero, no space, in range. SQL would take `007`, ` 7` or `7abc` for 7; we do not guess.
+// Integers as a database prints them and no other way: an optional '-' (int64 only, not before 0),
+// no '+', no leading zero, no space, in range. SQL would take `007`, ` 7` or `7abc` for 7; we do
+// not guess.
 #pragma once
 
 #include <cstdint>

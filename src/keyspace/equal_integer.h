@@ -1,5 +1,5 @@
-// The integer that a text is equal to where SQL compares it with a number: both as doubles, of the text as much as is one. `007` is 7,
-// `7abc` too, and a word is 0.
+// The integer that a text is equal to where SQL compares it with a number: both as doubles, of the
+// text as much as is one. `007` is 7, `7abc` too, and a word is 0.
 //
 // Threads: free function without state.
 #pragma once

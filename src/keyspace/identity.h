@@ -1,5 +1,5 @@
-// The bytes under which the filter knows a row: see keyspace.h for their layout. Keys and rows both come through
-// here, so that they cannot differ.
+// The bytes under which the filter knows a row: see keyspace.h for their layout. Keys and rows both
+// come through here, so that they cannot differ.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,14 @@ std::string_view write_identity(std::span<const std::string_view> values,
                                 std::span<const ValueType> types,
                                 std::span<char> room) noexcept;
 
-// A key of several values is known by itself where none is sure to end: under |ci in any spelling the same. As long as the key at most.
+// A key of several values is known by itself where none is sure to end: under |ci in any spelling
+// the same. As long as the key at most.
 std::string_view write_key_identity(std::string_view key,
                                     bool has_ci,
                                     std::span<char> room) noexcept;
 
-// The values, `count` of them, that write_identity() made an identity of; views into it. |ci values are folded.
+// The values, `count` of them, that write_identity() made an identity of; views into it. |ci values
+// are folded.
 std::vector<std::string_view> values_of_identity(std::string_view identity, std::size_t count);
 
 // Of ASCII letters, the case.

@@ -18,7 +18,8 @@ struct Range {
   char32_t last;
 };
 
-// Measured: in no collation of MariaDB 10.11 is one of these without weight, or has one that ASCII has.
+// Measured: in no collation of MariaDB 10.11 is one of these without weight, or has one that ASCII
+// has.
 constexpr std::array kForeign = {Range{0x391, 0x3c9},
                                  Range{0x400, 0x482},
                                  Range{0x48a, 0x52f},

@@ -1,15 +1,19 @@
-// What a row is to look-ups whose |ci value is other than printable ASCII: a database's collation may take it for many
-// ASCII texts, none of which the guard can tell from the bytes (`⒇` is `(20)` in utf8mb4_unicode_ci, `é` is `e`, and
-// an accent alone is nothing). So it is a pattern of identities: what stands before the first and behind the last such
-// character, folded as |ci folds, and between them a run of characters, also none. Or the identities of a row whose keys carry
+// What a row is to look-ups whose |ci value is other than printable ASCII: a database's collation
+// may take it for many ASCII texts, none of which the guard can tell from the bytes (`⒇` is `(20)`
+// in utf8mb4_unicode_ci, `é` is `e`, and an accent alone is nothing). So it is a pattern of
+// identities: what stands before the first and behind the last such character, folded as |ci folds,
+// and between them a run of characters, also none. Or the identities of a row whose keys carry
 // different ones.
 //
-// Must: matches() is true for every identity of printable ASCII that a collation takes for the row. Where in doubt it is
-//       true. (tests/keyspace/identity_pattern_test.cpp, integration/mariadb_isolated_rows_test.cpp)
-// How long a run one character can be is told by its weights: of all collations of MariaDB 10.11, Latin letters have 2 at
-// most, others that are made of ASCII 8, and a contraction makes two letters one weight (`aa` in Danish). Twice that is
-// allowed here. What may be an accent takes the character before it into the run: `u` and a diaeresis of its own are `y`
-// where `ü` is. Letters that have a weight of their own in every collation (Cyrillic, Han ...) are equal to no ASCII at
+// Must: matches() is true for every identity of printable ASCII that a collation takes for the row.
+// Where in doubt it is
+//       true. (tests/keyspace/identity_pattern_test.cpp,
+//       integration/mariadb_isolated_rows_test.cpp)
+// How long a run one character can be is told by its weights: of all collations of MariaDB 10.11,
+// Latin letters have 2 at most, others that are made of ASCII 8, and a contraction makes two
+// letters one weight (`aa` in Danish). Twice that is allowed here. What may be an accent takes the
+// character before it into the run: `u` and a diaeresis of its own are `y` where `ü` is. Letters
+// that have a weight of their own in every collation (Cyrillic, Han ...) are equal to no ASCII at
 // all, so that a row with one of them is found by no look-up that is judged.
 //
 // Threads: immutable. Cost: matches() compares at most 2 * kKeptBytes for each value; what is
@@ -34,8 +38,9 @@ class IdentityPattern {
   static constexpr std::size_t kKeptBytes = 32;
   static constexpr std::size_t kIdentitiesMax = 16;  // of one row
 
-  // In identity order. Nothing: no printable ASCII is equal to it. `may_split`: what a run has may end the value in a key (a
-  // ':' before {x:rest}); which value it goes on in depends on the template, so that none is sure.
+  // In identity order. Nothing: no printable ASCII is equal to it. `may_split`: what a run has may
+  // end the value in a key (a ':' before {x:rest}); which value it goes on in depends on the
+  // template, so that none is sure.
   static std::optional<IdentityPattern> of(std::span<const std::string_view> values,
                                            std::span<const ValueType> types,
                                            bool may_split = false);

@@ -136,7 +136,8 @@ std::optional<KeyAutomaton::State> KeyAutomaton::stay_in_part(State state, char 
     return take_value_byte(*part.placeholder, state, byte) ? std::optional(state) : std::nullopt;
   }
   const std::size_t matched = next_matched(part, state.matched, byte);
-  // Of the literal's bytes seen before and this one, all but the last `matched` belong to the value.
+  // Of the literal's bytes seen before and this one, all but the last `matched` belong to the
+  // value.
   const std::size_t to_value = state.matched + 1U - matched;
   for (std::size_t i = 0; i < to_value; ++i) {
     const char value_byte = i < state.matched ? part.literal[i] : byte;

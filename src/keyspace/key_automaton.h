@@ -1,15 +1,18 @@
-// A key template as an automaton over bytes: it accepts every key that an application can make of the template, with
-// integers canonical and in range. Used to compare templates, never to match keys. Two other sets of keys can be asked for: those that
-// it claims although a row's integer cannot be like that (strict), and those that rows can have whatever texts are in them: empty, or
+// A key template as an automaton over bytes: it accepts every key that an application can make of
+// the template, with integers canonical and in range. Used to compare templates, never to match
+// keys. Two other sets of keys can be asked for: those that it claims although a row's integer
+// cannot be like that (strict), and those that rows can have whatever texts are in them: empty, or
 // with a ':' or the literal behind it. An integer of a row is digits, perhaps behind a '-'.
 //
-// It reads a key as KeyTemplate::fit does, the first-occurrence rule included; only a wildcard may end at any occurrence
-// of its literal, since its values are not known from rows (fit() calls a key uncertain where that makes a difference).
-// A placeholder and the literal behind it are read together (Knuth-Morris-Pratt): a state holds how many bytes of the
-// literal have been seen. Bytes that turn out to belong to the value after all are checked against its type then.
+// It reads a key as KeyTemplate::fit does, the first-occurrence rule included; only a wildcard may
+// end at any occurrence of its literal, since its values are not known from rows (fit() calls a key
+// uncertain where that makes a difference). A placeholder and the literal behind it are read
+// together (Knuth-Morris-Pratt): a state holds how many bytes of the literal have been seen. Bytes
+// that turn out to belong to the value after all are checked against its type then.
 //
 // Threads: const calls may run together. Lifetimes: views the template.
-// Source: [1] Knuth, Morris, Pratt, "Fast pattern matching in strings", SIAM J. Comput. 6 (1977), section 2.
+// Source: [1] Knuth, Morris, Pratt, "Fast pattern matching in strings", SIAM J. Comput. 6 (1977),
+// section 2.
 #pragma once
 
 #include <array>
@@ -51,7 +54,8 @@ class KeyAutomaton {
 
   // The state behind the first `bytes` bytes of the literal prefix.
   State within_prefix(std::size_t bytes) const;
-  // The next states: none if no key of the template goes on like this, two where a wildcard, or a row's value, may end or go on.
+  // The next states: none if no key of the template goes on like this, two where a wildcard, or a
+  // row's value, may end or go on.
   struct Next {
     std::array<State, 2> states;
     std::size_t count = 0;

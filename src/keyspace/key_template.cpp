@@ -23,8 +23,8 @@ bool is_name(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
-// Where the value that begins at `start` ends, the literal behind it included in the check; kNotFound if nowhere.
-// A value has at least `bytes_min` bytes and no ':'.
+// Where the value that begins at `start` ends, the literal behind it included in the check;
+// kNotFound if nowhere. A value has at least `bytes_min` bytes and no ':'.
 std::size_t middle_value_end(std::string_view key,
                              std::size_t start,
                              std::size_t bytes_min,
@@ -77,8 +77,9 @@ TemplateFit judge(ValueType type, std::string_view value, TemplateValues& values
   return TemplateFit::uncertain;
 }
 
-// A wildcard's values are not known from the rows, so nobody has checked that they do not hold the literal which
-// ends them: where the literal occurs a second time, the rest of the key may have been read wrongly.
+// A wildcard's values are not known from the rows, so nobody has checked that they do not hold the
+// literal which ends them: where the literal occurs a second time, the rest of the key may have
+// been read wrongly.
 bool may_end_later(std::string_view key,
                    std::size_t start,
                    std::size_t end,
@@ -203,7 +204,8 @@ class TemplateParser {
       return "has no literal between {" + before.name + "} and {" + found.name +
              "}: nothing says where the first ends";
     }
-    // Another spelling of a |ci value must end in the same place; only ':' is never part of a value.
+    // Another spelling of a |ci value must end in the same place; only ':' is never part of a
+    // value.
     if (before.type == ValueType::text_ci && before.literal_after[0] != ':') {
       return "has {" + before.name + "|ci} before " + printable(before.literal_after) +
              ": only a ':' can follow |ci, unless it is last";

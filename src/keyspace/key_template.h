@@ -1,21 +1,27 @@
-// A key template such as `order:{tenant}:{order_id:uint64}`: which Redis keys belong to a namespace, and which
-// bytes of them are the values of its placeholders.
+// A key template such as `order:{tenant}:{order_id:uint64}`: which Redis keys belong to a
+// namespace, and which bytes of them are the values of its placeholders.
 //
-//   literal          any bytes; `{{` and `}}` are one literal brace (Redis hash tags: `user:{{{id}}}:cart`)
+//   literal          any bytes; `{{` and `}}` are one literal brace (Redis hash tags:
+//                    `user:{{{id}}}:cart`)
 //   {name}           one or more bytes without ':'
-//   {name:uint64}    the same, and the value must be a canonical integer (no sign, no leading zero, in range);
+//   {name:uint64}    the same, and the value must be a canonical integer (no sign, no leading zero,
+//                    in range);
 //   {name:int64}     likewise with an optional '-'
-//   {name:rest}      one or more bytes to the end of the key, ':' included; only as the last placeholder
-//   {name|ci}        text that the database compares without case and trailing spaces (a `_ci` collation)
+//   {name:rest}      one or more bytes to the end of the key, ':' included; only as the last
+//                    placeholder
+//   {name|ci}        text that the database compares without case and trailing spaces (a `_ci`
+//                    collation)
 //   {name:rest|ci}   both
 //   {_}  {_:rest}    matches in the same way, but is no part of the identity
 //
-// Parsing a key is deterministic and never backtracks: a middle placeholder ends at the first occurrence, after at
-// least one byte, of the literal behind it; the last literal is matched as the suffix. What one template cannot
-// decide for sure (see TemplateFit::uncertain) is said, so that the caller lets such a key pass.
+// Parsing a key is deterministic and never backtracks: a middle placeholder ends at the first
+// occurrence, after at least one byte, of the literal behind it; the last literal is matched as the
+// suffix. What one template cannot decide for sure (see TemplateFit::uncertain) is said, so that
+// the caller lets such a key pass.
 //
 // Threads: immutable, const calls may run together.
-// Lifetimes: values found by fit() are places in the key. Errors: values (TemplateError, TemplateFit).
+// Lifetimes: values found by fit() are places in the key. Errors: values (TemplateError,
+// TemplateFit).
 // Limits: kTemplateBytesMax bytes, kPlaceholdersMax placeholders.
 #pragma once
 
@@ -51,15 +57,16 @@ struct TemplateError {
   std::string what;
 };
 
-// How a key fits one template. Later enumerators outweigh earlier ones when several values are judged.
+// How a key fits one template. Later enumerators outweigh earlier ones when several values are
+// judged.
 enum class TemplateFit : std::uint8_t {
   none,            // not a key of this template
   whole,           // every value is what its type asks for
   not_an_integer,  // the shape is right, but an integer is not canonical
   uncertain,       // the shape is right, but the parse may be wrong: see below
 };
-// uncertain: |ci and not printable ASCII, so that equality is the database's to decide; or a wildcard could end in more
-// than one place, so that the values behind it are not sure.
+// uncertain: |ci and not printable ASCII, so that equality is the database's to decide; or a
+// wildcard could end in more than one place, so that the values behind it are not sure.
 
 struct TemplateValues {  // left uninitialised: fit() is called for every key that comes by
   struct Part {          // of the key
@@ -88,8 +95,8 @@ class KeyTemplate {
   // The same for a key that is known to begin with the literal prefix.
   TemplateFit fit_behind_prefix(std::string_view key, TemplateValues& values) const noexcept;
 
-  // As fit(), of a key that may be made of a row whose values are no key's: empty, or, where it is the only one, with a ':'. What
-  // fit() takes is read in the same way.
+  // As fit(), of a key that may be made of a row whose values are no key's: empty, or, where it is
+  // the only one, with a ':'. What fit() takes is read in the same way.
   TemplateFit read(std::string_view key, TemplateValues& values) const noexcept;
   // Whether the key has all literals in their order: no row has another one by this template.
   bool may_have_made(std::string_view key) const noexcept;
@@ -98,8 +105,9 @@ class KeyTemplate {
   // Whether what is no value of a key, since it has a ':', is none in any spelling of |ci.
   bool ends_values_at_colons() const;
 
-  // Appends the key that carries `values` (one per placeholder; those of wildcards are not read: a fixed byte stands
-  // for them). The result need not fit(): a value may hold a ':' or the literal that should end it.
+  // Appends the key that carries `values` (one per placeholder; those of wildcards are not read: a
+  // fixed byte stands for them). The result need not fit(): a value may hold a ':' or the literal
+  // that should end it.
   void render(std::span<const std::string_view> values, std::string& key) const;
 
   bool operator==(const KeyTemplate& other) const { return text_ == other.text_; }

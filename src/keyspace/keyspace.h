@@ -1,18 +1,26 @@
 // All namespaces' key templates together: key -> (namespace, identity), and row -> identity.
 //
-// The identity is what the filter stores: the bytes of the value where a namespace has one placeholder (a view of the
-// key, nothing copied), else every value but the last behind its length (4 bytes, little endian), and the last one
-// raw: two different tuples never give the same bytes. `|ci` values are folded (ASCII case, trailing spaces).
+// The identity is what the filter stores: the bytes of the value where a namespace has one
+// placeholder (a view of the key, nothing copied), else every value but the last behind its length
+// (4 bytes, little endian), and the last one raw: two different tuples never give the same bytes.
+// `|ci` values are folded (ASCII case, trailing spaces).
 //
-// A row can have a key that another template claims (`page:{slug}` and `page:draft:{id}`: the row `draft:42`). So a key may be more than
-// one row's: match() says whose it is, makers_of() by which other templates rows can have it, and read() under which identity.
+// A row can have a key that another template claims (`page:{slug}` and `page:draft:{id}`: the row
+// `draft:42`). So a key may be more than one row's: match() says whose it is, makers_of() by which
+// other templates rows can have it, and read() under which identity.
 //
-// Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that match() gives, or that read() gives for one
-//       of the makers; or it is isolated, and its pattern matches that. Others are errors. (tests/keyspace)
-// Threads: immutable after build; const calls may run together, each thread with its own IdentityBuffer.
-// Lifetimes: an identity views the key, the row's values or the IdentityBuffer: it is valid until any of them changes.
-// Errors: values. Calling with a namespace or a number of values that does not exist is a programming error (throws).
-// Limits: keys above kKeyBytesMax are unguarded; kNamespacesMax namespaces, kTemplatesMax templates.
+// Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that
+// match() gives, or that read() gives for one
+//       of the makers; or it is isolated, and its pattern matches that. Others are errors.
+//       (tests/keyspace)
+// Threads: immutable after build; const calls may run together, each thread with its own
+// IdentityBuffer.
+// Lifetimes: an identity views the key, the row's values or the IdentityBuffer: it is valid until
+// any of them changes.
+// Errors: values. Calling with a namespace or a number of values that does not exist is a
+// programming error (throws).
+// Limits: keys above kKeyBytesMax are unguarded; kNamespacesMax namespaces, kTemplatesMax
+// templates.
 #pragma once
 
 #include <array>
@@ -81,9 +89,10 @@ struct RowIdentity {
 
 struct RowError {
   enum class Reason : std::uint8_t {
-    does_not_parse_back,  // another spelling of its key, or another value for a {_}, could be read as another row
-    other_namespace,  // a template claims its key that is not known to share keys with this one
-    other_identity,   // its keys carry too many different values
+    does_not_parse_back,  // another spelling of its key, or another value for a {_}, could be read
+                          // as another row
+    other_namespace,      // a template claims its key that is not known to share keys with this one
+    other_identity,       // its keys carry too many different values
   };
   Reason reason;
   std::size_t template_index;
@@ -92,17 +101,18 @@ struct RowError {
 
 class Keyspace {
  public:
-  // Every error at once, in the order of namespaces and templates. Two templates that can both match one key and have
-  // equally long literal prefixes are an error; so is a longer prefix inside a |ci template, since another spelling
-  // of the same text would be another namespace's key.
+  // Every error at once, in the order of namespaces and templates. Two templates that can both
+  // match one key and have equally long literal prefixes are an error; so is a longer prefix inside
+  // a |ci template, since another spelling of the same text would be another namespace's key.
   static std::expected<Keyspace, std::vector<KeyspaceError>> build(
       std::vector<NamespaceTemplates> namespaces);
 
-  // The template with the longest literal prefix wins among those whose shape the key has; but what a strict
-  // namespace cannot have is left to shorter prefixes.
+  // The template with the longest literal prefix wins among those whose shape the key has; but what
+  // a strict namespace cannot have is left to shorter prefixes.
   Lookup match(std::string_view key, IdentityBuffer& scratch) const noexcept;
 
-  // The templates, but the one that claims the key, by which a row can have such a key: usually none.
+  // The templates, but the one that claims the key, by which a row can have such a key: usually
+  // none.
   std::span<const std::uint32_t> makers_of(const Lookup& found) const noexcept {
     const Route& route = routes_[found.template_index];
     return std::span(makers_).subspan(route.makers_begin, route.makers_count);
@@ -113,8 +123,8 @@ class Keyspace {
   const KeyTemplate& template_at(std::uint32_t template_index) const noexcept {
     return templates_[template_index];
   }
-  // Where a value is no key's (it is empty, or has a ':'), one of several has no certain end: the identity is then the key itself,
-  // under |ci folded and without spaces.
+  // Where a value is no key's (it is empty, or has a ':'), one of several has no certain end: the
+  // identity is then the key itself, under |ci folded and without spaces.
   Reading read(std::uint32_t template_index,
                std::string_view key,
                IdentityBuffer& scratch) const noexcept;
@@ -123,9 +133,10 @@ class Keyspace {
     return routes_[spaces_.at(ns).templates_begin + template_index].may_lose_keys;
   }
 
-  // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the row has no key that is
-  // judged, since one of its values is NULL, or has a letter that no printable ASCII is equal to, or what is made of it is
-  // unguarded (a ':' in a value, say). Of a row whose key carries other values it is those.
+  // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the
+  // row has no key that is judged, since one of its values is NULL, or has a letter that no
+  // printable ASCII is equal to, or what is made of it is unguarded (a ':' in a value, say). Of a
+  // row whose key carries other values it is those.
   std::expected<std::optional<RowIdentity>, RowError> identity_of_row(
       std::uint32_t ns,
       std::span<const std::optional<std::string_view>> values,

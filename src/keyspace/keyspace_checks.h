@@ -1,5 +1,5 @@
-// What must hold between the templates of a namespace, and between those of different namespaces, before a Keyspace
-// can be built of them. Called by Keyspace::build alone.
+// What must hold between the templates of a namespace, and between those of different namespaces,
+// before a Keyspace can be built of them. Called by Keyspace::build alone.
 #pragma once
 
 #include <span>

@@ -228,7 +228,8 @@ Keyspace::Texts Keyspace::Row::shown() {
   return texts;
 }
 
-// As they are, and with each integer that SQL takes one of them for; nothing if it takes one for several.
+// As they are, and with each integer that SQL takes one of them for; nothing if it takes one for
+// several.
 std::optional<std::vector<Keyspace::Texts>> Keyspace::Row::with_equal_integers(const Texts& texts) {
   std::vector<Texts> all{texts};
   for (std::size_t i = 0; i < space.types.size(); ++i) {
@@ -249,7 +250,8 @@ std::optional<std::vector<Keyspace::Texts>> Keyspace::Row::with_equal_integers(c
   return all;
 }
 
-// The identity of the key that template `index` of the namespace makes of these values; none if no key of that kind is judged.
+// The identity of the key that template `index` of the namespace makes of these values; none if no
+// key of that kind is judged.
 std::optional<RowError> Keyspace::add_key(Row& row,
                                           const Texts& texts,
                                           std::uint32_t index,

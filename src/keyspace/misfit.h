@@ -1,5 +1,6 @@
-// Why a key is no namespace's: how far it goes along with the template that it goes along with the furthest, and what that template
-// has there instead. In words, for people who look for the reason: a typing error in a template is a guard that guards nothing.
+// Why a key is no namespace's: how far it goes along with the template that it goes along with the
+// furthest, and what that template has there instead. In words, for people who look for the reason:
+// a typing error in a template is a guard that guards nothing.
 //
 // Threads: pure function. Limits: bytes of the key are shown escaped and cut (printable.h). Clients
 // may ask: of the templates whose literal prefix the key has, the first 64 are looked at, of the

@@ -11,8 +11,8 @@
 namespace cuckooguard::keyspace {
 namespace {
 
-// One byte for each way in which the two templates can tell bytes apart: those of their literals, those that types
-// know, and one that stands for all others.
+// One byte for each way in which the two templates can tell bytes apart: those of their literals,
+// those that types know, and one that stands for all others.
 std::vector<char> alphabet(const KeyTemplate& left, const KeyTemplate& right) {
   std::string bytes = "0123456789-:";
   for (const KeyTemplate* key_template : {&left, &right}) {
@@ -155,7 +155,8 @@ bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool
   if (!one_begins_with_the_other(maker.literal_prefix(), claimer.literal_prefix())) {
     return false;
   }
-  // Where a key has a known number of them, few walks are long: hundreds of templates may begin with the same {tenant}.
+  // Where a key has a known number of them, few walks are long: hundreds of templates may begin
+  // with the same {tenant}.
   const bool has_rest = claimer.placeholders().back().rest;
   const std::ptrdiff_t spare = colons_of(claimer) - colons_of(maker);
   if (!has_rest && spare < 0) {

@@ -1,5 +1,5 @@
-// Bytes of a row, a key or a file as they may safely stand in a log line: in double quotes, everything but printable
-// ASCII escaped as \xHH, and cut to a bounded length.
+// Bytes of a row, a key or a file as they may safely stand in a log line: in double quotes,
+// everything but printable ASCII escaped as \xHH, and cut to a bounded length.
 #pragma once
 
 #include <cstddef>

@@ -1,14 +1,16 @@
 // Which rows of a table a namespace is for: `deleted_at IS NULL AND status <> 'draft'`.
 //
 //   condition  = term { AND term }
-//   term       = column IS [NOT] NULL | column = literal | column <> literal | column IN ( literal {, literal} )
+//   term       = column IS [NOT] NULL | column = literal | column <> literal | column IN ( literal
+//              {, literal} )
 //   column     = name | `name` | "name"
 //   literal    = integer | 'text', where '' is one quote
 //
-// Words in any case; one without terms holds for every row. The guard decides itself, for rows of a snapshot and of a change alike, so that
-// both agree to the byte: a value is compared as the database prints it, byte by byte. A database
-// that compares otherwise (a `_ci` collation, a DECIMAL with 1.0) is for the source to refuse. As in
-// SQL a NULL is neither equal nor unequal to anything.
+// Words in any case; one without terms holds for every row. The guard decides itself, for rows of a
+// snapshot and of a change alike, so that both agree to the byte: a value is compared as the
+// database prints it, byte by byte. A database that compares otherwise (a `_ci` collation, a
+// DECIMAL with 1.0) is for the source to refuse. As in SQL a NULL is neither equal nor unequal to
+// anything.
 //
 // Threads: immutable. Errors: parse() gives words that go on from the text, with the place. Limits:
 // kConditionBytesMax, kConditionTermsMax.
@@ -28,7 +30,8 @@ namespace cuckooguard::keyspace {
 inline constexpr std::size_t kConditionBytesMax = 4096;
 inline constexpr std::size_t kConditionTermsMax = 64;
 
-// What a condition asks of one of its columns, for a source to say whether its database would agree.
+// What a condition asks of one of its columns, for a source to say whether its database would
+// agree.
 struct ColumnUse {
   bool asks_is_null = false;
   bool has_integers = false;               // among the literals, without quotes
@@ -47,8 +50,8 @@ class RowCondition {
   // Of columns()[column]. Lifetimes: views the condition.
   ColumnUse use_of(std::size_t column) const;
 
-  // `values` in the order of columns(), nullopt for NULL. Of a column of which only NULL is asked any
-  // text will do.
+  // `values` in the order of columns(), nullopt for NULL. Of a column of which only NULL is asked
+  // any text will do.
   bool holds(std::span<const std::optional<std::string_view>> values) const;
   // The same of a wider row, in which columns()[i] stands at places[i].
   bool holds(std::span<const std::optional<std::string_view>> row,

@@ -1,10 +1,11 @@
-// Finds the templates whose shape a key can have, longest literal prefix first, in a few memory accesses however many
-// templates there are.
+// Finds the templates whose shape a key can have, longest literal prefix first, in a few memory
+// accesses however many templates there are.
 //
-// A compressed trie over the literal prefixes. Templates with the same prefix form a group; those whose first
-// placeholder ends at a ':' are found through a second trie over the literal that begins with it, and so on per
-// placeholder, so that `{tenant}:user:{id}` and two hundred neighbours cost as little as one template.
-// It only leaves out templates that cannot fit; KeyTemplate::fit has the last word.
+// A compressed trie over the literal prefixes. Templates with the same prefix form a group; those
+// whose first placeholder ends at a ':' are found through a second trie over the literal that
+// begins with it, and so on per placeholder, so that `{tenant}:user:{id}` and two hundred
+// neighbours cost as little as one template. It only leaves out templates that cannot fit;
+// KeyTemplate::fit has the last word.
 //
 // Threads: immutable after construction.
 #pragma once
@@ -32,8 +33,8 @@ class TemplateIndex {
   // The node of the next shorter prefix, or kNone.
   std::uint32_t shorter(std::uint32_t node) const noexcept { return nodes_[node].shorter; }
 
-  // Calls visit(template index) for each template of the node that may fit `key`; ends early when visit returns true,
-  // and says whether it did.
+  // Calls visit(template index) for each template of the node that may fit `key`; ends early when
+  // visit returns true, and says whether it did.
   template <typename Visit>
   bool visit_candidates(std::uint32_t node, std::string_view key, Visit visit) const {
     return visit_group(node, key, tail_of(key), visit);

@@ -1,5 +1,6 @@
-// How many events of a kind are written: kEventsMax per kWindow and (name, subject), so that what goes wrong a thousand times a
-// second does not fill a disk. What was left out is counted, and told with the next that is written.
+// How many events of a kind are written: kEventsMax per kWindow and (name, subject), so that what
+// goes wrong a thousand times a second does not fill a disk. What was left out is counted, and told
+// with the next that is written.
 //
 // Threads: one at a time. Limits: kSubjectsMax pairs are known at a time; of those beyond, all
 // subjects of a name are one.

@@ -1,15 +1,19 @@
-// The log: one line per event, on standard error by spdlog, as text or JSON, and to whoever else listens.
+// The log: one line per event, on standard error by spdlog, as text or JSON, and to whoever else
+// listens.
 //
 //   log.warning("upstream_down", {{"why", why}});
 //
-// The names are listed in event_names.h. Fields that name things of the configuration are called `namespace` and `source`: they
-// are also what events are limited by (event_limits.h), so that one namespace in trouble does not silence another.
+// The names are listed in event_names.h. Fields that name things of the configuration are called
+// `namespace` and `source`: they are also what events are limited by (event_limits.h), so that one
+// namespace in trouble does not silence another.
 //
-// Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a Redis key, or a value out of one,
+// Must: a healthy guard writes nothing at `info` once it has started (integration/logs_test.cpp); a
+// Redis key, or a value out of one,
 //       is written as its hash unless shows_keys().
 // Threads: any, but add_listener(), which comes before there are several.
 // Lifetimes: outlives whoever writes. Errors: none; a line that cannot be written is lost.
-// Cost: a lock and a write: for changes of state, never per command. Limits: event_limits.h, kFieldBytesMax.
+// Cost: a lock and a write: for changes of state, never per command. Limits: event_limits.h,
+// kFieldBytesMax.
 #pragma once
 
 #include <atomic>
@@ -40,7 +44,8 @@ class EventLog {
  public:
   using Fields = std::initializer_list<Field>;
   using Clock = std::function<EventLimits::TimePoint()>;
-  // Called for each event that is written, at the log's end too, under its lock: it must neither log nor wait.
+  // Called for each event that is written, at the log's end too, under its lock: it must neither
+  // log nor wait.
   using Listener = std::function<void(const Event&)>;
 
   // To standard error.

@@ -1,5 +1,5 @@
-// The names of all events that the log can have. They are an interface: alerts and dashboards search for them. README.md says what
-// each means, and a test compares the two.
+// The names of all events that the log can have. They are an interface: alerts and dashboards
+// search for them. README.md says what each means, and a test compares the two.
 //
 // Threads: constants.
 #pragma once
@@ -51,7 +51,8 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
 });
 // clang-format on
 
-// What an operator is told who has asked: as many lines as there is to say, however often (event_limits.h).
+// What an operator is told who has asked: as many lines as there is to say, however often
+// (event_limits.h).
 inline constexpr auto kUnlimitedEvents = std::to_array<std::string_view>({"reload_refused"});
 
 // One of them.

@@ -1,8 +1,10 @@
-// An event as a line of text or as a JSON object. Whatever bytes a field holds, the result is one line, and no value can pass for
-// another field or event: clients and databases choose some of them.
+// An event as a line of text or as a JSON object. Whatever bytes a field holds, the result is one
+// line, and no value can pass for another field or event: clients and databases choose some of
+// them.
 //
 //   event=upstream_down why="Connection refused"
-//   {"time":"2026-11-22T06:05:08.123Z","level":"warning","event":"upstream_down","why":"Connection refused"}
+//   {"time":"2026-11-22T06:05:08.123Z","level":"warning","event":"upstream_down","why":"Connection
+//   refused"}
 //
 // Threads: free functions. Limits: kFieldBytesMax.
 #pragma once
@@ -51,8 +53,8 @@ struct Event {
 
 std::string_view level_name(config::LogLevel level);
 
-// Without time and level. A value stands in quotes if it is empty or has a space, a quote, a backslash, an `=`, or anything but
-// printable ASCII, which is written as \n, \t or \xHH.
+// Without time and level. A value stands in quotes if it is empty or has a space, a quote, a
+// backslash, an `=`, or anything but printable ASCII, which is written as \n, \t or \xHH.
 std::string text_of(const Event& event);
 
 // UTF-8 stays as it is; a byte that is none becomes U+FFFD.

@@ -1,11 +1,13 @@
-// Whose next command must wait: a worker's clients that are to be asked again soon (guard/own_commands.h).
+// Whose next command must wait: a worker's clients that are to be asked again soon
+// (guard/own_commands.h).
 //
-// One timer for all, every kTick while there is anybody; each tick takes the first kPerTick in turn, so that
-// 10,000 clients in GUARD.WAIT cost hardly more than 256 (10 % of a core at most), and are each looked at less often:
-// every 40 ms.
+// One timer for all, every kTick while there is anybody; each tick takes the first kPerTick in
+// turn, so that 10,000 clients in GUARD.WAIT cost hardly more than 256 (10 % of a core at most),
+// and are each looked at less often: every 40 ms.
 //
-// Why not told by the source: asking takes less than 1 us, waking a thread's loop from another one takes more than that
-// and a way to it, and a client waits for half a tick on average, which is less than its own way here and back.
+// Why not told by the source: asking takes less than 1 us, waking a thread's loop from another one
+// takes more than that and a way to it, and a client waits for half a tick on average, which is
+// less than its own way here and back.
 //
 // Threads: its worker's. Lifetimes: a member removes itself before it ends.
 // Limits: one entry per client.

@@ -24,7 +24,8 @@ class IdleClients {
 
   class Member {
    public:
-    // Nothing has come from it or gone to it for the timeout. If it stays, it is asked again after another one.
+    // Nothing has come from it or gone to it for the timeout. If it stays, it is asked again after
+    // another one.
     virtual void on_idle() = 0;
 
    protected:
@@ -48,7 +49,8 @@ class IdleClients {
   void add(Member& member);
   void touch(Member& member);
   void remove(Member& member);
-  // The timeout is another one. Who was silent before is judged by it; where there was none, silence begins now.
+  // The timeout is another one. Who was silent before is judged by it; where there was none,
+  // silence begins now.
   void timeout_changed();
 
  private:

@@ -2,8 +2,8 @@
 //
 //   MULTI  SET  GET  EXEC      changes: multi (+1), end_multi (+3)
 //
-// Most changes are their kind alone, and close together: such a one is one byte. SELECT has its db behind it; whatever has
-// more to say (a user, a secret, a name) is kept whole.
+// Most changes are their kind alone, and close together: such a one is one byte. SELECT has its db
+// behind it; whatever has more to say (a user, a secret, a name) is kept whole.
 //
 // Threads: its worker's. Limits: none of its own; size() and whole() are what the session looks at.
 // A byte for each change, up to six more for one that comes long after the one before, up to five

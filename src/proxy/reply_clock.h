@@ -1,12 +1,14 @@
-// Takes the time of some of the reads that are forwarded: from the read that brought one to the write that took its
-// reply to the client, by ReplyOrder's count of replies, so that it is right in a pipeline, too.
+// Takes the time of some of the reads that are forwarded: from the read that brought one to the
+// write that took its reply to the client, by ReplyOrder's count of replies, so that it is right in
+// a pipeline, too.
 //
-//   ReplyClock    the worker's: begins one per kEvery at most, so that the rest costs a comparison, and these one
-//                 more look at the clock
+//   ReplyClock    the worker's: begins one per kEvery at most, so that the rest costs a comparison,
+//                 and these one more look at the clock
 //   TimedReply    a client's: the one that is on its way
 //
-// Not timed: what is not relayed as it is (a merged reply, one that is compared), and what stands behind such a one. One
-// read per kEvery stands for all: of a stampede fewer are taken than of the same reads spread out.
+// Not timed: what is not relayed as it is (a merged reply, one that is compared), and what stands
+// behind such a one. One read per kEvery stands for all: of a stampede fewer are taken than of the
+// same reads spread out.
 //
 // Threads: their worker's. Errors: none; a reply that never comes is never counted.
 #pragma once

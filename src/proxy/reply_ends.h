@@ -1,5 +1,5 @@
-// The first and the last bytes of a reply that is relayed in pieces: what tells pub/sub frames and errors apart, without
-// holding a reply.
+// The first and the last bytes of a reply that is relayed in pieces: what tells pub/sub frames and
+// errors apart, without holding a reply.
 //
 // Threads: its worker's. Limits: kPubSubHeadBytes and kPubSubTailBytes.
 #pragma once

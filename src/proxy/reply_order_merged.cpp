@@ -1,4 +1,5 @@
-// One array reply of Redis becomes one of the client's: the elements that it lacks are the guard's own.
+// One array reply of Redis becomes one of the client's: the elements that it lacks are the guard's
+// own.
 #include <algorithm>
 #include <charconv>
 #include <string>

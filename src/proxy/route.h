@@ -1,25 +1,31 @@
-// The way of one client's commands to Redis and of the replies back: a connection of its own, or those that it shares.
+// The way of one client's commands to Redis and of the replies back: a connection of its own, or
+// those that it shares.
 //
 //   pinned   its own from the beginning to the end; the rest of this page is not about it
 //   shared   ──▶ SharedUpstream, as long as its commands may travel there (redis/lane.h)
 //            ──▶ a lease: its own until nothing of it is left there, or for good
 //
-//   SET x 1 ─shared─▶   MULTI  │waits for SET's reply│ ─lease─▶  GET x  EXEC  ─replies─▶ given back   GET x ─shared─▶
+//   SET x 1 ─shared─▶   MULTI  │waits for SET's reply│ ─lease─▶  GET x  EXEC  ─replies─▶
+//   given back   GET x ─shared─▶
 //
-// From shared to a lease a command goes only when all replies of before have come: else the two connections would race. On
-// the lease whatever comes goes there, until all replies have come, another connection, told the same, would do as well
-// (ClientState::is_transferable), and Redis lets the shared ones be in that state: who can not be set up elsewhere keeps
-// what it has. The client stays a member of what it shares meanwhile.
+// From shared to a lease a command goes only when all replies of before have come: else the two
+// connections would race. On the lease whatever comes goes there, until all replies have come,
+// another connection, told the same, would do as well (ClientState::is_transferable), and Redis
+// lets the shared ones be in that state: who can not be set up elsewhere keeps what it has. The
+// client stays a member of what it shares meanwhile.
 //
 // A client that has not logged in becomes a member only while Redis would let it in as a new client
-// (upstream/login_probe.h), else it has a connection that was opened for it alone; so it is again after RESET.
+// (upstream/login_probe.h), else it has a connection that was opened for it alone; so it is again
+// after RESET.
 //
 // Threads: its worker's. Lifetimes: ends with its session.
-// Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost with it. Of a lease on
-// which nothing was sent on_upstream_down(): the client goes on.
-// on_upstream_refused(): a lease could not be had; nothing that was sent since choose() has been run, and the client goes on.
-// Limits: a client has at most `inflight_per_client` replies to come on shared connections; one that does not read its
-// replies, or that has been sent large ones, gets a lease, which is not read for it either.
+// Errors: on_upstream_lost() of the owner: nothing more will come, and commands may have been lost
+// with it. Of a lease on which nothing was sent on_upstream_down(): the client goes on.
+// on_upstream_refused(): a lease could not be had; nothing that was sent since choose() has been
+// run, and the client goes on.
+// Limits: a client has at most `inflight_per_client` replies to come on shared connections; one
+// that does not read its replies, or that has been sent large ones, gets a lease, which is not read
+// for it either.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +51,8 @@ class Route final : upstream::GreetedConnection::Owner,
    public:
     // Just so many whole replies, none of them an error, and nothing else.
     virtual void on_upstream_replies(std::string_view bytes, std::uint32_t replies) = 0;
-    // There is no connection, and nothing of this client's is lost: it is as one that has not had any.
+    // There is no connection, and nothing of this client's is lost: it is as one that has not had
+    // any.
     virtual void on_upstream_down() = 0;
     // `error`, CRLF included, is the reply to each command that is owed one.
     virtual void on_upstream_refused(std::string_view error) = 0;
@@ -68,8 +75,8 @@ class Route final : upstream::GreetedConnection::Owner,
   ~Route() { close(); }
 
   bool is_pinned() const { return worker_.settings.mode == config::UpstreamMode::pinned; }
-  // Whether the next command may be sent now. Else when the owner has heard of bytes or progress, it is asked again.
-  // `is_owed`: replies are to come. `waits_for_writes`: redis/lane.h.
+  // Whether the next command may be sent now. Else when the owner has heard of bytes or progress,
+  // it is asked again. `is_owed`: replies are to come. `waits_for_writes`: redis/lane.h.
   [[nodiscard]] bool choose(redis::Lane lane, bool is_owed, bool waits_for_writes);
   void send(std::string_view bytes);
   // All replies have come: a lease that has served is given back.
@@ -86,8 +93,8 @@ class Route final : upstream::GreetedConnection::Owner,
   // It shares what Redis has let in.
   bool is_let_in() const { return shared_ != nullptr; }
   std::size_t unsent() const { return own_ ? own_->unsent() : 0; }
-  // Whether the client takes its replies; `is_held`: its next command waits for them. A shared connection is read for
-  // others all the same.
+  // Whether the client takes its replies; `is_held`: its next command waits for them. A shared
+  // connection is read for others all the same.
   void set_reading(bool reading, bool is_held);
   void finish_sending();
   void close();

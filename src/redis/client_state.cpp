@@ -30,8 +30,8 @@ void ClientState::replied(const StateChange& change, char reply_type) {
   }
 }
 
-// Who may not run it is refused when it would be queued. EXEC's reply may say that nothing was executed, too: then it is
-// asked in vain.
+// Who may not run it is refused when it would be queued. EXEC's reply may say that nothing was
+// executed, too: then it is asked in vain.
 void ClientState::replied_for_all(const StateChange& change, char reply_type) {
   if (change.kind == ChangeKind::end_multi) {
     if (queued_for_all_ && reply_type == '*') {
@@ -109,8 +109,8 @@ void ClientState::accepted(const StateChange& change) {
 void ClientState::refused(const StateChange& change) {
   switch (change.kind) {
     case ChangeKind::hello:
-      // Redis 7.0 takes the options of HELLO one by one: a good AUTH before a bad SETNAME stands, though the reply is
-      // an error. The user is known again once Redis has accepted one.
+      // Redis 7.0 takes the options of HELLO one by one: a good AUTH before a bad SETNAME stands,
+      // though the reply is an error. The user is known again once Redis has accepted one.
       if (change.authenticates) {
         standing_ = Standing::unknown;
         on_user_changed();

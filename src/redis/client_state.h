@@ -44,9 +44,11 @@ class ClientState {
   void replied(const StateChange& change, char reply_type);
 
   // For the rest of the connection, which is of one of these kinds from then on:
-  //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is answered here. Commands are
-  //                  still looked at: what they write is learned, what they change for all clients is noticed
-  //   raw            what is no longer RESP, or no longer this client's: relayed unread in both directions
+  //   scanned only   replies cannot be placed any more: they are relayed unread, and nothing is
+  //                  answered here. Commands are still looked at: what they write is learned, what
+  //                  they change for all clients is noticed
+  //   raw            what is no longer RESP, or no longer this client's: relayed unread in both
+  //                  directions
   void stop_reading_replies() { scanned_ = std::max(scanned_, Scanned::commands); }
   void become_raw() { scanned_ = Scanned::nothing; }
   bool has_unread_replies() const { return scanned_ != Scanned::all; }
@@ -56,24 +58,27 @@ class ClientState {
   void confirmed(const PubSubFrame& frame);
   const Subscriptions& subscriptions() const { return subscriptions_; }
 
-  // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain state, so that the
-  // guard can follow. Else the connection is scanned only.
+  // Whether CLIENT REPLY or SUBSCRIBE does here exactly what it does on a connection in its plain
+  // state, so that the guard can follow. Else the connection is scanned only.
   bool can_set_reply_mode() const;
   bool can_subscribe() const;
 
-  // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one included.
+  // CLIENT REPLY has been scanned; then asked once for every command that is forwarded, this one
+  // included.
   void set_reply_mode(ReplyMode mode);
   bool next_has_reply();
   bool has_replies_off() const { return silence_ == Silence::off; }
   bool is_silent() const { return silence_ != Silence::none; }
 
   // db(), version() and the user are what Redis holds for the next command, and it would run that
-  // command at once: no change in flight, not inside MULTI, not after WATCH, not tracking, not subscribed in
-  // RESP2, with replies, nothing uncertain.
+  // command at once: no change in flight, not inside MULTI, not after WATCH, not tracking, not
+  // subscribed in RESP2, with replies, nothing uncertain.
   bool is_settled() const { return unsettled_ == 0 && changes_in_flight_ == 0; }
-  // What is in flight will tell; until then nobody knows which reply is whose, or what the client is.
+  // What is in flight will tell; until then nobody knows which reply is whose, or what the client
+  // is.
   bool has_changes_in_flight() const { return changes_in_flight_ != 0; }
-  // Redis would run the guard's own commands if it had them, and reply: not so inside MULTI, subscribed in RESP2 ...
+  // Redis would run the guard's own commands if it had them, and reply: not so inside MULTI,
+  // subscribed in RESP2 ...
   bool can_be_answered() const { return (unsettled_ & ~(kWatching | kTracking)) == 0; }
   // Neither inside MULTI nor after WATCH, and nothing is in flight that could lead there.
   bool is_between_transactions() const {
@@ -86,11 +91,12 @@ class ClientState {
   resp::Version version() const { return version_; }
   int db() const { return db_; }
 
-  // From the beginning, if other connections may have to be told what this one was: secrets are remembered.
+  // From the beginning, if other connections may have to be told what this one was: secrets are
+  // remembered.
   void remember_what_was_told() { remembers_ = true; }
   bool remembers_what_was_told() const { return remembers_; }
-  // Another connection that has been told the same would do for the next command: settled, not subscribed, nothing
-  // streaming, and what was told is known.
+  // Another connection that has been told the same would do for the next command: settled, not
+  // subscribed, nothing streaming, and what was told is known.
   bool is_transferable() const;
   resp::ConnectionState told() const;
   // How often RESET has made it a new client: what was known of it before counts no more.
@@ -98,9 +104,9 @@ class ClientState {
   // How often its user has changed, or become uncertain.
   std::uint32_t user_changes() const { return user_changes_; }
 
-  // What this client's user may do; null: nothing is known of it, or it has not authenticated. Looks
-  // it up only after the snapshot or the user has changed; one comparison otherwise. Its user goes on
-  // being asked for. Lifetime: as long as the snapshot.
+  // What this client's user may do; null: nothing is known of it, or it has not authenticated.
+  // Looks it up only after the snapshot or the user has changed; one comparison otherwise. Its user
+  // goes on being asked for. Lifetime: as long as the snapshot.
   const UserAccess* access(const Snapshot& snapshot, Facts& facts);
 
   // Whether Redis would take it for authenticated: what the guard's own commands ask.
@@ -116,15 +122,16 @@ class ClientState {
     return standing_ == Standing::initial ? std::string_view("default") : std::string_view(user_);
   }
 
-  // Whether what is known of Redis counts for it: kept up to date, and not of a Redis that was lost since it could reach
-  // one (behind a control connection that is gone there may be another Redis).
+  // Whether what is known of Redis counts for it: kept up to date, and not of a Redis that was lost
+  // since it could reach one (behind a control connection that is gone there may be another Redis).
   bool may_rely_on(const Snapshot& known, TimePoint now) const;
   bool has_authenticated() const { return standing_ == Standing::authenticated; }
 
   // AUTH, HELLO or RESET is on its way: who it is may be about to change, or has changed unseen.
   void may_become_another() { may_be_another_ = true; }
   bool may_be_another() const { return may_be_another_ || standing_ == Standing::unknown; }
-  // Redis has taken it for authenticated, without AUTH, and goes on doing so whatever `default` needs by now.
+  // Redis has taken it for authenticated, without AUTH, and goes on doing so whatever `default`
+  // needs by now.
   void was_let_in() { was_let_in_ = true; }
   bool has_been_let_in() const { return was_let_in_; }
 
@@ -132,12 +139,14 @@ class ClientState {
   void be_wary_until(std::uint64_t epoch) { wary_until_ = epoch; }
   bool is_wary(const Snapshot& known) const;
 
-  // Its connection to Redis stands, or has stood; not one that it shared, lost, and lost nothing with.
+  // Its connection to Redis stands, or has stood; not one that it shared, lost, and lost nothing
+  // with.
   void upstream_is_up() { has_upstream_ = true; }
   void upstream_is_down() { has_upstream_ = false; }
   bool has_upstream() const { return has_upstream_; }
 
-  // It has sent what may change what holds for all clients; and what Redis has said to that may be in what is not read.
+  // It has sent what may change what holds for all clients; and what Redis has said to that may be
+  // in what is not read.
   void may_change_all() { may_change_all_ = true; }
   bool may_have_changed_all_unseen() const { return may_change_all_ && has_unread_replies(); }
 
@@ -146,7 +155,8 @@ class ClientState {
   // The connection is gone: replies that have not come never will. Harmless when repeated.
   void ended();
 
-  // The streamed command (Guard::stream) whose chunks are passing; null between them. `is_unseen`: its reply will not be.
+  // The streamed command (Guard::stream) whose chunks are passing; null between them. `is_unseen`:
+  // its reply will not be.
   const Command* streamed() const { return streamed_; }
   bool is_streamed_unseen() const { return is_streamed_unseen_; }
   void set_streamed(const Command* command, bool is_unseen = false) {

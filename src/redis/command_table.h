@@ -8,7 +8,8 @@
 // (Commands::listed).
 //
 // Threads: immutable. A look-up takes about 3 ns.
-// Source: COMMAND of Redis 7.0.15 and 8.0.6, Valkey 8.0.1 and 9.1.2; https://redis.io/docs/reference/key-specs
+// Source: COMMAND of Redis 7.0.15 and 8.0.6, Valkey 8.0.1 and 9.1.2;
+// https://redis.io/docs/reference/key-specs
 #pragma once
 
 #include <cstddef>

@@ -90,7 +90,8 @@ void Facts::withdraw_users() {
   doubt(Urgency::at_once);
 }
 
-// Nobody changes a Redis that is down, and what it comes back as is asked before it is answered for.
+// Nobody changes a Redis that is down, and what it comes back as is asked before it is answered
+// for.
 void Facts::lost(Loss loss) {
   const std::scoped_lock lock(mutex_);
   valid_from_ = epoch_ + 1;

@@ -8,23 +8,27 @@
 //
 // Before the first publish nothing is known and nothing is answered.
 //
-// Must: once a client has heard OK to a command that changes what holds for all clients (ACL SETUSER, CONFIG SET
-// requirepass, CLIENT PAUSE), nothing is answered by what held before it. All users are withdrawn when Redis's OK passes
-// (withdraw_users), before it leaves for the client, and only an asking that begins thereafter can be published. Why not
-// when the command is sent: Redis carries it out at some moment between its being sent and its OK. Until the OK has left
-// nobody can know that this moment is over, so that a read that is answered by the old rules meanwhile may as well have
-// come before it; the client's own later reads wait for its reply (ClientState::sent). Sent commands change nothing, so
-// that who is refused changes nothing. Redis executes commands one at a time: what it was asked after it has replied OK
-// comes after the change. After CLIENT PAUSE Redis does not answer the control connection either, so that everything
-// passes, and guarding is resumed when Redis itself resumes.
+// Must: once a client has heard OK to a command that changes what holds for all clients (ACL
+// SETUSER, CONFIG SET requirepass, CLIENT PAUSE), nothing is answered by what held before it. All
+// users are withdrawn when Redis's OK passes (withdraw_users), before it leaves for the client, and
+// only an asking that begins thereafter can be published. Why not when the command is sent: Redis
+// carries it out at some moment between its being sent and its OK. Until the OK has left nobody can
+// know that this moment is over, so that a read that is answered by the old rules meanwhile may as
+// well have come before it; the client's own later reads wait for its reply (ClientState::sent).
+// Sent commands change nothing, so that who is refused changes nothing. Redis executes commands one
+// at a time: what it was asked after it has replied OK comes after the change. After CLIENT PAUSE
+// Redis does not answer the control connection either, so that everything passes, and guarding is
+// resumed when Redis itself resumes.
 //
-// Must: what a client does that Redis refuses changes nothing that others are answered by. An error in place of OK (CONFIG
-// SET of several settings may be half done), a reply that never comes or that nobody can see, a user of whom nothing is
-// known, an error that says that Redis does not serve (a script may say so): each leads to an asking, all together to no
-// more than upstream::Control has them lead to, and what is known stands meanwhile.
-//   Not covered until that asking, or the next periodic one: a change by another way than through this guard, and one
-//   whose reply was not seen. After kKnownFor without an asking that has been replied to nothing is answered, so that it
-//   is no longer than that; unless Redis is known to be down.
+// Must: what a client does that Redis refuses changes nothing that others are answered by. An error
+// in place of OK (CONFIG SET of several settings may be half done), a reply that never comes or
+// that nobody can see, a user of whom nothing is known, an error that says that Redis does not
+// serve (a script may say so): each leads to an asking, all together to no more than
+// upstream::Control has them lead to, and what is known stands meanwhile.
+//   Not covered until that asking, or the next periodic one: a change by another way than through
+//   this guard, and one whose reply was not seen. After kKnownFor without an asking that has been
+//   replied to nothing is answered, so that it is no longer than that; unless Redis is known to be
+//   down.
 //
 // Threads: any; version() is one load, all else takes a lock for no longer than a few pointers are
 // copied. `on_doubt` is called without the lock, on the thread that doubts.
@@ -85,11 +89,12 @@ class Facts {
   enum class Urgency : std::uint8_t { none, soon, at_once };
 
   Facts();
-  // Redis is to be asked anew. Set before there are workers. Not called again for what the next asking settles anyway.
+  // Redis is to be asked anew. Set before there are workers. Not called again for what the next
+  // asking settles anyway.
   void set_on_doubt(std::function<void(Urgency)> on_doubt) { on_doubt_ = std::move(on_doubt); }
 
-  // The control connection: epoch() before Redis is asked, another one each time, publish() with the answers. False: they
-  // are overtaken and were not taken.
+  // The control connection: epoch() before Redis is asked, another one each time, publish() with
+  // the answers. False: they are overtaken and were not taken.
   std::uint64_t epoch();
   bool publish(std::uint64_t epoch, Reading reading);
   bool publish_users(std::uint64_t epoch, Users users) {
@@ -105,22 +110,25 @@ class Facts {
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   std::shared_ptr<const Snapshot> snapshot() const;
 
-  // Redis has said yes to what may change who may do what: nobody is known until it is asked anew, at once.
+  // Redis has said yes to what may change who may do what: nobody is known until it is asked anew,
+  // at once.
   void withdraw_users();
-  // How often, or an asking has found that a login is needed by now; for what else rests on that (upstream::LoginProbe).
+  // How often, or an asking has found that a login is needed by now; for what else rests on that
+  // (upstream::LoginProbe).
   std::uint64_t withdrawals() const noexcept {
     return withdrawals_.load(std::memory_order_acquire);
   }
-  // What passes now, unread, may be Redis's yes to such a change: what rests on withdrawals() alone is asked for anew. Nobody
-  // is answered otherwise for that: it may as well be a refusal.
+  // What passes now, unread, may be Redis's yes to such a change: what rests on withdrawals() alone
+  // is asked for anew. Nobody is answered otherwise for that: it may as well be a refusal.
   void may_be_withdrawn() noexcept { withdrawals_.fetch_add(1, std::memory_order_release); }
   // Something may have changed: Redis is asked anew, soon. The epoch from which on it is settled.
   std::uint64_t doubt() { return doubt(Urgency::soon); }
-  // A client that has authenticated as this user asks for something; of whom nothing is known, Redis is asked soon.
+  // A client that has authenticated as this user asks for something; of whom nothing is known,
+  // Redis is asked soon.
   void ask_for(const std::string& user);
   bool asks_for(std::string_view user) const;
-  // The beginning of an error of Redis, '-' included: 16 bytes tell all there is. The epoch from which on it is known whether
-  // Redis serves; 0: the error says nothing of that.
+  // The beginning of an error of Redis, '-' included: 16 bytes tell all there is. The epoch from
+  // which on it is known whether Redis serves; 0: the error says nothing of that.
   std::uint64_t note_error(std::string_view first_bytes);
 
  private:

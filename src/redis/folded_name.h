@@ -1,5 +1,5 @@
-// A command's name in lower case as three words: cheap to compute, to hash and to compare, at run time and at compile
-// time alike.
+// A command's name in lower case as three words: cheap to compute, to hash and to compare, at run
+// time and at compile time alike.
 //
 // Threads: pure functions.
 #pragma once
@@ -39,8 +39,8 @@ constexpr std::uint64_t to_lower(std::uint64_t word) {
   return word | ((ascii & from_a & ~beyond_z) >> 2);
 }
 
-// A name of 1 to kNameBytesMax bytes in lower case, as three words that overlap where it is not a multiple of eight:
-// together with its length they say the name.
+// A name of 1 to kNameBytesMax bytes in lower case, as three words that overlap where it is not a
+// multiple of eight: together with its length they say the name.
 using FoldedName = std::array<std::uint64_t, 3>;
 
 constexpr FoldedName fold(std::string_view name) {

@@ -12,7 +12,8 @@ namespace {
 
 using Arguments = std::span<const std::string_view>;
 
-// Of the roles `plain`, `read` and `write`: plain ones must be named to be shared, the others to be kept apart.
+// Of the roles `plain`, `read` and `write`: plain ones must be named to be shared, the others to be
+// kept apart.
 constexpr std::array<std::string_view, 16> kSharedPlain = {"ping",
                                                            "echo",
                                                            "publish",
@@ -47,14 +48,16 @@ constexpr std::array<std::string_view, 17> kNeverShared = {"blpop",
                                                            // Run by a thread, and wait for it:
                                                            "vadd",
                                                            "vsim"};
-// Besides those with the role of a write, or of GETEX. Redis postpones whatever it may have to tell its replicas.
+// Besides those with the role of a write, or of GETEX. Redis postpones whatever it may have to tell
+// its replicas.
 constexpr std::array<std::string_view, 3> kPostponed = {"pfcount", "publish", "spublish"};
 // Their subcommands tell.
 constexpr std::array<std::string_view, 2> kMayBlock = {"xread", "xreadgroup"};
 // DEBUG may have Redis send a push of its own.
 constexpr std::array<std::string_view, 4> kForGood = {"readonly", "readwrite", "asking", "debug"};
 
-// CLIENT subcommands whose effect ends with their reply, or is told to the next connection (resp/connection_state.h).
+// CLIENT subcommands whose effect ends with their reply, or is told to the next connection
+// (resp/connection_state.h).
 constexpr std::array<std::string_view, 10> kPassingClient = {"setname",
                                                              "setinfo",
                                                              "getname",

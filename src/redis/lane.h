@@ -1,17 +1,22 @@
 // How a command may travel to Redis in `upstream.mode: shared`.
 //
-//   reads    it leaves nothing behind on its connection and does not wait: on one that many clients share
+//   reads    it leaves nothing behind on its connection and does not wait: on one that many clients
+//            share
 //   writes   the same, but CLIENT PAUSE WRITE postpones it, and so all that is behind it
 //   own      on a connection that is the client's alone, until nothing of it is left there
-//   new_own  on one that has been nobody else's: Redis will send what it does not answer with, and another client may have
-//            directed something there (CLIENT TRACKING ... REDIRECT)
-//   for_good the same, and to the client's end: it asks who it is, or changes what cannot be told from replies
+//   new_own  on one that has been nobody else's: Redis will send what it does not answer with, and
+//            another client may have directed something there (CLIENT TRACKING ... REDIRECT)
+//   for_good the same, and to the client's end: it asks who it is, or changes what cannot be told
+//   from replies
 //
-// Only built-in commands that this table allows are shared. Whatever is not known, of a newer server or a module, is not.
-// Scripts are not either: one that hangs would keep the others from Redis's -BUSY. What ends one is.
+// Only built-in commands that this table allows are shared. Whatever is not known, of a newer
+// server or a module, is not.
+// Scripts are not either: one that hangs would keep the others from Redis's -BUSY. What ends one
+// is.
 //
 // Threads: pure function. A look-up costs a few ns beside find_command().
-// Source: Redis 7.0.15 and the newer servers of redis/command_table.h, COMMAND and its sources; DESIGN 5.
+// Source: Redis 7.0.15 and the newer servers of redis/command_table.h, COMMAND and its sources;
+// DESIGN 5.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +35,8 @@ constexpr bool is_shared(Lane lane) {
 
 Lane lane_of(const Command& command, std::span<const std::string_view> arguments);
 
-// WAIT and WAITAOF: for the writes of their own connection. On one that has not sent any they must be preceded by a
-// command, any: Redis remembers how far its log was after the last one.
+// WAIT and WAITAOF: for the writes of their own connection. On one that has not sent any they must
+// be preceded by a command, any: Redis remembers how far its log was after the last one.
 bool waits_for_writes(std::span<const std::string_view> arguments);
 
 }  // namespace cuckooguard::redis

@@ -23,7 +23,8 @@ constexpr MissingReply each(MissingPart part, std::uint8_t arguments = 1) {
   return {.part = part, .element_arguments = arguments};
 }
 
-// HTTL key FIELDS numfields field ...: one for each field, the first being the fourth argument behind the name.
+// HTTL key FIELDS numfields field ...: one for each field, the first being the fourth argument
+// behind the name.
 constexpr MissingReply each_field(MissingPart part, std::uint8_t first = 4) {
   return {.part = part, .element_arguments = 1, .first_element = first};
 }

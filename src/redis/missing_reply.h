@@ -1,10 +1,10 @@
 // What Redis replies to a read whose keys are all missing. One table: each read, its shapes that
 // cannot fail, and their replies.
 //
-// Not here: GET, GETEX (but HGETEX) and MGET, which may be answered with the namespace's absent reply, and EXISTS and
-// TOUCH, which the guard counts key by key. XINFO and XPENDING of a missing key are errors, which
-// are Redis's to give, as that of VDIM is; scripts may do anything. Only what all tested servers that have a command reply
-// alike is here.
+// Not here: GET, GETEX (but HGETEX) and MGET, which may be answered with the namespace's absent
+// reply, and EXISTS and TOUCH, which the guard counts key by key. XINFO and XPENDING of a missing
+// key are errors, which are Redis's to give, as that of VDIM is; scripts may do anything. Only what
+// all tested servers that have a command reply alike is here.
 //
 // Threads: immutable. Limits: a reply has no more elements than the command has arguments.
 // Source: Redis 7.0.15 and 8.0.6, Valkey 8.0.1 and 9.1.2, asked by hand;

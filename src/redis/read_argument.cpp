@@ -17,11 +17,13 @@ constexpr std::int64_t kPickMax = std::numeric_limits<std::int64_t>::max() / 2;
 constexpr std::int64_t kBitOffsetEnd = std::int64_t{8} * 1024 * 1024;
 constexpr std::int64_t kFieldOffsetEnd = kBitOffsetEnd / 64;
 
-// More digits than a double holds, few enough that no number of them is too large or too small for one.
+// More digits than a double holds, few enough that no number of them is too large or too small for
+// one.
 constexpr std::size_t kNumberDigitsMax = 40;
 constexpr std::size_t kExponentDigitsMax = 2;
 
-// A field of a hash expires before 2^46 ms: for another two hundred years this much may be added to the time it is.
+// A field of a hash expires before 2^46 ms: for another two hundred years this much may be added to
+// the time it is.
 constexpr std::int64_t kSecondsMax = 9'999'999'999;
 
 constexpr double kLongitudeMax = 180;

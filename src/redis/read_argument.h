@@ -1,11 +1,12 @@
 // What one argument of a read may be, so that Redis surely takes it.
 //
-// Must: whatever has_kind() accepts, every server of redis/command_table.h accepts in that place, under any
-// configuration. Redis takes more than this ("1e300" as a score, say): such a read is forwarded, and Redis decides.
+// Must: whatever has_kind() accepts, every server of redis/command_table.h accepts in that place,
+// under any configuration. Redis takes more than this ("1e300" as a score, say): such a read is
+// forwarded, and Redis decides.
 //
 // Threads: pure function.
-// Source: Redis 7.0.15 (object.c, util.c string2ll and string2d, t_zset.c, t_stream.c, bitops.c, geo.c), asked by hand;
-// integration/missing_keys_are_redis_bytes_test.cpp asks it anew.
+// Source: Redis 7.0.15 (object.c, util.c string2ll and string2d, t_zset.c, t_stream.c, bitops.c,
+// geo.c), asked by hand; integration/missing_keys_are_redis_bytes_test.cpp asks it anew.
 #pragma once
 
 #include <cstdint>

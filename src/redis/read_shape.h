@@ -1,4 +1,5 @@
-// Argument lists of one read that Redis cannot refuse, in a notation close to the one of its manual:
+// Argument lists of one read that Redis cannot refuse, in a notation close to the one of its
+// manual:
 //
 //   LPOS   key any (COUNT natural) [RANK rank] [MAXLEN natural]
 //
@@ -7,14 +8,14 @@
 //   any...     one argument of this kind or more
 //   [...]      an option: there once, or not at all; "[...]...": any number of times
 //   (...)      an option that must be there
-//   numkeys    an integer above 0, and later `keys`: so many arguments; `weights`: so many numbers; of a hash these are
-//              called `numfields` and `fields`
+//   numkeys    an integer above 0, and later `keys`: so many arguments; `weights`: so many numbers;
+//              of a hash these are called `numfields` and `fields`
 //   streams    keys, and as many ids
 //
 // Words come first, then options, in any order. An option may end with options of its own.
 //
-// Must: what fits, Redis runs without an error as long as its keys are missing. What does not fit may be good all the
-// same (an option that is named twice): it is forwarded.
+// Must: what fits, Redis runs without an error as long as its keys are missing. What does not fit
+// may be good all the same (an option that is named twice): it is forwarded.
 //
 // Threads: immutable. Errors: a mistake in the notation does not compile.
 // Limits: kSteps and kTextBytes for one shape; recursion as deep as brackets are nested.

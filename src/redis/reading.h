@@ -1,4 +1,5 @@
-// What one asking of Redis has found out: which commands it has, what its users may do, whether it serves.
+// What one asking of Redis has found out: which commands it has, what its users may do, whether it
+// serves.
 //
 // Threads: plain values. Lifetimes: own their contents.
 // Limits: as many commands as Redis lists, as many users as it was asked for.
@@ -41,7 +42,8 @@ struct UserAccess {
   std::uint64_t numbering = 0;          // of those numbers: guard::Guard::Parts
 
   bool may(std::size_t command, std::uint32_t ns) const noexcept;
-  // Redis refuses the command on every key of the namespace: for sure, for want of a right on the keys, or on the command.
+  // Redis refuses the command on every key of the namespace: for sure, for want of a right on the
+  // keys, or on the command.
   enum class Refusal : std::uint8_t { none, unknown, key, command };
   Refusal refusal(std::size_t command, std::uint32_t ns) const noexcept;
 };
@@ -78,7 +80,8 @@ constexpr std::string_view name_of(Availability availability) {
   return kNames.at(static_cast<std::size_t>(availability));
 }
 
-// Whether Redis lets the guard ask for all that it wants to know (upstream.control), and is one that it can work with.
+// Whether Redis lets the guard ask for all that it wants to know (upstream.control), and is one
+// that it can work with.
 struct ControlReport {
   enum class State : std::uint8_t {
     unknown,      // it has not been asked yet

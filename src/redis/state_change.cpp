@@ -110,7 +110,8 @@ std::optional<StateChange> label_of(Arguments arguments) {
   return std::nullopt;
 }
 
-// Subcommands of CLIENT that are answered once, and leave the connection as it is, but for TRACKING. Not REPLY.
+// Subcommands of CLIENT that are answered once, and leave the connection as it is, but for
+// TRACKING. Not REPLY.
 constexpr std::array<std::string_view, 17> kKnownClient = {"id",
                                                            "info",
                                                            "list",
@@ -129,8 +130,9 @@ constexpr std::array<std::string_view, 17> kKnownClient = {"id",
                                                            "tracking",
                                                            "caching"};
 
-// What changes nothing of who may do what. Any other subcommand of ACL and CONFIG, also one that the guard has not heard of,
-// may: ACL SETUSER, DELUSER, LOAD. CONFIG SET of what is in kUserSettings.
+// What changes nothing of who may do what. Any other subcommand of ACL and CONFIG, also one that
+// the guard has not heard of, may: ACL SETUSER, DELUSER, LOAD. CONFIG SET of what is in
+// kUserSettings.
 constexpr std::array<std::string_view, 13> kHarmlessServer = {"whoami",
                                                               "getuser",
                                                               "list",
@@ -223,8 +225,8 @@ std::optional<StateChange> state_change_of(const Command& command,
       return std::nullopt;
   }
   if (may_be_in_multi && change.kind != ChangeKind::unclear) {
-    // MULTI itself may be refused, and then HELLO, too, after its AUTH has been taken: not even a refusal says that
-    // nothing has changed.
+    // MULTI itself may be refused, and then HELLO, too, after its AUTH has been taken: not even a
+    // refusal says that nothing has changed.
     const bool may_be_half_done = change.kind == ChangeKind::hello && change.authenticates;
     return StateChange{.kind = may_be_half_done ? ChangeKind::unclear : ChangeKind::unknown};
   }

@@ -1,10 +1,12 @@
 // What a command changes on its connection once Redis has said yes, read from its arguments.
 //
-// Forms that Redis should refuse are changes too: they are forwarded like any other, and should Redis accept one after
-// all, the guard no longer knows what the connection is and says so (kNoDb, `unclear`).
+// Forms that Redis should refuse are changes too: they are forwarded like any other, and should
+// Redis accept one after all, the guard no longer knows what the connection is and says so (kNoDb,
+// `unclear`).
 //
 // Threads: plain values.
-// Source: Redis 7.0.15 (db.c selectCommand, acl.c authCommand, networking.c helloCommand), asked by hand.
+// Source: Redis 7.0.15 (db.c selectCommand, acl.c authCommand, networking.c helloCommand), asked by
+// hand.
 #pragma once
 
 #include <cstdint>
@@ -67,16 +69,18 @@ struct StateChange {
   std::uint32_t confirmations = 0;
 };
 
-// Nothing if the command changes nothing (HELLO alone asks only). `may_be_in_multi`: of the client that sends it; a label
-// is one there, too.
+// Nothing if the command changes nothing (HELLO alone asks only). `may_be_in_multi`: of the client
+// that sends it; a label is one there, too.
 std::optional<StateChange> state_change_of(const Command& command,
                                            std::span<const std::string_view> arguments,
                                            bool may_be_in_multi);
 
-// ACL SETUSER, CONFIG SET requirepass, CLIENT PAUSE ...: it may change what holds for all clients, if Redis says yes.
+// ACL SETUSER, CONFIG SET requirepass, CLIENT PAUSE ...: it may change what holds for all clients,
+// if Redis says yes.
 bool changes_server(const Command& command, std::span<const std::string_view> arguments);
 
-// CLIENT REPLY ON, OFF or SKIP. It holds from the command itself on, not from a reply: OFF and SKIP have none.
+// CLIENT REPLY ON, OFF or SKIP. It holds from the command itself on, not from a reply: OFF and SKIP
+// have none.
 enum class ReplyMode : std::uint8_t { on, off, skip };
 std::optional<ReplyMode> reply_mode_of(const Command& command,
                                        std::span<const std::string_view> arguments);
@@ -87,8 +91,9 @@ bool ends_placing(const Command& command, std::span<const std::string_view> argu
 // SYNC, PSYNC: of these, what makes a replica of the client.
 bool makes_raw(const Command& command);
 
-// Of the first chunk of a command too large to be held whole, which may end anywhere behind its name: whether it is, or
-// may be, one of either kind. What it changes cannot be said before all of it is known.
+// Of the first chunk of a command too large to be held whole, which may end anywhere behind its
+// name: whether it is, or may be, one of either kind. What it changes cannot be said before all of
+// it is known.
 bool may_change_connection(const Command& command, std::span<const std::string_view> arguments);
 
 }  // namespace cuckooguard::redis

@@ -1,7 +1,8 @@
 // What a connection is subscribed to, by number, as Redis's own frames tell.
 //
-// SUBSCRIBE and its like are not answered one for one: Redis sends one confirmation per channel, and messages come
-// unasked. In RESP2 both are plain arrays (`*3 subscribe a :1`), in RESP3 they are pushes (`>3 ...`).
+// SUBSCRIBE and its like are not answered one for one: Redis sends one confirmation per channel,
+// and messages come unasked. In RESP2 both are plain arrays (`*3 subscribe a :1`), in RESP3 they
+// are pushes (`>3 ...`).
 //
 //   client:  SUBSCRIBE a b              UNSUBSCRIBE
 //   Redis:   subscribe a :1             unsubscribe a :1
@@ -28,11 +29,13 @@ struct PubSubFrame {
   };
   Kind kind = Kind::other;
   ChannelKind channels = ChannelKind::plain;
-  // Of a confirmation: how many subscriptions there are now; plain ones and patterns are counted together.
+  // Of a confirmation: how many subscriptions there are now; plain ones and patterns are counted
+  // together.
   std::uint32_t count = 0;
 };
 
-// Of an array or push reply: its first bytes (kPubSubHeadBytes are enough) and its last ones (kPubSubTailBytes).
+// Of an array or push reply: its first bytes (kPubSubHeadBytes are enough) and its last ones
+// (kPubSubTailBytes).
 inline constexpr std::size_t kPubSubHeadBytes = 32;
 inline constexpr std::size_t kPubSubTailBytes = 16;
 PubSubFrame parse_pubsub_frame(std::string_view head, std::string_view tail);

@@ -1,4 +1,5 @@
-// Names of options and subcommands, as Redis compares them: ASCII letters in any case; and its digits.
+// Names of options and subcommands, as Redis compares them: ASCII letters in any case; and its
+// digits.
 //
 // Threads: pure function.
 #pragma once

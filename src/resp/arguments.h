@@ -1,8 +1,11 @@
-// The arguments of the command that was scanned last: views, and room for inline arguments that had quotes.
+// The arguments of the command that was scanned last: views, and room for inline arguments that had
+// quotes.
 //
-// Threads: one. Lifetimes: a view points into the scanned input or into this object; it is valid until the next
+// Threads: one. Lifetimes: a view points into the scanned input or into this object; it is valid
+// until the next
 //   RequestScanner::next() with this object, and no longer than the input stays where it is.
-// Limits: grows to the largest command seen and is never freed: at most 32 thousand views (an inline command of
+// Limits: grows to the largest command seen and is never freed: at most 32 thousand views (an
+// inline command of
 //   64 KiB), 512 KiB, and 64 KiB of unquoted text.
 #pragma once
 
@@ -29,8 +32,8 @@ class Arguments {
     }
     views_[size_++] = argument;
   }
-  // Room for one inline line's unquoted arguments, or for an error text. Unquoting never lengthens, so whoever reserves
-  // the line's length first may keep views of it.
+  // Room for one inline line's unquoted arguments, or for an error text. Unquoting never lengthens,
+  // so whoever reserves the line's length first may keep views of it.
   std::string& text() { return text_; }
 
  private:

@@ -28,7 +28,8 @@ void add_version(Greeting& greeting, Version version, const Login* login) {
   }
 }
 
-// The two forms are not the same: without a password only one of them is refused, old servers know only the other one.
+// The two forms are not the same: without a password only one of them is refused, old servers know
+// only the other one.
 void add_login(Greeting& greeting, const Login& login) {
   if (login.user.empty()) {
     add(greeting, {"AUTH", login.secret});

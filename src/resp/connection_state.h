@@ -47,7 +47,8 @@ struct Greeting {
   std::size_t replies = 0;
 };
 
-// What makes a connection in the state `from` one in the state `to`. Nobody can be logged out, except by a new one.
+// What makes a connection in the state `from` one in the state `to`. Nobody can be logged out,
+// except by a new one.
 std::optional<Greeting> greeting(const ConnectionState& from, const ConnectionState& to);
 
 }  // namespace cuckooguard::resp

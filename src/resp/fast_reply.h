@@ -23,7 +23,8 @@ inline const char* fast_text_end(const char* at, const char* end, bool& is_null)
   return is_there ? text + length + 2 : nullptr;
 }
 
-// Where the short line at `at` ends: most of them are shorter than what makes memchr worth its call.
+// Where the short line at `at` ends: most of them are shorter than what makes memchr worth its
+// call.
 inline const char* fast_line_end(const char* at, const char* end) {
   constexpr std::ptrdiff_t kBytesMax = 16;
   const char* const last = end - at > kBytesMax ? at + kBytesMax : end;

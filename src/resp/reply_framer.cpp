@@ -45,8 +45,8 @@ ReplyFramer::Piece ReplyFramer::next(std::string_view input) {
           .malformed = state_ == State::malformed};
 }
 
-// Of the values at the front, those of the usual kinds that are all there, without a state between their bytes.
-// Returns where the careful way has to go on.
+// Of the values at the front, those of the usual kinds that are all there, without a state between
+// their bytes. Returns where the careful way has to go on.
 inline const char* ReplyFramer::take_usual(const char* at, const char* end) {
   const bool among_attributes = type_ == '\0' && needed_ != 1;
   if (among_attributes || depth_ != 0 || in_streamed_text_) {
@@ -83,7 +83,8 @@ inline const char* ReplyFramer::take_usual(const char* at, const char* end) {
   return at;
 }
 
-// Each step takes at least one byte, or finds the one at `at` malformed, and returns where it got to.
+// Each step takes at least one byte, or finds the one at `at` malformed, and returns where it got
+// to.
 inline const char* ReplyFramer::step(const char* at, const char* end) {
   switch (state_) {
     case State::item:

@@ -1,15 +1,19 @@
-// Finds where each reply of an upstream ends, without keeping any of it: RESP2 and RESP3, at any cut.
+// Finds where each reply of an upstream ends, without keeping any of it: RESP2 and RESP3, at any
+// cut.
 //
 //     while (!input.empty()) { piece = framer.next(input); ...; input.remove_prefix(piece.bytes); }
 //
-// Every byte is taken as it comes: a piece ends before the input does only where its reply ends (or is malformed).
-// A push ('>') at top level is a reply of its own that answers no command. Attributes ('|') belong to the value behind
-// them. The framer is transparent: what a value says (+OK or +KO, :1 or :x) is not its business.
+// Every byte is taken as it comes: a piece ends before the input does only where its reply ends (or
+// is malformed). A push ('>') at top level is a reply of its own that answers no command.
+// Attributes ('|') belong to the value behind them. The framer is transparent: what a value says
+// (+OK or +KO, :1 or :x) is not its business.
 //
-// Threads: one. Errors: `malformed`, for good: the stream cannot be followed any more. The offending byte is the first
-//   one behind the piece. Refused are unknown types, bad lengths, and payloads not followed by CRLF: to go on after
-//   any of them would be to give one client another's reply.
-// Limits: nesting is unlimited for counted aggregates (a counter, no stack); kStreamedDepthMax for streamed ones
+// Threads: one. Errors: `malformed`, for good: the stream cannot be followed any more. The
+// offending byte is the first
+//   one behind the piece. Refused are unknown types, bad lengths, and payloads not followed by
+//   CRLF: to go on after any of them would be to give one client another's reply.
+// Limits: nesting is unlimited for counted aggregates (a counter, no stack); kStreamedDepthMax for
+// streamed ones
 //   ("*?"), which Redis 7 does not send. Lengths have at most 18 digits, and
 //   at most 2^62 values may be outstanding. 80 bytes.
 // Source: https://github.com/redis/redis-specifications/blob/master/protocol/RESP3.md
@@ -35,8 +39,8 @@ class ReplyFramer {
 
   Piece next(std::string_view input);
 
-  // First byte of the value of the current, or just ended, reply: '+', '-', ':', '$', '*', '_', '%', '~', '>' ...;
-  // '\0' until it has come (attributes come before it).
+  // First byte of the value of the current, or just ended, reply: '+', '-', ':', '$', '*', '_',
+  // '%', '~', '>' ...; '\0' until it has come (attributes come before it).
   char type() const { return type_; }
 
   // Whether that value is a null: "$-1", "*-1" or "_". Known when the reply has ended.
@@ -80,7 +84,8 @@ class ReplyFramer {
   State state_ = State::between;
   char type_ = '\0';
   bool is_null_ = false;
-  // Of the value being read: its type, whether it is the reply's own value and not one inside, its length so far.
+  // Of the value being read: its type, whether it is the reply's own value and not one inside, its
+  // length so far.
   char item_ = '\0';
   bool is_reply_ = false;
   LengthKind length_kind_ = LengthKind::counted;

@@ -43,7 +43,8 @@ Scan whole_command(std::size_t bytes, std::size_t arguments) {
           .argument_total = arguments};
 }
 
-// The usual command: small, of usual lines, all there. Returns its bytes; 0 where it is anything else.
+// The usual command: small, of usual lines, all there. Returns its bytes; 0 where it is anything
+// else.
 std::size_t scan_fast_command(std::string_view input, Arguments& arguments) {
   const char* const end = input.data() + std::min(input.size(), kWholeCommandBytesMax);
   const char* at = input.data();
@@ -135,7 +136,8 @@ Scan RequestScanner::scan_array(std::string_view input, Arguments& arguments) {
     return refuse(last.line, input, arguments);
   }
   if (resumed && scanned_ != 0) {
-    // There is something to deliver: once more from the front, for views of what was scanned in earlier calls.
+    // There is something to deliver: once more from the front, for views of what was scanned in
+    // earlier calls.
     forget_command();
     return next(input, arguments);
   }
@@ -187,7 +189,8 @@ RequestScanner::Run RequestScanner::run(std::string_view input, Arguments& argum
   return {Stop::end_of_command, {}};
 }
 
-// `end`: where the next argument ends. Whether it may not be buffered together with what is in front of it.
+// `end`: where the next argument ends. Whether it may not be buffered together with what is in
+// front of it.
 inline bool RequestScanner::must_stop(std::size_t argument_bytes, std::size_t end) const {
   if (large_) {
     return argument_bytes > kWholeArgumentBytesMax ||

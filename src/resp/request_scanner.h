@@ -1,26 +1,36 @@
-// Finds where each command of a client ends and what its arguments are: RESP arrays and inline commands, as
-// Redis 7.0.15 reads them, down to its limits and error texts. No I/O, no copy, no allocation on the usual path.
+// Finds where each command of a client ends and what its arguments are: RESP arrays and inline
+// commands, as Redis 7.0.15 reads them, down to its limits and error texts. No I/O, no copy, no
+// allocation on the usual path.
 //
-//     *3 $3 SET $5 key:1 $2 v1 | *2 $3 GET ...      `input` begins at the first byte not yet consumed
+//     *3 $3 SET $5 key:1 $2 v1 | *2 $3 GET ...      `input` begins at the first byte not yet
+//                                                   consumed
 //     `------- consumed ------'
 //
-// A command of up to kWholeCommandBytesMax comes whole (`command`). A larger one comes in chunks (`chunk`) and is never
-// held whole by anybody: the caller forwards each chunk's bytes as they are. A chunk is either
+// A command of up to kWholeCommandBytesMax comes whole (`command`). A larger one comes in chunks
+// (`chunk`) and is never held whole by anybody: the caller forwards each chunk's bytes as they are.
+// A chunk is either
 //   - a run of whole arguments, all of them in `arguments`, or
-//   - raw bytes of one argument above kWholeArgumentBytesMax (`$len` line first), with `arguments` empty;
-// so each argument of up to kWholeArgumentBytesMax is a view in exactly one chunk, wherever the input was cut. (So is a
-// larger one that was there before the command was known to be large.) The command's name is in the first chunk; a
-// "name" above kWholeArgumentBytesMax may be raw, but no command is called so.
+//   - raw bytes of one argument above kWholeArgumentBytesMax (`$len` line first), with `arguments`
+//     empty;
+// so each argument of up to kWholeArgumentBytesMax is a view in exactly one chunk, wherever the
+// input was cut. (So is a larger one that was there before the command was known to be large.) The
+// command's name is in the first chunk; a "name" above kWholeArgumentBytesMax may be raw, but no
+// command is called so.
 //
 // Threads: one. Lifetimes: see Arguments.
-// Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by Redis; asking again
+// Errors: values. After `protocol_error` the client gets "-" + error + CRLF and is closed, as by
+// Redis; asking again
 //   with the same input gives the same answer.
-// Limits: the caller keeps at most kWholeCommandBytesMax + kLineBytesMax unconsumed bytes while it is told `incomplete`.
-//   Of who has not authenticated at most kUnauthenticatedBytesMax + kLineBytesMax: nobody answers such a one anyway.
-//   Fed byte by byte, the work stays linear in the bytes: what has been scanned is not read again until the end.
-// Source: Redis 7.0.15 networking.c (processInlineBuffer, processMultibulkBuffer), util.c (string2ll), sds.c
-//   (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending commands to a Redis server").
-//   Differs: lines above kLineBytesMax are refused always, by Redis only if they do not arrive in one read.
+// Limits: the caller keeps at most kWholeCommandBytesMax + kLineBytesMax unconsumed bytes while it
+// is told `incomplete`.
+//   Of who has not authenticated at most kUnauthenticatedBytesMax + kLineBytesMax: nobody answers
+//   such a one anyway. Fed byte by byte, the work stays linear in the bytes: what has been scanned
+//   is not read again until the end.
+// Source: Redis 7.0.15 networking.c (processInlineBuffer, processMultibulkBuffer), util.c
+// (string2ll), sds.c
+//   (sdssplitargs); https://redis.io/docs/reference/protocol-spec ("Sending commands to a Redis
+//   server"). Differs: lines above kLineBytesMax are refused always, by Redis only if they do not
+//   arrive in one read.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +68,8 @@ struct Scan {
   std::size_t consumed = 0;
   std::uint64_t first_argument = 0;  // index in the command of arguments[0], or of the raw argument
   std::uint64_t argument_total = 0;  // how many arguments the command has
-  // Redis's line without "-" and CRLF: "ERR Protocol error: invalid bulk length". Valid as long as `arguments`.
+  // Redis's line without "-" and CRLF: "ERR Protocol error: invalid bulk length". Valid as long as
+  // `arguments`.
   std::string_view error = {};
 };
 
@@ -66,7 +77,8 @@ class RequestScanner {
  public:
   // `authenticated` = false: Redis asks for a password and this client has not given it yet.
   explicit RequestScanner(bool authenticated = true) : authenticated_(authenticated) {}
-  // If it changes within a command of which nothing has been given, that is scanned again from its front.
+  // If it changes within a command of which nothing has been given, that is scanned again from its
+  // front.
   void set_authenticated(bool authenticated) {
     if (authenticated != authenticated_) {
       authenticated_ = authenticated;

@@ -1,11 +1,14 @@
-// One part of a namespace, a table, on its way from rows to look-ups: what a source loads, publishes and proves for it.
+// One part of a namespace, a table, on its way from rows to look-ups: what a source loads,
+// publishes and proves for it.
 //
-//   begin(rows) ─▶ add(row) … ─▶ complete() publishes ─▶ prove(until) … ─▶ expire() ─▶ begin(rows) …
+//   begin(rows) ─▶ add(row) … ─▶ complete() publishes ─▶ prove(until) … ─▶ expire() ─▶ begin …
 //                     └─▶ refuse(state, why) until the next load
 //
-// A source that follows a log loads beside it: load() makes a FilterLoad of its own, publish() takes it.
+// A source that follows a log loads beside it: load() makes a FilterLoad of its own, publish()
+// takes it.
 //
-// Must: no absent verdict is possible between expire() and the next prove(), and prove() does nothing for a namespace
+// Must: no absent verdict is possible between expire() and the next prove(), and prove() does
+// nothing for a namespace
 //       whose last load was not completed.
 // Threads: one at a time: it is the one writer of the live filter. Errors: values. A filter that
 // turns out too small says so; the rows must then be given again from the first one.
@@ -50,7 +53,8 @@ class Feed {
   void ids_grow(std::uint64_t used) { load_.ids_grow(used); }
   Intake add(std::span<const std::optional<std::string_view>> values);
   Intake complete();
-  // `unsynced`: a row cannot be guarded. `refused`: the rows cannot be read before somebody has mended something.
+  // `unsynced`: a row cannot be guarded. `refused`: the rows cannot be read before somebody has
+  // mended something.
   void refuse(filter::State state, std::string_view why);
   // What was refused has been mended; its rows are yet to be read.
   void report_mended();
@@ -63,11 +67,12 @@ class Feed {
   // What was loaded, and changed since; ready with the next proof.
   void publish(FilterLoad::Loaded loaded);
   // What a row is to the filter of every load; nothing if no key can name it. Its id counts for
-  // `fresh_ids` from the next follow_growth() on. If it `counts`, and is isolated, look-ups know it from here on.
+  // `fresh_ids` from the next follow_growth() on. If it `counts`, and is isolated, look-ups know it
+  // from here on.
   std::expected<std::optional<std::uint64_t>, std::string> hash_of(
       std::span<const std::optional<std::string_view>> values, bool counts = true);
-  // Isolated rows that the filter has no more need not be known. Not while the filter has yet to hear of a row of which
-  // hash_of() was asked, or a load is going on.
+  // Isolated rows that the filter has no more need not be known. Not while the filter has yet to
+  // hear of a row of which hash_of() was asked, or a load is going on.
   void forget_isolated();
   // Rows with larger ids have come: to be told after they are in the filter.
   void follow_growth();
@@ -79,7 +84,8 @@ class Feed {
 
   // --- between loads ---
   void expire() { live_.set_fresh_until(TimePoint::min()); }
-  // Nothing has changed since the snapshot in force, or all that has is in the filter, as was so at `at`.
+  // Nothing has changed since the snapshot in force, or all that has is in the filter, as was so at
+  // `at`.
   void prove(TimePoint at);
   // The last proof is older than max_lag, and no other state says why.
   void report_if_stale(TimePoint now);

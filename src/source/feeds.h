@@ -1,7 +1,8 @@
-// The feeds of a source: one per part of each of its namespaces, that is per table. Tables of a namespace
-// that is given by a pattern or a list may come and go.
+// The feeds of a source: one per part of each of its namespaces, that is per table. Tables of a
+// namespace that is given by a pattern or a list may come and go.
 //
-// Must: the tables that set_tables() is given are those of the snapshot being read, and a feed is proven for
+// Must: the tables that set_tables() is given are those of the snapshot being read, and a feed is
+// proven for
 //       that snapshot alone. So no proof outlives the knowledge of which tables there are
 //       (filter/live_parts.h).
 // Threads: the source's; it is the one writer of the targets' parts. Lifetimes: a feed lives until
@@ -37,7 +38,8 @@ class Feeds {
   std::span<const Target> targets() const { return targets_; }
   // Also of the feeds that it will add.
   void snapshot_begins(TimePoint now);
-  // From now on these are the namespace's tables, and no others. A new one passes until it is loaded.
+  // From now on these are the namespace's tables, and no others. A new one passes until it is
+  // loaded.
   void set_tables(const Target& target, std::span<const std::string> tables);
   // Why the namespace passes although no feed says so; empty: no more.
   void report(const Target& target,

@@ -29,7 +29,8 @@ struct FileStamp {
 
 FileStamp stamp_of(const struct stat& status);
 
-// Follows symbolic links. The error is a sentence with the path in it; anything but a regular file is one.
+// Follows symbolic links. The error is a sentence with the path in it; anything but a regular file
+// is one.
 std::expected<FileStamp, std::string> stamp_of_path(const std::string& path);
 
 }  // namespace cuckooguard::source

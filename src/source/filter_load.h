@@ -4,9 +4,9 @@
 //     ▲                              └─▶ too_small ─┐
 //     └─────────────────────────────────────────────┘ the same rows again, from the first one
 //
-// When the filter is full the rest of the rows are only counted, so that the next one has room for all: a
-// server's estimate may be off a thousandfold (seen: MySQL, 812 for 1,000,000 rows, filled in just before a
-// restart), and a row that is streamed has to be read whether it is wanted or not.
+// When the filter is full the rest of the rows are only counted, so that the next one has room for
+// all: a server's estimate may be off a thousandfold (seen: MySQL, 812 for 1,000,000 rows, filled
+// in just before a restart), and a row that is streamed has to be read whether it is wanted or not.
 //
 // Threads: one, which is not the one that look-ups or proofs run on; the observer is called on it.
 // Errors: values; `refused` says why. Limits: filter::choose_sizing's.
@@ -51,8 +51,8 @@ class FilterLoad {
   // Of so many parts, of which a look-up asks all: each may take its share of the namespace's false
   // positives, and gets its share of a configured capacity.
   void be_one_of(std::size_t parts) { parts_ = std::max<std::size_t>(parts, 1); }
-  // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is no
-  // memory for a filter of this size.
+  // `deletes`: whether, and how, the published filter is told of rows that go. Refused if there is
+  // no memory for a filter of this size.
   Intake begin(std::uint64_t rows_expected, filter::DeleteMode deletes);
   // After begin(): a new row gets the next id, and ids up to `used` were given before.
   void ids_grow(std::uint64_t used);

@@ -1,17 +1,20 @@
-// How far a source is, as other threads may ask: its last proof, state and why; and of one that follows a log, the position
-// (LogStatus).
+// How far a source is, as other threads may ask: its last proof, state and why; and of one that
+// follows a log, the position (LogStatus).
 //
 //   source's thread, probe ── moved_to, proven, … ─▶ mutex ◀── read(), reached() ── any thread
 //
-// Must: reached(p) is yes only after every filter of the source has been given all that p covers, or its
-// namespace passes (it is being read again). moved_to() is called after the filters have been changed, and
-// the mutex hands that on: whoever has heard yes sees those changes, and so does every other thread that
-// looks later, for the filters' words are atomic and memory is coherent. (tests/source/mysql/follow_status_test.cpp)
+// Must: reached(p) is yes only after every filter of the source has been given all that p covers,
+// or its namespace passes (it is being read again). moved_to() is called after the filters have
+// been changed, and the mutex hands that on: whoever has heard yes sees those changes, and so does
+// every other thread that looks later, for the filters' words are atomic and memory is coherent.
+// (tests/source/mysql/follow_status_test.cpp)
 //
-// Not after a server's log has begun anew (RESET MASTER): then old numbers count until that is noticed, max_lag / 4.
+// Not after a server's log has begun anew (RESET MASTER): then old numbers count until that is
+// noticed, max_lag / 4.
 //
-// Threads: any; nobody holds the mutex for longer than a position is copied or compared. Limits: moved_to() copies into the
-// room that the last position had, 0.1 us per transaction; a MySQL set of many intervals costs as much as it is long.
+// Threads: any; nobody holds the mutex for longer than a position is copied or compared. Limits:
+// moved_to() copies into the room that the last position had, 0.1 us per transaction; a MySQL set
+// of many intervals costs as much as it is long.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +56,9 @@ class FollowStatus {
   std::uint64_t losses_ = 0;
 };
 
-// Of a source that follows a log. A Position has text(), covers(Position), its flavor(), and parse(text, flavor), which gives
-// nothing if the text is not a position of that flavor of log; of any, if none is known yet.
+// Of a source that follows a log. A Position has text(), covers(Position), its flavor(), and
+// parse(text, flavor), which gives nothing if the text is not a position of that flavor of log; of
+// any, if none is known yet.
 template <typename Position>
 class LogStatus : public FollowStatus {
  public:

@@ -16,8 +16,8 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
   virtual ~Follower() = default;
 
-  // Does what is next (a look, a load) and returns how long to wait before the next step. A long step ends early when
-  // `stop` is requested.
+  // Does what is next (a look, a load) and returns how long to wait before the next step. A long
+  // step ends early when `stop` is requested.
   virtual std::chrono::nanoseconds step(const std::stop_token& stop) = 0;
   // After the last step: makes the namespaces pass.
   virtual void finish() = 0;

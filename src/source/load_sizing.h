@@ -12,8 +12,9 @@
 
 namespace cuckooguard::source {
 
-// For one of `parts` tables, of which a look-up asks all: each may take its share of the namespace's false positives, and
-// gets its share of a configured capacity. `capacity_min`: what is known to be needed.
+// For one of `parts` tables, of which a look-up asks all: each may take its share of the
+// namespace's false positives, and gets its share of a configured capacity. `capacity_min`: what is
+// known to be needed.
 inline filter::Sizing load_sizing(const config::Filter& wanted,
                                   std::size_t parts,
                                   std::uint64_t rows,

@@ -1,7 +1,8 @@
-// Where the rows of a source come from, seen from the one that follows it (rescan.h): something that can be looked at
-// (has it changed?) and read as one consistent snapshot.
+// Where the rows of a source come from, seen from the one that follows it (rescan.h): something
+// that can be looked at (has it changed?) and read as one consistent snapshot.
 //
-// Must: a version stands for one content. If look() gives the version of a snapshot, then no change that was complete
+// Must: a version stands for one content. If look() gives the version of a snapshot, then no change
+// that was complete
 //       before that look() began came after the snapshot.
 // Threads: the source's. Errors: values.
 #pragma once
@@ -47,7 +48,8 @@ class Origin {
   virtual ~Origin() = default;
 
   virtual Sighting look() = 0;
-  // Of each namespace all tables there are at the snapshot's moment (Feeds::set_tables). Ends early when `stop` is requested.
+  // Of each namespace all tables there are at the snapshot's moment (Feeds::set_tables). Ends early
+  // when `stop` is requested.
   virtual Snapshot take(Feeds& feeds, const std::stop_token& stop) = 0;
 };
 

@@ -2,20 +2,21 @@
 //
 //            ┌─────────── look: same version ───────────┐  prove: fresh_until = t + max_lag
 //            ▼                                          │
-//   load ─▶ following ── look: another version ─▶ expire ─▶ changed ── quiet, and its time has come ─▶ load
+//   load ─▶ following ── look: another version ─▶ expire ─▶ changed ── quiet, and due ─▶ load
 //              └── lost ─▶ expire ─▶ down ── backoff, look: there again ─▶ changed
 //
-// The proof. A snapshot has a version, taken inside its own transaction. A look at time >= t that gives the same
-// version shows that nothing committed before t came after the snapshot (the Origin's promise). So all rows committed
-// before t are in the published filter, and one committed at c > t can be answered absent only before
-// t + max_lag < c + max_lag. t is read before the look; the filter is published before the first look.
+// The proof. A snapshot has a version, taken inside its own transaction. A look at time >= t that
+// gives the same version shows that nothing committed before t came after the snapshot (the
+// Origin's promise). So all rows committed before t are in the published filter, and one committed
+// at c > t can be answered absent only before t + max_lag < c + max_lag. t is read before the look;
+// the filter is published before the first look.
 //
-// When it loads. After a change everything passes until the next load is proven, so it loads soon: as soon as the
-// origin has been quiet for a moment, waiting for that no longer than a load takes (one wasted load at most). But an
-// origin that changes all the time must not be read all the time:
-//   a snapshot that was in force is followed by the next one so that loads take a quarter of the time at most;
-//   one that was outdated before its first proof doubles the pause: once, twice, four times … the load's own time,
-//   up to kPauseMax or kPauseLoadsMax loads.
+// When it loads. After a change everything passes until the next load is proven, so it loads soon:
+// as soon as the origin has been quiet for a moment, waiting for that no longer than a load takes
+// (one wasted load at most). But an origin that changes all the time must not be read all the time:
+//   a snapshot that was in force is followed by the next one so that loads take a quarter of the
+//   time at most; one that was outdated before its first proof doubles the pause: once, twice, four
+//   times … the load's own time, up to kPauseMax or kPauseLoadsMax loads.
 //
 // Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes. That goes
 // for exceptions too (no memory): without a source the namespaces pass, without the process nobody

@@ -28,8 +28,8 @@ class RowHash {
 
   explicit RowHash(const Target& target) : target_(target) {}
 
-  // In the order of Keyspace::identity_columns, nullopt for NULL. Nothing if one of them is NULL: no
-  // key can name this row.
+  // In the order of Keyspace::identity_columns, nullopt for NULL. Nothing if one of them is NULL:
+  // no key can name this row.
   std::expected<std::optional<Hashed>, std::string> operator()(
       std::span<const std::optional<std::string_view>> values);
 

@@ -1,14 +1,15 @@
-// Whether the database itself has a row, asked by a query: an exact answer, for whoever doubts a filter.
+// Whether the database itself has a row, asked by a query: an exact answer, for whoever doubts a
+// filter.
 //
-// Each question is a connection of its own: it is asked seldom, once per second at most, and an idle one would be one
-// more to watch. The database narrows the rows down by equality of the columns, which may find more than the row that
-// is meant (a collation); condition and identity are then compared by the guard, as in a snapshot. All tables are read
-// in one transaction.
+// Each question is a connection of its own: it is asked seldom, once per second at most, and an
+// idle one would be one more to watch. The database narrows the rows down by equality of the
+// columns, which may find more than the row that is meant (a collation); condition and identity are
+// then compared by the guard, as in a snapshot. All tables are read in one transaction.
 //
 // Threads: one at a time; it blocks, for up to kTimeout and until `stop` is requested. Lifetimes:
 // what Targets refer to outlives it. Errors: `unknown`, and why.
-// Limits: kRowsMax rows of a table are compared; if none of so many is the one, the answer is unknown. A namespace of n
-// tables costs n queries, and some more to see how each has to be read.
+// Limits: kRowsMax rows of a table are compared; if none of so many is the one, the answer is
+// unknown. A namespace of n tables costs n queries, and some more to see how each has to be read.
 #pragma once
 
 #include <chrono>

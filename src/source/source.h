@@ -13,9 +13,10 @@
 // Threads: start(), stop() and the destructor from the owner's thread. The observer is called on
 // the source's threads, one at a time per namespace.
 // Lifetimes: keyspace, settings, live filters and observer must outlive the source.
-// Errors: nothing is fatal. What the operator must mend (a right, a password, a table) is refused: the namespaces pass, their
-// state is `refused` and says why, and the source tries again with jittered, growing pauses, as it does when it has lost its
-// database. SourceKind::check says the same beforehand, as Refusals. docs/states.md
+// Errors: nothing is fatal. What the operator must mend (a right, a password, a table) is refused:
+// the namespaces pass, their state is `refused` and says why, and the source tries again with
+// jittered, growing pauses, as it does when it has lost its database. SourceKind::check says the
+// same beforehand, as Refusals. docs/states.md
 #pragma once
 
 #include <chrono>
@@ -73,7 +74,8 @@ class Observer {
   // Only when the state or the reason has changed. `ns` as in Progress. `why` is for people, and
   // empty for `ready`.
   virtual void on_state(std::string_view ns, filter::State state, std::string_view why) = 0;
-  // What an operator should know although nothing passes for it: a checkpoint that could not be written, or used.
+  // What an operator should know although nothing passes for it: a checkpoint that could not be
+  // written, or used.
   virtual void on_trouble(std::string_view source, std::string_view what) = 0;
   // All of its filters were taken up from checkpoints.
   virtual void on_restored(std::string_view /*ns*/) {}
@@ -121,11 +123,12 @@ class Source {
 
   // Any thread, at any time; neither waits for the source's work (source/follow_status.h).
   virtual SourceStatus status() const = 0;
-  // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set), has been applied.
+  // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set), has been
+  // applied.
   virtual Reached reached(std::string_view position) const = 0;
 
-  // Asks the database itself for the row with this identity (source/row_lookup.h): it blocks. One thread at a time. Of
-  // a file it is unknown: that would be to read all of it.
+  // Asks the database itself for the row with this identity (source/row_lookup.h): it blocks. One
+  // thread at a time. Of a file it is unknown: that would be to read all of it.
   virtual RowAnswer look_up_row(std::uint32_t /*ns*/,
                                 std::string_view /*identity*/,
                                 const std::stop_token& /*stop*/) {

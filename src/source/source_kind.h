@@ -1,5 +1,6 @@
-// What a kind of source is to the rest: one entry, by which it is checked, made and asked for its size. Each kind has a room
-// of its own (source/file, source/sqlite, source/mysql) that knows this one and no other kind; app/source_kinds.h lists them.
+// What a kind of source is to the rest: one entry, by which it is checked, made and asked for its
+// size. Each kind has a room of its own (source/file, source/sqlite, source/mysql) that knows this
+// one and no other kind; app/source_kinds.h lists them.
 //
 // Threads: entries are constant. check() and count_rows() block the caller.
 #pragma once
@@ -53,20 +54,23 @@ bool is_of(const config::Source& source) {
 
 struct SourceKind {
   bool (*is)(const config::Source& settings);
-  // A server that others change meanwhile: a start asks for grants and settings, and tables are read one after the other.
+  // A server that others change meanwhile: a start asks for grants and settings, and tables are
+  // read one after the other.
   bool is_server;
   // Two of these settings cannot run at once, not even while a reload replaces one by the other.
   bool (*runs_alone)(const config::Source& settings) = [](const config::Source& /*settings*/) {
     return false;
   };
-  // Opens what `settings` names, and says why which targets cannot be read from it, with all reasons at once. Reads no rows.
+  // Opens what `settings` names, and says why which targets cannot be read from it, with all
+  // reasons at once. Reads no rows.
   std::vector<Refusal> (*check)(const config::Source& settings,
                                 std::span<const Target> targets,
                                 const Clock& clock);
   // Opens nothing yet. Refusals: the configuration itself is wrong, whatever the database is.
   std::expected<SourceParts, std::vector<Refusal>> (*make)(const SourceSettings& settings);
-  // How many rows a namespace's tables have, and which filters they would be given, asked of the database; in no order that
-  // means anything. Or a sentence: it cannot be reached, or a table not be read.
+  // How many rows a namespace's tables have, and which filters they would be given, asked of the
+  // database; in no order that means anything. Or a sentence: it cannot be reached, or a table not
+  // be read.
   std::expected<std::vector<TableSize>, std::string> (*count_rows)(const config::Source& settings,
                                                                    const Target& target);
 };

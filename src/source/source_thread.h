@@ -1,6 +1,7 @@
 // A Source that is one thread taking a Follower's steps until it is told to stop.
 //
-// Threads: the follower's steps run on the thread alone, look_up_row() on its caller's; stop() wakes it from its pause and joins it.
+// Threads: the follower's steps run on the thread alone, look_up_row() on its caller's; stop()
+// wakes it from its pause and joins it.
 #pragma once
 
 #include <condition_variable>

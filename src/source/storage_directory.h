@@ -20,7 +20,8 @@ namespace cuckooguard::source {
 
 class StorageDirectory {
  public:
-  // Makes the folder, if its parent is there, and removes what a killed process has left half written.
+  // Makes the folder, if its parent is there, and removes what a killed process has left half
+  // written.
   static std::expected<StorageDirectory, std::string> open(const std::string& path);
 
   const filter::HashSecret& secret() const { return secret_; }

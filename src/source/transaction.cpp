@@ -50,7 +50,8 @@ bool Transaction::add(const RowName& row, Image before, Image after) {
   return true;
 }
 
-// By the upper bits: then a larger table has its rows in the same order, and is filled from one end to the other.
+// By the upper bits: then a larger table has its rows in the same order, and is filled from one end
+// to the other.
 std::size_t Transaction::place_of(std::uint32_t tag) const {
   return (std::uint64_t{tag} * slots_.size()) >> 32;
 }

@@ -1,15 +1,16 @@
-// The rows of one table that a transaction has changed, netted: what each was before it and is after
-// it, however often it was changed in between.
+// The rows of one table that a transaction has changed, netted: what each was before it and is
+// after it, however often it was changed in between.
 //
 //   INSERT 7; UPDATE 7 SET id = 8; DELETE 9; INSERT 9      rows by primary key
 //     7: nothing -> nothing     8: nothing -> b     9: c -> d
 //   apply():  insert b, insert d, then erase c
 //
-// Inserts come first, so that no look-up sees a row gone that has only moved; and what has not changed
-// is not touched, so that the filter is never asked to delete what another row's equal identity needs.
+// Inserts come first, so that no look-up sees a row gone that has only moved; and what has not
+// changed is not touched, so that the filter is never asked to delete what another row's equal
+// identity needs.
 //
-// A row is named by 128 bits of its primary key's hash, under a secret of this process: two rows of one
-// transaction are taken for one another with probability 2^-128 per pair.
+// A row is named by 128 bits of its primary key's hash, under a secret of this process: two rows of
+// one transaction are taken for one another with probability 2^-128 per pair.
 //
 // Threads: the source's. Errors: add() is false if the change begins with another row than the last
 // one left, or there are too many rows: the log was not understood, and the table must be read

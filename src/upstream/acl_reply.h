@@ -6,8 +6,8 @@
 // Only the root permissions count: what a selector adds is left out, which is on the safe side.
 //
 // Threads: pure functions. Errors: a strange shape is a user who may nothing.
-// Source: https://redis.io/commands/acl-getuser; recorded from Redis 7.0.15, Valkey 9.1.2, and Redis
-// 6's form, whose keys are a list of bare patterns.
+// Source: https://redis.io/commands/acl-getuser; recorded from Redis 7.0.15, Valkey 9.1.2, and
+// Redis 6's form, whose keys are a list of bare patterns.
 #pragma once
 
 #include <functional>

@@ -14,8 +14,8 @@
 
 namespace cuckooguard::upstream {
 
-// Whether Redis has the built-in commands under their names, and which of those that may be answered a user may run on
-// keys with these prefixes.
+// Whether Redis has the built-in commands under their names, and which of those that may be
+// answered a user may run on keys with these prefixes.
 struct Questions {
   std::vector<std::vector<std::string>> keys;  // by namespace
   std::uint64_t numbering = 0;                 // of the namespaces (redis::UserAccess)

@@ -12,7 +12,8 @@
 namespace cuckooguard::upstream {
 namespace {
 
-// name, arity, flags, first, last, step; Redis 6: categories; Redis 7: tips, key specs, subcommands.
+// name, arity, flags, first, last, step; Redis 6: categories; Redis 7: tips, key specs,
+// subcommands.
 constexpr std::size_t kName = 0;
 constexpr std::size_t kArity = 1;
 constexpr std::size_t kFlags = 2;

@@ -5,7 +5,8 @@
 //
 // Threads: pure functions. Errors: an entry of a strange shape is left out of the list, and is not
 // there by its name. Limits: kCommandsMax entries are read.
-// Source: https://redis.io/commands/command; recorded from Redis 7.0.15, and Redis 6's shorter form.
+// Source: https://redis.io/commands/command; recorded from Redis 7.0.15, and Redis 6's shorter
+// form.
 #pragma once
 
 #include <functional>
@@ -35,7 +36,8 @@ std::vector<ListedCommand> commands_of(const redisReply& reply);
 std::map<std::string, redis::Command, std::less<>> beyond_table(
     std::span<const ListedCommand> commands);
 
-// Which of `commands` are there, by their place in it, from the reply to COMMAND INFO with their names.
+// Which of `commands` are there, by their place in it, from the reply to COMMAND INFO with their
+// names.
 redis::CommandSet names_there(const redisReply& reply, std::span<const redis::Command> commands);
 
 }  // namespace cuckooguard::upstream

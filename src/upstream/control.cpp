@@ -229,8 +229,8 @@ void Control::learn_whether_password_is_needed(redis::Users& users) const {
   }
 }
 
-// True, too, if that cannot be told. Redis refuses before anything else who must authenticate, and before that whom it does
-// not let in at all.
+// True, too, if that cannot be told. Redis refuses before anything else who must authenticate, and
+// before that whom it does not let in at all.
 bool Control::tries_in_vain_without_password() const {
   std::string why;
   const Redis redis = open(why);

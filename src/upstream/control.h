@@ -1,23 +1,25 @@
 // The control connection: what Redis says of itself, asked on a connection of its own, so that the
 // guard never answers for Redis where Redis would have refused. hiredis, blocking, in one thread of
-// its own; what is asked: upstream/inquiry.h. Once per kEvery, so that a change behind the guard's back is known well within
-// a second; at once when refresh() is called; kSoon after the last asking when refresh_soon() was, however often, and later
-// where an asking takes long, so that no client has Redis spend more than one part in kQuietParts on it. While Redis does
-// not serve, once per kRetryEvery; and often enough for Redis's own `timeout`.
+// its own; what is asked: upstream/inquiry.h. Once per kEvery, so that a change behind the guard's
+// back is known well within a second; at once when refresh() is called; kSoon after the last asking
+// when refresh_soon() was, however often, and later where an asking takes long, so that no client
+// has Redis spend more than one part in kQuietParts on it. While Redis does not serve, once per
+// kRetryEvery; and often enough for Redis's own `timeout`.
 //
 // The loss of the connection is seen at once, not with the next asking: a Redis that is back may be
 // another one. After a reconnect everything is asked anew before on_facts is called again.
 //
-// Whether a client must authenticate at all is said by ACL GETUSER default; where that may not be asked, or `acl: trust`
-// has no user asked for, it is tried each time on a connection that is opened for it: one that has stood for longer
-// would not tell.
+// Whether a client must authenticate at all is said by ACL GETUSER default; where that may not be
+// asked, or `acl: trust` has no user asked for, it is tried each time on a connection that is
+// opened for it: one that has stood for longer would not tell.
 //
 // Over TLS the bytes of hiredis go through a TlsRelay.
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on the control
-// thread. Errors: a Redis that cannot be reached is told once (on_reachable). What Redis does not let it ask is told
-// with the remedy (on_allowed), and asked for again each time; and so is a Redis in cluster mode, whose facts have no users,
-// so that the guard answers nothing. That is no reason to end: Redis need not even be up when the guard starts.
+// thread. Errors: a Redis that cannot be reached is told once (on_reachable). What Redis does not
+// let it ask is told with the remedy (on_allowed), and asked for again each time; and so is a Redis
+// in cluster mode, whose facts have no users, so that the guard answers nothing. That is no reason
+// to end: Redis need not even be up when the guard starts.
 // Limits: one connection; each call waits at most kCallTimeout.
 #pragma once
 
@@ -54,7 +56,8 @@ class Control {
     std::function<std::vector<std::string>()> users;
     std::function<void(std::uint64_t epoch, redis::Reading)> on_facts;
     std::function<void(bool reachable, const std::string& why)> on_reachable;  // on change only
-    // After each try that failed. It is up if it takes connections, but does not answer, or does not let the guard log in.
+    // After each try that failed. It is up if it takes connections, but does not answer, or does
+    // not let the guard log in.
     std::function<void(bool is_up, const std::string& why)> on_lost;
     // After on_reachable: at first, and on change.
     std::function<void(const redis::ControlReport&)> on_allowed;
@@ -71,7 +74,8 @@ class Control {
 
   void start();
 
-  // Ask again now, because an ACL command has passed by; or before long, because something may have changed. Any thread.
+  // Ask again now, because an ACL command has passed by; or before long, because something may have
+  // changed. Any thread.
   void refresh();
   void refresh_soon() const { wake(); }
 

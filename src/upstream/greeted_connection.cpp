@@ -20,7 +20,8 @@ bool is_of_redis_itself(std::string_view refusal) {
 
 namespace {
 
-// Who hears that is in: Redis could not save, and refuses writes and PING; or the user may not PING.
+// Who hears that is in: Redis could not save, and refuses writes and PING; or the user may not
+// PING.
 bool is_refused_to_ping_alone(std::string_view error) {
   return error.starts_with("-MISCONF ") || error.starts_with("-NOPERM ");
 }

@@ -18,7 +18,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Redis 7.0 takes 0.1 to 0.2 ms for each, and serves nobody else until it has answered all that it has read of a connection.
+// Redis 7.0 takes 0.1 to 0.2 ms for each, and serves nobody else until it has answered all that it
+// has read of a connection.
 constexpr std::size_t kUsersAtOnce = 16;
 
 struct Arguments {
@@ -195,8 +196,8 @@ bool Inquiry::learn_users(std::span<const std::string> names, Answers& answers) 
 bool Inquiry::ask_commands(Answers& answers) {
   const Reply all = ask_redis(redis_, {"COMMAND"});
   if (!all || is_error(*all)) {
-    // Asked again next time: it may be -BUSY. Not by names: Redis closes a connection that sends more than 10
-    // arguments before it has authenticated.
+    // Asked again next time: it may be -BUSY. Not by names: Redis closes a connection that sends
+    // more than 10 arguments before it has authenticated.
     no_commands_ = all != nullptr ? error_of(*all) : std::string_view();
     return all != nullptr;
   }

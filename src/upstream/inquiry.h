@@ -1,10 +1,12 @@
 // What is asked of Redis on one connection of hiredis, and what is remembered between two askings,
-// so that the second is cheap: HELLO, DBSIZE, CONFIG GET, INFO and ACL GETUSER of the first users in one write, of the others a few
-// at a time. Of Redis 7.0 that takes 0.15 ms with one user, with 1000 0.1 to 0.2 s, nearly all of it for GETUSER.
+// so that the second is cheap: HELLO, DBSIZE, CONFIG GET, INFO and ACL GETUSER of the first users
+// in one write, of the others a few at a time. Of Redis 7.0 that takes 0.15 ms with one user, with
+// 1000 0.1 to 0.2 s, nearly all of it for GETUSER.
 //
 //   once            COMMAND, COMMAND INFO name ...
 //   each time       HELLO            cluster? master?   needs no permission; before Redis 6: INFO
-//                   DBSIZE           -LOADING, -MASTERDOWN, -BUSY, or it serves. Not permitted: INFO
+//                   DBSIZE           -LOADING, -MASTERDOWN, -BUSY, or it serves. Not permitted:
+//                                    INFO
 //                   INFO             does it take writes?
 //                   CONFIG GET       timeout: when does it close silent clients?
 //                   ACL GETUSER      for each user
@@ -15,7 +17,8 @@
 // DRYRUN names keys that begin as the user's own do and end at random, so that no rule can have
 // been written for them.
 //
-// What Redis refuses for want of a right it is asked for again each time, DRYRUN by one command: a right that is given counts at once.
+// What Redis refuses for want of a right it is asked for again each time, DRYRUN by one command: a
+// right that is given counts at once.
 //
 // Threads: its own. Lifetimes: the connection outlives this. Errors: nullopt if the connection is
 // of no more use (its errstr says why). What Redis refuses to tell is not known, and allows

@@ -1,19 +1,24 @@
-// Whether Redis lets a new connection do anything without a login: asked by a connection that is opened for it.
+// Whether Redis lets a new connection do anything without a login: asked by a connection that is
+// opened for it.
 //
-// That somebody has not logged in is not a state for ever. Redis takes a connection for its default user when it is opened,
-// or never, and keeps to it: one that was opened before a password was set is worth more than what a client of now would
-// get. So only a client that Redis would let in now may use one that is there.
+// That somebody has not logged in is not a state for ever. Redis takes a connection for its default
+// user when it is opened, or never, and keeps to it: one that was opened before a password was set
+// is worth more than what a client of now would get. So only a client that Redis would let in now
+// may use one that is there.
 //
-//   somebody asks, the last answer is too old ──▶ connect, PING ──▶ -NOAUTH: closed; any other reply: open
+//   somebody asks, the last answer is too old ──▶ connect, PING
+//   ──▶ -NOAUTH: closed; any other reply: open
 //
-// An answer holds for kValidFor from when its connection was begun, and no longer than `version` stands: it moves when
-// Redis has said yes to what may change its users (redis/facts.h); one that comes too late, of a Redis that hung, is asked for once more. Without
-// a reply (a Redis that is full, protected or gone) nothing is known, and for kUnknownFor nobody asks: `closed` is the safe
+// An answer holds for kValidFor from when its connection was begun, and no longer than `version`
+// stands: it moves when Redis has said yes to what may change its users (redis/facts.h); one that
+// comes too late, of a Redis that hung, is asked for once more. Without a reply (a Redis that is
+// full, protected or gone) nothing is known, and for kUnknownFor nobody asks: `closed` is the safe
 // word.
 //
 // Threads: its worker's. Lifetimes: a waiter that ends is forgotten before. Errors: an answer.
-// Limits: one connection at a time, given up after connect_timeout. Cost: per worker at most one connect and PING per
-// kValidFor, and only while clients without a login come, or take a connection of their own.
+// Limits: one connection at a time, given up after connect_timeout. Cost: per worker at most one
+// connect and PING per kValidFor, and only while clients without a login come, or take a connection
+// of their own.
 // Source: Redis 7.0.15, networking.c clientSetDefaultAuth, server.c authRequired.
 #pragma once
 

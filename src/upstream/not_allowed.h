@@ -1,5 +1,5 @@
-// What Redis does not let the control connection do, what that costs, and the remedy: the words for all who tell of it (log, page,
-// GUARD.INFO, /status), made here alone.
+// What Redis does not let the control connection do, what that costs, and the remedy: the words for
+// all who tell of it (log, page, GUARD.INFO, /status), made here alone.
 //
 // Threads: pure functions. Limits: one line per kind of question, however many are refused.
 // Source: Redis's NOAUTH, WRONGPASS and NOPERM, recorded from 7.0.15.
@@ -16,7 +16,8 @@ namespace cuckooguard::upstream {
 // Of an error, without '-': it is about who asks.
 bool is_about_rights(std::string_view error);
 
-// Of AUTH: Redis does not know the user, or its password is another. Not so: it is full, or lets nobody in from there.
+// Of AUTH: Redis does not know the user, or its password is another. Not so: it is full, or lets
+// nobody in from there.
 bool is_about_login(std::string_view error);
 
 // Of what `answers.refused` says, unless it is a cluster. Its users are those that Redis has told.

@@ -13,7 +13,8 @@ struct redisReply;
 
 namespace cuckooguard::upstream {
 
-// From HELLO, which needs no permission and is answered while Redis is loading or busy; from Redis 6.
+// From HELLO, which needs no permission and is answered while Redis is loading or busy; from Redis
+// 6.
 struct ServerKind {
   bool is_cluster = true;
   bool is_master = false;
@@ -22,8 +23,9 @@ std::optional<ServerKind> kind_of_hello(const redisReply& reply);
 // From INFO, for older ones.
 std::optional<ServerKind> kind_of_info(const redisReply& reply);
 
-// From INFO: whether Redis takes writes as far as its role, its snapshots, its log and its replicas go (-READONLY, -MISCONF,
-// -NOREPLICAS). In doubt it does not: where replicas are wanted, INFO does not say how many.
+// From INFO: whether Redis takes writes as far as its role, its snapshots, its log and its replicas
+// go (-READONLY, -MISCONF, -NOREPLICAS). In doubt it does not: where replicas are wanted, INFO does
+// not say how many.
 bool takes_writes(const redisReply& reply);
 
 // Of an error, without '-': one of the states in which Redis refuses reads; nullopt: another error.

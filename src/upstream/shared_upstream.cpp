@@ -50,8 +50,8 @@ void SharedUpstream::leave(Member& member) {
   }
 }
 
-// In order: replies that are owed must have come before the client may be served by another connection. Reads may follow
-// its writes; a write never goes where others read.
+// In order: replies that are owed must have come before the client may be served by another
+// connection. Reads may follow its writes; a write never goes where others read.
 bool SharedUpstream::may_send(Member& member, Access access) {
   Slot& slot = slots_[member.slot_];
   std::optional<std::uint8_t> connection;
@@ -75,8 +75,9 @@ void SharedUpstream::send(Member& member, std::string_view command) {
   connections_[slot.connection].send(member.slot_, command);
 }
 
-// For somebody who is owed nothing; nullopt: wait. Without a login a connection that is opened now may be worth less than
-// one that there is, as Redis may want one by now: it is asked first, and what there is serves for both if so.
+// For somebody who is owed nothing; nullopt: wait. Without a login a connection that is opened now
+// may be worth less than one that there is, as Redis may want one by now: it is asked first, and
+// what there is serves for both if so.
 std::optional<std::uint8_t> SharedUpstream::connection_for(Access access) {
   const auto usual = static_cast<std::uint8_t>(access);
   const auto other = static_cast<std::uint8_t>(1 - usual);
@@ -245,7 +246,8 @@ void SharedUpstream::refuse(const std::vector<SharedConnection::Run>& runs,
   }
 }
 
-// All lose the other connections, too: what is owed there must not find the next members in their slots.
+// All lose the other connections, too: what is owed there must not find the next members in their
+// slots.
 void SharedUpstream::lose(std::vector<SharedConnection::Run> runs, bool all) {
   for (std::size_t i = 0; all && i < connections_.size(); ++i) {
     connections_[i].drop();

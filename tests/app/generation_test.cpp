@@ -1,4 +1,5 @@
-// What a reload keeps, and what it may not forget; the rest of it is asked of a guard that runs (integration/reload_test.cpp).
+// What a reload keeps, and what it may not forget; the rest of it is asked of a guard that runs
+// (integration/reload_test.cpp).
 #include "app/generation.h"
 
 #include <condition_variable>

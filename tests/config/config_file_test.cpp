@@ -134,7 +134,8 @@ TEST(ConfigFile, control_takes_one_password) {
               ElementsAre(HasSubstr("username needs a password")));
 }
 
-// Each of these is wrong in another way, and holds the secret `hunter2` where an operator may put it by mistake.
+// Each of these is wrong in another way, and holds the secret `hunter2` where an operator may put
+// it by mistake.
 TEST(ConfigFile, secrets_are_never_part_of_a_diagnostic) {
   for (const std::string yaml : {
            "upstream: { control: { password: hunter2, password_file: /x } }\n",

@@ -1,5 +1,6 @@
-// What an operator sees who gets a setting wrong: for every key of config/cuckooguard.yaml a value of the wrong type, one that is out
-// of bounds, and a key that is not quite it. Each error has its place, names the key, and says what would be right.
+// What an operator sees who gets a setting wrong: for every key of config/cuckooguard.yaml a value
+// of the wrong type, one that is out of bounds, and a key that is not quite it. Each error has its
+// place, names the key, and says what would be right.
 #include <string>
 #include <string_view>
 #include <vector>

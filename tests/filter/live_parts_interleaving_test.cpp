@@ -1,5 +1,5 @@
-// Look-ups in the parts of a namespace while the writer changes them: every interleaving in steps, and
-// threads for the sanitizers.
+// Look-ups in the parts of a namespace while the writer changes them: every interleaving in steps,
+// and threads for the sanitizers.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -37,8 +37,8 @@ std::unique_ptr<CuckooFilter> filter_with(const std::vector<std::string>& identi
   return filter;
 }
 
-// A look-up and a writer, step by step in every order: between any two things that the look-up reads
-// the writer does none, one, or several of its steps.
+// A look-up and a writer, step by step in every order: between any two things that the look-up
+// reads the writer does none, one, or several of its steps.
 class LivePartsInterleaved : public ::testing::Test {
  protected:
   using Steps = std::vector<std::function<void()>>;

@@ -1,8 +1,8 @@
 // Requests as anybody may send them, to the pages in front of a small shop.
 //
 // must: no 404 but for an identity that the filter rules out, whatever is asked for
-//       a row that exists is never 404, however its identity is percent-encoded, and never false in a list
-//       every body is JSON
+//       a row that exists is never 404, however its identity is percent-encoded, and never false in
+//       a list every body is JSON
 
 #include <cstdint>
 #include <cstdio>

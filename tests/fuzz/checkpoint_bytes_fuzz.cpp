@@ -1,5 +1,6 @@
-// Any bytes as a checkpoint: refused in words, or a filter that works and a position that can be written again. The input is used as it
-// is, and once more as the label of a file whose filter and checksums are right, so that what stands behind them is reached.
+// Any bytes as a checkpoint: refused in words, or a filter that works and a position that can be
+// written again. The input is used as it is, and once more as the label of a file whose filter and
+// checksums are right, so that what stands behind them is reached.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A configuration of arbitrary bytes is either read, and then what it says holds together, or refused with places;
-// never a crash or a hang. No error shows what a variable holds.
+// A configuration of arbitrary bytes is either read, and then what it says holds together, or
+// refused with places; never a crash or a hang. No error shows what a variable holds.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// A model of Redis for the guard's fuzzer: runs the commands that change a connection as Redis does, refuses at random,
-// and has the quirks of several releases.
+// A model of Redis for the guard's fuzzer: runs the commands that change a connection as Redis
+// does, refuses at random, and has the quirks of several releases.
 #pragma once
 
 #include <string>

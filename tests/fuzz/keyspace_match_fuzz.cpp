@@ -1,9 +1,10 @@
 // Templates, keys and rows from arbitrary bytes. What must hold for any of them:
 //   a row that is accepted is found by each of its keys, whoever claims it;
-//   two templates that match the same key were refused when the keyspace was built, or differ in prefix length.
+//   two templates that match the same key were refused when the keyspace was built, or differ in
+//   prefix length.
 //
-// The input is lines: templates up to an empty line (one that begins with '+' belongs to the namespace before it, one
-// that begins with '!' is strict), then keys, which are rows as well.
+// The input is lines: templates up to an empty line (one that begins with '+' belongs to the
+// namespace before it, one that begins with '!' is strict), then keys, which are rows as well.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

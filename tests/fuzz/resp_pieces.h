@@ -1,4 +1,5 @@
-// Cuts a fuzzer's input, and compares what a parser makes of it whole, in seeded pieces, and byte by byte if it is short.
+// Cuts a fuzzer's input, and compares what a parser makes of it whole, in seeded pieces, and byte
+// by byte if it is short.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ inline std::vector<std::string_view> cut_into_pieces(std::string_view input,
   return pieces;
 }
 
-// Ends the program, as libFuzzer wants it, where a promise is broken or the pieces change the result.
+// Ends the program, as libFuzzer wants it, where a promise is broken or the pieces change the
+// result.
 template <typename Parse>
 void demand_same_in_pieces(std::string_view input, std::uint8_t seed, const Parse& parse) {
   const std::string_view whole[] = {input};

@@ -1,4 +1,5 @@
-// Any bytes from an upstream: the framer keeps its promises (frame_transcript.h), and cuts change nothing.
+// Any bytes from an upstream: the framer keeps its promises (frame_transcript.h), and cuts change
+// nothing.
 //
 // The first byte of the input is the seed of the cuts.
 

@@ -1,8 +1,9 @@
-// Any bytes from a client: the scanner keeps its promises (scan_transcript.h), and cuts change nothing.
+// Any bytes from a client: the scanner keeps its promises (scan_transcript.h), and cuts change
+// nothing.
 //
-// The first byte of the input is the seed of the cuts. Its lowest bit: whether the client is authenticated; the next:
-// whether byte 1 stands for 9000 bytes, so that a short input can hold a large command. Quadratic work shows as
-// libFuzzer's time limit.
+// The first byte of the input is the seed of the cuts. Its lowest bit: whether the client is
+// authenticated; the next: whether byte 1 stands for 9000 bytes, so that a short input can hold a
+// large command. Quadratic work shows as libFuzzer's time limit.
 
 #include <cstdint>
 #include <string>

@@ -34,7 +34,8 @@ std::size_t refused_prefix(std::string_view bytes) {
   return least;
 }
 
-// What Redis is sent of a GET is all of it; of MGET and EXISTS a part, but always the name as it was spelled.
+// What Redis is sent of a GET is all of it; of MGET and EXISTS a part, but always the name as it
+// was spelled.
 std::string mark_of(const SentCommand& command) {
   return simulation::lower(command.words[0]) == "get" ? command.raw : command.words[0];
 }

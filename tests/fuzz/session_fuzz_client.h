@@ -1,7 +1,9 @@
-// A client of session_fuzz: sends whatever bytes it is given, and its ledger judges every byte that comes back.
+// A client of session_fuzz: sends whatever bytes it is given, and its ledger judges every byte that
+// comes back.
 //
-// The ledger must know the commands that the bytes are. They are taken apart here as Redis does it, and a piece is held
-// back (not sent) if it would make two commands in flight that cannot be told apart by what Redis is sent.
+// The ledger must know the commands that the bytes are. They are taken apart here as Redis does it,
+// and a piece is held back (not sent) if it would make two commands in flight that cannot be told
+// apart by what Redis is sent.
 #pragma once
 
 #include <cstdint>

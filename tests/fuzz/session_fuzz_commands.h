@@ -1,5 +1,5 @@
-// What the clients of session_fuzz ask for, of the fuzzer's bytes: reads of keys that exist, cannot exist, or only look
-// like it; writes, some of them large; and whatever changes a connection.
+// What the clients of session_fuzz ask for, of the fuzzer's bytes: reads of keys that exist, cannot
+// exist, or only look like it; writes, some of them large; and whatever changes a connection.
 #pragma once
 
 #include <array>

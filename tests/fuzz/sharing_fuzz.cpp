@@ -1,7 +1,9 @@
-// Clients that share connections, and a Redis that sends what nobody has asked for: pushes that somebody has directed
-// there, between replies and while nobody waits, replies too many, cuts anywhere, ends.
+// Clients that share connections, and a Redis that sends what nobody has asked for: pushes that
+// somebody has directed there, between replies and while nobody waits, replies too many, cuts
+// anywhere, ends.
 //
-// must: no byte that one client caused reaches another: every reply carries the name of the client it is for, and no
+// must: no byte that one client caused reaches another: every reply carries the name of the client
+// it is for, and no
 //       client sees another's name, a push, or its own replies out of order
 
 #include <array>
@@ -144,7 +146,8 @@ class Run {
   }
 
   void ask(std::size_t number, Client& client) {
-    // On reads' connections, writes', and one of its own. The tag ends what Redis is sent: an empty word behind it.
+    // On reads' connections, writes', and one of its own. The tag ends what Redis is sent: an empty
+    // word behind it.
     constexpr std::array<std::string_view, 3> kNames{"GET", "PUBLISH", "SLOWLOG"};
     const std::string_view name = kNames[choose(kNames.size())];
     const std::string tag = std::to_string(number) + ":" + std::to_string(client.asked++);

@@ -1,7 +1,8 @@
-// The bytes of every preset, written down here anew, in hexadecimal, as the frameworks' own code has them: one wrong
-// byte and an application deletes the key, fails, or asks its database.
+// The bytes of every preset, written down here anew, in hexadecimal, as the frameworks' own code
+// has them: one wrong byte and an application deletes the key, fails, or asks its database.
 //
-// The times: 1 700 000 000 123 ms since 1970 (0x018bcfe5687b), and the moments around a change of digits.
+// The times: 1 700 000 000 123 ms since 1970 (0x018bcfe5687b), and the moments around a change of
+// digits.
 
 #include <algorithm>
 #include <cstdint>
@@ -68,8 +69,8 @@ constexpr Golden kGolden[] = {
     {"jetcache-go", "2a"},
     // sponge, pkg/cache/cache.go: NotFoundPlaceholder = "*"
     {"sponge", "2a"},
-    // spring-data-redis, RedisCache.java: BINARY_NULL_VALUE = RedisSerializer.java().serialize(NullValue.INSTANCE),
-    // as the real class writes it
+    // spring-data-redis, RedisCache.java: BINARY_NULL_VALUE =
+    // RedisSerializer.java().serialize(NullValue.INSTANCE), as the real class writes it
     {"spring",
      "aced00057372002b6f72672e737072696e676672616d65776f726b2e63616368652e737570706f72742e4e756c6c5"
      "6"

@@ -131,7 +131,8 @@ TEST(GuardAbsentReply, getex_is_answered_only_in_shapes_that_redis_takes) {
   }
 }
 
-// What it does to an expiry is no row; and were it learned, reads of absent keys would fill the overlay.
+// What it does to an expiry is no row; and were it learned, reads of absent keys would fill the
+// overlay.
 TEST(GuardAbsentReply, getex_teaches_nothing_even_where_it_is_forwarded) {
   GuardedShop shop;
   EXPECT_EQ(shop.decide({"GETEX", "user:500", "EX", "0"}).action, Action::forward);

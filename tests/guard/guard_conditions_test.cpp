@@ -1,5 +1,5 @@
-// Every condition under which the guard may answer, taken away one at a time: each test of this file fails if the
-// condition it is named after is no longer asked for.
+// Every condition under which the guard may answer, taken away one at a time: each test of this
+// file fails if the condition it is named after is no longer asked for.
 
 #include <algorithm>
 #include <array>

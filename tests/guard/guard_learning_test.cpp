@@ -343,7 +343,8 @@ TEST(GuardLearning, who_fills_its_share_passes_its_own_reads_for_max_lag_and_nob
   EXPECT_TRUE(shop.answers({"GET", "user:500"}));
 }
 
-// Clients of one user: those who fill its share lose what they have put there, and pass; not the one that writes little.
+// Clients of one user: those who fill its share lose what they have put there, and pass; not the
+// one that writes little.
 TEST(GuardLearning, of_a_users_clients_only_those_pass_that_have_filled_its_share) {
   GuardedShop shop;
   Client little;

@@ -1,4 +1,5 @@
-// Reads other than GET, MGET and EXISTS: answered as of a missing key, whatever the namespace's absent reply.
+// Reads other than GET, MGET and EXISTS: answered as of a missing key, whatever the namespace's
+// absent reply.
 
 #include <string>
 #include <vector>

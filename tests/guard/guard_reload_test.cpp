@@ -30,7 +30,8 @@ TEST(GuardReload, a_reply_to_a_key_of_before_is_not_counted_for_another_namespac
   shop.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
   const AbsentKey key = shop.decide({"GET", "user:500"}).absent_keys[0];
   const auto hear = [&] {
-    shop.guard->compare({.numbering = key.numbering, .ns = key.ns, .reply = kStar, .is_whole = true});
+    shop.guard->compare(
+        {.numbering = key.numbering, .ns = key.ns, .reply = kStar, .is_whole = true});
     return shop.guard->counters(key.ns).contradicted.value();
   };
   EXPECT_EQ(hear(), 1U);

@@ -1,5 +1,5 @@
-// A small shop behind a Guard: what every test of the guard's decisions needs, in a state in which all conditions for
-// answering hold. Tests then take away one at a time.
+// A small shop behind a Guard: what every test of the guard's decisions needs, in a state in which
+// all conditions for answering hold. Tests then take away one at a time.
 //
 //   namespace  key                db  absent reply    in the filter
 //   0 users    user:{id:uint64}   0   nil             1 .. 100 ; ids 101 .. 110 are fresh

@@ -272,7 +272,8 @@ class OverlayRace : public testing::Test {
     }
   }
 
-  // In each round each thread adds its own to a set of eight that holds 0, 1 ... fill - 1: all must be held then.
+  // In each round each thread adds its own to a set of eight that holds 0, 1 ... fill - 1: all must
+  // be held then.
   static void race(int fill, const Hashes& ours, const Hashes& theirs) {
     std::vector<std::unique_ptr<Overlay>> overlays;
     overlays.reserve(kRounds);

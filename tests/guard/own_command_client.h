@@ -1,5 +1,6 @@
-// A client of the shop in guarded_shop.h that sends the guard its own commands; `default`, without a login, unless the test
-// says otherwise. Two sources are told of: `shop` has positions, `files` has none.
+// A client of the shop in guarded_shop.h that sends the guard its own commands; `default`, without
+// a login, unless the test says otherwise. Two sources are told of: `shop` has positions, `files`
+// has none.
 #pragma once
 
 #include <initializer_list>

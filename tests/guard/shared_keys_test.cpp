@@ -128,7 +128,8 @@ TEST_F(SharedKeys, are_not_those_of_another_db) {
   EXPECT_EQ(verdict("page:draft:42"), Verdict::absent);
 }
 
-// A row that goes from one namespace to the other while it is looked for: it is inserted there before it is erased here.
+// A row that goes from one namespace to the other while it is looked for: it is inserted there
+// before it is erased here.
 TEST_F(SharedKeys, of_a_row_that_moves_are_never_absent) {
   keyspace::IdentityBuffer scratch;
   keyspace::IdentityBuffer other;

@@ -1,5 +1,5 @@
-// The other end of a TlsTransport: OpenSSL over memory, whose bytes travel through the simulated network; and an owner for
-// the transport.
+// The other end of a TlsTransport: OpenSSL over memory, whose bytes travel through the simulated
+// network; and an owner for the transport.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,8 @@ class TlsPeer {
   bool has_failed_ = false;
 };
 
-// Reads as long as it wants to, and writes what it is given, as sessions do: once per readiness, and again when there is room.
+// Reads as long as it wants to, and writes what it is given, as sessions do: once per readiness,
+// and again when there is room.
 class TlsOwner final : public Watcher {
  public:
   void own(Transport& transport) { transport_ = &transport; }

@@ -24,7 +24,8 @@ inline NamespaceTemplates space(std::string name, const std::vector<std::string>
   return result;
 }
 
-// Whether who looks for the key is told that the row may exist: by its namespace's filter, or since the key passes.
+// Whether who looks for the key is told that the row may exist: by its namespace's filter, or since
+// the key passes.
 inline bool may_be(const Keyspace& keyspace,
                    std::uint32_t ns,
                    const Row& values,

@@ -27,7 +27,8 @@ TEST(IdentityPattern, what_is_no_ascii_is_a_run_of_characters_and_also_none) {
   EXPECT_FALSE(matches("M\u00fcller", "xueller"));
 }
 
-// Nothing is made of one letter that is longer than this: who adds such a row opens no more than short texts.
+// Nothing is made of one letter that is longer than this: who adds such a row opens no more than
+// short texts.
 TEST(IdentityPattern, a_run_is_no_longer_than_a_character_can_be) {
   EXPECT_TRUE(matches("\u00e9", "eeee"));
   EXPECT_FALSE(matches("\u00e9", "eeeee"));

@@ -63,7 +63,8 @@ TEST(Overlap, integer_ranges_are_exact) {
 }
 
 TEST(Overlap, first_occurrence_rule_is_respected) {
-  // As a regular expression {a}b{c:uint64} would take "xbb5" with a=xb; the parse ends a at the first b.
+  // As a regular expression {a}b{c:uint64} would take "xbb5" with a=xb; the parse ends a at the
+  // first b.
   EXPECT_EQ(overlap_of("{a}b{c:uint64}", "{d}bb5"), std::nullopt);
   EXPECT_EQ(overlap_of("{a}bb{c:uint64}", "{d}bb5")->size(), 4U);
 }

@@ -1,5 +1,6 @@
-// Random templates, keys and rows over a tiny alphabet, so that everything collides with everything; and a slow
-// reference for what Keyspace must answer, written from the description and not from the code.
+// Random templates, keys and rows over a tiny alphabet, so that everything collides with
+// everything; and a slow reference for what Keyspace must answer, written from the description and
+// not from the code.
 #pragma once
 
 #include <algorithm>
@@ -114,7 +115,8 @@ inline ReferenceFit reference_fit(const KeyTemplate& key_template, const std::st
         ends.push_back(end);
       }
     }
-    // The first occurrence counts even if a ':' makes it useless, but then a later one has that ':' as well.
+    // The first occurrence counts even if a ':' makes it useless, but then a later one has that ':'
+    // as well.
     if (ends.empty()) {
       return result;
     }
@@ -133,7 +135,8 @@ inline ReferenceFit reference_fit(const KeyTemplate& key_template, const std::st
   return result;
 }
 
-// Whether an application can make `key` of the template: a wildcard may hold anything, its own literal included.
+// Whether an application can make `key` of the template: a wildcard may hold anything, its own
+// literal included.
 inline bool reference_could_make(const KeyTemplate& key_template,
                                  const std::string& key,
                                  std::size_t at,

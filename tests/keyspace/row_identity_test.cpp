@@ -1,4 +1,5 @@
-// Keyspace::identity_of_row: what promise 1 rests on. A row that is accepted must be found by each of its keys.
+// Keyspace::identity_of_row: what promise 1 rests on. A row that is accepted must be found by each
+// of its keys.
 #include <string>
 #include <vector>
 
@@ -175,7 +176,8 @@ TEST(Makers, are_none_where_a_row_of_integers_cannot_have_the_key) {
   }
 }
 
-// A collation may take a fullwidth colon for ':', and then the rest of its value is the next one's in a key.
+// A collation may take a fullwidth colon for ':', and then the rest of its value is the next one's
+// in a key.
 TEST(RowIdentity, what_may_end_a_ci_value_in_a_key_may_be_anywhere) {
   const Keyspace keyspace = must_build({space("docs", {"j:{b}:{a|ci}", "k:{a|ci}:{b:rest}"})});
   IdentityBuffer scratch;

@@ -1,4 +1,5 @@
-// Rows at random: each is found by each of its keys, in any spelling, whichever namespace claims it.
+// Rows at random: each is found by each of its keys, in any spelling, whichever namespace claims
+// it.
 #include <map>
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ std::string key_of(const KeyTemplate& key_template,
   return key;
 }
 
-// Another text that the database takes for the same under |ci: what is no ASCII may be a few characters, or none.
+// Another text that the database takes for the same under |ci: what is no ASCII may be a few
+// characters, or none.
 std::string respelled(testing::Random& random, const std::string& from) {
   std::string text;
   for (const char c : from) {

@@ -154,7 +154,7 @@ MUTANTS = [
      [(OWN, 'return error("NOAUTH Authentication required.");',
        "return run({.arguments = arguments, .client = client, .access = &kNobody, .asked = asked});")]),
     ("guard", "unknown_rights_are_waited_for_for_ever", "an own command is never answered",
-     [(OWN, "asked.since < kKnowPatience", "asked.since < 1000 * kKnowPatience")]),
+     [(OWN, "attempt.since < kKnowPatience", "attempt.since < 1000 * kKnowPatience")]),
 
     # Writes that are not seen
     ("attack", "nothing_is_scanned_where_replies_are_unread", "MONITOR, REPLCONF: what is written then",

@@ -1,6 +1,8 @@
-// One client, its session, and a Redis that says what the test says; the guard is that of tests/guard/guarded_shop.h.
+// One client, its session, and a Redis that says what the test says; the guard is that of
+// tests/guard/guarded_shop.h.
 //
-// The loop is simulated and calm: each arrive() runs until nothing is left to happen within a virtual second.
+// The loop is simulated and calm: each arrive() runs until nothing is left to happen within a
+// virtual second.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// Replies to keys that the guard takes for absent: relayed or replaced in their places, and told of, at every cut.
+// Replies to keys that the guard takes for absent: relayed or replaced in their places, and told
+// of, at every cut.
 #include <array>
 #include <string>
 #include <vector>
@@ -118,7 +119,8 @@ TEST(ReplyOrderAbsentKeys, replies_that_are_no_strings_are_told_whole_if_they_ar
   EXPECT_THAT(seen.heard, ElementsAre("exists=:1\r\n", "lrange=*2\r\n..."));
 }
 
-// Only a byte that could begin a nil is held back, and nothing of the value is kept but its beginning.
+// Only a byte that could begin a nil is held back, and nothing of the value is kept but its
+// beginning.
 TEST(ReplyOrderAbsentKeys, a_large_value_leaves_as_it_comes) {
   Chain chain;
   chain.order.expect_absent_key_reply(string_read("a", kStar));

@@ -10,7 +10,8 @@
 namespace cuckooguard::proxy {
 namespace {
 
-// A subscriber of version `version`, its commands and what Redis sends; `served` at last, and not before.
+// A subscriber of version `version`, its commands and what Redis sends; `served` at last, and not
+// before.
 struct Subscriber {
   std::vector<redis::StateChange> commands;
   std::string from_redis;

@@ -1,5 +1,5 @@
-// A client is let go where its commands end, whatever it is in the middle of: what was read is carried out and replied to,
-// and nothing else is.
+// A client is let go where its commands end, whatever it is in the middle of: what was read is
+// carried out and replied to, and nothing else is.
 #include <string>
 #include <vector>
 
@@ -22,7 +22,8 @@ const std::string kOk = "+OK\r\n";
 // More than a farewell lasts, less than a session's own patience.
 constexpr milliseconds kLong{500};
 
-// Lets virtual time pass, and what happens in it: drained clients are looked at every now and then, for as long as they are.
+// Lets virtual time pass, and what happens in it: drained clients are looked at every now and then,
+// for as long as they are.
 void pass(SimLoop& loop, milliseconds time) {
   bool is_over = false;
   loop.at(time, [&is_over] { is_over = true; });

@@ -1,5 +1,6 @@
-// Pipelines of Redis's commands and the guard's own in any mixture, on a network that cuts and delays as it likes: the
-// replies come in the order of the commands, each exactly once, and none is missing.
+// Pipelines of Redis's commands and the guard's own in any mixture, on a network that cuts and
+// delays as it likes: the replies come in the order of the commands, each exactly once, and none is
+// missing.
 //
 // A failed run is repeated by CUCKOOGUARD_SEED.
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// A client whose own command of the guard's must wait: its later commands wait with it, in order, and nobody else does.
+// A client whose own command of the guard's must wait: its later commands wait with it, in order,
+// and nobody else does.
 #include <string>
 
 #include <gtest/gtest.h>

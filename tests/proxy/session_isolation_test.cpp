@@ -1,5 +1,5 @@
-// Sessions in `mode: shared`: no byte that one client caused reaches another, and nobody gets in where Redis would not let
-// a new client in.
+// Sessions in `mode: shared`: no byte that one client caused reaches another, and nobody gets in
+// where Redis would not let a new client in.
 #include <string>
 #include <string_view>
 
@@ -389,7 +389,8 @@ TEST_F(Isolation, who_is_sent_large_replies_gets_them_apart_from_others) {
   EXPECT_EQ(redis_got(1), command("GET big"));
 }
 
-// Who reads large values has its commands sent on a lease, which is taken before it is known who answers them.
+// Who reads large values has its commands sent on a lease, which is taken before it is known who
+// answers them.
 TEST_F(Isolation, a_lease_that_cannot_be_had_for_absent_keys_closes_nobody) {
   const auto a = connect();
   send(a, command("GET big"));

@@ -1,4 +1,5 @@
-// Sessions in `mode: shared`: who travels on which connection, in which order, and what becomes of whom when one is lost.
+// Sessions in `mode: shared`: who travels on which connection, in which order, and what becomes of
+// whom when one is lost.
 #include <array>
 #include <string>
 #include <string_view>
@@ -55,7 +56,8 @@ TEST_F(SharedSession,
   EXPECT_EQ(got(a), "$1\r\n7\r\n$-1\r\n+PONG\r\n");
 }
 
-// The race that a proxy has which sends them at once: two connections, and Redis may read MULTI's first.
+// The race that a proxy has which sends them at once: two connections, and Redis may read MULTI's
+// first.
 TEST_F(SharedSession, a_transaction_leaves_when_all_replies_before_it_have_come) {
   const auto a = connect();
   send(a, command("SET x 1") + command("MULTI") + command("GET x") + command("EXEC"));

@@ -1,4 +1,5 @@
-// Clients in `mode: shared` that do not read what they have asked for, and those who share a connection with them.
+// Clients in `mode: shared` that do not read what they have asked for, and those who share a
+// connection with them.
 #include <string>
 #include <string_view>
 
@@ -82,7 +83,8 @@ TEST_F(UnreadReplies, where_no_spare_answers_replies_are_read_for_those_who_wait
   EXPECT_EQ(got(b), "$1\r\n1\r\n");
 }
 
-// It may write all it has before it reads: what comes next waits for a lease, and that for the replies before.
+// It may write all it has before it reads: what comes next waits for a lease, and that for the
+// replies before.
 TEST_F(UnreadReplies, replies_do_not_stay_in_redis_while_the_next_command_waits_for_them) {
   settings_.limits.client_output_soft = 64 * 1024;
   loop_.weather().capacity_min = loop_.weather().capacity_max = 16 * 1024;

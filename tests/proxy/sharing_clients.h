@@ -1,6 +1,7 @@
-// Several clients of one worker in `mode: shared`, and every connection that is made to Redis for them; Redis says what
-// the test says. To a connection that asks whether a login is needed it says at once what `login_probe_reply_` is; those
-// are not among the numbered ones. The guard is that of tests/guard/guarded_shop.h.
+// Several clients of one worker in `mode: shared`, and every connection that is made to Redis for
+// them; Redis says what the test says. To a connection that asks whether a login is needed it says
+// at once what `login_probe_reply_` is; those are not among the numbered ones. The guard is that of
+// tests/guard/guarded_shop.h.
 #pragma once
 
 #include <chrono>

@@ -223,7 +223,8 @@ TEST(CommandTable, any_argument_may_be_a_key_where_the_table_cannot_tell) {
   EXPECT_THAT(keys_of({"JSON.SET", "a", "$", "1"}), ElementsAre("a", "$", "1"));
 }
 
-// A streamed command is judged argument by argument: what is a key of the whole command may be one then.
+// A streamed command is judged argument by argument: what is a key of the whole command may be one
+// then.
 TEST(CommandTable, an_argument_that_is_a_key_may_be_one_when_streamed) {
   const std::vector<std::vector<std::string_view>> commands = {
       {"SET", "k", "v"},

@@ -1,5 +1,6 @@
-// What newer servers say of the commands that they have beyond those of Redis 7.0.15 (redis_7_0_commands.h), in the same
-// form; of all that Redis 7.0.15 has they say the same as it does. Nothing here is written by hand: the lists are
+// What newer servers say of the commands that they have beyond those of Redis 7.0.15
+// (redis_7_0_commands.h), in the same form; of all that Redis 7.0.15 has they say the same as it
+// does. Nothing here is written by hand: the lists are
 //
 //   redis-cli --json COMMAND | python3 commands.py | comm -13 redis-7.0.15 -
 //
@@ -10,7 +11,8 @@
 //       name, _, flags, first, last, step, _, _, _, subcommands = command
 //       writes, is_movable = "write" in flags, "movablekeys" in flags
 //       if is_whole or writes or first or is_movable:
-//           print(name.lower(), "write" if writes else "readonly" if "readonly" in flags else "-", first, last, step,
+//           print(name.lower(), "write" if writes else "readonly" if "readonly" in flags else "-",
+//           first, last, step,
 //                 "movable" if is_movable else "-")
 //       for subcommand in subcommands:
 //           show(subcommand, False)

@@ -90,7 +90,8 @@ TEST(StateChange, what_multi_may_queue_does_not_take_effect_with_its_reply) {
   EXPECT_EQ(read({"AUTH"}, true)->kind, ChangeKind::unclear);
 }
 
-// Redis 7.0: "MULTI x", "HELLO 3 AUTH reader word SETNAME 'a b'" in one pipeline: two errors, and the user is reader.
+// Redis 7.0: "MULTI x", "HELLO 3 AUTH reader word SETNAME 'a b'" in one pipeline: two errors, and
+// the user is reader.
 TEST(StateChange, hello_with_auth_behind_multi_is_unclear_since_its_refusal_says_nothing) {
   EXPECT_EQ(read({"HELLO", "3", "AUTH", "reader", "word"}, true)->kind, ChangeKind::unclear);
   EXPECT_EQ(read({"HELLO", "3", "SETNAME", "n"}, true)->kind, ChangeKind::unknown);

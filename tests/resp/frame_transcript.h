@@ -1,5 +1,5 @@
-// What a ReplyFramer makes of an input that arrives in pieces, in a form that does not depend on the pieces. Checks on
-// the way what holds for every input.
+// What a ReplyFramer makes of an input that arrives in pieces, in a form that does not depend on
+// the pieces. Checks on the way what holds for every input.
 //
 // No GoogleTest in here: the fuzzer uses it too.
 #pragma once
@@ -96,7 +96,8 @@ class FrameRecorder {
   FrameTranscript transcript_;
 };
 
-// Each piece is moved to memory of exactly its size, so that the address sanitizer sees a read beyond it.
+// Each piece is moved to memory of exactly its size, so that the address sanitizer sees a read
+// beyond it.
 inline FrameTranscript frame_pieces(std::span<const std::string_view> pieces) {
   FrameRecorder recorder;
   std::size_t unconsumed = 0;

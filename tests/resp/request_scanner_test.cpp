@@ -246,8 +246,9 @@ TEST(RequestScanner, one_set_of_arguments_serves_many_clients) {
   EXPECT_THAT(arguments.views(), ElementsAre("GET", "k"));
 }
 
-// Each call may read the line and argument it waits for, and not what came before them: else the work is quadratic in
-// the bytes, and one slow client could keep a worker busy. To show it, what came before is spoilt in all calls but the last.
+// Each call may read the line and argument it waits for, and not what came before them: else the
+// work is quadratic in the bytes, and one slow client could keep a worker busy. To show it, what
+// came before is spoilt in all calls but the last.
 void expect_not_read_again(const std::string& command, std::size_t still_read) {
   RequestScanner scanner;
   Arguments arguments;

@@ -1,5 +1,6 @@
-// What a RequestScanner makes of an input that arrives in pieces, in a form that does not depend on the pieces: the
-// chunks of a large command are put together again. Checks on the way what holds for every input.
+// What a RequestScanner makes of an input that arrives in pieces, in a form that does not depend on
+// the pieces: the chunks of a large command are put together again. Checks on the way what holds
+// for every input.
 //
 // No GoogleTest in here: the fuzzer uses it too.
 #pragma once
@@ -52,7 +53,8 @@ class ScanRecorder {
  public:
   explicit ScanRecorder(bool authenticated = true) : scanner_(authenticated) {}
 
-  // `kept` is what a session would hold: all bytes not consumed yet, the new ones last. Returns what is consumed.
+  // `kept` is what a session would hold: all bytes not consumed yet, the new ones last. Returns
+  // what is consumed.
   std::size_t feed(std::string_view kept) {
     std::size_t consumed = 0;
     while (usable()) {
@@ -146,8 +148,9 @@ class ScanRecorder {
   ScanTranscript transcript_;
 };
 
-// Feeds the pieces one after the other. Small inputs are moved to memory of exactly their size for every call, so that a
-// read beyond the input, or of an earlier one, is one the address sanitizer sees.
+// Feeds the pieces one after the other. Small inputs are moved to memory of exactly their size for
+// every call, so that a read beyond the input, or of an earlier one, is one the address sanitizer
+// sees.
 inline ScanTranscript scan_pieces(std::span<const std::string_view> pieces,
                                   bool authenticated = true) {
   constexpr std::size_t kMovedMax = 1024;

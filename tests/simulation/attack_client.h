@@ -1,19 +1,22 @@
 // One client of an attacked guard, and the judge of every byte that it receives.
 //
-// Each command carries a mark that neither Redis nor the proxy looks at: the two bytes behind the last argument say whose it
-// is, and which (its number modulo 256; commands are run in order). So the world knows what Redis has said to which command,
-// and the judge needs nothing of the product:
+// Each command carries a mark that neither Redis nor the proxy looks at: the two bytes behind the
+// last argument say whose it is, and which (its number modulo 256; commands are run in order). So
+// the world knows what Redis has said to which command, and the judge needs nothing of the product:
 //
-//   a reply          must be what Redis has said to the command whose turn it is, byte for byte; or, if Redis has not been asked,
-//                    the absent reply to a key that nobody has, given to a client that Redis would have answered; or an answer
-//                    of the guard to its own command; or Redis's refusal of a connection
-//   a push           must have been sent on a connection on which Redis has run a command of this client that no
-//                    shared connection carries: nobody else's is there
+//   a reply          must be what Redis has said to the command whose turn it is, byte for byte;
+//                    or, if Redis has not been asked, the absent reply to a key that nobody has,
+//                    given to a client that Redis would have answered; or an answer of the guard to
+//                    its own command; or Redis's refusal of a connection
+//   a push           must have been sent on a connection on which Redis has run a command of this
+//                    client that no shared connection carries: nobody else's is there
 //   a command        must run as what the client is (Standing), however many connections it has had
-//   an absent reply  must not hide what a client has written through the guard: the writer's from then on that Redis has run it,
-//                    others' from then on that the writer has had its reply
+//   an absent reply  must not hide what a client has written through the guard: the writer's from
+//                    then on that Redis has run it, others' from then on that the writer has had
+//                    its reply
 //
-// Limits of this judge: pushes may be left out; what the own commands of the guard reply is not looked at, but who is.
+// Limits of this judge: pushes may be left out; what the own commands of the guard reply is not
+// looked at, but who is.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +49,8 @@ struct AttackRecords {
   std::map<std::string, Written> written{};
   std::map<std::string, std::set<int>> pushes{};  // on which connections
   std::map<int, std::set<int>> bound{};           // connection -> clients
-  // What Redis has said when the proxy wanted to set up a connection for a client, who may get it in place of its reply.
+  // What Redis has said when the proxy wanted to set up a connection for a client, who may get it
+  // in place of its reply.
   std::set<std::string, std::less<>> refused_greetings{};
   // Since when Redis would not answer: a client without login that comes; a user.
   std::optional<io::TimePoint> closed_since{};

@@ -1,13 +1,15 @@
 // What a client of an attacked guard asks, from its own seed.
 //
-//   good      reads absent and existing keys, writes and reads its own, in transactions now and then; nothing odd
-//   reader    reads existing keys and nothing else: nothing that somebody else does may make it wait
+//   good      reads absent and existing keys, writes and reads its own, in transactions now and
+//             then; nothing odd
+//   reader    reads existing keys and nothing else: nothing that somebody else does may make it
+//             wait
 //   refused   no login where one is needed, or one with next to no rights; asks for anything
 //   hostile   an ordinary login; asks for anything
 //   operator  does what it is told (attack_world.h)
 //
-// Anything: commands, states and their ends, in any order, from one grammar; no list of known attacks. Some have found something
-// and do nothing else.
+// Anything: commands, states and their ends, in any order, from one grammar; no list of known
+// attacks. Some have found something and do nothing else.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +24,8 @@ namespace cuckooguard::simulation {
 
 enum class Conduct : std::uint8_t { good, reader, refused, hostile, operates };
 
-// Users with this password: "app" may do everything, "ordinary" all but administer, "plain" only read and write,
-// "pinger" next to nothing.
+// Users with this password: "app" may do everything, "ordinary" all but administer, "plain" only
+// read and write, "pinger" next to nothing.
 inline const std::string kUsersPassword = "open sesame";
 
 struct AttackSettings {
@@ -40,7 +42,8 @@ class AttackScript {
   AttackScript(std::uint64_t seed, AttackSettings settings)
       : random_(seed), settings_(std::move(settings)) {}
 
-  // The next few, which leave together. In what is sent "@@" stands for the sender's mark (attack_client.h).
+  // The next few, which leave together. In what is sent "@@" stands for the sender's mark
+  // (attack_client.h).
   std::vector<SentCommand> next();
   // A part of a command, to leave behind.
   std::string half_a_command();

@@ -1,9 +1,10 @@
-// The guard under attack in a simulated world, run after run (attack_world.h). A failure names its seed.
+// The guard under attack in a simulated world, run after run (attack_world.h). A failure names its
+// seed.
 //
-//   CUCKOOGUARD_SEED=42 CUCKOOGUARD_RUNS=1000 attack_simulation_test    seeds 42 .. 1041
-//   CUCKOOGUARD_CLIENT=5                                               prints what client 5 sends, runs and receives
-//   CUCKOOGUARD_GO_ON=1                                                 counts failures instead of ending with the first
-//   attack_simulation_test --gtest_filter='*shared*'                   one of the two modes
+//   CUCKOOGUARD_SEED=42 CUCKOOGUARD_RUNS=1000 attack_simulation_test   seeds 42 .. 1041
+//   CUCKOOGUARD_CLIENT=5    prints what client 5 sends, runs and receives
+//   CUCKOOGUARD_GO_ON=1     counts failures instead of ending with the first
+//   attack_simulation_test --gtest_filter='*shared*'    one of the two modes
 #include <cstdio>
 #include <string>
 

@@ -1,10 +1,12 @@
-// One simulated run of a guard under attack: good clients beside some that Redis refuses and some that are hostile
-// (attack_script.h), an operator who changes rights through the guard or behind it, and somebody who is straight at Redis.
-// All from one seed. What must hold: see attack_client.h, and
+// One simulated run of a guard under attack: good clients beside some that Redis refuses and some
+// that are hostile (attack_script.h), an operator who changes rights through the guard or behind
+// it, and somebody who is straight at Redis. All from one seed. What must hold: see
+// attack_client.h, and
 //
 //   - of the good clients' reads of absent keys few reach Redis (kPassedShareMax)
 //   - no reader waits for what others do (kReadWaitMax)
-//   - nobody is closed without a reason; everybody who is there in the end has every reply; nothing stays of whoever has left
+//   - nobody is closed without a reason; everybody who is there in the end has every reply; nothing
+//     stays of whoever has left
 //   - memory is bounded
 #pragma once
 
@@ -36,7 +38,8 @@ struct AttackOutcome {
 
 class AttackWorld final : RedisWitness {
  public:
-  // Of good clients' reads of absent keys; and a few for each time that somebody has changed what holds for all.
+  // Of good clients' reads of absent keys; and a few for each time that somebody has changed what
+  // holds for all.
   static constexpr double kPassedShareMax = 0.05;
   static constexpr std::uint64_t kPassedFew = 12;
   static constexpr std::chrono::milliseconds kReadWaitMax{400};

@@ -1,4 +1,5 @@
-// Bytes in a row: appended behind, taken from the front, without moving the rest for every byte taken.
+// Bytes in a row: appended behind, taken from the front, without moving the rest for every byte
+// taken.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// What a client's commands do, as far as the ledger must know: their words as they were sent, names in any case.
+// What a client's commands do, as far as the ledger must know: their words as they were sent, names
+// in any case.
 #pragma once
 
 #include <initializer_list>
@@ -24,7 +25,8 @@ bool is_name(const Words& words);
 bool may_end_reading(const Words& words);
 // Redis closes the connection because of it if nobody has logged in there.
 bool may_be_too_large(const Words& words);
-// These change what the connection is once Redis has replied. Not CLIENT REPLY: it holds from where it stands.
+// These change what the connection is once Redis has replied. Not CLIENT REPLY: it holds from where
+// it stands.
 bool is_change(const Words& words);
 
 }  // namespace cuckooguard::simulation

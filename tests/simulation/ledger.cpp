@@ -80,7 +80,8 @@ void Ledger::decide(Entry& entry, std::uint64_t command) {
   pass_silence(words);
 }
 
-// One that wants no reply counts at once, and in `mode: shared`, where others may go before it, once Redis runs it.
+// One that wants no reply counts at once, and in `mode: shared`, where others may go before it,
+// once Redis runs it.
 void Ledger::note_write_read(const Entry& entry, std::uint64_t command) {
   if (entry.silence != Silence::none && !world_.shares) {
     note_write(entry);
@@ -102,8 +103,8 @@ void Ledger::on_replies_read() {
   });
 }
 
-// CLIENT REPLY holds for what stands behind it, SKIP for one command. Where Redis does not take it (inside MULTI,
-// without AUTH) the proxy has stopped looking and answers nothing.
+// CLIENT REPLY holds for what stands behind it, SKIP for one command. Where Redis does not take it
+// (inside MULTI, without AUTH) the proxy has stopped looking and answers nothing.
 void Ledger::pass_silence(const Words& words) {
   const std::string mode = reply_mode(words);
   if (mode == "off") {
@@ -223,7 +224,8 @@ void Ledger::note_write(const Entry& entry) const {
   }
 }
 
-// Changes inside a transaction take effect at its end, or never, and so does what the proxy could know of them.
+// Changes inside a transaction take effect at its end, or never, and so does what the proxy could
+// know of them.
 void Ledger::note_what_binds(const Words& words) {
   const bool may_be_in_multi = standing_.in_multi || !is_settled(change_);
   const bool is_transaction =
@@ -259,8 +261,8 @@ Ledger::Loss Ledger::loss_with(const Wire& wire) const {
     if (is_bound() && is_settled(change_)) {
       return Loss::certain;
     }
-    // If nobody else has used it since, it may be the client's own: as long as Redis is not known to let others be in
-    // its state.
+    // If nobody else has used it since, it may be the client's own: as long as Redis is not known
+    // to let others be in its state.
     may_be = may_be || wire.client == world_.client;
   }
   return may_be ? Loss::perhaps : Loss::nothing;

@@ -5,23 +5,25 @@
 //   sent by the client -> read by the proxy -> run by Redis -> received by the client
 //                         (decided there)      (or never: answered by the proxy)
 //
-// When the proxy has read a command whole, the ledger notes at that moment, from Redis's and the shop's own records,
-// whether it may be answered in Redis's place. What Redis runs must be the client's commands in order, each with the
-// client's own bytes; left out may be only what could be answered, of MGET and EXISTS only keys that could be absent.
-// What the client receives must be Redis's bytes in Redis's order, with the absent replies in their places.
+// When the proxy has read a command whole, the ledger notes at that moment, from Redis's and the
+// shop's own records, whether it may be answered in Redis's place. What Redis runs must be the
+// client's commands in order, each with the client's own bytes; left out may be only what could be
+// answered, of MGET and EXISTS only keys that could be absent. What the client receives must be
+// Redis's bytes in Redis's order, with the absent replies in their places.
 //
-// In `mode: shared` the proxy may hold a command before it decides: until replies to those before it have come. So a verdict
-// is noted whenever it could have decided (decide_again).
+// In `mode: shared` the proxy may hold a command before it decides: until replies to those before
+// it have come. So a verdict is noted whenever it could have decided (decide_again).
 //
-// A write passes for its own client until the proxy has read its reply, and for everybody from then on, if it is not
-// refused: inside MULTI that of EXEC. Where no reply is wanted it counts when the proxy reads the command.
+// A write passes for its own client until the proxy has read its reply, and for everybody from then
+// on, if it is not refused: inside MULTI that of EXEC. Where no reply is wanted it counts when the
+// proxy reads the command.
 //
-// There the connections on which Redis runs them change; what a connection is must be what the client's own
-// would be (Standing), whoever had it before.
+// There the connections on which Redis runs them change; what a connection is must be what the
+// client's own would be (Standing), whoever had it before.
 //
-// So a command that is answered twice, in the wrong place, with the wrong bytes, in MULTI, before its time, or never,
-// is seen with the byte that is wrong. Identical reads in a row could hide a swap: clients spell each command's name
-// with another pattern of capitals (sim_client.cpp).
+// So a command that is answered twice, in the wrong place, with the wrong bytes, in MULTI, before
+// its time, or never, is seen with the byte that is wrong. Identical reads in a row could hide a
+// swap: clients spell each command's name with another pattern of capitals (sim_client.cpp).
 #pragma once
 
 #include <cstdint>
@@ -93,7 +95,8 @@ class Ledger {
   // The proxy sends no more, of its own accord: what it reads from here on goes nowhere.
   void on_farewell() { is_let_go_ = true; }
   bool is_let_go() const { return is_let_go_; }
-  // All that the proxy has read until then is done and replied to, and a command of which it had read a part is whole.
+  // All that the proxy has read until then is done and replied to, and a command of which it had
+  // read a part is whole.
   bool is_done_as_read();
 
   // Called when all has come to rest.

@@ -100,7 +100,8 @@ void Ledger::note_executed(Entry& entry, const RedisConnection::Executed& execut
   }
 }
 
-// Whoever had it before, it is as the client's own would be, and a Redis that refuses writes is not asked for more.
+// Whoever had it before, it is as the client's own would be, and a Redis that refuses writes is not
+// asked for more.
 void Ledger::check_connection(const Entry& entry,
                               const RedisConnection::Executed& executed,
                               const Wire& wire) const {
@@ -134,7 +135,8 @@ std::string Ledger::why_wrong(const Entry& entry, const Words& asked) {
   return {};
 }
 
-// What the client must receive for `entry` if this is how Redis was asked for it; nothing if it was not.
+// What the client must receive for `entry` if this is how Redis was asked for it; nothing if it was
+// not.
 std::optional<std::string> Ledger::reply_if_run(const Entry& entry,
                                                 const RedisConnection::Executed& executed) const {
   if (entry.sent.words.empty() || executed.words.empty()) {

@@ -1,12 +1,12 @@
-// In `mode: shared` Redis cannot know whose command it is sent. Here clients sign theirs, with bytes that neither Redis
-// nor the proxy looks at and that the proxy leaves as they are:
+// In `mode: shared` Redis cannot know whose command it is sent. Here clients sign theirs, with
+// bytes that neither Redis nor the proxy looks at and that the proxy leaves as they are:
 //
 //   *2 CRLF $3 CRLF GET CRLF $1 CRLF a ??     the two bytes behind the last argument
 //   GET a    CRLF                             how many blanks end the line
 //   *many7 CRLF                               the number in what is no command
 //
-// MGET and EXISTS that the proxy has shortened are its own bytes: one of their keys tells, mark_key() or else an id that
-// only this client asks for.
+// MGET and EXISTS that the proxy has shortened are its own bytes: one of their keys tells,
+// mark_key() or else an id that only this client asks for.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// One direction of a simulated connection: bytes on their way, bytes that have arrived and wait to be read, and the
-// writer's farewell behind them.
+// One direction of a simulated connection: bytes on their way, bytes that have arrived and wait to
+// be read, and the writer's farewell behind them.
 //
 //   write() -> [in flight] -> deliver() -> [arrived] -> read()
 #pragma once

@@ -1,5 +1,5 @@
-// The one source of chance in a simulated run: the same seed gives the same numbers on every machine (the standard
-// fixes the engine but not its distributions, so those are ours).
+// The one source of chance in a simulated run: the same seed gives the same numbers on every
+// machine (the standard fixes the engine but not its distributions, so those are ours).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The commands of the simulated Redis that attackers and operators use: no more of each than they need.
+// The commands of the simulated Redis that attackers and operators use: no more of each than they
+// need.
 #include <cstdlib>
 
 #include "simulation/redis_connection.h"

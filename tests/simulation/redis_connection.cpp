@@ -113,7 +113,8 @@ bool RedisConnection::is_paused(const Words& words) {
   return false;
 }
 
-// Redis's order: does it exist, its arity, authentication, permissions, subscribed, a replica, MULTI.
+// Redis's order: does it exist, its arity, authentication, permissions, subscribed, a replica,
+// MULTI.
 std::string RedisConnection::run_command(const Words& words) {
   const std::string name = lower(words[0]);
   const auto found = commands().find(name);

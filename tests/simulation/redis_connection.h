@@ -1,7 +1,8 @@
-// One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis 7.0.15's, to the byte, as
-// far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO
-// RESET CLIENT (REPLY, SETNAME, GETNAME) SUBSCRIBE UNSUBSCRIBE BLPOP (which nobody ever pushes for) QUIT. Roughly, for
-// attackers: STRLEN PUBLISH EVAL ACL CONFIG SCRIPT REPLCONF CLIENT (ID, TRACKING, PAUSE ...), in redis_administration.cpp.
+// One connection of the simulated Redis: bytes in, replies out. Its commands behave as Redis
+// 7.0.15's, to the byte, as far as they go: GET SET DEL MGET EXISTS INCR APPEND PING ECHO SELECT
+// MULTI EXEC DISCARD WATCH UNWATCH AUTH HELLO RESET CLIENT (REPLY, SETNAME, GETNAME) SUBSCRIBE
+// UNSUBSCRIBE BLPOP (which nobody ever pushes for) QUIT. Roughly, for attackers: STRLEN PUBLISH
+// EVAL ACL CONFIG SCRIPT REPLCONF CLIENT (ID, TRACKING, PAUSE ...), in redis_administration.cpp.
 //
 // It shares no code with the product: a scanner's mistake must not be made twice.
 #pragma once
@@ -55,8 +56,8 @@ class RedisConnection {
 
   RedisConnection(RedisStore& store, std::uint64_t id);
 
-  // Everything complete at the front of `input` is run and removed from it. False: the connection is to be closed
-  // (QUIT, or the bytes are no commands); what was said before is in `output`.
+  // Everything complete at the front of `input` is run and removed from it. False: the connection
+  // is to be closed (QUIT, or the bytes are no commands); what was said before is in `output`.
   bool run(std::string& input,
            std::string& output,
            const std::function<void(const Executed&)>& on_executed);

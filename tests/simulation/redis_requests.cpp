@@ -50,7 +50,8 @@ char unescaped(std::string_view line, std::size_t& at) {
   return known == std::string_view::npos ? named : kBytes[known];
 }
 
-// What stands between the quote at `at` and the next one, which a blank or the end must follow. False: it does not.
+// What stands between the quote at `at` and the next one, which a blank or the end must follow.
+// False: it does not.
 bool take_quoted(std::string_view line, std::size_t& at, std::string& word) {
   const char quote = line[at];
   for (++at; at < line.size();) {
@@ -111,7 +112,8 @@ Request inline_request(std::string_view input) {
   return request;
 }
 
-// The bytes between a type's byte and the carriage return; `at` moves behind the byte after that, whichever it is.
+// The bytes between a type's byte and the carriage return; `at` moves behind the byte after that,
+// whichever it is.
 std::optional<std::string_view> take_line(std::string_view input, std::size_t& at, bool& too_long) {
   const std::string_view rest = input.substr(at);
   const std::size_t end = find_in_text(rest, '\r');

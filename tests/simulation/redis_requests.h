@@ -1,9 +1,9 @@
-// How Redis 7.0.15 takes commands out of a stream of bytes, whatever the bytes: inline, multibulk, empty, or refused in
-// words. Of an authenticated connection.
+// How Redis 7.0.15 takes commands out of a stream of bytes, whatever the bytes: inline, multibulk,
+// empty, or refused in words. Of an authenticated connection.
 //
 // It shares no code with the product: a scanner's mistake must not be made twice.
-// Source: Redis 7.0.15, networking.c (processInlineBuffer, processMultibulkBuffer), sds.c (sdssplitargs), util.c
-// (string2ll).
+// Source: Redis 7.0.15, networking.c (processInlineBuffer, processMultibulkBuffer), sds.c
+// (sdssplitargs), util.c (string2ll).
 #pragma once
 
 #include <cstddef>

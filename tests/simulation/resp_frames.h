@@ -1,4 +1,5 @@
-// Where one reply ends, found by hand: the judge must not agree with the product because it uses its code.
+// Where one reply ends, found by hand: the judge must not agree with the product because it uses
+// its code.
 #pragma once
 
 #include <cstddef>

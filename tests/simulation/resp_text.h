@@ -1,4 +1,5 @@
-// RESP as text, written by hand for the fakes: they must not agree with the product because they use its code.
+// RESP as text, written by hand for the fakes: they must not agree with the product because they
+// use its code.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,6 @@
-// What one client asks, command after command, from its own seed: an attack of absent ids on top of the usual traffic,
-// transactions, changes of the connection, large values, errors, and bytes that are no commands.
+// What one client asks, command after command, from its own seed: an attack of absent ids on top of
+// the usual traffic, transactions, changes of the connection, large values, errors, and bytes that
+// are no commands.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Which simulated worlds a test program runs, and what holds at the end of each.
 //
-//   CUCKOOGUARD_SEED   the first; empty: a random one. Unless it is set: 1, and as many as the program has chosen
+//   CUCKOOGUARD_SEED   the first; empty: a random one. Unless it is set: 1, and as many as the
+//                      program has chosen
 //   CUCKOOGUARD_RUNS   how many; 1 if only the seed is set
 //
 // Errors: std::invalid_argument if either is no number.

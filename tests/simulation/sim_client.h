@@ -1,5 +1,5 @@
-// A client of the proxy: sends its script in bursts, reads as fast or slowly as it likes, and leaves in one of many
-// ways. What it sees is judged by its ledger.
+// A client of the proxy: sends its script in bursts, reads as fast or slowly as it likes, and
+// leaves in one of many ways. What it sees is judged by its ledger.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class SimClient {
   Ledger& ledger() { return ledger_; }
   // Redis, or the network on that side, has ended the connection.
   void on_redis_end(RedisEnd how);
-  // In `mode: shared`: the proxy has closed a connection that was lost. It may have been this client's.
+  // In `mode: shared`: the proxy has closed a connection that was lost. It may have been this
+  // client's.
   void on_wire_lost(const Wire& wire);
   // Network faults of the client's own side.
   void lose_connection();

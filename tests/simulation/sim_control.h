@@ -1,5 +1,6 @@
-// What the control connection is to the guard, in a simulated world: it tells what Redis says of its users, asked every
-// so often, and at once in doubt. It is not there for Redis's pauses and stalls.
+// What the control connection is to the guard, in a simulated world: it tells what Redis says of
+// its users, asked every so often, and at once in doubt. It is not there for Redis's pauses and
+// stalls.
 #pragma once
 
 #include <chrono>

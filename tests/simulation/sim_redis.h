@@ -1,7 +1,8 @@
-// The simulated Redis: accepts the proxy's connections, runs what comes, crashes, stalls, restarts, pushes.
+// The simulated Redis: accepts the proxy's connections, runs what comes, crashes, stalls, restarts,
+// pushes.
 //
-// It does not know whose a connection is: connections have numbers, and the witness hears of each by its number. It
-// answers everything it was sent before a farewell, then closes.
+// It does not know whose a connection is: connections have numbers, and the witness hears of each
+// by its number. It answers everything it was sent before a farewell, then closes.
 #pragma once
 
 #include <cstdint>

@@ -177,7 +177,8 @@ void SimShop::apply_later() {
   });
 }
 
-// Asked at `asked`: is all applied that was committed until now? The answer takes a while to be believed.
+// Asked at `asked`: is all applied that was committed until now? The answer takes a while to be
+// believed.
 void SimShop::prove() {
   const io::TimePoint asked = loop_.now();
   if (unapplied_.empty() && no_proof_until_ <= asked) {

@@ -1,6 +1,6 @@
-// The database, its source and its guard: which rows exist, which of them the filters have heard of, which keys were
-// written through the proxy. It fills real filters for a real Guard, and says of each key whether the guard may call
-// it absent, from its own records alone.
+// The database, its source and its guard: which rows exist, which of them the filters have heard
+// of, which keys were written through the proxy. It fills real filters for a real Guard, and says
+// of each key whether the guard may call it absent, from its own records alone.
 //
 //   namespace  key                db  mode     absent reply
 //   0 users    user:{id:uint64}   0   enforce  nil, ids just above the largest are fresh
@@ -9,8 +9,8 @@
 //   3 carts    cart:{id}          2   enforce  nil
 //   4 drafts   draft:{id}         0   observe  nil
 //
-// A commit is applied later; proofs that all is applied come every so often and last kMaxLag. The applier stalls, the
-// proofs stop, filters are built anew.
+// A commit is applied later; proofs that all is applied come every so often and last kMaxLag. The
+// applier stalls, the proofs stop, filters are built anew.
 #pragma once
 
 #include <chrono>

@@ -1,12 +1,13 @@
-// A simulated connection: the product holds one end (SimTransport, an io::Transport), the world the other (SimPeer).
+// A simulated connection: the product holds one end (SimTransport, an io::Transport), the world the
+// other (SimPeer).
 //
 //   product: SimTransport <-- to_product --  SimPeer: world
 //                         -- to_world  -->
 //
 // It behaves as a socket in a level-triggered epoll set (io/transport.h):
-//   - close() of the world's end is a farewell behind its bytes; what the product writes after it is answered by a
-//     reset (a Unix socket reports the hang-up at once). reset() kills both directions; bytes that have arrived may
-//     still be read, or may not.
+//   - close() of the world's end is a farewell behind its bytes; what the product writes after it
+//     is answered by a reset (a Unix socket reports the hang-up at once). reset() kills both
+//     directions; bytes that have arrived may still be read, or may not.
 //   - close() of the product's end with unread bytes may lose what it wrote last (TCP does that).
 // In rough weather (SimLoop::weather()) bytes come in random pieces and late, writes are short.
 //
@@ -47,8 +48,8 @@ class SimTransport final : public io::Transport {
   // The world's: the outcome of a connect.
   void establish(SimPeer& peer);
   void refuse();
-  // Hears of the bytes of each successful read, before the product does; of each successful write; of finish_writing();
-  // of close().
+  // Hears of the bytes of each successful read, before the product does; of each successful write;
+  // of finish_writing(); of close().
   struct Observer {
     std::function<void(std::string_view)> on_read;
     std::function<void(std::string_view)> on_write;

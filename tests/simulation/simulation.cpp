@@ -138,7 +138,8 @@ void Simulation::make_client(int id) {
 void Simulation::admit(int id) {
   SimClient& client = *clients_[static_cast<std::size_t>(id)];
   auto transport = loop_.accept(client.peer());
-  // A suspended machine reads on where it was, later: what was read is judged by the time after the read.
+  // A suspended machine reads on where it was, later: what was read is judged by the time after the
+  // read.
   transport->observe({.on_read =
                           [this, &client](std::string_view bytes) {
                             if (!is_calm_ && random_.one_in(50)) {

@@ -1,9 +1,11 @@
-// One simulated run: the product's Clients, Sessions, upstream Connections and Guard between many SimClients and a
-// SimRedis, in weather and with faults drawn from one seed, and everybody's witness.
+// One simulated run: the product's Clients, Sessions, upstream Connections and Guard between many
+// SimClients and a SimRedis, in weather and with faults drawn from one seed, and everybody's
+// witness.
 //
-//   chaos      clients come, talk and go; Redis stalls, crashes, restarts; connections are cut; rows change; proofs of
-//              freshness stop; the machine is suspended
-//   rest       no more faults, nothing new is asked: every client that is still there must have every reply
+//   chaos      clients come, talk and go; Redis stalls, crashes, restarts; connections are cut;
+//              rows change; proofs of freshness stop; the machine is suspended
+//   rest       no more faults, nothing new is asked: every client that is still there must have
+//              every reply
 //   departure  all leave: no session, no connection and no memory may stay
 #pragma once
 

@@ -1,7 +1,9 @@
-// The proxy in a simulated world, run after run. A failure names the seed and the command that replays it.
+// The proxy in a simulated world, run after run. A failure names the seed and the command that
+// replays it.
 //
 //   CUCKOOGUARD_SEED=42 CUCKOOGUARD_RUNS=100 simulation_test    seeds 42 .. 141
-//   CUCKOOGUARD_SEED=   CUCKOOGUARD_RUNS=100 simulation_test    from a random seed, which is printed
+//   CUCKOOGUARD_SEED=   CUCKOOGUARD_RUNS=100 simulation_test    from a random seed, which is
+//                                                               printed
 //   simulation_test --gtest_filter='*shared*'                   one of the two modes
 #include "simulation/simulation.h"
 
@@ -17,7 +19,8 @@ namespace {
 
 // Some ten seconds in release, for each mode.
 constexpr std::uint64_t kRuns = 40;
-// Of the reads that the proxy may answer. Less would mean that it merely relays, and the invariants check nothing.
+// Of the reads that the proxy may answer. Less would mean that it merely relays, and the invariants
+// check nothing.
 constexpr double kAnsweredShareMin = 0.5;
 
 using Mode = config::UpstreamMode;

@@ -1,4 +1,5 @@
-// What the simulation sees of the connections to Redis: whose commands pass on them, and who loses what with them.
+// What the simulation sees of the connections to Redis: whose commands pass on them, and who loses
+// what with them.
 #include "simulation/command_kinds.h"
 #include "simulation/marks.h"
 #include "simulation/simulation.h"
@@ -52,7 +53,8 @@ void Simulation::on_executed(int number,
   }
 }
 
-// What the proxy tells a connection before a client's commands, and how it asks whether Redis lets it in.
+// What the proxy tells a connection before a client's commands, and how it asks whether Redis lets
+// it in.
 void Simulation::check_own_command(const RedisConnection::Executed& executed) {
   const std::string name = lower(executed.words.at(0));
   const bool is_greeting = is_one_of(name, {"hello", "auth", "select", "client"});

@@ -16,7 +16,8 @@ struct Wire {
   std::uint64_t read = 0;    // bytes of Redis's that the proxy has read
   std::optional<RedisEnd> end{};  // the proxy may not know yet
   std::optional<int> client{};    // whose command was the last
-  // Where the first -READONLY ended, and when the proxy had read it: nothing new may be sent from then on.
+  // Where the first -READONLY ended, and when the proxy had read it: nothing new may be sent from
+  // then on.
   std::optional<std::uint64_t> refusal_bytes{};
   std::optional<int> refused_client{};
   std::optional<io::TimePoint> retired{};

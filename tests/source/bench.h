@@ -1,5 +1,5 @@
-// What a source is given by its surroundings in these tests: namespaces with their live filters, a clock that the
-// test moves, and an observer that remembers.
+// What a source is given by its surroundings in these tests: namespaces with their live filters, a
+// clock that the test moves, and an observer that remembers.
 #pragma once
 
 #include <algorithm>

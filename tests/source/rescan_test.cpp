@@ -14,7 +14,8 @@ namespace {
 using filter::State;
 using Duration = Rescan::Duration;
 
-// Rows that the test sets, a version per change, and room for things to happen in the middle of a load.
+// Rows that the test sets, a version per change, and room for things to happen in the middle of a
+// load.
 class Rows final : public Origin {
  public:
   Sighting look() override {

@@ -1,4 +1,5 @@
-// Sources as main runs them: their own thread, the real clock, real databases, writers in other threads and processes.
+// Sources as main runs them: their own thread, the real clock, real databases, writers in other
+// threads and processes.
 #include <array>
 #include <filesystem>
 #include <random>
@@ -53,7 +54,8 @@ struct Commit {
 constexpr int kRows = 2000;
 constexpr int kCommits = 80;
 
-// Inserts rows one by one, in bursts and with pauses, and tells of each through the pipe once it is committed.
+// Inserts rows one by one, in bursts and with pauses, and tells of each through the pipe once it is
+// committed.
 void write_rows(const std::string& path, unsigned seed, int pipe) {
   Writer writer(path);
   writer.be_patient(seconds(20));

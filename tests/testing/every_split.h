@@ -1,9 +1,12 @@
-// Runs a parser over one input in one piece, cut in two at every byte, and byte by byte; the result may not differ.
+// Runs a parser over one input in one piece, cut in two at every byte, and byte by byte; the result
+// may not differ.
 //
-//     const auto result = expect_same_at_every_split("*1\r\n...", [](Pieces pieces) { return feed(pieces); });
+//     const auto result = expect_same_at_every_split("*1\r\n...", [](Pieces pieces) { return
+//     feed(pieces); });
 //
-// `parse` takes fresh state and the pieces, and returns something comparable and printable that holds all that matters:
-// results and consumed bytes. The result of the one piece is returned, for the test to look at.
+// `parse` takes fresh state and the pieces, and returns something comparable and printable that
+// holds all that matters: results and consumed bytes. The result of the one piece is returned, for
+// the test to look at.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +21,8 @@ namespace cuckooguard::testing {
 
 using Pieces = std::span<const std::string_view>;
 
-// Where to cut an input of this size in two: everywhere if it is small, else at both ends and at seeded places.
+// Where to cut an input of this size in two: everywhere if it is small, else at both ends and at
+// seeded places.
 inline std::vector<std::size_t> cuts_of(std::size_t size) {
   constexpr std::size_t kEverywhereMax = 2000;
   constexpr std::size_t kAtEachEnd = 20;

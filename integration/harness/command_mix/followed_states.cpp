@@ -1,5 +1,5 @@
-// States of a connection that the guard follows from a plain one: from any other it might relay the connection unread
-// from there on, and would not learn of the keys that it writes.
+// States of a connection that the guard follows from a plain one: from any other it might relay the
+// connection unread from there on, and would not learn of the keys that it writes.
 #include "harness/command_mix.h"
 
 namespace cuckooguard::harness {
@@ -12,9 +12,9 @@ std::string CommandMix::some() {
   return bytes;
 }
 
-// What is announced of keys comes from this connection's own commands, in their order: no BCAST, which waits until Redis
-// has time. Since Redis 7.2 a message to oneself comes behind PUBLISH's reply instead of before it, and an answer of the
-// guard's may overtake it: PING keeps them apart.
+// What is announced of keys comes from this connection's own commands, in their order: no BCAST,
+// which waits until Redis has time. Since Redis 7.2 a message to oneself comes behind PUBLISH's
+// reply instead of before it, and an answer of the guard's may overtake it: PING keeps them apart.
 std::string CommandMix::followed_state() {
   switch (choose(6)) {
     case 0:

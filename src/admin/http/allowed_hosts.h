@@ -1,8 +1,10 @@
-// Under which names the admin server may be asked: an IP address, the name that it listens on, and those of `admin.hosts`.
+// Under which names the admin server may be asked: an IP address, the name that it listens on, and
+// those of `admin.hosts`.
 //
-// A browser can be made to ask it by any page that somebody looks at. The page may not read what comes back, unless it has
-// the same origin: a stranger's name that suddenly points to this address has (DNS rebinding). And it may POST blindly, but
-// then the browser says from where (`Origin`). Programs that send neither are none of a browser's.
+// A browser can be made to ask it by any page that somebody looks at. The page may not read what
+// comes back, unless it has the same origin: a stranger's name that suddenly points to this address
+// has (DNS rebinding). And it may POST blindly, but then the browser says from where (`Origin`).
+// Programs that send neither are none of a browser's.
 //
 // Threads: plain values.
 #pragma once
@@ -18,7 +20,8 @@ namespace cuckooguard::http {
 class AllowedHosts {
  public:
   AllowedHosts() = default;  // IP addresses alone
-  // On a loopback address it is `localhost`, too. No browser comes by a Unix socket: all names are allowed there.
+  // On a loopback address it is `localhost`, too. No browser comes by a Unix socket: all names are
+  // allowed there.
   AllowedHosts(const config::Address& address, std::vector<std::string> names);
 
   // `host` and `origin` as the headers have them; empty: there is none.

@@ -1,5 +1,5 @@
-// Whether a request may be answered: by the word in a file, which is read anew each time, so that it can be changed while
-// the guard runs (an orchestrator replaces mounted secrets under it).
+// Whether a request may be answered: by the word in a file, which is read anew each time, so that
+// it can be changed while the guard runs (an orchestrator replaces mounted secrets under it).
 //
 // Threads: any. Errors: values. Limits: kTokenBytesMax.
 #pragma once
@@ -21,8 +21,8 @@ class BearerToken {
   // Empty: everybody is allowed.
   explicit BearerToken(std::string path) : path_(std::move(path)) {}
 
-  // `authorization`: "Bearer WORD"; the scheme in any case. How long it takes does not tell how much of a wrong word is
-  // right.
+  // `authorization`: "Bearer WORD"; the scheme in any case. How long it takes does not tell how
+  // much of a wrong word is right.
   Verdict judge(std::string_view authorization) const;
 
   // The word as it is now, without white space at its ends; or why there is none.

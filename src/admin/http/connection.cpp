@@ -92,8 +92,8 @@ void Connection::close() {
   (void)socket_.close(ignored);
 }
 
-// The timer may go off when the operation has just ended, and its handler waits: who goes on without setting it anew
-// asks has_timed_out_.
+// The timer may go off when the operation has just ended, and its handler waits: who goes on
+// without setting it anew asks has_timed_out_.
 void Connection::limit_time(std::chrono::milliseconds time) {
   has_timed_out_ = false;
   timer_.expires_after(time);

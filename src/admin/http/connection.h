@@ -1,5 +1,5 @@
-// One client of the admin server: requests one after the other, each answered before the next is read (HTTP/1.1 with
-// keep-alive and pipelining, HTTP/1.0, Expect: 100-continue).
+// One client of the admin server: requests one after the other, each answered before the next is
+// read (HTTP/1.1 with keep-alive and pipelining, HTTP/1.0, Expect: 100-continue).
 //
 //   nothing comes for idle_max     closed without a word
 //   a request takes request_max    408 (from its first byte to its last), then closed
@@ -9,8 +9,9 @@
 //   the response is not read       closed after request_max
 //   `answer` throws                500
 //   `answer` says it is to come    asked again every kAskEvery, for as long as it says so
-// Closed after a response means: no more is sent, and what still comes is thrown away for linger_max, since a closed
-// socket would take the response back from a client that is still sending.
+// Closed after a response means: no more is sent, and what still comes is thrown away for
+// linger_max, since a closed socket would take the response back from a client that is still
+// sending.
 //
 // Threads: its io_context's. Lifetimes: kept by its operations; `calls` outlive it.
 #pragma once
@@ -62,8 +63,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start();
   // Reads nothing: says this, and ends.
   void refuse(Response response);
-  // Since when it has been the client's turn: to ask, to ask to the end, or to take what it is told. Nothing while the
-  // response is to be made.
+  // Since when it has been the client's turn: to ask, to ask to the end, or to take what it is
+  // told. Nothing while the response is to be made.
   std::optional<io::TimePoint> waiting_since() const { return waiting_since_; }
   void close();
 

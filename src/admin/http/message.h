@@ -1,4 +1,5 @@
-// One HTTP request and its response as values: all that the pages see of HTTP. http/connection.h turns bytes into them.
+// One HTTP request and its response as values: all that the pages see of HTTP. http/connection.h
+// turns bytes into them.
 //
 // Threads: plain values. Lifetimes: a Request views the connection's buffer.
 #pragma once
@@ -37,7 +38,8 @@ struct Response {
 
 inline constexpr unsigned kNotModified = 304;  // never with a body
 
-// `error` is a name for programs, `message` a sentence for people; neither has bytes of the request in it.
+// `error` is a name for programs, `message` a sentence for people; neither has bytes of the request
+// in it.
 Response refusal(unsigned status, std::string_view error, std::string_view message);
 
 }  // namespace cuckooguard::http

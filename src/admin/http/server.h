@@ -1,12 +1,15 @@
-// The admin server: listens, and answers on a thread of its own, so that it neither waits for a worker nor holds one up.
+// The admin server: listens, and answers on a thread of its own, so that it neither waits for a
+// worker nor holds one up.
 //
-// At most Limits::connections_max clients. One more takes the place of the one whose client has kept it waiting for
-// longest: for a request, for the rest of one, or for its response to be taken. So nobody can keep probes out with requests
-// that never end. Only while every place has a response to be made does one more get 503. Those that are being refused
-// are kRefusedMax at most, the rest are closed at once.
+// At most Limits::connections_max clients. One more takes the place of the one whose client has
+// kept it waiting for longest: for a request, for the rest of one, or for its response to be taken.
+// So nobody can keep probes out with requests that never end. Only while every place has a response
+// to be made does one more get 503. Those that are being refused are kRefusedMax at most, the rest
+// are closed at once.
 //
 // Threads: construct, start and destroy from the owner's; `answer` is called on the server's.
-// Lifetimes: `answer` and what it refers to outlive this. Errors: the constructor throws std::system_error (start-up).
+// Lifetimes: `answer` and what it refers to outlive this. Errors: the constructor throws
+// std::system_error (start-up).
 #pragma once
 
 #include <cstdint>

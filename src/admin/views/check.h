@@ -1,9 +1,11 @@
-// The filters for those who do not speak Redis, such as HTTP gateways: may a row with this identity exist?
+// The filters for those who do not speak Redis, such as HTTP gateways: may a row with this identity
+// exist?
 //
-// The values are put into the namespace's first key template, and the key is looked at as GUARD.CHECK would
-// (guard::Guard::inspect): "cannot exist" only where a GET would be answered absent by the filter. Whatever stands in
-// the way of that (not fresh, bypass, observe, overlay, a fresh id) means "may exist"; so do values of which no key can
-// be made that leads back to them, since nothing is known of those: the verdict is then `unguarded`.
+// The values are put into the namespace's first key template, and the key is looked at as
+// GUARD.CHECK would (guard::Guard::inspect): "cannot exist" only where a GET would be answered
+// absent by the filter. Whatever stands in the way of that (not fresh, bypass, observe, overlay, a
+// fresh id) means "may exist"; so do values of which no key can be made that leads back to them,
+// since nothing is known of those: the verdict is then `unguarded`.
 //
 // Threads: one, which has a Guard of its own, between Epochs::Reader enter() and leave().
 // Lifetimes: the guard outlives it; an Answer is a value. Calling with a namespace that does not

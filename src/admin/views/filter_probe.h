@@ -1,9 +1,11 @@
-// The false positive rate that a namespace's filters have, measured: identities that nobody has, by chance, are looked up,
-// and those that pass are counted. What clients ask for says nothing of it: of a key that passes and that Redis does not
-// have, the row may exist all the same, and only not be cached.
+// The false positive rate that a namespace's filters have, measured: identities that nobody has, by
+// chance, are looked up, and those that pass are counted. What clients ask for says nothing of it:
+// of a key that passes and that Redis does not have, the row may exist all the same, and only not
+// be cached.
 //
-// Some look-ups each time somebody asks for /status or /metrics, kEvery at most; older ones weigh less, so that the rate
-// follows the filters as they fill. Nothing is counted while a namespace is not fresh.
+// Some look-ups each time somebody asks for /status or /metrics, kEvery at most; older ones weigh
+// less, so that the rate follows the filters as they fill. Nothing is counted while a namespace is
+// not fresh.
 //
 // Threads: the admin thread's, between Epochs::Reader enter() and leave(). Limits: kLookups
 // look-ups in filters per namespace and time, whatever its number of tables; some 100 ns each.

@@ -1,7 +1,9 @@
-// Whether an event loop still turns: something is posted to it, and must have run when one asks again.
+// Whether an event loop still turns: something is posted to it, and must have run when one asks
+// again.
 //
-// One is on its way at a time, sent by whoever asks: a loop that stands still is found by the first question that comes
-// kStalledAfter or more behind the one that sent it. There is no timer: a stall is detected when somebody asks.
+// One is on its way at a time, sent by whoever asks: a loop that stands still is found by the first
+// question that comes kStalledAfter or more behind the one that sent it. There is no timer: a stall
+// is detected when somebody asks.
 //
 // Threads: is_alive() one; what is posted runs on the loop's. Lifetimes: the loop may outlive this,
 // and what is posted may never run.

@@ -1,7 +1,8 @@
 // The body of POST /v1/check/NAMESPACE: a JSON list of identities.
 //
 //   ["42", 43]                     one value each: text, or a whole number
-//   [["acme", 7], ["acme", 8]]     several values each, in the order of the first template's placeholders
+//   [["acme", 7], ["acme", 8]]     several values each, in the order of the first template's
+//                                  placeholders
 //
 // Errors: a sentence, without bytes of the body. Limits: kIdentitiesMax; the connection's for the
 //   body.

@@ -33,7 +33,8 @@ class LoadBoard {
   void put(std::string_view what, const Load& load, io::TimePoint now);
   void remove(std::string_view what);
 
-  // Of all tables of a namespace together, as if it were one; nothing if none of them is being loaded.
+  // Of all tables of a namespace together, as if it were one; nothing if none of them is being
+  // loaded.
   std::optional<Load> of(std::string_view ns, io::TimePoint now) const;
 
  private:

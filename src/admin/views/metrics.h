@@ -1,9 +1,12 @@
-// The metrics of this process as Prometheus's text format has them. Names and units follow its naming page: base units, `_total`
-// for counters, the prefix `cuckooguard_`; labels have few values, all from the configuration or from lists in the code.
+// The metrics of this process as Prometheus's text format has them. Names and units follow its
+// naming page: base units, `_total` for counters, the prefix `cuckooguard_`; labels have few
+// values, all from the configuration or from lists in the code.
 //
-// To add a counter of the guard's: one line in kGuardCounters or kNamespaceCounters. A number of a filter's: one in kFilters.
+// To add a counter of the guard's: one line in kGuardCounters or kNamespaceCounters. A number of a
+// filter's: one in kFilters.
 //
-// A position of a source is no metric (its label would never have the same value twice): it stands in /status.
+// A position of a source is no metric (its label would never have the same value twice): it stands
+// in /status.
 //
 // Threads and lifetimes: as Model. Limits: some 6 KiB per namespace, 1 KiB per source, 4 KiB for
 // the rest.

@@ -25,7 +25,8 @@ double now_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kNano;
 }
 
-// proc(5), /proc/pid/stat: the program's name, in parentheses, may have anything in it; field 22 is the start.
+// proc(5), /proc/pid/stat: the program's name, in parentheses, may have anything in it; field 22 is
+// the start.
 double started_seconds_since_boot() {
   constexpr int kFieldsBetween = 19;
   std::ifstream file("/proc/self/stat");

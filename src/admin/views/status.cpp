@@ -19,7 +19,8 @@ namespace json = boost::json;
 
 constexpr std::size_t kTextBytesMax = 1024;
 
-// A database's words may be in any encoding: what is no UTF-8, which the serializer would not find out, is escaped.
+// A database's words may be in any encoding: what is no UTF-8, which the serializer would not find
+// out, is escaped.
 json::value text_of(const std::string& text) {
   json::error_code error;
   json::value value(text);

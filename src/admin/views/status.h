@@ -1,25 +1,31 @@
 // The page /status: what GUARD.INFO tells, and a little more, as JSON for people and programs.
 //
 //   {"version", "uptime_seconds", "draining", "workers": [{"clients"}],
-//    "configuration": {"loaded_at", "last_reload_successful", "errors": [line], "needs_restart": [setting]},   since 1970
+//    "configuration": {"loaded_at" (since 1970), "last_reload_successful", "errors": [line],
+//                      "needs_restart": [setting]},
 //    "process": {"cpu_seconds", "resident_bytes", "open_descriptors", "descriptors_max"},
-//    "redis": {"up", "role", "state",                             up: null without namespaces, or before it was tried
-//              "control": {"state", "why", "hint",                may the guard ask? allowed, limited, not_allowed, unsupported (a cluster), unknown
-//                          "why_keys_pass"}},                     in one sentence; empty: none does for it
-//    "totals": {...},                                             totals.h
-//    "reply_time_bounds": [seconds],                              of the counts in totals; the last count is of longer ones
-//    "unchecked_reads": {REASON: count},
-//    "namespaces": {NAME: {"mode", "db", "state", "fresh", "why", "passing_seconds", "order", "source", "proven_seconds_ago", "tables", "rows", "capacity", "load",
-//                          "expected_false_positive_rate", "measured_false_positive_rate", "bytes", "full",
-//                          "loading": null or {"rows", "rows_expected", "rows_per_second", "fraction", "remaining_seconds"},
+//    "redis": {"up" (null without namespaces, or before it was tried), "role", "state",
+//              "control": {"state", "why", "hint", "why_keys_pass"}},
+//    "totals": {...} (totals.h), "reply_time_bounds": [seconds] (of the counts in totals; the last
+//    count is of longer ones), "unchecked_reads": {REASON: count},
+//    "namespaces": {NAME: {"mode", "db", "state", "fresh", "why", "passing_seconds", "order",
+//                          "source", "proven_seconds_ago", "tables", "rows", "capacity", "load",
+//                          "expected_false_positive_rate", "measured_false_positive_rate",
+//                          "bytes", "full",
+//                          "loading": null or {"rows", "rows_expected", "rows_per_second",
+//                                              "fraction", "remaining_seconds"},
 //                          "keys": {VERDICT: count}, "keys_learned", "keys_added",
-//                          "contradictions": {"hidden_rows", "hidden_values", "late_rows", "unknown", "open"},
-//                          "unmatched", "advice"}},                  unmatched: there were reads, but none of this namespace
+//                          "contradictions": {"hidden_rows", "hidden_values", "late_rows",
+//                                             "unknown", "open"},
+//                          "unmatched" (there were reads, but none of this namespace), "advice"}},
 //    "sources": {NAME: {"type", "state", "why", "position", "proven_seconds_ago", "losses"}},
-//    "events": [{"number", "time", "level", "text"}]}             the log's last lines, the oldest first
+//    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
-// `why`: of a namespace, why all of its keys pass; empty: they do not. passing_seconds: so long they do even if it is fresh, since what
-// was written before is not known; null: they do not. Else null: not known. Names are stable; new ones may come. `why`, `advice` and events are for people.
+// `control`: may the guard ask? Its state is allowed, limited, not_allowed, unsupported (a cluster)
+// or unknown; why_keys_pass says in one sentence why keys pass for it, empty: none does.
+// `why`: of a namespace, why all of its keys pass; empty: they do not. passing_seconds: so long
+// they do even if it is fresh, since what was written before is not known; null: they do not. Else
+// null: not known. Names are stable; new ones may come. `why`, `advice` and events are for people.
 //
 // Threads and lifetimes: as Model.
 #pragma once

@@ -1,5 +1,5 @@
-// What the process has counted, as one line of a chart: keys of reads by what became of them, how long those took that
-// were forwarded, and how old the sources' proofs are.
+// What the process has counted, as one line of a chart: keys of reads by what became of them, how
+// long those took that were forwarded, and how old the sources' proofs are.
 //
 // Threads: as Model.
 #pragma once
@@ -27,8 +27,8 @@ struct Totals {
 
 Totals totals_of(const Model& model);
 
-// {"at", "absent", "passed", "unguarded", "reply_times": [count], "lag": [seconds or null]}; `at` is of a clock that only
-// grows.
+// {"at", "absent", "passed", "unguarded", "reply_times": [count], "lag": [seconds or null]}; `at`
+// is of a clock that only grows.
 boost::json::value json_of(const Totals& totals);
 
 }  // namespace cuckooguard::views

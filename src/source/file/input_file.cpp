@@ -61,8 +61,8 @@ std::expected<FileStamp, std::string> InputFile::stamp() const {
   return stamp_of(status);
 }
 
-// A lease can be had only while nobody does. Who opens the file while we have it waits, and the kernel signals us: by
-// default with SIGIO, which would end the process.
+// A lease can be had only while nobody does. Who opens the file while we have it waits, and the
+// kernel signals us: by default with SIGIO, which would end the process.
 bool InputFile::is_open_for_writing() const {
   fcntl(descriptor_, F_SETSIG, SIGURG);
   if (fcntl(descriptor_, F_SETLEASE, F_RDLCK) != 0) {

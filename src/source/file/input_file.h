@@ -25,8 +25,8 @@ class InputFile {
   std::expected<std::size_t, std::string> read(std::span<char> buffer);
   void rewind() const;
   std::expected<FileStamp, std::string> stamp() const;
-  // Some process has it open for writing. No, if the kernel does not tell us: it is another user's file, or on a file system
-  // without leases.
+  // Some process has it open for writing. No, if the kernel does not tell us: it is another user's
+  // file, or on a file system without leases.
   bool is_open_for_writing() const;
 
  private:

@@ -1,13 +1,17 @@
-// A text file of identities as an Origin: a version is a stamp (device, inode, size, mtime, ctime) of the path.
+// A text file of identities as an Origin: a version is a stamp (device, inode, size, mtime, ctime)
+// of the path.
 //
-// Why no change is missed. A stamp stands for one content if no write can leave it as it is. The kernel takes times
-// from a clock of coarse ticks (10 ms at most), so two writes of equal size within a tick look alike. Therefore the
-// file is read only once its stamp has stood still for kSettle: any write after the reading began then falls into a
-// later tick. The stamp of what was opened must be that stamp, and the next look() takes it again, so a write during
-// the reading is a change like any other. An editor's or a job's "write aside and rename" is another inode.
-// A file that is written in place may be half there although it stands still: as long as somebody has it open for writing,
-// it must have stood still for kSettleWhileOpen. Not seen: who opens it anew for each piece, and waits in between.
-// Not seen: writes through a shared mapping before the kernel has written the times, clocks set back on purpose.
+// Why no change is missed. A stamp stands for one content if no write can leave it as it is. The
+// kernel takes times from a clock of coarse ticks (10 ms at most), so two writes of equal size
+// within a tick look alike. Therefore the file is read only once its stamp has stood still for
+// kSettle: any write after the reading began then falls into a later tick. The stamp of what was
+// opened must be that stamp, and the next look() takes it again, so a write during the reading is a
+// change like any other. An editor's or a job's "write aside and rename" is another inode. A file
+// that is written in place may be half there although it stands still: as long as somebody has it
+// open for writing, it must have stood still for kSettleWhileOpen. Not seen: who opens it anew for
+// each piece, and waits in between.
+// Not seen: writes through a shared mapping before the kernel has written the times, clocks set
+// back on purpose.
 //
 //   lines  one identity per line: for namespaces with one placeholder
 //   csv    the first record names the columns; an empty field is NULL, that is a row without a key

@@ -1,7 +1,9 @@
-// One reading of a text file from its first record to its last, for every namespace that wants its rows.
+// One reading of a text file from its first record to its last, for every namespace that wants its
+// rows.
 //
 // Threads: the source's. Lifetimes: the file and the feeds outlive the pass.
-// Errors: what is wrong with the text makes the namespaces unsynced; what is wrong with the file is returned.
+// Errors: what is wrong with the text makes the namespaces unsynced; what is wrong with the file is
+// returned.
 #pragma once
 
 #include <array>
@@ -64,7 +66,8 @@ class FilePass {
   // `at_check` is for tests: called every kRecordsPerCheck records.
   FilePass(InputFile& file, const config::FileSource& settings, std::function<void()> at_check);
 
-  // Returns the feeds whose filter was too small, for another pass. Ends early when `stop` is requested.
+  // Returns the feeds whose filter was too small, for another pass. Ends early when `stop` is
+  // requested.
   std::expected<std::vector<Feed*>, std::string> run(std::span<Feed* const> feeds,
                                                      const std::stop_token& stop);
 

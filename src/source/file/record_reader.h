@@ -1,8 +1,9 @@
 // Cuts a text file into records: lines, or CSV records of fields.
 //
 //   lines  a record is a line without its LF or CR LF, and has one field. Empty lines are skipped.
-//   csv    RFC 4180: fields between commas; a field in double quotes may hold commas, line ends and "" for a quote.
-//          A quote inside an unquoted field, or text behind a closing quote, is an error. Empty lines are skipped.
+//   csv    RFC 4180: fields between commas; a field in double quotes may hold commas, line ends and
+//          "" for a quote. A quote inside an unquoted field, or text behind a closing quote, is an
+//          error. Empty lines are skipped.
 // A UTF-8 byte order mark at the start is skipped. The last record needs no line end.
 //
 // Threads: one. Lifetimes: fields are valid until the next call.

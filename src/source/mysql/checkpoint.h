@@ -1,9 +1,11 @@
-// What is kept of one followed table between runs: its filter, and how far the log is in it, in one file.
+// What is kept of one followed table between runs: its filter, and how far the log is in it, in one
+// file.
 //
-// A file is used only if all of this is as it was: templates, columns, condition, the table's definition,
-// how deletes are handled, the filter's settings (hash_of_definition), the secret; and the server, unless
-// several addresses say that it is one of a cluster. Then the log goes on behind the file's position; a
-// server that does not have what comes there any more says so, and the table is read anew.
+// A file is used only if all of this is as it was: templates, columns, condition, the table's
+// definition, how deletes are handled, the filter's settings (hash_of_definition), the secret; and
+// the server, unless several addresses say that it is one of a cluster. Then the log goes on behind
+// the file's position; a server that does not have what comes there any more says so, and the table
+// is read anew.
 //
 // Threads: values. Errors: a file that cannot be used is no error but a reason, for the log.
 // Limits: filter::kSourcePositionMax bytes for position and identity: a longer GTID set is not

@@ -1,8 +1,9 @@
 // Writes the tables that are in step to their files: every so often, after a load, and at the end.
 //
-// A table's filter is copied while nothing is applied to it (some 0.1 s per 100 MB into the system's
-// cache), and waits for the disk beside the log. What has not changed is written again only so that its
-// position does not become older than the server's log: every kUnchangedEvery. Of a table that is refused the file is removed.
+// A table's filter is copied while nothing is applied to it (some 0.1 s per 100 MB into the
+// system's cache), and waits for the disk beside the log. What has not changed is written again
+// only so that its position does not become older than the server's log: every kUnchangedEvery. Of
+// a table that is refused the file is removed.
 //
 // Threads: its own; construction starts it, destruction writes once more and ends it. Lifetimes:
 // directory and set outlive it. Errors: reported to the observer, and tried again next time.

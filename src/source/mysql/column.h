@@ -1,11 +1,13 @@
-// A column of a MariaDB or MySQL table as information_schema has it, and what it cannot be used for.
+// A column of a MariaDB or MySQL table as information_schema has it, and what it cannot be used
+// for.
 //
-// Refused, each with the fix: a column whose text in a snapshot and in the log cannot be made the same
-// bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a row by more than one
-// spelling, unless the placeholder knows them: text with a `_ci` collation or one that pads with spaces
-// needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), numbers need :uint64 or
-// :int64, collations that take one ASCII letter for another, DECIMAL, DATE and UUID are not possible. In a condition: whatever SQL could compare with a
-// literal otherwise than by bytes.
+// Refused, each with the fix: a column whose text in a snapshot and in the log cannot be made the
+// same bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a row by more than
+// one spelling, unless the placeholder knows them: text with a `_ci` collation or one that pads
+// with spaces needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), numbers
+// need :uint64 or :int64, collations that take one ASCII letter for another, DECIMAL, DATE and UUID
+// are not possible. In a condition: whatever SQL could compare with a literal otherwise than by
+// bytes.
 //
 // Threads: free functions. Errors: a sentence for the operator.
 // Source: information_schema of MariaDB 10.11 and MySQL 9.7; notes on change following, 10.
@@ -42,8 +44,9 @@ struct MysqlColumn {
   bool operator==(const MysqlColumn&) const = default;
 };
 
-// Of two texts of printable ASCII it finds equal what differs in case or in blanks at the end, at most:
-// what |ci folds. Latin takes i for j and u for v, Lithuanian and MySQL's Latvian i for y, Hungarian ccs for cscs.
+// Of two texts of printable ASCII it finds equal what differs in case or in blanks at the end, at
+// most: what |ci folds. Latin takes i for j and u for v, Lithuanian and MySQL's Latvian i for y,
+// Hungarian ccs for cscs.
 bool folds_no_more_than_case(std::string_view collation);
 
 // What tells rows apart by a column of their primary key, if its value is for nothing else.

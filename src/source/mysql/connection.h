@@ -58,7 +58,8 @@ struct MysqlError {
 
   static MysqlError last_of(st_mysql* connection);
   bool is_lost() const;
-  // Somebody must mend something before we are served: the account, its rights, the server's settings.
+  // Somebody must mend something before we are served: the account, its rights, the server's
+  // settings.
   bool is_refusal() const;
 };
 

@@ -1,20 +1,23 @@
 // Rows that a log says are gone, until they are gone for all who look.
 //
-// A log has a transaction before its engine commits it: by microseconds, or, while a semi-synchronous replica that must
-// acknowledge it is silent, by seconds. Meanwhile everybody still sees the rows that it deletes. So their keys stay in
-// the filter until the server has shown that it has committed:
+// A log has a transaction before its engine commits it: by microseconds, or, while a
+// semi-synchronous replica that must acknowledge it is silent, by seconds. Meanwhile everybody
+// still sees the rows that it deletes. So their keys stay in the filter until the server has shown
+// that it has committed:
 //   MySQL     gtid_executed has the transaction: it enters it behind the engine's commit;
-//   MariaDB   Binlog_snapshot_position is behind it, which moves together with the engine's commits; for XA COMMIT,
-//             which does not, XA RECOVER lists none any more whose verdict the log has had.
+//   MariaDB   Binlog_snapshot_position is behind it, which moves together with the engine's
+//             commits; for XA COMMIT, which does not, XA RECOVER lists none any more whose verdict
+//             the log has had.
 // Inserts need no such thing: a key that passes too early costs a question.
 //
-// Must: each erasure is made once, or is taken back by an insert of the same hash, which then is not made: so that a row
-// that comes and goes does not fill its buckets with copies.
+// Must: each erasure is made once, or is taken back by an insert of the same hash, which then is
+// not made: so that a row that comes and goes does not fill its buckets with copies.
 //
 // Threads: under the follower's lock. Limits: is_full() beyond kHashesMax: the log has to wait; one
 // transaction may go beyond. Some 60 bytes per row. In a MariaDB's file of more than 4 GiB that was
 // resumed behind that, places are too low, so that nothing is waited for.
-// Source: MySQL's rpl_semi_sync_source_wait_point; MariaDB's commit_ordered, of which XA COMMIT is no part.
+// Source: MySQL's rpl_semi_sync_source_wait_point; MariaDB's commit_ordered, of which XA COMMIT is
+// no part.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +49,8 @@ class DeferredErasures {
   // Calls erase(hash) where they can be made at once.
   template <class Erase>
   void add(const CommitMark& mark, const Transaction& transaction, const Erase& erase) {
-    // What was heard of XA transactions before says nothing of this one; and what waits may be of the same hash.
+    // What was heard of XA transactions before says nothing of this one; and what waits may be of
+    // the same hash.
     if (committed_ && groups_.empty() && !mark.is_xa_commit &&
         committed_->covers(mark.gtid, mark.end, false)) {
       transaction.for_each_erase(erase);
@@ -62,10 +66,12 @@ class DeferredErasures {
       groups_.pop_back();
     }
   }
-  // What is added by add_one() is of many transactions, of which `all` is the position and `end` the end.
+  // What is added by add_one() is of many transactions, of which `all` is the position and `end`
+  // the end.
   void begin_all(LogPosition all, const LogPlace& end);
   void add_one(std::uint64_t hash);
-  // True: one of this hash is not made, and nothing needs to be inserted, since the filter has it still.
+  // True: one of this hash is not made, and nothing needs to be inserted, since the filter has it
+  // still.
   bool take_back(std::uint64_t hash);
 
   // Calls erase(hash) for all that can be made by now.

@@ -1,4 +1,5 @@
-// The server that a follower follows, and who asks it for rows: another one's rows would prove nothing.
+// The server that a follower follows, and who asks it for rows: another one's rows would prove
+// nothing.
 #pragma once
 
 #include <memory>

@@ -51,8 +51,8 @@ class RowTarget {
   virtual std::expected<Transaction::Image, std::string> image(RowValues values) = 0;
   // It has all of this transaction from before: from a checkpoint, say.
   virtual bool has(const LogGtid&) const { return false; }
-  // Of one transaction: all tables' inserts, then all tables' erases, so that no look-up sees a row gone
-  // that has only moved to another table. A sentence if the filter and the log disagree.
+  // Of one transaction: all tables' inserts, then all tables' erases, so that no look-up sees a row
+  // gone that has only moved to another table. A sentence if the filter and the log disagree.
   virtual std::expected<void, std::string> insert(const CommitMark& mark,
                                                   const Transaction& transaction) = 0;
   virtual std::expected<void, std::string> erase(const CommitMark& mark,
@@ -83,8 +83,8 @@ class FollowedTable {
   Transaction park();
   RowTarget& target() const { return *target_; }
 
-  // What a row that a snapshot gives is called here; its values in the order of MysqlTable::needed().
-  // Any thread.
+  // What a row that a snapshot gives is called here; its values in the order of
+  // MysqlTable::needed(). Any thread.
   RowName name_of(RowValues values) const;
 
  private:

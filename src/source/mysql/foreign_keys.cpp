@@ -26,7 +26,8 @@ std::string unquoted(std::string_view name) {
 
 //   CREATE TABLE `t` (
 //     ...,
-//     CONSTRAINT `name` FOREIGN KEY (`column`, ...) REFERENCES `other` (...) ON DELETE ... ON UPDATE ...
+//     CONSTRAINT `name` FOREIGN KEY (`column`, ...) REFERENCES `other` (...) ON DELETE ... ON
+//     UPDATE ...
 //   ) ENGINE=InnoDB ...
 class Reader {
  public:

@@ -1,8 +1,9 @@
-// Foreign keys by which rows of a table change, or go, with rows of another one: MariaDB, and MySQL before 9.6, do
-// that inside the engine and log the other table's rows alone.
+// Foreign keys by which rows of a table change, or go, with rows of another one: MariaDB, and MySQL
+// before 9.6, do that inside the engine and log the other table's rows alone.
 //
-// information_schema.referential_constraints shows MariaDB's users nothing of tables that they may only SELECT from;
-// SHOW CREATE TABLE shows them all of it. Only what the table itself refers to counts: rows that refer to it change, not its own.
+// information_schema.referential_constraints shows MariaDB's users nothing of tables that they may
+// only SELECT from; SHOW CREATE TABLE shows them all of it. Only what the table itself refers to
+// counts: rows that refer to it change, not its own.
 //
 // Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
 // failed.
@@ -34,8 +35,8 @@ struct MysqlForeignKey {
 std::expected<std::vector<MysqlForeignKey>, std::string> foreign_keys_of(
     std::string_view create_table);
 
-// Of a table that is there. A right to some of its columns shows these alone, and no keys: that is refused here, since
-// who is shown the definition is shown all.
+// Of a table that is there. A right to some of its columns shows these alone, and no keys: that is
+// refused here, since who is shown the definition is shown all.
 std::expected<std::vector<MysqlForeignKey>, MysqlTrouble> ask_foreign_keys(
     MysqlConnection& connection, const MysqlTable& table);
 

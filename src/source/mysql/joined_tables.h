@@ -2,7 +2,8 @@
 //
 //   join() ─▶ joining ─ admit(), between two transactions ─▶ there ─▶ leave()
 //
-// Each admission has a number, so that it can be told whether a table was there when something was read.
+// Each admission has a number, so that it can be told whether a table was there when something was
+// read.
 //
 // Threads: the source's, under the follower's lock. Lifetimes: tables outlive it, or leave().
 #pragma once

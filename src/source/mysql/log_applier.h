@@ -3,12 +3,13 @@
 //   GTID ─▶ BEGIN ─▶ TABLE_MAP, rows … ─▶ COMMIT ─▶ tables commit, then the position moves
 //                                     └─▶ XA PREPARE ─▶ parked ─▶ XA COMMIT of the same name
 //
-// Must: after apply() the filters of all tables that are in step are those of the database at position():
-// each transaction that position() covers is in them exactly once, and no other is. A transaction that was
-// applied already (after a reconnect) is skipped.
-// Whatever is not understood puts tables out of step: a definition that may name them, changes logged as
-// statements, an incident, an event of a kind unknown, MariaDB's GTIDs out of their order. They are told to on_out_of_step once, skipped from
-// then on, and must be read again from a snapshot (join()).
+// Must: after apply() the filters of all tables that are in step are those of the database at
+// position(): each transaction that position() covers is in them exactly once, and no other is. A
+// transaction that was applied already (after a reconnect) is skipped.
+// Whatever is not understood puts tables out of step: a definition that may name them, changes
+// logged as statements, an incident, an event of a kind unknown, MariaDB's GTIDs out of their
+// order. They are told to on_out_of_step once, skipped from then on, and must be read again from a
+// snapshot (join()).
 //
 // A table may be there more than once: for several namespaces, and while it is read again.
 //
@@ -56,8 +57,8 @@ class LogApplier {
   // position(), as of has_joined(), does not cover.
   void join(FollowedTable& table);
   bool has_joined(const FollowedTable& table) const { return tables_.has(table); }
-  // A snapshot of the table will be of a position that is still to come: until then it does not matter to it
-  // that rows are committed that were prepared before it has joined.
+  // A snapshot of the table will be of a position that is still to come: until then it does not
+  // matter to it that rows are committed that were prepared before it has joined.
   void begin_waiting(FollowedTable& table) { tables_.begin_waiting(table); }
   void end_waiting(FollowedTable& table) { tables_.end_waiting(table); }
   bool is_prepared_before(const FollowedTable& table) const;
@@ -70,8 +71,8 @@ class LogApplier {
 
   // --- whether it is the same log ---
   std::uint64_t log_of() const { return log_of_; }
-  // Groups that position() or a table's checkpoint rests on: the stream must come by each, as it is remembered, or
-  // apply() fails. The first is the last that position() covers.
+  // Groups that position() or a table's checkpoint rests on: the stream must come by each, as it is
+  // remembered, or apply() fails. The first is the last that position() covers.
   void rest_on(std::vector<LogGroup> groups);
   // It has not come by all of them yet: nothing is proven so far.
   bool is_expecting() const { return !expected_.empty(); }
@@ -81,7 +82,8 @@ class LogApplier {
   bool is_other_log() const { return is_other_log_; }
   // What position() rests on; nothing before the first group.
   const std::optional<LogGroup>& last_group() const { return last_; }
-  // One group before position(), if there is a last one: from there on the log shows whether it is still the same.
+  // One group before position(), if there is a last one: from there on the log shows whether it is
+  // still the same.
   LogPosition resume_position() const {
     return last_ ? position_.before(last_->gtid, last_->previous) : position_;
   }

@@ -5,9 +5,9 @@
 
 namespace cuckooguard::source {
 
-// What was applied comes again only at the beginning of a stream, if ever, and from the server that wrote it.
-// With gtid_strict_mode off, two servers that write at once may log the smaller number last; and so may one, for
-// whom old numbers were set (a log that was fed to it again).
+// What was applied comes again only at the beginning of a stream, if ever, and from the server that
+// wrote it. With gtid_strict_mode off, two servers that write at once may log the smaller number
+// last; and so may one, for whom old numbers were set (a log that was fed to it again).
 bool LogApplier::is_out_of_order(const LogGtid& gtid) const {
   return position_.is_disordered_by(gtid) ||
          (has_moved_ && position_.is_mariadb() && position_.covers(gtid));
@@ -27,7 +27,8 @@ void LogApplier::on_definition(const binlog::Query& query) {
   }
 }
 
-// Rows were logged and taken back, all or in part: which ones stay depends on their tables' engines.
+// Rows were logged and taken back, all or in part: which ones stay depends on their tables'
+// engines.
 void LogApplier::put_touched_out_of_step() {
   for (FollowedTable* const table : tables_.all()) {
     if (table->is_touched()) {

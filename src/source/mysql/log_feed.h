@@ -1,9 +1,9 @@
-// One table's rows on their way from a log into a filter: first beside a snapshot that is being read,
-// then into the filter that look-ups see.
+// One table's rows on their way from a log into a filter: first beside a snapshot that is being
+// read, then into the filter that look-ups see.
 //
 // A row counts if the namespace's condition holds for it and its identity has no NULL; its key must
-// lead back to it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the namespace
-// unsynced, with the row named.
+// lead back to it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the
+// namespace unsynced, with the row named.
 //
 // Threads: under the follower's lock, but for what PendingChanges allows. Lifetimes: the feed and
 // the plan outlive it. Errors: sentences. A filter that is full, or that should erase what it does
@@ -45,14 +45,16 @@ class LogFeed final : public RowTarget {
 
   PendingChanges& pending() { return pending_; }
   const PendingChanges& pending() const { return pending_; }
-  // What is pending goes into a filter that is not the feed's yet; erasures, which are of before this position and place,
-  // wait until the server has committed them. A sentence if they do not go together.
+  // What is pending goes into a filter that is not the feed's yet; erasures, which are of before
+  // this position and place, wait until the server has committed them. A sentence if they do not go
+  // together.
   std::expected<void, std::string> take_pending(filter::CuckooFilter& filter,
                                                 LogPosition position,
                                                 const LogPlace& place);
   // From now on changes go into the feed's filter, which has all that was pending.
   void go_live() { is_live_ = true; }
-  // The server has committed so much: what was erased by it is erased now. A sentence if the filter and the log disagree.
+  // The server has committed so much: what was erased by it is erased now. A sentence if the filter
+  // and the log disagree.
   std::expected<void, std::string> make_erasures(const Committed& committed);
   // What was heard of that does not count any more: it may be another server's word.
   void forget_committed() { erasures_.forget_committed(); }

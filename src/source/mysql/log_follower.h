@@ -1,5 +1,5 @@
-// Follows a MariaDB or MySQL server: its binary log, transaction by transaction, and beside it whatever
-// table has to be read.
+// Follows a MariaDB or MySQL server: its binary log, transaction by transaction, and beside it
+// whatever table has to be read.
 //
 //   connect ─▶ position ─▶ log from there ─▶ apply … ─┬─▶ tables are due: a TableLoader reads them
 //      ▲                                              │      (at the start: all)
@@ -7,20 +7,23 @@
 //      │◀── the log from there is gone: all anew ─────┤
 //      └◀── refused: all anew, checkpoints too ───────┘
 //
-// Must: behind a refusal no position is believed. A server that keeps no log for a while passes no positions meanwhile: later it
-// is where it was, without the rows of that while. What refuses us we cannot see, so any refusal counts, also of a login.
-// Limit: a MariaDB that was started without its log and then with it again, and was asked for neither time (a follower that has
-// lost its server asks every kBackoffMax), cannot be told from one that stood still.
+// Must: behind a refusal no position is believed. A server that keeps no log for a while passes no
+// positions meanwhile: later it is where it was, without the rows of that while. What refuses us we
+// cannot see, so any refusal counts, also of a login.
+// Limit: a MariaDB that was started without its log and then with it again, and was asked for
+// neither time (a follower that has lost its server asks every kBackoffMax), cannot be told from
+// one that stood still.
 //
-// Must: no position is believed by its number alone. A log that begins anew or loses its end passes the same numbers again, so
-// that the stream begins one group early and shows that group first (LogGroup); nothing is proven before. Nor is it while one
-// connection lasts, if the server has run a RESET meanwhile. A log that does not have that group any more (purged, empty), or
-// has another one, is read from its end, and so are all tables.
+// Must: no position is believed by its number alone. A log that begins anew or loses its end passes
+// the same numbers again, so that the stream begins one group early and shows that group first
+// (LogGroup); nothing is proven before. Nor is it while one connection lasts, if the server has run
+// a RESET meanwhile. A log that does not have that group any more (purged, empty), or has another
+// one, is read from its end, and so are all tables.
 //
-// fresh_until is moved by ServerProbe alone, so that a log that lags, hangs or is not read makes all pass.
-// Of several addresses the first that can be followed is. That they are servers of one cluster is the
-// operator's word: a position is resumed on any of them that has it. Behind a single address another
-// server (by its identity) means that all is read anew.
+// fresh_until is moved by ServerProbe alone, so that a log that lags, hangs or is not read makes
+// all pass. Of several addresses the first that can be followed is. That they are servers of one
+// cluster is the operator's word: a position is resumed on any of them that has it. Behind a single
+// address another server (by its identity) means that all is read anew.
 //
 // Threads: the source's, the probe's and a loader's, which meet in TableSet.
 // Errors: none; what is wrong is reported by on_state, and passes. Limits: those of its parts.
@@ -107,8 +110,8 @@ class LogFollower final : public Follower {
   MysqlLogin login_;  // of the server that is followed
   std::string identity_;
   bool is_position_gone_ = false;  // the server's log does not have what comes behind ours
-  // Nor what comes before the server's own position, or its numbers were set back behind the beginning of its log: it is
-  // read from its end, wherever that is.
+  // Nor what comes before the server's own position, or its numbers were set back behind the
+  // beginning of its log: it is read from its end, wherever that is.
   bool is_earlier_gone_ = false;
   std::optional<LogPlace> begins_at_;
   std::unique_ptr<LogStream> stream_;

@@ -1,12 +1,13 @@
-// What one group of a log (a transaction, a definition) is known by: its number, and what tells it from another with the
-// same number.
+// What one group of a log (a transaction, a definition) is known by: its number, and what tells it
+// from another with the same number.
 //
-// Numbers alone prove nothing of a log that begins anew, or that loses its end, and passes them again: after RESET
-// MASTER, a crash with sync_binlog=0, a data folder made anew. So a log is resumed one group early, and what comes
-// first must be the group that was applied last.
+// Numbers alone prove nothing of a log that begins anew, or that loses its end, and passes them
+// again: after RESET MASTER, a crash with sync_binlog=0, a data folder made anew. So a log is
+// resumed one group early, and what comes first must be the group that was applied last.
 //
-// On the same server all is compared, on another one of its cluster what replication keeps: the number, the server that
-// wrote it first, its time stamp, and its rows. A replica that logs rows otherwise (binlog_row_image) has other rows.
+// On the same server all is compared, on another one of its cluster what replication keeps: the
+// number, the server that wrote it first, its time stamp, and its rows. A replica that logs rows
+// otherwise (binlog_row_image) has other rows.
 //
 // Threads: plain values; a digest is one thread's. Errors: nothing where a text is no group.
 // Limits: of a place the low 32 bits count, as in the log.

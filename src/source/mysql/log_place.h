@@ -1,7 +1,7 @@
 // A place in a server's log files: `binlog.000042` at 1234.
 //
-// Files are numbered; a longer number is a later one. Positions are 64 bits wide, those in event headers
-// 32: LogPlaceCounter tells how often they have wrapped (a transaction larger than 4 GiB).
+// Files are numbered; a longer number is a later one. Positions are 64 bits wide, those in event
+// headers 32: LogPlaceCounter tells how often they have wrapped (a transaction larger than 4 GiB).
 //
 // Threads: plain values.
 #pragma once
@@ -34,8 +34,8 @@ struct LogPlace {
 
 class LogPlaceCounter {
  public:
-  // To be told of each event before what it does, payload events left out. False: the stream goes back to an earlier
-  // file or place, as no log does that only grows.
+  // To be told of each event before what it does, payload events left out. False: the stream goes
+  // back to an earlier file or place, as no log does that only grows.
   [[nodiscard]] bool pass(const binlog::Event& event) {
     if (const auto* const rotate = std::get_if<binlog::Rotate>(&event.body)) {
       LogPlace next{.file = std::string(rotate->file), .position = rotate->position};

@@ -48,8 +48,8 @@ class LogPosition {
   std::optional<LogGtid> previous(const LogGtid& gtid) const;
   // As it was before `gtid` was added behind `previous`.
   LogPosition before(const LogGtid& gtid, const std::optional<LogGtid>& previous) const;
-  // Without the last group that `server` itself has logged, or of all, if all are of one kin; where a log with that
-  // number before it does not exist the server says so.
+  // Without the last group that `server` itself has logged, or of all, if all are of one kin; where
+  // a log with that number before it does not exist the server says so.
   LogPosition one_earlier(const LogServer& server) const;
 
   Flavor flavor() const { return is_mariadb() ? Flavor::mariadb : Flavor::mysql; }

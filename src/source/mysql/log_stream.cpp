@@ -99,7 +99,8 @@ bool is_position_gone(const MysqlError& error) {
   constexpr unsigned kMasterFatal = 1236;
   constexpr unsigned kGtidNotFound = 1945;  // MariaDB: ER_GTID_START_FROM_BINLOG_HOLE and its kin
   constexpr unsigned kGtidNotInLog = 1955;  // MariaDB: ER_GTID_POSITION_NOT_FOUND_IN_BINLOG2
-  // The server has ended us for another replica with our id: said with the code of all that is fatal.
+  // The server has ended us for another replica with our id: said with the code of all that is
+  // fatal.
   if (error.what.contains("server_uuid/server_id")) {
     return false;
   }

@@ -1,12 +1,12 @@
 // A connection on which a server sends its binary log, from a position on.
 //
-// The server speaks at least once per kHeartbeatEvery; whoever hears nothing for MysqlLogin::timeout has
-// lost it. A heartbeat proves that the connection lives, not that it is current (notes on change
-// following, 2; DESIGN 8).
+// The server speaks at least once per kHeartbeatEvery; whoever hears nothing for
+// MysqlLogin::timeout has lost it. A heartbeat proves that the connection lives, not that it is
+// current (notes on change following, 2; DESIGN 8).
 //
 // Threads: the source's; interrupt() from any.
-// Errors: MysqlError; is_position_gone() if the server has purged, or never had, what comes behind the
-// position: a new snapshot is due. Limits: those of MysqlConnection.
+// Errors: MysqlError; is_position_gone() if the server has purged, or never had, what comes behind
+// the position: a new snapshot is due. Limits: those of MysqlConnection.
 // Source: MariaDB's "Replication Protocol", MySQL's COM_BINLOG_DUMP_GTID; seen with both servers.
 #pragma once
 

@@ -13,7 +13,8 @@ namespace {
 
 using binlog::ColumnType;
 
-// What the log may call a column: servers log a type as what it was made from, or as it was stored by releases before.
+// What the log may call a column: servers log a type as what it was made from, or as it was stored
+// by releases before.
 struct LoggedAs {
   ColumnType type;
   std::string_view name;

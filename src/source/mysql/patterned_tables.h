@@ -1,4 +1,5 @@
-// The namespaces of a source whose tables are given by patterns, and whether it is known which tables those are.
+// The namespaces of a source whose tables are given by patterns, and whether it is known which
+// tables those are.
 //
 //   begin_doubt() ─▶ is_due()? ─▶ doubt() ─ they are listed ─▶ settle(doubt)
 //                       ▲                        └─▶ failed(): again after a pause
@@ -30,8 +31,8 @@ class PatternedTables {
 
   const std::vector<Target>& targets() const { return targets_; }
 
-  // What comes now in the log may have made, named or dropped a table. Before the position moves, so that no
-  // later proof is trusted for the tables of before.
+  // What comes now in the log may have made, named or dropped a table. Before the position moves,
+  // so that no later proof is trusted for the tables of before.
   void begin_doubt();
   // Nothing: there is none. What it gives goes back with the answer to a question asked later.
   std::optional<std::uint64_t> doubt() const;

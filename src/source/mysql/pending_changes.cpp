@@ -52,7 +52,8 @@ bool PendingChanges::place_in_window(const Transaction& transaction) {
   transaction.for_each([this](const RowName& row, const Transaction::Image& after) {
     window_.insert_or_assign(row, after);
   });
-  // What it deletes may be visible still: it is there, and goes like what is deleted behind the window.
+  // What it deletes may be visible still: it is there, and goes like what is deleted behind the
+  // window.
   transaction.for_each_erase([this](std::uint64_t hash) {
     change(hash, true);
     change(hash, false);

@@ -4,14 +4,14 @@
 //                                                               is_settled for ─▶ take()
 //
 // Each transaction stands in one of three places to the view (read_view.h):
-//   covered by it:      its rows are in the snapshot; nothing to be done. But of MariaDB's XA COMMIT they
-//                       may not be: as if it were in the window.
-//   in the window:      the snapshot may have it or not. Of the rows that it touches the last one's word
-//                       counts: the snapshot's are left out, and those that are there in the end are
-//                       inserted.
+//   covered by it:      its rows are in the snapshot; nothing to be done. But of MariaDB's XA
+//                       COMMIT they may not be: as if it were in the window.
+//   in the window:      the snapshot may have it or not. Of the rows that it touches the last one's
+//                       word counts: the snapshot's are left out, and those that are there in the
+//                       end are inserted.
 //   behind the window:  not in the snapshot: inserted and erased after it, in the log's order.
-// Must: snapshot and changes together are exactly the rows behind the last transaction that was added
-// (tests/source/mysql/pending_changes_test.cpp, integration/exactness).
+// Must: snapshot and changes together are exactly the rows behind the last transaction that was
+// added (tests/source/mysql/pending_changes_test.cpp, integration/exactness).
 //
 // Threads: one at a time, but is_settled(), which after settle() may run beside add(). Errors:
 // add() is false beyond kUndecidedBytesMax without a view, and beyond kWindowRowsMax in the window:

@@ -2,8 +2,8 @@
 //
 //   add(t, p) … ─▶ take_proven(applied): the latest t whose p is covered
 //
-// A log that is always a little late proves something all the same. What is older than kUnprovenMax questions is so
-// by more than max_lag, and proves nothing: it is forgotten.
+// A log that is always a little late proves something all the same. What is older than kUnprovenMax
+// questions is so by more than max_lag, and proves nothing: it is forgotten.
 //
 // Threads: under its lock. Errors: add() is false if the server's position has gone back (RESET
 // MASTER, or another server in its place): positions of before mean nothing any more.

@@ -1,7 +1,8 @@
-// XA transactions of a log, between their XA PREPARE and their verdict, by name; and the names of those whose
-// verdict was read a short while ago.
+// XA transactions of a log, between their XA PREPARE and their verdict, by name; and the names of
+// those whose verdict was read a short while ago.
 //
-//   add(xid, rows) ─▶ end(xid): rows, to be applied or dropped ─▶ state(xid) is `ended`, until it is prepared again
+//   add(xid, rows) ─▶ end(xid): rows, to be applied or dropped ─▶ state(xid) is `ended`, until it
+//                     is prepared again
 //
 // Why the ended ones matter: MariaDB logs XA COMMIT before its engine has done it (read_view.h).
 //

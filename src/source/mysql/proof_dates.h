@@ -1,9 +1,10 @@
 // Before when all that was committed is in what a server has just said of its log.
 //
-// That is the time before it was asked. A replica is asked first how far it is behind its primary, and proves that much
-// less: what it lacks then, and has applied when it is asked for its position, is in that. One that does not know, or is
-// behind by max_lag or more, proves nothing; nor does one that has not known for max_lag: it says 0 as soon as it has reached
-// its primary, before it hears what it has missed.
+// That is the time before it was asked. A replica is asked first how far it is behind its primary,
+// and proves that much less: what it lacks then, and has applied when it is asked for its position,
+// is in that. One that does not know, or is behind by max_lag or more, proves nothing; nor does one
+// that has not known for max_lag: it says 0 as soon as it has reached its primary, before it hears
+// what it has missed.
 //
 // Threads: its own. Errors: those of the question. Limits: replicas count in whole seconds, and
 // notice only after slave_net_timeout that a primary is silent.
@@ -25,7 +26,8 @@ class ProofDates {
   ProofDates(Clock clock, std::chrono::nanoseconds max_lag)
       : clock_(std::move(clock)), max_lag_(max_lag) {}
 
-  // `ask` asks all, and returns the lag: std::expected<ReplicaLag, std::string>. Nothing: it proves nothing.
+  // `ask` asks all, and returns the lag: std::expected<ReplicaLag, std::string>. Nothing: it proves
+  // nothing.
   template <class Ask>
   std::expected<std::optional<TimePoint>, std::string> date(const Ask& ask) {
     const TimePoint at = clock_();

@@ -1,28 +1,29 @@
 // A consistent view of a database, and how far in its log the view reaches, without a lock.
 //
-// MariaDB says so exactly: START TRANSACTION WITH CONSISTENT SNAPSHOT stops both the engine and the log
-// between two commits, and Binlog_snapshot_file and _position name the place.
+// MariaDB says so exactly: START TRANSACTION WITH CONSISTENT SNAPSHOT stops both the engine and the
+// log between two commits, and Binlog_snapshot_file and _position name the place.
 //
 // MySQL does not. What can be had there is a window around the view:
 //
-//   all that `covered` (gtid_executed, read before the view is opened) has is visible: a GTID enters it
-//   after the engine's commit;
-//   all that is visible stands before `window_end` (the log's end, read behind it): the log is written
-//   before the engine commits.
+//   all that `covered` (gtid_executed, read before the view is opened) has is visible: a GTID
+//   enters it after the engine's commit;
+//   all that is visible stands before `window_end` (the log's end, read behind it): the log is
+//   written before the engine commits.
 //
 // In between a transaction may be visible or not. PendingChanges settles that row by row.
-// For MariaDB the window is empty, but for one thing: it logs XA COMMIT before the engine has done it, not
-// together with it (seen: 10 of 5000 views that were opened beside XA COMMITs did not show the last one).
-// So a row of one that came while the log's word was kept is settled as in a window; and before the view
-// is opened TableLoader waits for those that were logged before (xa_commits.h).
+// For MariaDB the window is empty, but for one thing: it logs XA COMMIT before the engine has done
+// it, not together with it (seen: 10 of 5000 views that were opened beside XA COMMITs did not show
+// the last one). So a row of one that came while the log's word was kept is settled as in a window;
+// and before the view is opened TableLoader waits for those that were logged before (xa_commits.h).
 //
-// Positions that are read beside the view and taken for its own lose rows, or count them twice (seen;
-// notes on change following, 3 and 6; integration/exactness has the wrong ones, and catches them).
+// Positions that are read beside the view and taken for its own lose rows, or count them twice
+// (seen; notes on change following, 3 and 6; integration/exactness has the wrong ones, and catches
+// them).
 //
 // Threads: its own. Errors: MysqlError, also if the server does not tell. Limits: the view holds
 // the server's undo log back while it is open.
-// Source: https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot; MySQL's
-// binlog group commit; DBLog, arXiv 2010.12597, has the same rule for chunks.
+// Source: https://mariadb.com/kb/en/enhancements-for-start-transaction-with-consistent-snapshot;
+// MySQL's binlog group commit; DBLog, arXiv 2010.12597, has the same rule for chunks.
 #pragma once
 
 #include <expected>
@@ -50,8 +51,8 @@ std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& co
 // Opens a view on the connection, for all that is selected on it until close_view().
 std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection);
 
-// Opens and closes views until one shows all up to `applied`: the log may be ahead of what is visible for as long as a commit
-// takes. An error if none of kViewsMax does.
+// Opens and closes views until one shows all up to `applied`: the log may be ahead of what is
+// visible for as long as a commit takes. An error if none of kViewsMax does.
 inline constexpr int kViewsMax = 1000;
 std::expected<ReadView, MysqlError> open_current_view(
     const LogPosition& applied,

@@ -1,9 +1,10 @@
 // How long a table waits that has to be read again: hardly, unless that comes too often.
 //
-// Each time costs kEach, and time that the table is in step pays it back: kFreely times in a row are free, and one each
-// kEach for good. Beyond that the pause doubles, up to kPauseMax. A reason that stays (what the log says of a table and what
-// a snapshot says do not go together) so costs the database a read every two minutes, not one after the other; one
-// that comes now and then (TRUNCATE, ALTER) costs nothing.
+// Each time costs kEach, and time that the table is in step pays it back: kFreely times in a row
+// are free, and one each kEach for good. Beyond that the pause doubles, up to kPauseMax. A reason
+// that stays (what the log says of a table and what a snapshot says do not go together) so costs
+// the database a read every two minutes, not one after the other; one that comes now and then
+// (TRUNCATE, ALTER) costs nothing.
 //
 // Threads: under its lock. Limits: kPauseMax.
 #pragma once

@@ -91,7 +91,8 @@ std::optional<LogPosition> leave_resumable(std::vector<Candidate>& candidates,
   std::erase_if(candidates, [&oldest](const Candidate& each) {
     return !each.checkpoint.position.covers(oldest);
   });
-  // Of the same numbers, but another history: what comes behind the oldest shows no group of theirs again.
+  // Of the same numbers, but another history: what comes behind the oldest shows no group of theirs
+  // again.
   const auto first = std::ranges::find_if(
       candidates, [&oldest](const Candidate& each) { return each.checkpoint.position == oldest; });
   const LogGroup group = first->checkpoint.last_group;

@@ -1,8 +1,8 @@
 // Takes up tables where their checkpoints left them.
 //
-// The log is to be read from the oldest of their positions; a table whose file is of a later one skips
-// what it has. Files that do not lie on one line (the log of another history) are left alone, as are
-// those that checkpoint.h does not allow: these tables are read anew.
+// The log is to be read from the oldest of their positions; a table whose file is of a later one
+// skips what it has. Files that do not lie on one line (the log of another history) are left alone,
+// as are those that checkpoint.h does not allow: these tables are read anew.
 //
 // Threads: the source's. Errors: MysqlError; whatever is wrong with a file is told to the observer.
 #pragma once
@@ -29,8 +29,9 @@ struct Successor {
   bool is_cluster;            // several addresses say that it is one of a cluster
   const LogPosition& position;
 };
-// Itself, or another one of the cluster, that has all of it: one that was made the primary without the last transactions has
-// others in their place, and what a server has never had is of another history.
+// Itself, or another one of the cluster, that has all of it: one that was made the primary without
+// the last transactions has others in their place, and what a server has never had is of another
+// history.
 bool goes_on(const Successor& server, std::string_view followed, const LogPosition& position);
 
 // A table that might be taken up.
@@ -39,7 +40,8 @@ struct Candidate {
   MysqlTable plan;
   Checkpoint checkpoint;
 };
-// Leaves those that the server goes on with and that lie on one line. The oldest of their positions, if there are any.
+// Leaves those that the server goes on with and that lie on one line. The oldest of their
+// positions, if there are any.
 std::optional<LogPosition> leave_resumable(std::vector<Candidate>& candidates,
                                            const Successor& server);
 

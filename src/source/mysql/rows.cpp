@@ -11,8 +11,8 @@
 namespace cuckooguard::source {
 namespace {
 
-// A result may end early without an error: information_schema leaves out what it cannot look at for now, and what comes
-// behind the moment at which a statement is stopped. It says so in a warning.
+// A result may end early without an error: information_schema leaves out what it cannot look at for
+// now, and what comes behind the moment at which a statement is stopped. It says so in a warning.
 std::optional<MysqlError> why_cut_short(MYSQL* connection) {
   // A wait for a lock, a deadlock, KILL QUERY, a table that is being defined; limits on time.
   constexpr std::array<unsigned, 6> kCutShort{1205, 1213, 1317, 1684, 1969, 3024};

@@ -63,8 +63,8 @@ bool is_missing(MysqlServer& server, const MysqlError& error, const char* grant)
 
 namespace {
 
-// What reading the log needs, which is asked for only when it is read. Rights that come by a role may not be listed: then
-// nothing is said here.
+// What reading the log needs, which is asked for only when it is read. Rights that come by a role
+// may not be listed: then nothing is said here.
 std::expected<void, MysqlError> ask_for_log_grant(MysqlConnection& connection,
                                                   MysqlServer& server) {
   const auto grants = connection.ask("SHOW GRANTS");

@@ -1,11 +1,13 @@
-// What a MariaDB or MySQL server says of itself, whether its log can be followed, and how current it is.
+// What a MariaDB or MySQL server says of itself, whether its log can be followed, and how current
+// it is.
 //
 // Refused, each with the SQL that mends it: no binary log; statements instead of rows in it;
 // MySQL without GTIDs; a replica that does not log what it replicates; a log that leaves out
 // databases; missing grants. The log format can be changed per session, so the follower watches for
 // statements all the same.
-// Refused, too: a node of a Galera cluster, a member of Group Replication. Neither has a replica's status, and yet each
-// has transactions only some time after another one has committed them; nothing here proves how long.
+// Refused, too: a node of a Galera cluster, a member of Group Replication. Neither has a replica's
+// status, and yet each has transactions only some time after another one has committed them;
+// nothing here proves how long.
 //
 // Threads: free functions. Errors: MysqlError; a missing grant becomes a sentence.
 // Source: MariaDB 10.11, MySQL 9.7, asked by hand; notes on change following, 1 and 3.
@@ -59,8 +61,9 @@ std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, b
 std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
                                                     std::string_view sql);
 
-// Changes when something may have begun that check was not asked about: text of how often the server has run a RESET (RESET
-// MASTER begins the log and its numbers anew), or has joined a group, and whether it is in a cluster.
+// Changes when something may have begun that check was not asked about: text of how often the
+// server has run a RESET (RESET MASTER begins the log and its numbers anew), or has joined a group,
+// and whether it is in a cluster.
 // Seen: both servers count a RESET before they carry it out.
 std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection);
 

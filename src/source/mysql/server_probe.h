@@ -1,9 +1,10 @@
-// Asks a server over and over how far its log is, and so how current whoever has applied that much must be.
+// Asks a server over and over how far its log is, and so how current whoever has applied that much
+// must be.
 //
-// The proof. At time t, before the question is sent, every commit that has returned is in the log; the
-// answer p covers it. Whoever has applied p has all that was committed before t. A heartbeat or an open
-// connection prove nothing of the kind (DESIGN 8). A replica is asked first how far it is behind its
-// primary (proof_dates.h).
+// The proof. At time t, before the question is sent, every commit that has returned is in the log;
+// the answer p covers it. Whoever has applied p has all that was committed before t. A heartbeat or
+// an open connection prove nothing of the kind (DESIGN 8). A replica is asked first how far it is
+// behind its primary (proof_dates.h).
 //
 // Threads: its own, on which `told` is called; construction starts it, destruction ends it. Errors:
 // it ends, says why, and nothing is proven any more until the log is resumed: a server that is
@@ -55,8 +56,8 @@ class ServerProbe {
   ServerProbe& operator=(const ServerProbe&) = delete;
   ~ServerProbe() = default;
 
-  // Its connection is gone, or the log may have begun anew: what it would tell from now on could be of another log
-  // than the one that is read.
+  // Its connection is gone, or the log may have begun anew: what it would tell from now on could be
+  // of another log than the one that is read.
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
   const std::string& why() const { return why_; }  // then
 
@@ -85,8 +86,8 @@ std::expected<LogServer, MysqlError> log_server(MysqlConnection& connection);
 // Tells one server from another.
 std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection);
 
-// An error if it is another server that answers: a name may lead to several, and what one says of its log or its
-// rows means nothing beside what another does.
+// An error if it is another server that answers: a name may lead to several, and what one says of
+// its log or its rows means nothing beside what another does.
 std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
                                                             std::string_view identity);
 

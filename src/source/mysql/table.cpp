@@ -151,7 +151,8 @@ class Planner {
       if (unique_keys_.empty() || index != row[0]) {
         index = row[0].value_or("");
         unique_keys_.emplace_back();
-        // Of what is too long for an index (TEXT, say) MariaDB keeps a hash, in a column of its own.
+        // Of what is too long for an index (TEXT, say) MariaDB keeps a hash, in a column of its
+        // own.
         table_.hidden_columns += row[2] == "HASH" ? 1 : 0;
       }
       const auto column =

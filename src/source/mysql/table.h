@@ -1,11 +1,11 @@
-// How one namespace's rows are read from one MariaDB or MySQL table, and the checks that this can be
-// done rightly.
+// How one namespace's rows are read from one MariaDB or MySQL table, and the checks that this can
+// be done rightly.
 //
-// What is refused, each with the fix: a table or column that is not there, a view, an engine without
-// consistent reads, a table without a primary key; columns that mysql/column.h objects to;
+// What is refused, each with the fix: a table or column that is not there, a view, an engine
+// without consistent reads, a table without a primary key; columns that mysql/column.h objects to;
 // a log without all columns where others than the primary key are needed;
-// `deletes: trusted` where several rows can have one identity; foreign keys whose cascades change rows
-// without a word in the log.
+// `deletes: trusted` where several rows can have one identity; foreign keys whose cascades change
+// rows without a word in the log.
 //
 // Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
 // failed.

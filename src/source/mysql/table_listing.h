@@ -19,10 +19,12 @@ inline constexpr int kListingsMax = 1000;
 
 std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection);
 
-// Opens a table, which waits for the definition that is being carried out on it. The server's answer.
+// Opens a table, which waits for the definition that is being carried out on it. The server's
+// answer.
 using OpenTable = std::function<std::expected<void, MysqlError>(const std::string& table)>;
 
-// Whether not one of these tables exists, although a listing has missed them all. An error if that of one cannot be told.
+// Whether not one of these tables exists, although a listing has missed them all. An error if that
+// of one cannot be told.
 std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tables,
                                              const OpenTable& open);
 

@@ -5,13 +5,16 @@
 //                                                                  │
 //       rows ─▶ filter ─▶ publish, with what the log said meanwhile ◀┘
 //
-// The log's word is kept before the view is opened, and everything that it said before is visible in
-// the view: so nothing falls between the two. Each table is read in a view of its own, whose metadata lock ends with it; and
-// when somebody waits for that lock the table is given up, to be read again (lock_probe.h).
+// The log's word is kept before the view is opened, and everything that it said before is visible
+// in the view: so nothing falls between the two. Each table is read in a view of its own, whose
+// metadata lock ends with it; and when somebody waits for that lock the table is given up, to be
+// read again (lock_probe.h).
 //
-// What was read of a table is counted against the server's own count in that view, where that is kRowsCounted at most: a count
-// scans an index from end to end, as the load has just done, which is not noticed of a small table and is of a large one.
-// Limit: what leaves out rows of a table and still gives more than kRowsCounted is not noticed by their number.
+// What was read of a table is counted against the server's own count in that view, where that is
+// kRowsCounted at most: a count scans an index from end to end, as the load has just done, which is
+// not noticed of a small table and is of a large one.
+// Limit: what leaves out rows of a table and still gives more than kRowsCounted is not noticed by
+// their number.
 //
 // Threads: its own; construction starts it, destruction stops and joins it. Lifetimes: the set
 // outlives it. Errors: none; a table that could not be read is due again, and says why, while the
@@ -92,8 +95,8 @@ class TableLoader {
   std::jthread thread_;
 };
 
-// An error if the definition has changed since the table was planned: before the log's word was kept, so that nobody would
-// speak of it.
+// An error if the definition has changed since the table was planned: before the log's word was
+// kept, so that nobody would speak of it.
 std::expected<void, MysqlError> check_unchanged(const MysqlTable& planned,
                                                 const std::expected<MysqlTable, MysqlTrouble>& now);
 

@@ -1,4 +1,5 @@
-// One table of a set: the rows that are followed, those that are being read, and when it is to be read again.
+// One table of a set: the rows that are followed, those that are being read, and when it is to be
+// read again.
 //
 // Threads: under its lock, but that whoever loads a table may read its plan and name_of() without.
 // Lifetimes: the feed outlives it.

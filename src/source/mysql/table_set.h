@@ -4,16 +4,16 @@
 //                   └─▶ load failed ─▶ due
 //
 // A table is read by a TableLoader while the log goes on: what the log says of it meanwhile is kept
-// (PendingChanges), and goes into the new filter before look-ups see it. A table that is read again for
-// another reason than doubt stays in step with its old filter until then.
+// (PendingChanges), and goes into the new filter before look-ups see it. A table that is read again
+// for another reason than doubt stays in step with its old filter until then.
 //
-// Must: a table that is in step has exactly the rows that the database had at position(); prove() makes
-// only such tables fresh, and only if position() covers what is proven.
+// Must: a table that is in step has exactly the rows that the database had at position(); prove()
+// makes only such tables fresh, and only if position() covers what is proven.
 // (tests/source/mysql/table_set_test.cpp, integration/exactness)
 //
-// Threads: a monitor; each call may come from any of these four. Waits end with their stop token or deadline. Errors:
-// values. Limits: beyond PendingChanges::kChangesMax apply() waits for the load to end: all tables pass
-// after max_lag.
+// Threads: a monitor; each call may come from any of these four. Waits end with their stop token or
+// deadline. Errors: values. Limits: beyond PendingChanges::kChangesMax apply() waits for the load
+// to end: all tables pass after max_lag.
 #pragma once
 
 #include <chrono>
@@ -82,32 +82,37 @@ class TableSet {
   const LogStatus<LogPosition>& status() const { return status_; }
 
   // --- the follower ---
-  // Everything anew: all tables are due, from here on. `groups`: LogApplier::rest_on(), if there are any.
+  // Everything anew: all tables are due, from here on. `groups`: LogApplier::rest_on(), if there
+  // are any.
   void begin_at(LogPosition position, std::vector<LogGroup> groups = {});
   bool has_begun();
   LogPosition position();
-  // From where the stream is to begin: one group early, if there was one, which shows whether the log is still the same.
-  // Nothing: no group has been seen, and what was streamed before cannot be found again. begin_at() is due.
+  // From where the stream is to begin: one group early, if there was one, which shows whether the
+  // log is still the same.
+  // Nothing: no group has been seen, and what was streamed before cannot be found again. begin_at()
+  // is due.
   LogPosition resume_position();
   bool can_resume();
   void reconnected(binlog::ChecksumAlgorithm checksum, std::string_view server);
-  // One event. An error: the stream is of no more use. An exception (no memory): nor are the tables, which may have
-  // a transaction in part.
+  // One event. An error: the stream is of no more use. An exception (no memory): nor are the
+  // tables, which may have a transaction in part.
   std::expected<void, std::string> apply(std::string_view event, const std::stop_token& stop);
   // A table as it was at its checkpoint's position, which position() may be behind.
   void adopt(Index index, MysqlTable plan, Checkpoint checkpoint);
   // Those that are to be read now; they count as being read from then on.
   std::vector<Index> take_due();
-  // The server has committed so much of its log, and lists these XA transactions as not done: rows that were deleted by
-  // then are gone for all.
+  // The server has committed so much of its log, and lists these XA transactions as not done: rows
+  // that were deleted by then are gone for all.
   void see_committed(const LogPosition& position,
                      const LogPlace& place,
                      const std::set<binlog::Xid>& listed);
-  // All that was committed before `at` is in the log up to `position`: proven as soon as that is applied.
+  // All that was committed before `at` is in the log up to `position`: proven as soon as that is
+  // applied.
   void prove(TimePoint at, const LogPosition& position);
   // Why position() means nothing any more, if so, and nothing is proven: begin_at() is due.
   std::string_view why_void();
-  // Once in a while: says which tables have no recent proof, and lets filters be built again that want it.
+  // Once in a while: says which tables have no recent proof, and lets filters be built again that
+  // want it.
   void tend();
   void report_lost(std::string_view why);
   // It means nothing any more, and nothing is proven until begin_at().
@@ -125,8 +130,9 @@ class TableSet {
   std::optional<std::string> useless_file(Index index,
                                           const StorageDirectory& directory,
                                           std::string_view source);
-  // Without putting it in its place. Nothing is applied meanwhile, so that nothing new is proven if it takes long. An error
-  // also if it is not in step, or if the server has not committed by `until` what its log has deleted.
+  // Without putting it in its place. Nothing is applied meanwhile, so that nothing new is proven if
+  // it takes long. An error also if it is not in step, or if the server has not committed by
+  // `until` what its log has deleted.
   std::expected<filter::WrittenFilterFile, filter::FilterFileError> write_checkpoint(
       Index index,
       const StorageDirectory& directory,
@@ -141,11 +147,11 @@ class TableSet {
   bool is_listing_due();
   // `is_refused`: somebody must mend something.
   void listing_failed(std::string_view why, bool is_refused);
-  // Their tables are not known, or may not be those any more; all of their keys pass. What it gives goes
-  // back with the answer to a question asked later.
+  // Their tables are not known, or may not be those any more; all of their keys pass. What it gives
+  // goes back with the answer to a question asked later.
   std::optional<std::uint64_t> doubt();
-  // Those that are followed, and that this list lacks: while a definition is being carried out a server may not list its
-  // table.
+  // Those that are followed, and that this list lacks: while a definition is being carried out a
+  // server may not list its table.
   std::vector<std::string> missing_from(const std::vector<std::vector<std::string>>& tables);
   // Of each of them. False: there is new doubt, ask again. New tables are due.
   bool set_tables(std::uint64_t doubt, const std::vector<std::vector<std::string>>& tables);
@@ -153,10 +159,11 @@ class TableSet {
 
   // --- the loader ---
   FilterLoad load(Index index);
-  // `unsynced`: for a row; `refused`: its rows cannot be read. The table is followed no more, and is due after a pause.
+  // `unsynced`: for a row; `refused`: its rows cannot be read. The table is followed no more, and
+  // is due after a pause.
   void refuse(Index index, filter::State state, std::string_view why);
-  // It is due again, after a pause that grows if that comes too often (reread_pace.h). Unless it is in step it shows `state`:
-  // `refused` if somebody must mend something, or `loading`.
+  // It is due again, after a pause that grows if that comes too often (reread_pace.h). Unless it is
+  // in step it shows `state`: `refused` if somebody must mend something, or `loading`.
   void fail(Index index, std::string_view why, filter::State state = filter::State::loading);
   // Nobody has begun to read it, or whoever did was stopped: it is due as it was.
   void give_back(Index index);

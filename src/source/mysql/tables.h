@@ -1,12 +1,14 @@
 // Which tables of a MariaDB or MySQL database a namespace has, by its list of names and patterns.
 //
-// Patterns find views too: that those cannot be read is plan_mysql_table()'s to say, since to leave them out
-// would hide their rows. A server shows an account the tables alone that it has a right to; so patterns
-// need a right to all: rows of a table that is not shown would be hidden. Names need no more than before.
+// Patterns find views too: that those cannot be read is plan_mysql_table()'s to say, since to leave
+// them out would hide their rows. A server shows an account the tables alone that it has a right
+// to; so patterns need a right to all: rows of a table that is not shown would be hidden. Names
+// need no more than before.
 //
-// What it gives is as the database was at some moment between question and answer, after any definition that
-// was in the log before. A follower must take the set of tables for unknown (LiveParts::set_complete) from
-// a definition in its log until it has asked again, and nothing of the kind has come meanwhile.
+// What it gives is as the database was at some moment between question and answer, after any
+// definition that was in the log before. A follower must take the set of tables for unknown
+// (LiveParts::set_complete) from a definition in its log until it has asked again, and nothing of
+// the kind has come meanwhile.
 //
 // Threads: free functions. Errors: a sentence for the operator; MysqlError if the server itself
 // failed.
@@ -24,8 +26,8 @@
 
 namespace cuckooguard::source {
 
-// As the server spells them; a name for which there is no table as it is. Case counts if it does on the
-// server (lower_case_table_names).
+// As the server spells them; a name for which there is no table as it is. Case counts if it does on
+// the server (lower_case_table_names).
 std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     MysqlConnection& connection, std::span<const std::string> wanted);
 

@@ -1,8 +1,9 @@
 // A column of a SQLite table, and what it cannot be used for.
 //
-// Refused, each with the fix: a column of REAL affinity (its text is not canonical); a text placeholder on a column that
-// compares by other rules than bytes (NOCASE or RTRIM without |ci, any other collation, INTEGER affinity: `id = '007'`
-// finds row 7). In a condition: whatever SQLite could compare with a literal otherwise than by bytes.
+// Refused, each with the fix: a column of REAL affinity (its text is not canonical); a text
+// placeholder on a column that compares by other rules than bytes (NOCASE or RTRIM without |ci, any
+// other collation, INTEGER affinity: `id = '007'` finds row 7). In a condition: whatever SQLite
+// could compare with a literal otherwise than by bytes.
 //
 // Threads: free functions. Errors: a sentence for the operator.
 // Source: sqlite.org/datatype3.html 3.1 (affinity), 4.2 (comparisons).
@@ -32,7 +33,8 @@ struct SqliteColumn {
   SqliteAffinity affinity = SqliteAffinity::blob;
 };
 
-// Why look-ups by this placeholder could find rows in the database that the filter has under other bytes.
+// Why look-ups by this placeholder could find rows in the database that the filter has under other
+// bytes.
 std::optional<std::string> ambiguous(const SqliteColumn& column,
                                      const keyspace::Placeholder& placeholder);
 

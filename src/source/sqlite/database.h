@@ -1,12 +1,14 @@
-// A connection to one SQLite database file, and its statements, as values with destructors. Read-only, but for
-// the installing of a trigger log.
+// A connection to one SQLite database file, and its statements, as values with destructors.
+// Read-only, but for the installing of a trigger log.
 //
 // Threads: one at a time, except interrupt() (any thread while the object lives).
 // Errors: SqliteError; `busy` are those that pass by themselves (a writer holds the lock).
-// Traps: never open() the database file by other means in this process: closing that descriptor would drop SQLite's
+// Traps: never open() the database file by other means in this process: closing that descriptor
+// would drop SQLite's
 //        POSIX locks (sqlite.org/howtocorrupt.html, 2.2). stat() is fine.
-//        No mmap: a file cut short by another process would be a SIGBUS here, and with us dies the application's
-//        Redis address. It costs about a tenth: 1,000,000 rows scanned in 115 ms instead of 105.
+//        No mmap: a file cut short by another process would be a SIGBUS here, and with us dies the
+//        application's Redis address. It costs about a tenth: 1,000,000 rows scanned in 115 ms
+//        instead of 105.
 #pragma once
 
 #include <chrono>
@@ -28,8 +30,8 @@ struct SqliteError {
   int code = SQLITE_OK;  // extended result code
   std::string what;
 
-  // A writer is in the way. Who may only read cannot tell the journal of one that is about to write from one that an
-  // interrupted writer has left, and is told SQLITE_READONLY_ROLLBACK for both.
+  // A writer is in the way. Who may only read cannot tell the journal of one that is about to write
+  // from one that an interrupted writer has left, and is told SQLITE_READONLY_ROLLBACK for both.
   bool is_busy() const {
     const int primary = code & kPrimaryCode;
     return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL ||

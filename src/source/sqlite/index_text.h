@@ -1,9 +1,11 @@
-// The text of a unique index over expressions or with a WHERE, as SQLite's schema keeps it: what it compares.
+// The text of a unique index over expressions or with a WHERE, as SQLite's schema keeps it: what it
+// compares.
 //
-//   CREATE UNIQUE INDEX i ON t(lower(mail), note DESC) WHERE gone IS NULL   ─▶   {"lower(mail)", "note"}, "gone IS NULL",
-//                                                                                {"lower", "mail", "note", "gone" …}
+//   CREATE UNIQUE INDEX i ON t(lower(mail), note DESC) WHERE gone IS NULL
+//   ─▶ {"lower(mail)", "note"}, "gone IS NULL", {"lower", "mail", "note", "gone" …}
 //
-// No SQL is parsed but quotes, comments and parentheses. Comments are left out, so that a text can stand on a line with others.
+// No SQL is parsed but quotes, comments and parentheses. Comments are left out, so that a text can
+// stand on a line with others.
 //
 // Threads: free functions. Errors: nothing for a text that is not of this form.
 // Source: sqlite.org/lang_createindex.html, lang_keywords.html (quotes).

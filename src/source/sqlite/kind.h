@@ -1,4 +1,5 @@
-// A SQLite database: read again whenever it has changed, or followed by what its triggers write down.
+// A SQLite database: read again whenever it has changed, or followed by what its triggers write
+// down.
 #pragma once
 
 #include "source/source_kind.h"

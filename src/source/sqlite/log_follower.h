@@ -1,25 +1,31 @@
-// Follows a SQLite database by its trigger log: reads all rows once, and then what the triggers have written.
+// Follows a SQLite database by its trigger log: reads all rows once, and then what the triggers
+// have written.
 //
 //            ┌──── look: same version ────┐  prove
 //            ▼                            │
 //   start ─▶ following ── look: another version ─▶ one read transaction ─▶ prove ─▶ following
 //              └── lost ─▶ expire ─▶ backoff, look: there again ─▶ everything anew
 //
-// A read transaction sees one moment of the database, in which table and log agree: the triggers write in the
-// transaction that changes the table. It reads
-//   the schema's number. Another one: perhaps a trigger was gone for a while. Everything is checked, planned and read
+// A read transaction sees one moment of the database, in which table and log agree: the triggers
+// write in the transaction that changes the table. It reads
+//   the schema's number. Another one: perhaps a trigger was gone for a while. Everything is
+//   checked, planned and read
 //       anew.
-//   the log's row at which the guard has stopped. Gone, or with another mark: the log does not go back that far. All
+//   the log's row at which the guard has stopped. Gone, or with another mark: the log does not go
+//   back that far. All
 //       tables are read again.
-//   every log row behind it, and of each row named there whether the table has it now (touched_rows.h). Filters
-//       hear of nothing before all of it has been read; then the position is the log's newest row of that moment.
-//   all rows of the tables that are out of step: snapshot and position are of one moment by themselves.
-// t is read before the look. What was committed before t was there when the transaction began, hence it is in the
-// filter: fresh_until = t + max_lag, whether there were changes or not. So a database that is written to all the time
-// is answered for all the time.
+//   every log row behind it, and of each row named there whether the table has it now
+//   (touched_rows.h). Filters
+//       hear of nothing before all of it has been read; then the position is the log's newest row
+//       of that moment.
+//   all rows of the tables that are out of step: snapshot and position are of one moment by
+//   themselves.
+// t is read before the look. What was committed before t was there when the transaction began,
+// hence it is in the filter: fresh_until = t + max_lag, whether there were changes or not. So a
+// database that is written to all the time is answered for all the time.
 //
-// While a table is read the others are not followed, and pass after max_lag. With a rollback journal writers wait for
-// each transaction of ours; WAL is advised.
+// While a table is read the others are not followed, and pass after max_lag. With a rollback
+// journal writers wait for each transaction of ours; WAL is advised.
 //
 // Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes.
 // Limits: kLogRowsMax changes between two looks; more of them cost a snapshot.

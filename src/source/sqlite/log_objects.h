@@ -1,6 +1,8 @@
-// What a trigger log is in a database's schema: objects with their exact text, found, missed, and made.
+// What a trigger log is in a database's schema: objects with their exact text, found, missed, and
+// made.
 //
-// An object that is there with another text is as good as missing: it is of another configuration or another release.
+// An object that is there with another text is as good as missing: it is of another configuration
+// or another release.
 //
 // Threads: the caller's. Errors: SqliteError.
 // Source: sqlite.org/schematab.html (how sqlite_schema keeps a statement's text).

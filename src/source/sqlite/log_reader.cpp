@@ -108,8 +108,8 @@ std::expected<void, std::string> SqliteLogReader::add(const LoggedTable& table,
   return {};
 }
 
-// All values as they are stored: the text 7 is another row than the BLOB 7, and a row whose condition's columns have
-// changed another than before.
+// All values as they are stored: the text 7 is another row than the BLOB 7, and a row whose
+// condition's columns have changed another than before.
 RowName SqliteLogReader::name_of(const LoggedTable& table, const SqliteStatement& change) {
   bytes_.clear();
   for (int column = 0; column < static_cast<int>(table.values.size()); ++column) {

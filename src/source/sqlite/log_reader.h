@@ -1,4 +1,5 @@
-// Reads a trigger log: where it ends, whether it still has a place, and what has happened to a table since.
+// Reads a trigger log: where it ends, whether it still has a place, and what has happened to a
+// table since.
 //
 // Threads: the source's. Errors: TableTrouble; a sentence if the log cannot be right, or a row
 // cannot be guarded: then the table is to be read again, which says what is wrong with it.

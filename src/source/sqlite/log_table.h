@@ -1,10 +1,11 @@
 // One namespace that follows a trigger log: in step with it, or out of step and to be read again.
 //
 //   plan ─▶ load ─▶ in step: gather, apply, prove … ─▶ out of step ─▶ pause ─▶ load
-//     └─▶ refused, until the schema is another              └── a row that cannot be guarded: until there is a change
+//     └─▶ refused, until the schema is another          └── a row that cannot be guarded: until
+//                                                           there is a change
 //
-// Deletes: `auto` is trusted if a unique key lies within the identity (rows with a NULL in it have no key, so it need
-// not be NOT NULL), else deferred.
+// Deletes: `auto` is trusted if a unique key lies within the identity (rows with a NULL in it have
+// no key, so it need not be NOT NULL), else deferred.
 //
 // Threads: the source's. Errors: SqliteError if the database itself failed; what is wrong with the
 // table is reported by the feed, and passes.
@@ -44,7 +45,8 @@ class SqliteLogTable {
 
   // Nothing of what was known counts any more.
   void begin_anew(filter::State state, std::string_view why);
-  // Whether the log's objects for this table are all there; if not, the namespace is refused with `missing`'s words.
+  // Whether the log's objects for this table are all there; if not, the namespace is refused with
+  // `missing`'s words.
   using MissingWords = std::function<std::string(const LogObject&)>;
   std::expected<bool, SqliteError> plan(const SqliteDatabase& database, const MissingWords& words);
   void refuse(std::string_view why);

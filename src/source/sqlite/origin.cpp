@@ -25,7 +25,8 @@ class ReadTransaction {
   ReadTransaction& operator=(const ReadTransaction&) = delete;
   ~ReadTransaction() {
     if (database_ != nullptr) {
-      // Nothing was written: should it fail, the next BEGIN does too, and the connection is replaced.
+      // Nothing was written: should it fail, the next BEGIN does too, and the connection is
+      // replaced.
       const auto rolled_back = database_->run("ROLLBACK");
       static_cast<void>(rolled_back);
     }

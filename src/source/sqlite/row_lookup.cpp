@@ -13,7 +13,8 @@
 namespace cuckooguard::source {
 namespace {
 
-// A column without a type keeps each value as it was given, and finds it as that alone: so it is asked for all three.
+// A column without a type keeps each value as it was given, and finds it as that alone: so it is
+// asked for all three.
 std::string where_sql(const TablePlan& plan) {
   std::string sql;
   for (std::size_t i = 0; i < plan.columns.size(); ++i) {

@@ -18,7 +18,8 @@ bool SqliteRow::read(const SqliteStatement& statement) {
   return true;
 }
 
-// A number in a TEXT column, or a blob anywhere, is one that SQLite compares otherwise than by its text.
+// A number in a TEXT column, or a blob anywhere, is one that SQLite compares otherwise than by its
+// text.
 bool SqliteRow::read_condition(const SqliteStatement& statement) {
   using Form = ConditionColumn::Form;
   for (std::size_t i = 0; i < asked_.size(); ++i) {

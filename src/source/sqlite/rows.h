@@ -1,8 +1,8 @@
 // One row of a SQLite statement as the texts that a key is made of.
 //
-// INTEGER as decimal digits, TEXT and BLOB as their bytes, NULL as nullopt. A REAL has no canonical text, and a number
-// where a text belongs has more than one: both are refused, in words that name the value. Of a row for which the
-// condition does not hold nothing else is read.
+// INTEGER as decimal digits, TEXT and BLOB as their bytes, NULL as nullopt. A REAL has no canonical
+// text, and a number where a text belongs has more than one: both are refused, in words that name
+// the value. Of a row for which the condition does not hold nothing else is read.
 //
 // Lifetimes: the values view this object and the statement's current row. Limit: kPlaceholdersMax.
 #pragma once

@@ -1,7 +1,8 @@
 // Reads the tables of one open read transaction into feeds.
 //
 // Threads: the source's. Lifetimes: of one transaction.
-// Errors: what is wrong with a table or a row is told to its feed (unsynced); what is wrong with the database, and a
+// Errors: what is wrong with a table or a row is told to its feed (unsynced); what is wrong with
+// the database, and a
 //         stop, is returned.
 #pragma once
 

@@ -62,7 +62,8 @@ std::expected<Table, TableTrouble> find_table(const SqliteDatabase& database,
   return *found;
 }
 
-// A column that is an alias of the rowid is the one kind of primary key without an index of its own.
+// A column that is an alias of the rowid is the one kind of primary key without an index of its
+// own.
 std::expected<bool, TableTrouble> is_rowid_alias(const SqliteDatabase& database,
                                                  const Table& table,
                                                  const std::vector<SqliteColumn>& columns,

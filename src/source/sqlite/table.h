@@ -1,9 +1,11 @@
-// How rows of a namespace are read from one SQLite table, and the checks that this can be done rightly.
+// How rows of a namespace are read from one SQLite table, and the checks that this can be done
+// rightly.
 //
-// What is refused, each with the fix: a table or column that is not there, a view or virtual table, what
-// sqlite/column.h objects to. A text placeholder on
-// a column of NUMERIC affinity (declared as UUID, STRING, DATE, …) is right as long as no row holds a number, since
-// text that looks like one would have been stored as one: then a text finds only its own bytes. That is checked per row.
+// What is refused, each with the fix: a table or column that is not there, a view or virtual table,
+// what sqlite/column.h objects to. A text placeholder on
+// a column of NUMERIC affinity (declared as UUID, STRING, DATE, …) is right as long as no row holds
+// a number, since text that looks like one would have been stored as one: then a text finds only
+// its own bytes. That is checked per row.
 //
 // Errors: a sentence for the operator, or SqliteError if the database itself failed.
 // Source: sqlite.org/datatype3.html 3.1 (affinity), sqlite.org/lang_createtable.html 5 (rowid).
@@ -27,7 +29,8 @@ struct PlannedColumn {
 };
 
 struct ConditionColumn {
-  // What its values must be, unless NULL; others make the namespace unsynced. Of `null_only` any will do.
+  // What its values must be, unless NULL; others make the namespace unsynced. Of `null_only` any
+  // will do.
   enum class Form : std::uint8_t { null_only, text, integer };
 
   std::string name;

@@ -1,8 +1,9 @@
 // Which tables of a SQLite database a namespace has, by its list of names and patterns.
 //
-// Patterns find whatever rows could come from, views and virtual tables too: that those cannot be read is
-// plan_table()'s to say, since to leave them out would hide their rows. Not found are SQLite's own tables
-// (sqlite_…) and the ones behind virtual tables. Case does not count, as in SQL.
+// Patterns find whatever rows could come from, views and virtual tables too: that those cannot be
+// read is plan_table()'s to say, since to leave them out would hide their rows. Not found are
+// SQLite's own tables (sqlite_…) and the ones behind virtual tables. Case does not count, as in
+// SQL.
 //
 // Errors: values.
 // Source: sqlite.org/pragma.html#pragma_table_list.

@@ -12,8 +12,8 @@ namespace {
 
 using Done = std::expected<void, SqliteError>;
 
-// Triggers of the guard's that no target asks for: of a table or column that is not guarded any more, or of another
-// guard.
+// Triggers of the guard's that no target asks for: of a table or column that is not guarded any
+// more, or of another guard.
 std::expected<std::vector<std::string>, SqliteError> other_triggers(
     const SqliteDatabase& database, const std::vector<LogObject>& wanted) {
   std::vector<std::string> others;

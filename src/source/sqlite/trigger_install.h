@@ -1,4 +1,5 @@
-// How a trigger log comes into a database: by the operator, who is given the SQL, or by the guard, if it is told to.
+// How a trigger log comes into a database: by the operator, who is given the SQL, or by the guard,
+// if it is told to.
 //
 // Threads: the caller's; install waits for other writers. Errors: sentences for the operator.
 // Nothing that is there already and right is touched.

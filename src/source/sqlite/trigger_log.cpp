@@ -127,7 +127,8 @@ class TriggerWriter {
            further + ";\n";
   }
 
-  // By an index of which only the text is known. What it says is asked of rows that go by the table's name.
+  // By an index of which only the text is known. What it says is asked of rows that go by the
+  // table's name.
   std::string log_seen(const UniqueText& text, const std::string& further) const {
     const std::string& condition = text.index.condition;
     return "  INSERT INTO " + log_columns() + " SELECT " + quoted_text(stream_) + ", 0, " +

@@ -1,7 +1,7 @@
 // What keeps two rows of a SQLite table apart: its rowid, and its unique indexes.
 //
-// By these a REPLACE finds the rows that it removes. Those over expressions or with a WHERE are known by their text alone,
-// and name no row.
+// By these a REPLACE finds the rows that it removes. Those over expressions or with a WHERE are
+// known by their text alone, and name no row.
 //
 // Threads: the source's. Errors: SqliteError; a sentence for an index whose text is not understood.
 // Source: sqlite.org/pragma.html (index_list, index_xinfo), lang_createtable.html 5 (rowid).
@@ -26,8 +26,8 @@ struct KeyColumn {
 
 using UniqueKey = std::vector<KeyColumn>;
 
-// Of all indexes over plain columns and all rows. The rowid, if there is one, comes first: under the name of its INTEGER PRIMARY KEY, or the one of its own
-// names that no column has taken.
+// Of all indexes over plain columns and all rows. The rowid, if there is one, comes first: under
+// the name of its INTEGER PRIMARY KEY, or the one of its own names that no column has taken.
 std::expected<std::vector<UniqueKey>, SqliteError> unique_keys(const SqliteDatabase& database,
                                                                const std::string& table);
 

@@ -1,6 +1,8 @@
-// A namespace whose identities have two values, and one with a template that could be read in another way.
+// A namespace whose identities have two values, and one with a template that could be read in
+// another way.
 //
-//   0 orders   order:{tenant}:{order_id}, o:{order_id}:{tenant}   (acme, 1), (acme, x/y), (umbrella, 1)
+//   0 orders   order:{tenant}:{order_id}, o:{order_id}:{tenant}   (acme, 1), (acme, x/y),
+//                                                                 (umbrella, 1)
 //   1 pairs    pair:{left}-{right}                                (a, b)
 //   2 docs     doc:{path:rest}                                    a/b:c, 4 bytes with NUL and CRLF
 //   3 names    name:{name|ci}:{_}                                 ann

@@ -183,7 +183,8 @@ TEST_F(LogApplierTest, prepared_rows_come_with_their_verdict) {
   EXPECT_THAT(out_of_step_, IsEmpty());
 }
 
-// Of the rows that were prepared before it came a table has not heard: they are in no snapshot of before the verdict.
+// Of the rows that were prepared before it came a table has not heard: they are in no snapshot of
+// before the verdict.
 TEST_F(LogApplierTest,
        a_table_is_out_of_step_if_rows_are_committed_that_were_prepared_before_it_joined) {
   apply({log_.begin_prepared("a"),

@@ -1,4 +1,5 @@
-// What servers logged of tables (tests/binlog/recorded), beside the definitions that these were made by.
+// What servers logged of tables (tests/binlog/recorded), beside the definitions that these were
+// made by.
 #include "mysql/logged_column.h"
 
 #include <stdexcept>

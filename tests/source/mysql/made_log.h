@@ -1,4 +1,5 @@
-// The log of a MariaDB made by hand: transactions on tables `shop`.<name> (id INT), without checksums.
+// The log of a MariaDB made by hand: transactions on tables `shop`.<name> (id INT), without
+// checksums.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Which positions a server goes on with; what is then done with them is asked of a real one (integration/checkpoint_test.cpp).
+// Which positions a server goes on with; what is then done with them is asked of a real one
+// (integration/checkpoint_test.cpp).
 #include "mysql/restore.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// What a server that is asked says of itself is asked of a real one (integration/mariadb_start_checks_test.cpp); here, what
-// only a cluster could say.
+// What a server that is asked says of itself is asked of a real one
+// (integration/mariadb_start_checks_test.cpp); here, what only a cluster could say.
 #include "mysql/server.h"
 
 #include <gmock/gmock.h>

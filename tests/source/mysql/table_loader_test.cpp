@@ -1,4 +1,5 @@
-// How tables are read is asked of a real server (integration/mariadb_tables_test.cpp, integration/exactness).
+// How tables are read is asked of a real server (integration/mariadb_tables_test.cpp,
+// integration/exactness).
 #include "mysql/table_loader.h"
 
 #include <gtest/gtest.h>

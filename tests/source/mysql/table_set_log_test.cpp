@@ -1,4 +1,5 @@
-// What a set believes of its log: whether it is still the same, what is committed of it, what is kept.
+// What a set believes of its log: whether it is still the same, what is committed of it, what is
+// kept.
 #include <new>
 #include <string>
 #include <thread>

@@ -1,5 +1,5 @@
-// Every way in which SQL changes rows, against a follower of the trigger log: after each the filter is the table again,
-// copy for copy, and the log alone has told.
+// Every way in which SQL changes rows, against a follower of the trigger log: after each the filter
+// is the table again, copy for copy, and the log alone has told.
 #include <string>
 #include <tuple>
 #include <vector>
@@ -244,8 +244,9 @@ void expect_nothing_hidden_with(const OwnTrigger& own) {
   }
 }
 
-// The application's own triggers run in the middle of an insert, before ours or after them, and can turn the order of
-// what is logged around. Whatever it reads, the guard must not erase what the filter does not have.
+// The application's own triggers run in the middle of an insert, before ours or after them, and can
+// turn the order of what is logged around. Whatever it reads, the guard must not erase what the
+// filter does not have.
 TEST(SqliteLogStatements, triggers_of_the_application_hide_nothing) {
   for (const char* const body :
        {"DELETE FROM t WHERE id = NEW.id",

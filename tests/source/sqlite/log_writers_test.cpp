@@ -1,4 +1,5 @@
-// Writers that do anything, while the follower reads and follows: whenever they rest, the filter is the table.
+// Writers that do anything, while the follower reads and follows: whenever they rest, the filter is
+// the table.
 #include <atomic>
 #include <cstdlib>
 #include <random>

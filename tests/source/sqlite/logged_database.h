@@ -16,8 +16,8 @@
 
 namespace cuckooguard::source {
 
-// Whether it could be done: a constraint may say no, as an application has it. What fails has changed nothing, or what
-// came before it.
+// Whether it could be done: a constraint may say no, as an application has it. What fails has
+// changed nothing, or what came before it.
 inline bool try_to(Writer& writer, const std::string& sql) {
   try {
     writer.run(sql);
@@ -72,7 +72,8 @@ class LoggedDatabase {
     return current == nullptr ? 0 : current->stats().items;
   }
 
-  // The filter is the table: one copy of each row with a key, and nothing else. `keys_sql` selects the rows' keys.
+  // The filter is the table: one copy of each row with a key, and nothing else. `keys_sql` selects
+  // the rows' keys.
   void expect_exact(const std::string& keys_sql, std::uint32_t ns = 0) {
     EXPECT_TRUE(bench.is_fresh(ns)) << bench.witness.last().why;
     const std::vector<std::string> keys = texts(keys_sql);

@@ -63,8 +63,9 @@ TEST_P(EachMode, a_commit_after_the_snapshot_changes_the_version) {
   }
 }
 
-// Commits once, at the n-th time a snapshot passes a point; in rollback mode a lock may forbid it, then it tries again
-// at every later point. Whatever happens: if look() calls the snapshot current, every committed row is in it.
+// Commits once, at the n-th time a snapshot passes a point; in rollback mode a lock may forbid it,
+// then it tries again at every later point. Whatever happens: if look() calls the snapshot current,
+// every committed row is in it.
 TEST_P(EachMode, no_commit_is_missed_wherever_in_a_snapshot_it_lands) {
   std::set<SnapshotPoint> committed_at;
   for (int chosen = 0; chosen < 12; ++chosen) {
@@ -81,7 +82,8 @@ TEST_P(EachMode, no_commit_is_missed_wherever_in_a_snapshot_it_lands) {
         }
       }
     });
-    // Has looked before, as it would have in service: the version must be the snapshot's, not the last look's.
+    // Has looked before, as it would have in service: the version must be the snapshot's, not the
+    // last look's.
     ASSERT_EQ(origin.look().kind, Sighting::Kind::seen);
     const Snapshot snapshot = origin.take(feeds, bench.never);
     ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << snapshot.why;

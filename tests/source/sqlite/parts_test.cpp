@@ -1,4 +1,5 @@
-// Namespaces of several tables of a SQLite database: by a list, and by patterns that tables come to match.
+// Namespaces of several tables of a SQLite database: by a list, and by patterns that tables come to
+// match.
 #include <set>
 #include <string>
 #include <vector>
@@ -146,8 +147,8 @@ TEST_F(SqliteList, a_named_table_that_is_dropped_makes_everything_pass) {
   EXPECT_EQ(bench_.witness.last_of("users/user_9").state, State::refused);
 }
 
-// Creates a table at the n-th time a snapshot passes a point. Whatever happens: if look() calls the snapshot
-// current, the table's row is found.
+// Creates a table at the n-th time a snapshot passes a point. Whatever happens: if look() calls the
+// snapshot current, the table's row is found.
 TEST_F(SqliteParts, no_table_is_missed_wherever_in_a_snapshot_it_is_created) {
   std::set<SnapshotPoint> created_at;
   for (int chosen = 0; chosen < 5; ++chosen) {

@@ -1,4 +1,5 @@
-// Asked of a SQLite database: the row with an identity, of whatever form the column keeps its values in.
+// Asked of a SQLite database: the row with an identity, of whatever form the column keeps its
+// values in.
 #include "sqlite/row_lookup.h"
 
 #include <string>

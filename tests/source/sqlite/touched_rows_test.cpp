@@ -63,8 +63,9 @@ TEST(TouchedRows, refuse_what_was_logged_in_another_order_than_it_happened) {
   EXPECT_EQ(told({kGone}, true), std::nullopt);
 }
 
-// Of all orders in which the changes of a row can be logged, none makes the filter erase what it does not have, or lack
-// what is there: with `was` before and strictly alternating changes, shuffled, the answer is right or refused.
+// Of all orders in which the changes of a row can be logged, none makes the filter erase what it
+// does not have, or lack what is there: with `was` before and strictly alternating changes,
+// shuffled, the answer is right or refused.
 TEST(TouchedRows, are_never_wrong_about_shuffled_changes) {
   for (const bool was_there : {false, true}) {
     for (int length = 1; length <= 6; ++length) {
