@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "filter/epochs.h"
 #include "guard/guard.h"
+#include "http/server.h"
 #include "log/event_log.h"
 #include "views/process_state.h"
 
