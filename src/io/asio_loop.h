@@ -41,7 +41,7 @@ class AsioLoop final : public Loop {
   TimePoint now() const override { return now_since_boot(); }
   std::unique_ptr<Transport> connect(const config::Address& address, Watcher& watcher) override;
   void flush_at_batch_end(Flushable& flushable, FlushOrder order) override;
-  void bury(std::unique_ptr<Mortal> mortal) override;
+  void dispose(std::unique_ptr<Disposable> disposable) override;
   std::unique_ptr<Timer> after(std::chrono::milliseconds delay,
                                std::function<void()> call) override;
   std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
@@ -85,7 +85,7 @@ class AsioLoop final : public Loop {
   bool memory_timer_runs_ = false;
   std::vector<Flushable*> upstream_flushes_;
   std::vector<Flushable*> client_flushes_;
-  std::vector<std::unique_ptr<Mortal>> graveyard_;
+  std::vector<std::unique_ptr<Disposable>> disposed_;
 };
 
 }  // namespace cuckooguard::io

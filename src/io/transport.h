@@ -2,7 +2,7 @@
 // simulation.
 //
 // Who calls: proxy sessions and upstream connections, from their worker's thread only.
-// Lifetime: a transport may be destroyed only between batches (hand its owner to Loop::bury()),
+// Lifetime: a transport may be destroyed only between batches (hand its owner to Loop::dispose()),
 // since the loop may still hold its readiness in the batch at hand; close() is immediate and may be
 // called at any time. Errors: values. After `closed` or `failed` from read() there is nothing more
 // to read; write() may still work after a read's `closed` (the peer has only said that it will send

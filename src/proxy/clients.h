@@ -32,7 +32,7 @@ struct ClientCount {
   std::atomic<std::size_t> gone{0};  // beside those: sessions of clients who send no more
 };
 
-class Clients final : Session::Ends {
+class Clients final : Session::Owner {
  public:
   struct Worker {
     io::Loop& loop;
@@ -64,7 +64,7 @@ class Clients final : Session::Ends {
                                .upstreams = upstreams_,
                                .settings = worker.settings.upstream,
                                .in_flight_max = worker.settings.limits.inflight_per_client},
-                     .ends = *this} {}
+                     .owner = *this} {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();

@@ -34,7 +34,7 @@ void Session::end() {
     state_.ended();
     client_->close();
     route_.close();
-    worker_.ends.on_session_end(*this);
+    worker_.owner.on_session_end(*this);
   }
 }
 

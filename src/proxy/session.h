@@ -4,7 +4,7 @@
 //     ▲                            └─answer─┐                                       │
 //     └──flush── client queue ◀── ReplyOrder ◀──────────────relay──────────read─────┘
 //
-// Threads: its worker's. Lifetime: owned by Clients; ends by Ends::on_session_end() and is destroyed after the batch.
+// Threads: its worker's. Lifetime: owned by Clients; ends by Owner::on_session_end() and is destroyed after the batch.
 // Errors: none leave it. Whatever cannot go on ends the session, as a Redis that closes the connection would.
 //
 // Limits, and what happens there:
@@ -62,7 +62,7 @@
 
 namespace cuckooguard::proxy {
 
-class Session final : public io::Mortal,
+class Session final : public io::Disposable,
                       io::Watcher,
                       io::Flushable,
                       Route::Owner,
@@ -84,14 +84,14 @@ class Session final : public io::Mortal,
     std::size_t output_total = config::Limits{}.output_total;  // of this worker's clients
   };
 
-  class Ends {
+  class Owner {
    public:
     virtual void on_session_end(Session& session) = 0;
     // Its client sends no more, and it has something left to do. Once.
     virtual void on_client_gone(Session& session) = 0;
 
    protected:
-    ~Ends() = default;
+    ~Owner() = default;
   };
 
   // The worker's, one for all sessions, which it outlives.
@@ -105,7 +105,7 @@ class Session final : public io::Mortal,
     HeldClients& held;
     ReplyClock& reply_clock;
     Route::Worker route;
-    Ends& ends;
+    Owner& owner;
   };
 
   Session(const Worker& worker, std::unique_ptr<io::Transport> client);

@@ -139,7 +139,7 @@ void Session::on_client_finished() {
 // It sends no more, and what it has sent is not done with.
 void Session::note_gone() {
   if (!silence_) {
-    worker_.ends.on_client_gone(*this);
+    worker_.owner.on_client_gone(*this);
     stirred_at_ = worker_.loop.now();
     end_if_silent();
   }

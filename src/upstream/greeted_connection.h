@@ -27,7 +27,7 @@ namespace cuckooguard::upstream {
 // Whether Redis refuses a client's own command with the same error. Anything else is about the login.
 bool is_of_redis_itself(std::string_view refusal);
 
-class GreetedConnection final : public io::Mortal, Connection::Owner {
+class GreetedConnection final : public io::Disposable, Connection::Owner {
  public:
   using Owner = Connection::Owner;
   using State = Connection::State;

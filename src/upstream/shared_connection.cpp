@@ -25,7 +25,7 @@ void SharedConnection::drop() {
   is_up_ = false;
   if (connection_) {
     connection_->close();
-    loop_.bury(std::move(connection_));
+    loop_.dispose(std::move(connection_));
   }
 }
 

@@ -76,7 +76,7 @@ class SharedConnection final : GreetedConnection::Owner {
 
   // Does nothing if it is open. `pings`: it takes commands once Redis has answered one PING.
   void open(bool pings = false);
-  // Buries it; runs are kept if the owner still needs to know them.
+  // Disposes of it; runs are kept if the owner still needs to know them.
   void drop();
   // Of a connection that was lost: nothing of these will come.
   std::vector<Run> take_runs();

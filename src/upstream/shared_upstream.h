@@ -40,7 +40,7 @@ namespace cuckooguard::upstream {
 
 enum class Access : std::uint8_t { read, write };
 
-class SharedUpstream final : public io::Mortal, SharedConnection::Owner {
+class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
  public:
   class Member {
    public:

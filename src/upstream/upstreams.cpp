@@ -24,7 +24,7 @@ Upstreams::Upstreams(io::Loop& loop,
       probe_(loop, settings, std::move(version), [this] { on_login_wanted(); }) {}
 
 SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Member& member) {
-  bury_unused();
+  dispose_unused();
   told.labels = {};
   auto found = std::ranges::find_if(
       shared_, [&](const auto& one) { return one->told() == told && one->takes_newcomers(); });
@@ -39,14 +39,14 @@ SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Memb
 
 void Upstreams::leave(SharedUpstream& shared, SharedUpstream::Member& member) {
   shared.leave(member);
-  bury_unused();
+  dispose_unused();
 }
 
-void Upstreams::bury_unused() {
+void Upstreams::dispose_unused() {
   for (auto* const all : {&shared_, &retired_}) {
     for (auto& shared : *all) {
       if (shared->is_unused()) {
-        loop_.bury(std::move(shared));
+        loop_.dispose(std::move(shared));
       }
     }
     std::erase(*all, nullptr);
@@ -123,7 +123,7 @@ void Upstreams::give_back(std::unique_ptr<GreetedConnection> connection,
 void Upstreams::forget(const Kept& kept) {
   const auto place = std::ranges::find(kept_, &kept, [](const Kept& one) { return &one; });
   place->connection->close();
-  loop_.bury(std::move(place->connection));
+  loop_.dispose(std::move(place->connection));
   kept_.erase(place);
 }
 

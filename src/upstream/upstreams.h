@@ -75,7 +75,7 @@ class Upstreams {
   };
 
   void forget(const Kept& kept);
-  void bury_unused();
+  void dispose_unused();
   void on_login_wanted();
 
   io::Loop& loop_;

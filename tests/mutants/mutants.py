@@ -198,7 +198,7 @@ MUTANTS = [
      [("src/proxy/clients.h", "void expect() { ++count_; }", "void expect() {}"),
       (CLIENTS, "  if (++worker_.total.open >", "  ++count_;\n  if (++worker_.total.open >")]),
     ("proxy", "clients_that_are_gone_count", "while Redis hangs, those who gave up keep others out",
-     [("src/proxy/session_held.cpp", "    worker_.ends.on_client_gone(*this);\n", "")]),
+     [("src/proxy/session_held.cpp", "    worker_.owner.on_client_gone(*this);\n", "")]),
     ("admin_concurrent", "half_requests_keep_others_out", "500 connections that ask for nothing",
      [("src/admin/http_connection.cpp", "  limit_time(limits_.request_max);\n",
        "  waiting_since_.reset();\n  limit_time(limits_.request_max);\n")]),
