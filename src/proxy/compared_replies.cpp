@@ -38,19 +38,19 @@ void ComparedReplies::end(char type) {
   if (is_held_back_) {
     output_.append(next().replacement);
   }
-  comparison_.on_absent_key_reply({.numbering = next().numbering,
-                                   .ns = next().ns,
-                                   .key = next().key,
-                                   .missing = next().missing,
-                                   .is_string_read = next().is_string_read,
-                                   .reply = reply_head_,
-                                   .is_whole = reply_bytes_ == reply_head_.size(),
-                                   .is_error = type == '-' || type == '!'});
+  owner_.on_absent_key_reply({.numbering = next().numbering,
+                              .ns = next().ns,
+                              .key = next().key,
+                              .missing = next().missing,
+                              .is_string_read = next().is_string_read,
+                              .reply = reply_head_,
+                              .is_whole = reply_bytes_ == reply_head_.size(),
+                              .is_error = type == '-' || type == '!'});
   pop();
 }
 
 void ComparedReplies::refuse() {
-  comparison_.on_absent_key_reply(
+  owner_.on_absent_key_reply(
       {.numbering = next().numbering, .ns = next().ns, .key = next().key, .is_error = true});
   pop();
 }

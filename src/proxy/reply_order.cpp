@@ -41,7 +41,7 @@ void ReplyOrder::expect_observed_reply(const guard::StateChange& change) {
 
 void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
   if (!compared_) {
-    compared_ = std::make_unique<ComparedReplies>(*output_, *comparison_);
+    compared_ = std::make_unique<ComparedReplies>(*output_, *owner_);
   }
   ++expected_;
   compared_->expect(key);
@@ -160,7 +160,7 @@ bool ReplyOrder::is_awaiting_confirmations() const {
 
 void ReplyOrder::on_reply_end(char type) {
   if (type == '-') {
-    errors_->on_redis_error(ends_.head());
+    owner_->on_redis_error(ends_.head());
   } else if (may_be_frame_) {
     const guard::PubSubFrame frame = guard::parse_pubsub_frame(ends_.head(), ends_.tail());
     if (frame.kind == guard::PubSubFrame::Kind::confirmation) {

@@ -39,29 +39,24 @@ namespace cuckooguard::proxy {
 
 class ReplyOrder {
  public:
-  // Hears the first bytes (up to guard::kPubSubHeadBytes) of every error that Redis has replied with.
-  class Errors {
+  class Owner : public ComparedReplies::Owner {
    public:
+    // Redis has replied with an error; up to guard::kPubSubHeadBytes of it.
     virtual void on_redis_error(std::string_view first_bytes) = 0;
 
    protected:
-    ~Errors() = default;
+    ~Owner() = default;
   };
 
-  using Comparison = ComparedReplies::Comparison;
-
   // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
-  ReplyOrder(io::OutputQueue& output,
-             guard::ClientState& state,
-             Errors& errors,
-             Comparison& comparison)
-      : output_(&output), state_(&state), errors_(&errors), comparison_(&comparison) {}
+  ReplyOrder(io::OutputQueue& output, guard::ClientState& state, Owner& owner)
+      : output_(&output), state_(&state), owner_(&owner) {}
 
   // One reply of Redis is to be relayed.
   void expect_reply();
   // The same, and `state` must hear its first byte; or all of a SUBSCRIBE's confirmations.
   void expect_observed_reply(const guard::StateChange& change);
-  // One reply of Redis is to be relayed, or replaced, and `comparison` to hear of it. The key is copied.
+  // One reply of Redis is to be relayed, or replaced, and the owner to hear of it. The key is copied.
   void expect_absent_key_reply(const guard::AbsentKey& key);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
@@ -139,8 +134,7 @@ class ReplyOrder {
 
   io::OutputQueue* output_;
   guard::ClientState* state_;
-  Errors* errors_;
-  Comparison* comparison_;
+  Owner* owner_;
   resp::ReplyFramer framer_;
   ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
   bool keeps_ends_ = false;

@@ -16,7 +16,7 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
-      order_(output_, state_, *this, *this),
+      order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
       route_(worker.route, state_, *this) {
   client_->bind(*this);

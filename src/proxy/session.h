@@ -66,8 +66,7 @@ class Session final : public io::Disposable,
                       io::Watcher,
                       io::Flushable,
                       Route::Owner,
-                      ReplyOrder::Errors,
-                      ReplyOrder::Comparison,
+                      ReplyOrder::Owner,
                       IdleClients::Member,
                       HeldClients::Member {
  public:
