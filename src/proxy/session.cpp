@@ -25,8 +25,8 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
 }
 
 void Session::end() {
-  if (!ended_) {
-    ended_ = true;
+  if (phase_ != Phase::ended) {
+    phase_ = Phase::ended;
     silence_.reset();
     worker_.idle.remove(*this);
     worker_.held.remove(*this);
@@ -39,14 +39,14 @@ void Session::end() {
 }
 
 void Session::on_limits_changed() {
-  if (!ended_) {
+  if (phase_ != Phase::ended) {
     worker_.idle.add(*this);
     update_watch();
   }
 }
 
 void Session::on_ready(io::Readiness readiness) {
-  if (farewell_) {
+  if (phase_ == Phase::farewell) {
     read_behind_farewell(readiness.hung_up);
     return;
   }
@@ -58,16 +58,16 @@ void Session::on_ready(io::Readiness readiness) {
     read_client();
   } else if (readiness.hung_up) {
     end();
-  } else if (readiness.has_finished && !ended_) {
+  } else if (readiness.has_finished && phase_ != Phase::ended) {
     note_gone();  // while it is not read, since Redis is not quick enough
   }
 }
 
 void Session::read_client() {
-  if (ended_ || ending_ || client_finished_ || upstream_over_limit_) {
+  if (phase_ >= Phase::finished || upstream_over_limit_) {
     return;
   }
-  if (held_since_) {
+  if (held_) {
     read_behind_held();
     return;
   }
@@ -98,7 +98,7 @@ void Session::read_client() {
 
 void Session::take(std::string_view input) {
   std::size_t consumed = 0;
-  while (!ending_ && !ended_ && !input.empty() && take_one(input, consumed)) {
+  while (phase_ < Phase::ending && !input.empty() && take_one(input, consumed)) {
     input.remove_prefix(consumed);
   }
   if (input.empty()) {
@@ -371,7 +371,7 @@ void Session::on_upstream_lost() {
   // A Redis that could not be reached at all may be down: absent keys are still answered, the first
   // command that needs it ends the session. A connection that was up and is closed ends it at once,
   // as Redis's own close would.
-  if (upstream_was_up_ || forwarded_ || client_finished_) {
+  if (upstream_was_up_ || forwarded_ || phase_ == Phase::finished) {
     end_when_written();
   }
 }
@@ -385,7 +385,7 @@ void Session::queue_flush() {
 
 void Session::flush() {
   flush_queued_ = false;
-  if (ended_) {
+  if (phase_ == Phase::ended) {
     return;
   }
   std::array<std::string_view, io::Transport::kPiecesMax> pieces;
@@ -406,7 +406,7 @@ void Session::flush() {
     }
   }
   timed_reply_.written(worker_.reply_clock, order_);
-  if (ending_ && output_.is_empty()) {
+  if (phase_ == Phase::ending && output_.is_empty()) {
     leave();
     return;
   }
@@ -414,7 +414,7 @@ void Session::flush() {
 }
 
 void Session::update_watch() {
-  if (ended_ || farewell_) {
+  if (phase_ >= Phase::farewell) {
     return;
   }
   const auto crosses = [](bool over, std::size_t size, std::size_t max) {
@@ -423,10 +423,9 @@ void Session::update_watch() {
   output_over_limit_ =
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
-  route_.set_reading(!output_over_limit_, held_since_.has_value());
-  const bool is_full = held_since_ && (is_draining_ || unscanned_.size() >= kHeldBytesMax);
-  const bool reads =
-      !client_finished_ && !input_is_over_ && !upstream_over_limit_ && !ending_ && !is_full;
+  route_.set_reading(!output_over_limit_, held_.has_value());
+  const bool is_full = held_ && (is_draining_ || unscanned_.size() >= kHeldBytesMax);
+  const bool reads = phase_ == Phase::open && !upstream_over_limit_ && !is_full;
   client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)
                        : (output_blocked_ ? io::Interest::write : io::Interest::none));
 }

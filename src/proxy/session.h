@@ -120,6 +120,27 @@ class Session final : public io::Disposable,
   void on_limits_changed();
 
  private:
+  // Its life, from above to below.
+  //
+  //   phase     from             when                                          and what happens in it
+  //   open                                                                     commands are read and carried out
+  //   drained   open             it drains, and is between two commands        no more are read; replies are written
+  //   finished  open, drained    the client sends no more (FIN); or is taken   Redis has heard so; replies are written, and what
+  //                              to: only Redis knows when it is done with a   has come behind a held command is still carried
+  //                              drained one, or nobody waits: cut_off()       out
+  //   ending    any of these     Redis is lost, or will not have it; or owes   what is queued is written
+  //                              nothing to one that is finished
+  //   farewell  drained, ending  it drains, and all is written                 FIN is sent; what comes is thrown away
+  //   ended     any              the same, if it does not drain; the farewell  closed; destroyed after the batch
+  //                              is over; an error, a limit, silence, end()
+  enum class Phase : std::uint8_t { open, drained, finished, ending, farewell, ended };
+
+  // The first of the unscanned commands waits: for replies to those before it, or for what an own command asks.
+  struct HeldCommand {
+    io::TimePoint since;
+    bool for_source = false;  // GUARD.WAIT
+  };
+
   void on_ready(io::Readiness readiness) override;
   void flush() override;
   void on_upstream_up() override {
@@ -183,24 +204,20 @@ class Session final : public io::Disposable,
   io::TimePoint now_;      // when the bytes at hand were read
   std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
   std::size_t sent_ahead_ = 0;  // of them, at their front: bytes that Redis has already
-  std::optional<io::TimePoint> held_since_;
-  bool held_for_source_ = false;  // GUARD.WAIT
-  bool client_finished_ = false;  // the client sends no more, but may still read
+  std::optional<HeldCommand> held_;
+  Phase phase_ = Phase::open;
+  bool is_draining_ = false;  // to end where the client's commands do, by a farewell
   bool output_blocked_ = false;
   bool output_over_limit_ = false;
   bool upstream_over_limit_ = false;
   bool flush_queued_ = false;
   bool upstream_was_up_ = false;
-  bool forwarded_ = false;  // anything at all
-  bool ending_ = false;     // what is queued is still written, nothing else happens
-  bool ended_ = false;
-  bool is_draining_ = false;
-  bool input_is_over_ = false;           // what else the client sends is not carried out
-  io::TimePoint heard_at_;               // when Redis was last sent something
-  io::TimePoint stirred_at_;             // when bytes last moved towards the client
-  std::unique_ptr<io::Timer> silence_;   // from when it sends no more
-  std::unique_ptr<io::Timer> farewell_;  // the client has been told that no more will come
-  Route route_;                          // last: its callbacks need all of the above
+  bool forwarded_ = false;              // anything at all
+  io::TimePoint heard_at_;              // when Redis was last sent something
+  io::TimePoint stirred_at_;            // when bytes last moved towards the client
+  std::unique_ptr<io::Timer> silence_;  // from when it sends no more
+  std::unique_ptr<io::Timer> farewell_;
+  Route route_;  // last: its callbacks need all of the above
 };
 
 }  // namespace cuckooguard::proxy

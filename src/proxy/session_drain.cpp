@@ -30,7 +30,7 @@ constexpr milliseconds kFarewell{100};
 }  // namespace
 
 void Session::drain() {
-  if (!is_draining_ && !ended_) {
+  if (!is_draining_ && phase_ != Phase::ended) {
     is_draining_ = true;
     worker_.held.add(*this);  // looked at until it has ended
     update_watch();
@@ -49,9 +49,8 @@ bool Session::is_between_commands() const {
 
 // From here on no more is taken: a client that never stops writing would never be let go.
 void Session::note_end_of_input(bool has_read_all) {
-  if (is_draining_ && has_read_all && !ended_ && !ending_ && is_between_commands() &&
-      !input_is_over_) {
-    input_is_over_ = true;
+  if (is_draining_ && has_read_all && phase_ == Phase::open && is_between_commands()) {
+    phase_ = Phase::drained;
     update_watch();
   }
 }
@@ -60,10 +59,10 @@ void Session::drain_on() {
   if (!is_draining_) {
     return;
   }
-  if (!input_is_over_ && !held_since_) {
+  if (phase_ == Phase::open && !held_) {
     read_client();  // nobody would tell that there is nothing to be read
   }
-  if (!input_is_over_ || ended_ || ending_ || client_finished_ || farewell_) {
+  if (phase_ != Phase::drained) {
     return;
   }
   if (state_.has_unread_replies() || state_.is_silent()) {
@@ -71,7 +70,7 @@ void Session::drain_on() {
     return;
   }
   const bool owes = order_.is_waiting() || order_.is_within_reply() || !output_.is_empty();
-  if (!owes && !held_since_ && route_.unsent() == 0) {
+  if (!owes && !held_ && route_.unsent() == 0) {
     leave();
   }
 }
@@ -82,9 +81,10 @@ void Session::leave() {
     end();
     return;
   }
-  if (farewell_ || ended_) {
+  if (phase_ >= Phase::farewell) {
     return;
   }
+  phase_ = Phase::farewell;
   worker_.held.remove(*this);
   route_.close();
   client_->finish_writing();
@@ -102,11 +102,11 @@ void Session::read_behind_farewell(bool hung_up) {
 }
 
 void Session::cut_off() {
-  if (farewell_ || ended_) {
+  if (phase_ >= Phase::farewell) {
     return;
   }
-  const bool may_hear_of_it = route_.has_own() && !route_.is_lost() && !held_since_;
-  if (!may_hear_of_it || client_finished_ || ending_) {
+  const bool may_hear_of_it = route_.has_own() && !route_.is_lost() && !held_;
+  if (!may_hear_of_it || phase_ >= Phase::finished) {
     end();
     return;
   }

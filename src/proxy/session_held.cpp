@@ -8,13 +8,13 @@ namespace cuckooguard::proxy {
 // False: it is held, and all that is behind it.
 bool Session::take_own_command(std::string_view raw) {
   using Action = guard::OwnDecision::Action;
-  const io::TimePoint since = held_since_.value_or(now_);
+  const io::TimePoint since = held_ ? held_->since : now_;
   const guard::OwnDecision decision = worker_.own_commands.decide(
       worker_.arguments.views(), state_, {.now = now_, .since = since, .has_room = room() > 0});
-  held_for_source_ = decision.action == Action::hold_for_source;
+  const bool for_source = decision.action == Action::hold_for_source;
   // What would settle a client that does not read its replies may never come.
-  if (held_for_source_ || (decision.action == Action::hold_for_client && !output_over_limit_)) {
-    held_since_ = since;
+  if (for_source || (decision.action == Action::hold_for_client && !output_over_limit_)) {
+    held_ = {.since = since, .for_source = for_source};
     worker_.held.add(*this);
     return false;
   }
@@ -37,20 +37,19 @@ bool Session::may_travel(guard::Lane lane, bool waits_for_writes) {
     lane = guard::Lane::own;  // where Redis need not be read
   }
   if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
-    held_since_ = held_since_.value_or(now_);
-    held_for_source_ = false;
+    held_ = {.since = held_ ? held_->since : now_};
     return false;
   }
-  if (held_since_) {
+  if (held_) {
     let_go();
   }
   return true;
 }
 
 void Session::on_all_replied() {
-  if (!client_finished_) {
+  if (phase_ < Phase::finished) {
     route_.settle();
-  } else if (!route_.has_own() && !held_since_) {
+  } else if (!route_.has_own() && !held_) {
     end_when_written();
   }
 }
@@ -80,7 +79,7 @@ void Session::on_upstream_refused(std::string_view error) {
 }
 
 void Session::let_go() {
-  held_since_.reset();
+  held_.reset();
   if (!is_draining_) {
     worker_.held.remove(*this);
   }
@@ -111,7 +110,7 @@ void Session::read_behind_held() {
 
 // Asks again for what is held.
 void Session::go_on() {
-  if (!held_since_ || ended_ || ending_) {
+  if (!held_ || phase_ >= Phase::ending) {
     return;
   }
   now_ = worker_.loop.now();
@@ -122,16 +121,16 @@ void Session::go_on() {
   } else {
     unscanned_ = std::move(input);
   }
-  if (client_finished_ && !ended_ && !ending_) {
+  if (phase_ == Phase::finished) {
     on_client_finished();
   }
   update_watch();
 }
 
 void Session::on_client_finished() {
-  client_finished_ = true;
+  phase_ = Phase::finished;
   pass_on_the_end();
-  if (!ended_ && !farewell_) {
+  if (phase_ < Phase::farewell) {
     note_gone();
   }
 }
@@ -162,8 +161,8 @@ void Session::end_if_silent() {
 // still sent.
 void Session::pass_on_the_end() {
   update_watch();
-  if (held_since_) {
-    if (!held_for_source_) {
+  if (held_) {
+    if (!held_->for_source) {
       return;  // what has come is still taken
     }
     let_go();
@@ -177,7 +176,10 @@ void Session::pass_on_the_end() {
 }
 
 void Session::end_when_written() {
-  ending_ = true;
+  if (phase_ >= Phase::ending) {
+    return;
+  }
+  phase_ = Phase::ending;
   let_go();
   if (output_.is_empty()) {
     leave();
@@ -190,7 +192,7 @@ void Session::end_when_written() {
 void Session::on_idle() {
   // With replies that it does not read it is the client who holds things up, not Redis.
   const bool may_be_blocked = order_.is_waiting() && !output_over_limit_;
-  if (!may_be_blocked && !held_since_ && !state_.subscriptions().any() && !state_.is_silent() &&
+  if (!may_be_blocked && !held_ && !state_.subscriptions().any() && !state_.is_silent() &&
       !state_.has_unread_replies()) {
     end();
   }
