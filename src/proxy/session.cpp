@@ -51,7 +51,6 @@ void Session::on_ready(io::Readiness readiness) {
     return;
   }
   if (readiness.writable) {
-    output_blocked_ = false;
     flush();
   }
   if (readiness.readable) {
@@ -288,7 +287,9 @@ void Session::forward(std::string_view raw) {
     end_when_written();
     return;
   }
-  forwarded_ = true;
+  if (contact_ == Contact::none) {
+    contact_ = Contact::sent;
+  }
   heard_at_ = now_;
   route_.send(raw);
 }
@@ -299,7 +300,7 @@ bool Session::must_be_heard() const {
     return false;
   }
   const std::chrono::milliseconds timeout = worker_.guard.redis_idle_timeout();
-  return timeout.count() > 0 && upstream_was_up_ && now_ - heard_at_ > timeout / 2;
+  return timeout.count() > 0 && contact_ == Contact::up && now_ - heard_at_ > timeout / 2;
 }
 
 // How many bytes may be answered here.
@@ -371,20 +372,20 @@ void Session::on_upstream_lost() {
   // A Redis that could not be reached at all may be down: absent keys are still answered, the first
   // command that needs it ends the session. A connection that was up and is closed ends it at once,
   // as Redis's own close would.
-  if (upstream_was_up_ || forwarded_ || phase_ == Phase::finished) {
+  if (contact_ != Contact::none || phase_ == Phase::finished) {
     end_when_written();
   }
 }
 
 void Session::queue_flush() {
-  if (!flush_queued_ && !output_blocked_ && !output_.is_empty()) {
-    flush_queued_ = true;
+  if (writing_ == Writing::at_rest && !output_.is_empty()) {
+    writing_ = Writing::queued;
     worker_.loop.flush_at_batch_end(*this, io::FlushOrder::client_last);
   }
 }
 
 void Session::flush() {
-  flush_queued_ = false;
+  writing_ = Writing::at_rest;
   if (phase_ == Phase::ended) {
     return;
   }
@@ -392,7 +393,7 @@ void Session::flush() {
   while (!output_.is_empty()) {
     const io::Transfer transfer = client_->write(output_.front(pieces));
     if (transfer.status == io::Status::would_block) {
-      output_blocked_ = true;
+      writing_ = Writing::blocked;
       break;
     }
     if (transfer.status != io::Status::ok) {
@@ -426,8 +427,9 @@ void Session::update_watch() {
   route_.set_reading(!output_over_limit_, held_.has_value());
   const bool is_full = held_ && (is_draining_ || unscanned_.size() >= kHeldBytesMax);
   const bool reads = phase_ == Phase::open && !upstream_over_limit_ && !is_full;
-  client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)
-                       : (output_blocked_ ? io::Interest::write : io::Interest::none));
+  const bool writes = writing_ == Writing::blocked;
+  client_->watch(reads ? (writes ? io::Interest::both : io::Interest::read)
+                       : (writes ? io::Interest::write : io::Interest::none));
 }
 
 }  // namespace cuckooguard::proxy

@@ -135,6 +135,11 @@ class Session final : public io::Disposable,
   //                              is over; an error, a limit, silence, end()
   enum class Phase : std::uint8_t { open, drained, finished, ending, farewell, ended };
 
+  // What is queued to the client is written at the end of the batch, or when the client takes more.
+  enum class Writing : std::uint8_t { at_rest, queued, blocked };
+  // With Redis, so far: something was sent, or a connection was even up.
+  enum class Contact : std::uint8_t { none, sent, up };
+
   // The first of the unscanned commands waits: for replies to those before it, or for what an own command asks.
   struct HeldCommand {
     io::TimePoint since;
@@ -144,7 +149,7 @@ class Session final : public io::Disposable,
   void on_ready(io::Readiness readiness) override;
   void flush() override;
   void on_upstream_up() override {
-    upstream_was_up_ = true;
+    contact_ = Contact::up;
     state_.upstream_is_up();
   }
   void on_upstream_bytes(std::string_view bytes) override;
@@ -207,12 +212,10 @@ class Session final : public io::Disposable,
   std::optional<HeldCommand> held_;
   Phase phase_ = Phase::open;
   bool is_draining_ = false;  // to end where the client's commands do, by a farewell
-  bool output_blocked_ = false;
   bool output_over_limit_ = false;
   bool upstream_over_limit_ = false;
-  bool flush_queued_ = false;
-  bool upstream_was_up_ = false;
-  bool forwarded_ = false;              // anything at all
+  Writing writing_ = Writing::at_rest;
+  Contact contact_ = Contact::none;
   io::TimePoint heard_at_;              // when Redis was last sent something
   io::TimePoint stirred_at_;            // when bytes last moved towards the client
   std::unique_ptr<io::Timer> silence_;  // from when it sends no more
