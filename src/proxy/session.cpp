@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 namespace cuckooguard::proxy {
@@ -72,8 +71,7 @@ void Session::read_client() {
   }
   const std::span<char> buffer = worker_.loop.read_buffer();
   // The scanner leaves at most one command of 64 KiB; the buffer is three times that.
-  const std::size_t kept = unscanned_.size();
-  std::memcpy(buffer.data(), unscanned_.data(), kept);
+  const std::size_t kept = input_.copy_to(buffer);
   const io::Transfer transfer = client_->read(buffer.subspan(kept));
   switch (transfer.status) {
     case io::Status::ok:
@@ -100,11 +98,7 @@ void Session::take(std::string_view input) {
   while (phase_ < Phase::ending && !input.empty() && take_one(input, consumed)) {
     input.remove_prefix(consumed);
   }
-  if (input.empty()) {
-    std::string().swap(unscanned_);
-  } else {
-    unscanned_.assign(input);
-  }
+  input_.keep(input);
 }
 
 // False if what is left is an incomplete command, or is held.
@@ -116,15 +110,16 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   }
   consumed = 0;
   const bool is_limited =
-      sent_ahead_ == 0 && !route_.is_let_in() && worker_.guard.may_be_logged_out(state_);
-  scanner_.set_authenticated(!is_limited);
-  const resp::RequestScanner before = scanner_;
-  resp::Scan scan = scanner_.next(input, worker_.arguments);
+      !input_.is_ahead() && !route_.is_let_in() && worker_.guard.may_be_logged_out(state_);
+  resp::RequestScanner& scanner = input_.scanner();
+  scanner.set_authenticated(!is_limited);
+  const resp::RequestScanner before = scanner;
+  resp::Scan scan = scanner.next(input, worker_.arguments);
   if (is_limited && scan.outcome == resp::ScanOutcome::protocol_error) {
-    scanner_.set_authenticated(true);
-    scan = scanner_.next(input, worker_.arguments);
+    scanner.set_authenticated(true);
+    scan = scanner.next(input, worker_.arguments);
     if (scan.outcome == resp::ScanOutcome::incomplete && !may_travel(guard::Lane::for_good)) {
-      scanner_ = before;
+      scanner = before;
       return false;
     }
     if (scan.outcome == resp::ScanOutcome::incomplete) {
@@ -135,7 +130,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   const std::string_view raw = input.substr(0, scan.consumed);
   switch (scan.outcome) {
     case resp::ScanOutcome::incomplete:
-      if (sent_ahead_ > 0) {
+      if (input_.is_ahead()) {
         send_ahead(input);
       }
       return false;
@@ -146,7 +141,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       break;
     case resp::ScanOutcome::chunk:
       if (!may_travel(guard::Lane::own)) {
-        scanner_ = before;
+        scanner = before;
         return false;
       }
       take_chunk(scan, raw);
@@ -170,7 +165,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw) {
   const auto arguments = worker_.arguments.views();
-  if (sent_ahead_ == 0 && guard::OwnCommands::is_own(arguments)) {
+  if (!input_.is_ahead() && guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
   const guard::Command& command = worker_.guard.find(arguments.front());
@@ -201,7 +196,7 @@ void Session::carry_out(const guard::Command& command, std::string_view raw) {
                            worker_.arguments.views(),
                            state_,
                            now_,
-                           must_be_heard() || sent_ahead_ > 0 ? 0 : room());
+                           must_be_heard() || input_.is_ahead() ? 0 : room());
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -270,7 +265,7 @@ void Session::stop_reading_replies() {
 // it has let everybody in meanwhile, the command is scanned like any other when the rest has come.
 void Session::send_ahead(std::string_view input) {
   forward(input);
-  sent_ahead_ = input.size();
+  input_.set_ahead(input.size());
 }
 
 bool Session::may_observe(const guard::StateChange& change) const {
@@ -280,9 +275,7 @@ bool Session::may_observe(const guard::StateChange& change) const {
 }
 
 void Session::forward(std::string_view raw) {
-  const std::size_t already_sent = std::min(sent_ahead_, raw.size());
-  raw.remove_prefix(already_sent);
-  sent_ahead_ -= already_sent;
+  raw = input_.unsent(raw);
   if (route_.is_lost()) {
     end_when_written();
     return;
@@ -425,7 +418,7 @@ void Session::update_watch() {
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
   route_.set_reading(!output_over_limit_, held_.has_value());
-  const bool is_full = held_ && (is_draining_ || unscanned_.size() >= kHeldBytesMax);
+  const bool is_full = held_ && (is_draining_ || input_.size() >= kHeldBytesMax);
   const bool reads = phase_ == Phase::open && !upstream_over_limit_ && !is_full;
   const bool writes = writing_ == Writing::blocked;
   client_->watch(reads ? (writes ? io::Interest::both : io::Interest::read)

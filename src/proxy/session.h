@@ -44,7 +44,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "config/config.h"
@@ -54,10 +53,10 @@
 #include "io/loop.h"
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
+#include "proxy/input.h"
 #include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "proxy/route.h"
-#include "resp/request_scanner.h"
 #include "upstream/connection.h"
 
 namespace cuckooguard::proxy {
@@ -140,7 +139,7 @@ class Session final : public io::Disposable,
   // With Redis, so far: something was sent, or a connection was even up.
   enum class Contact : std::uint8_t { none, sent, up };
 
-  // The first of the unscanned commands waits: for replies to those before it, or for what an own command asks.
+  // The first command of the input waits: for replies to those before it, or for what an own command asks.
   struct HeldCommand {
     io::TimePoint since;
     bool for_source = false;  // GUARD.WAIT
@@ -205,10 +204,8 @@ class Session final : public io::Disposable,
   guard::ClientState state_;
   ReplyOrder order_;
   TimedReply timed_reply_;
-  resp::RequestScanner scanner_;
-  io::TimePoint now_;      // when the bytes at hand were read
-  std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
-  std::size_t sent_ahead_ = 0;  // of them, at their front: bytes that Redis has already
+  Input input_;
+  io::TimePoint now_;  // when the bytes at hand were read
   std::optional<HeldCommand> held_;
   Phase phase_ = Phase::open;
   bool is_draining_ = false;  // to end where the client's commands do, by a farewell

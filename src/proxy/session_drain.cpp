@@ -43,7 +43,7 @@ void Session::on_tick() {
 }
 
 bool Session::is_between_commands() const {
-  return state_.is_raw() || (unscanned_.empty() && scanner_.at_command_boundary() &&
+  return state_.is_raw() || (input_.is_between_commands() &&
                              (state_.has_unread_replies() || state_.is_between_transactions()));
 }
 

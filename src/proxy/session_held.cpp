@@ -64,7 +64,7 @@ void Session::on_upstream_progress() {
 
 // Nothing of what it has sent since it asked for a connection has been run.
 void Session::on_upstream_refused(std::string_view error) {
-  bool well_formed = scanner_.at_command_boundary() && !state_.has_unread_replies();
+  bool well_formed = input_.scanner().at_command_boundary() && !state_.has_unread_replies();
   while (well_formed && order_.is_waiting()) {
     well_formed = order_.relay(error);
   }
@@ -87,14 +87,14 @@ void Session::let_go() {
 
 // So that a client that goes away is noticed, as Redis notices it behind BLPOP.
 void Session::read_behind_held() {
-  if (unscanned_.size() >= kHeldBytesMax) {
+  if (input_.size() >= kHeldBytesMax) {
     return;
   }
   const std::span<char> buffer = worker_.loop.read_buffer();
   const io::Transfer transfer = client_->read(buffer);
   switch (transfer.status) {
     case io::Status::ok:
-      unscanned_.append(buffer.data(), transfer.bytes);
+      input_.append({buffer.data(), transfer.bytes});
       update_watch();
       return;
     case io::Status::would_block:
@@ -114,12 +114,12 @@ void Session::go_on() {
     return;
   }
   now_ = worker_.loop.now();
-  std::string input = std::exchange(unscanned_, {});
+  std::string input = input_.take();
   std::size_t consumed = 0;
   if (take_one(input, consumed)) {
     take(std::string_view(input).substr(consumed));
   } else {
-    unscanned_ = std::move(input);
+    input_.give_back(std::move(input));
   }
   if (phase_ == Phase::finished) {
     on_client_finished();
@@ -166,7 +166,7 @@ void Session::pass_on_the_end() {
       return;  // what has come is still taken
     }
     let_go();
-    unscanned_.clear();
+    input_.keep({});
   }
   if (route_.is_lost() || (!route_.has_own() && !order_.is_waiting())) {
     end_when_written();
