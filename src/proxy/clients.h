@@ -7,7 +7,7 @@
 // Threads: its worker's; expect() and count() from any. Limits: max_clients over all workers (one shared
 // ClientCount); above it a client gets Redis's own text and is closed. Those who send no more but still have a reply to come
 // do not count there: while Redis hangs, all who gave up waiting would. They make room for newcomers instead, the one that
-// finished first, if Redis has been silent for kVainAfter, or if they are more than the limit alone.
+// finished first, if Redis has been silent for Silence::kVainAfter, or if they are more than the limit alone.
 #pragma once
 
 #include <atomic>

@@ -17,6 +17,7 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
       output_(worker.loop.chunks()),
       order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
+      silence_(worker.loop, output_),
       route_(worker.route, state_, *this) {
   client_->bind(*this);
   worker_.idle.add(*this);
@@ -26,7 +27,7 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
 void Session::end() {
   if (phase_ != Phase::ended) {
     phase_ = Phase::ended;
-    silence_.reset();
+    silence_.stop();
     worker_.idle.remove(*this);
     worker_.held.remove(*this);
     worker_.guard.ended(state_, worker_.loop.now());
@@ -330,9 +331,7 @@ void Session::on_relayed(bool well_formed) {
     end();  // not RESP: what follows belongs to nobody
     return;
   }
-  if (silence_) {
-    stirred_at_ = worker_.loop.now();
-  }
+  silence_.stir();
   if (state_.writes() != nullptr && state_.writes()->has_outcomes()) {
     worker_.guard.learn_replied(state_, worker_.loop.now());
   }
@@ -395,9 +394,7 @@ void Session::flush() {
     }
     output_.consume(transfer.bytes);
     worker_.idle.touch(*this);
-    if (silence_) {
-      stirred_at_ = worker_.loop.now();
-    }
+    silence_.stir();
   }
   timed_reply_.written(worker_.reply_clock, order_);
   if (phase_ == Phase::ending && output_.is_empty()) {

@@ -31,10 +31,8 @@
 //   nothing from the client or to it for idle_timeout
 //       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked) or it is
 //       held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
-//   the client sends no more (FIN), has taken all there is, and Redis says nothing for kSilenceMax
-//       closed. As long as it has replies to come it may be there or not, nobody can tell; but no command of a Redis that
-//       works takes so long (one that blocks ends with the FIN). It counts no more among max_clients, and is closed
-//       earlier if its place is wanted (clients.h)
+//   the client sends no more (FIN), has taken all there is, and Redis says nothing for Silence::kMax
+//       closed. It counts no more among max_clients, and is closed earlier if its place is wanted (clients.h)
 //   the process is to end (drain())
 //       the client is let go where its commands end: session_drain.cpp
 // So the client is never made to wait for reading its own replies: one that writes a long pipeline before it reads
@@ -57,6 +55,7 @@
 #include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "proxy/route.h"
+#include "proxy/silence.h"
 #include "upstream/connection.h"
 
 namespace cuckooguard::proxy {
@@ -71,9 +70,6 @@ class Session final : public io::Disposable,
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
   static constexpr std::size_t kHeldBytesMax = resp::kWholeCommandBytesMax;
-  // Twice Redis's busy-reply-threshold, its default.
-  static constexpr std::chrono::seconds kSilenceMax{10};
-  static constexpr std::chrono::seconds kVainAfter{5};
   static constexpr std::size_t kObservedPerInflight = 100;
 
   struct Settings {
@@ -110,10 +106,8 @@ class Session final : public io::Disposable,
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();
-  // Of a client that sends no more: Redis has owed it a reply in silence for kVainAfter.
-  bool waits_in_vain() const {
-    return output_.is_empty() && worker_.loop.now() - stirred_at_ >= kVainAfter;
-  }
+  // Of a client that sends no more: Redis has owed it a reply in silence for Silence::kVainAfter.
+  bool waits_in_vain() const { return silence_.is_in_vain(); }
   void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
@@ -168,7 +162,6 @@ class Session final : public io::Disposable,
   void on_client_finished();
   void pass_on_the_end();
   void note_gone();
-  void end_if_silent();
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
@@ -213,9 +206,8 @@ class Session final : public io::Disposable,
   bool upstream_over_limit_ = false;
   Writing writing_ = Writing::at_rest;
   Contact contact_ = Contact::none;
-  io::TimePoint heard_at_;              // when Redis was last sent something
-  io::TimePoint stirred_at_;            // when bytes last moved towards the client
-  std::unique_ptr<io::Timer> silence_;  // from when it sends no more
+  io::TimePoint heard_at_;  // when Redis was last sent something
+  Silence silence_;         // from when it sends no more
   std::unique_ptr<io::Timer> farewell_;
   Route route_;  // last: its callbacks need all of the above
 };

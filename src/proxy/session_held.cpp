@@ -1,4 +1,4 @@
-// A session while a command is held, and how a client's silence and end are taken.
+// A session while a command is held, and how its client's end is taken.
 #include <utility>
 
 #include "proxy/session.h"
@@ -137,24 +137,10 @@ void Session::on_client_finished() {
 
 // It sends no more, and what it has sent is not done with.
 void Session::note_gone() {
-  if (!silence_) {
+  if (!silence_.is_watched()) {
     worker_.owner.on_client_gone(*this);
-    stirred_at_ = worker_.loop.now();
-    end_if_silent();
+    silence_.watch([this] { end(); });
   }
-}
-
-void Session::end_if_silent() {
-  if (!output_.is_empty()) {
-    stirred_at_ = worker_.loop.now();  // it is the client's turn: if it is gone, writing will tell
-  }
-  const auto silent = worker_.loop.now() - stirred_at_;
-  if (silent >= kSilenceMax) {
-    end();
-    return;
-  }
-  silence_ = worker_.loop.after(std::chrono::ceil<std::chrono::milliseconds>(kSilenceMax - silent),
-                                [this] { end_if_silent(); });
 }
 
 // The client sends no more. Redis hears so after the last command, and decides which replies are
