@@ -63,23 +63,26 @@ void Session::on_ready(io::Readiness readiness) {
 }
 
 void Session::read_client() {
-  if (phase_ >= Phase::finished || upstream_over_limit_) {
-    return;
-  }
-  if (held_) {
-    read_behind_held();
+  const bool is_full = held_ && input_.size() >= kHeldBytesMax;
+  if (phase_ >= Phase::finished || upstream_over_limit_ || is_full) {
     return;
   }
   const std::span<char> buffer = worker_.loop.read_buffer();
   // The scanner leaves at most one command of 64 KiB; the buffer is three times that.
-  const std::size_t kept = input_.copy_to(buffer);
+  const std::size_t kept = held_ ? 0 : input_.copy_to(buffer);
   const io::Transfer transfer = client_->read(buffer.subspan(kept));
+  const std::string_view bytes(buffer.data(), kept + transfer.bytes);
   switch (transfer.status) {
     case io::Status::ok:
-      now_ = worker_.loop.now();
-      worker_.idle.touch(*this);
-      take({buffer.data(), kept + transfer.bytes});
-      note_end_of_input(kept + transfer.bytes < buffer.size());
+      if (held_) {
+        // Read all the same: a client that goes away is noticed, as Redis notices it behind BLPOP.
+        input_.append(bytes);
+      } else {
+        now_ = worker_.loop.now();
+        worker_.idle.touch(*this);
+        take(bytes);
+        note_end_of_input(bytes.size() < buffer.size());
+      }
       update_watch();
       return;
     case io::Status::would_block:
@@ -119,12 +122,12 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   if (is_limited && scan.outcome == resp::ScanOutcome::protocol_error) {
     scanner.set_authenticated(true);
     scan = scanner.next(input, worker_.arguments);
-    if (scan.outcome == resp::ScanOutcome::incomplete && !may_travel(guard::Lane::for_good)) {
-      scanner = before;
-      return false;
-    }
     if (scan.outcome == resp::ScanOutcome::incomplete) {
-      send_ahead(input);
+      if (may_travel(guard::Lane::for_good)) {
+        send_ahead(input);
+      } else {
+        scanner = before;
+      }
       return false;
     }
   }
@@ -281,9 +284,7 @@ void Session::forward(std::string_view raw) {
     end_when_written();
     return;
   }
-  if (contact_ == Contact::none) {
-    contact_ = Contact::sent;
-  }
+  contact_ = std::max(contact_, Contact::sent);
   heard_at_ = now_;
   route_.send(raw);
 }

@@ -40,6 +40,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -169,7 +170,6 @@ class Session final : public io::Disposable,
   void carry_out(const guard::Command& command, std::string_view raw);
   bool may_travel(guard::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
-  void read_behind_held();
   void go_on();
   void on_relayed(bool well_formed);
   void on_all_replied();

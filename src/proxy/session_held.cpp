@@ -85,29 +85,6 @@ void Session::let_go() {
   }
 }
 
-// So that a client that goes away is noticed, as Redis notices it behind BLPOP.
-void Session::read_behind_held() {
-  if (input_.size() >= kHeldBytesMax) {
-    return;
-  }
-  const std::span<char> buffer = worker_.loop.read_buffer();
-  const io::Transfer transfer = client_->read(buffer);
-  switch (transfer.status) {
-    case io::Status::ok:
-      input_.append({buffer.data(), transfer.bytes});
-      update_watch();
-      return;
-    case io::Status::would_block:
-      return;
-    case io::Status::closed:
-      on_client_finished();
-      return;
-    case io::Status::failed:
-      end();
-      return;
-  }
-}
-
 // Asks again for what is held.
 void Session::go_on() {
   if (!held_ || phase_ >= Phase::ending) {
