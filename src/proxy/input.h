@@ -1,12 +1,14 @@
-// What a client has sent and nobody has taken yet: a part of a command, between two reads; a held one, and all behind it.
+// What a client has sent and nobody has taken yet: a part of a command, between two reads; or one
+// that is held, and all behind it.
 //
 //   client ──read──▶ [ kept | just read ] ──scan──▶ commands      what is left is kept
 //                      └ Redis may have its front already: is_ahead()
 //
-// Ahead: of a command that has not come to its end a part is sent to Redis, for it to refuse. When the end has come it is
-// taken like any other, but only the rest of it is sent.
+// Ahead: of a command that has not come to its end a part is sent to Redis, for it to refuse. When
+// the end has come it is taken like any other, but only the rest of it is sent.
 //
-// Threads: its worker's. Limits: none of its own (proxy/session.h); nothing is allocated while nothing is kept.
+// Threads: its worker's. Limits: none of its own (proxy/session.h); while nothing is kept nothing
+// is allocated.
 #pragma once
 
 #include <algorithm>

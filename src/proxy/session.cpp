@@ -64,7 +64,7 @@ void Session::on_ready(io::Readiness readiness) {
 
 void Session::read_client() {
   const bool is_full = held_ && input_.size() >= kHeldBytesMax;
-  if (phase_ >= Phase::finished || upstream_over_limit_ || is_full) {
+  if (phase_ >= Phase::client_finished || upstream_over_limit_ || is_full) {
     return;
   }
   const std::span<char> buffer = worker_.loop.read_buffer();
@@ -365,7 +365,7 @@ void Session::on_upstream_lost() {
   // A Redis that could not be reached at all may be down: absent keys are still answered, the first
   // command that needs it ends the session. A connection that was up and is closed ends it at once,
   // as Redis's own close would.
-  if (contact_ != Contact::none || phase_ == Phase::finished) {
+  if (contact_ != Contact::none || phase_ == Phase::client_finished) {
     end_when_written();
   }
 }

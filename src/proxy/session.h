@@ -4,7 +4,8 @@
 //     ▲                            └─answer─┐                                       │
 //     └──flush── client queue ◀── ReplyOrder ◀──────────────relay──────────read─────┘
 //
-// Threads: its worker's. Lifetime: owned by Clients; ends by Owner::on_session_end() and is destroyed after the batch.
+// Threads: its worker's. Lifetime: owned by Clients; ends by Owner::on_session_end() and is
+// destroyed after the batch.
 // Errors: none leave it. Whatever cannot go on ends the session, as a Redis that closes the connection would.
 //
 // Limits, and what happens there:
@@ -32,7 +33,8 @@
 //       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked) or it is
 //       held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
 //   the client sends no more (FIN), has taken all there is, and Redis says nothing for Silence::kMax
-//       closed. It counts no more among max_clients, and is closed earlier if its place is wanted (clients.h)
+//       closed. It counts no more among max_clients, and is closed earlier if its place is wanted
+//       (clients.h)
 //   the process is to end (drain())
 //       the client is let go where its commands end: session_drain.cpp
 // So the client is never made to wait for reading its own replies: one that writes a long pipeline before it reads
@@ -116,25 +118,28 @@ class Session final : public io::Disposable,
  private:
   // Its life, from above to below.
   //
-  //   phase     from             when                                          and what happens in it
-  //   open                                                                     commands are read and carried out
-  //   drained   open             it drains, and is between two commands        no more are read; replies are written
-  //   finished  open, drained    the client sends no more (FIN); or is taken   Redis has heard so; replies are written, and what
-  //                              to: only Redis knows when it is done with a   has come behind a held command is still carried
-  //                              drained one, or nobody waits: cut_off()       out
-  //   ending    any of these     Redis is lost, or will not have it; or owes   what is queued is written
-  //                              nothing to one that is finished
-  //   farewell  drained, ending  it drains, and all is written                 FIN is sent; what comes is thrown away
-  //   ended     any              the same, if it does not drain; the farewell  closed; destroyed after the batch
-  //                              is over; an error, a limit, silence, end()
-  enum class Phase : std::uint8_t { open, drained, finished, ending, farewell, ended };
+  //   phase            comes from        when
+  //   open                               commands are read and carried out
+  //   input_over       open              it drains, and is between two commands: no more are read,
+  //                                      replies are still written
+  //   client_finished  open, input_over  the client sends no more (FIN), or is taken to: only Redis
+  //                                      knows when it is done with a draining one, or nobody waits
+  //                                      (cut_off()). Redis is told, replies are still written, and
+  //                                      what has come behind a held command is still carried out
+  //   ending           any of these      Redis is lost, or will not have it, or owes nothing to who
+  //                                      has finished: what is queued is still written
+  //   farewell         input_over,       it drains, and all is written: FIN is sent, what comes is
+  //                    ending            thrown away
+  //   ended            any               all is written, and it does not drain; or the farewell is
+  //                                      over; an error, a limit, silence, end(): closed
+  enum class Phase : std::uint8_t { open, input_over, client_finished, ending, farewell, ended };
 
   // What is queued to the client is written at the end of the batch, or when the client takes more.
   enum class Writing : std::uint8_t { at_rest, queued, blocked };
   // With Redis, so far: something was sent, or a connection was even up.
   enum class Contact : std::uint8_t { none, sent, up };
 
-  // The first command of the input waits: for replies to those before it, or for what an own command asks.
+  // The first command of the input: it waits for replies to those before it, or is an own command.
   struct HeldCommand {
     io::TimePoint since;
     bool for_source = false;  // GUARD.WAIT

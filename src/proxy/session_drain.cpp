@@ -50,7 +50,7 @@ bool Session::is_between_commands() const {
 // From here on no more is taken: a client that never stops writing would never be let go.
 void Session::note_end_of_input(bool has_read_all) {
   if (is_draining_ && has_read_all && phase_ == Phase::open && is_between_commands()) {
-    phase_ = Phase::drained;
+    phase_ = Phase::input_over;
     update_watch();
   }
 }
@@ -62,7 +62,7 @@ void Session::drain_on() {
   if (phase_ == Phase::open && !held_) {
     read_client();  // nobody would tell that there is nothing to be read
   }
-  if (phase_ != Phase::drained) {
+  if (phase_ != Phase::input_over) {
     return;
   }
   if (state_.has_unread_replies() || state_.is_silent()) {
@@ -106,7 +106,7 @@ void Session::cut_off() {
     return;
   }
   const bool may_hear_of_it = route_.has_own() && !route_.is_lost() && !held_;
-  if (!may_hear_of_it || phase_ >= Phase::finished) {
+  if (!may_hear_of_it || phase_ >= Phase::client_finished) {
     end();
     return;
   }

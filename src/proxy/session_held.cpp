@@ -47,7 +47,7 @@ bool Session::may_travel(guard::Lane lane, bool waits_for_writes) {
 }
 
 void Session::on_all_replied() {
-  if (phase_ < Phase::finished) {
+  if (phase_ < Phase::client_finished) {
     route_.settle();
   } else if (!route_.has_own() && !held_) {
     end_when_written();
@@ -98,14 +98,14 @@ void Session::go_on() {
   } else {
     input_.give_back(std::move(input));
   }
-  if (phase_ == Phase::finished) {
+  if (phase_ == Phase::client_finished) {
     on_client_finished();
   }
   update_watch();
 }
 
 void Session::on_client_finished() {
-  phase_ = Phase::finished;
+  phase_ = Phase::client_finished;
   pass_on_the_end();
   if (phase_ < Phase::farewell) {
     note_gone();

@@ -1,4 +1,5 @@
-// What a client has sent and nobody has taken: kept between two reads, and of a part that Redis has got the rest alone.
+// What a client has sent and nobody has taken: kept between two reads, and of what Redis has got a
+// part of only the rest.
 #include "proxy/input.h"
 
 #include <array>
