@@ -1,7 +1,7 @@
 // How long nothing has gone to a client that sends no more. While it has replies to come it may be
-// there or not, nobody can tell; but no command of a Redis that works takes so long (one that blocks
-// ends with the FIN). While there is something that it does not read it is the client's turn: if it
-// is gone, writing will tell.
+// there or not, nobody can tell; but no command of a Redis that works takes so long (one that
+// blocks ends with the FIN). While there is something that it does not read it is the client's
+// turn: if it is gone, writing will tell.
 //
 // Threads: its worker's. Lifetime: its session's.
 #pragma once
