@@ -71,7 +71,6 @@ Ignorance ignorance_of(const Client& client,
   return {"Redis has not yet said what this user may do"};
 }
 
-// As Redis lays out the HELP of its own commands.
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 
 std::optional<std::int64_t> integer(std::string_view text) {
@@ -119,8 +118,7 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attem
   return wait_for_rights(client, attempt);
 }
 
-// As a rule they are being asked for just now: users were withdrawn, the guard or the client has
-// only begun.
+// As a rule they are being asked for now: users were withdrawn, or guard or client have just begun.
 OwnDecision OwnCommands::wait_for_rights(const Client& client, const Attempt& attempt) {
   const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), attempt.now);
   if (ignorance.passes && attempt.now - attempt.since < kKnowPatience) {
@@ -129,7 +127,7 @@ OwnDecision OwnCommands::wait_for_rights(const Client& client, const Attempt& at
   return error("ERR rights unknown: " + ignorance.cause);
 }
 
-// In the order in which GUARD.HELP lists them.
+// In the order of GUARD.HELP, which is laid out as Redis lays out its own.
 const std::array<OwnCommands::Entry, 10> OwnCommands::kEntries{{
     {"check",
      2,

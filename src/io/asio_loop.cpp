@@ -158,8 +158,8 @@ void AsioLoop::flush_at_batch_end(Flushable& flushable, FlushOrder order) {
   (order == FlushOrder::upstream_first ? upstream_flushes_ : client_flushes_).push_back(&flushable);
 }
 
-void AsioLoop::bury(std::unique_ptr<Mortal> mortal) {
-  graveyard_.push_back(std::move(mortal));
+void AsioLoop::dispose(std::unique_ptr<Disposable> disposable) {
+  disposed_.push_back(std::move(disposable));
 }
 
 std::unique_ptr<Timer> AsioLoop::after(std::chrono::milliseconds delay,
@@ -237,7 +237,7 @@ void AsioLoop::end_batch() {
   }
   // NOLINTEND(modernize-loop-convert)
   client_flushes_.clear();
-  graveyard_.clear();
+  disposed_.clear();
   if (chunks_.pooled() > 0 && !memory_timer_runs_) {
     give_memory_back_later();
   }

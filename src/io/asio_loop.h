@@ -41,7 +41,7 @@ class AsioLoop final : public Loop {
   TimePoint now() const override { return now_since_boot(); }
   std::unique_ptr<Transport> connect(const config::Address& address, Watcher& watcher) override;
   void flush_at_batch_end(Flushable& flushable, FlushOrder order) override;
-  void bury(std::unique_ptr<Mortal> mortal) override;
+  void dispose(std::unique_ptr<Disposable> disposable) override;
   std::unique_ptr<Timer> after(std::chrono::milliseconds delay,
                                std::function<void()> call) override;
   std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
@@ -50,7 +50,8 @@ class AsioLoop final : public Loop {
   // A socket that is already connected; taken over, also on failure (then null).
   std::unique_ptr<Transport> adopt(int socket);
 
-  // connect() speaks TLS whenever `credentials` has some; it outlives the loop. Before run(), or from the loop's thread.
+  // connect() speaks TLS whenever `credentials` has some; it outlives the loop. Before run(), or
+  // from the loop's thread.
   void encrypt_connects(const TlsSlot& credentials, TlsTransport::OnFailure on_failure);
 
   // `call` runs as a batch of its own on the loop's thread.
@@ -85,7 +86,7 @@ class AsioLoop final : public Loop {
   bool memory_timer_runs_ = false;
   std::vector<Flushable*> upstream_flushes_;
   std::vector<Flushable*> client_flushes_;
-  std::vector<std::unique_ptr<Mortal>> graveyard_;
+  std::vector<std::unique_ptr<Disposable>> disposed_;
 };
 
 }  // namespace cuckooguard::io

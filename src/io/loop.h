@@ -5,7 +5,7 @@
 // sessions (tests/simulation).
 //
 // A batch: the loop wakes up, tells every ready watcher, then flushes: all upstream ends first, so
-// that Redis gets to work, then all client ends; then it destroys what was buried. (notes: one
+// that Redis gets to work, then all client ends; then it destroys what was disposed of. (notes: one
 // gathered write per batch instead of one per command is what makes a proxied GET cheaper for Redis
 // than a direct one.) Threads: all calls from the loop's own thread.
 #pragma once
@@ -33,13 +33,13 @@ class Flushable {
 
 enum class FlushOrder : std::uint8_t { upstream_first, client_last };
 
-// Whatever must outlive the batch it ended in.
-class Mortal {
+// What must outlive the batch it ended in (Loop::dispose()).
+class Disposable {
  public:
-  virtual ~Mortal() = default;
-  Mortal() = default;
-  Mortal(const Mortal&) = delete;
-  Mortal& operator=(const Mortal&) = delete;
+  virtual ~Disposable() = default;
+  Disposable() = default;
+  Disposable(const Disposable&) = delete;
+  Disposable& operator=(const Disposable&) = delete;
 };
 
 // Destroying it cancels the call.
@@ -58,8 +58,8 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Read it after reading a client, and decide all that was read at that time: a process that is suspended in between
-  // must not judge what comes later by a deadline of before. About 25 ns.
+  // Read it after reading a client, and decide all that was read at that time: a process that is
+  // suspended in between must not judge what comes later by a deadline of before. About 25 ns.
   virtual TimePoint now() const = 0;
 
   // A transport that is still connecting (names are resolved anew each time) and already bound to
@@ -72,7 +72,7 @@ class Loop {
   virtual void flush_at_batch_end(Flushable& flushable, FlushOrder order) = 0;
 
   // Destroyed after the batch.
-  virtual void bury(std::unique_ptr<Mortal> mortal) = 0;
+  virtual void dispose(std::unique_ptr<Disposable> disposable) = 0;
 
   virtual std::unique_ptr<Timer> after(std::chrono::milliseconds delay,
                                        std::function<void()> call) = 0;

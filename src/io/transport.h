@@ -2,7 +2,7 @@
 // simulation.
 //
 // Who calls: proxy sessions and upstream connections, from their worker's thread only.
-// Lifetime: a transport may be destroyed only between batches (hand its owner to Loop::bury()),
+// Lifetime: a transport may be destroyed only between batches (hand its owner to Loop::dispose()),
 // since the loop may still hold its readiness in the batch at hand; close() is immediate and may be
 // called at any time. Errors: values. After `closed` or `failed` from read() there is nothing more
 // to read; write() may still work after a read's `closed` (the peer has only said that it will send
@@ -22,7 +22,8 @@ struct Readiness {
   bool readable = false;
   bool writable = false;
   bool hung_up = false;  // both directions are dead; unread bytes may still be waiting
-  // The peer sends no more; unread bytes are still waiting. Told once, with an interest of `none`: else reading tells.
+  // The peer sends no more; unread bytes are still waiting. Told once, with an interest of `none`:
+  // else reading tells.
   bool has_finished = false;
 };
 
@@ -56,7 +57,8 @@ class Transport {
   virtual void watch(Interest interest) = 0;
 
   virtual Transfer read(std::span<char> into) = 0;
-  // At most kPiecesMax pieces are looked at. After `would_block` the next one begins with the same bytes.
+  // At most kPiecesMax pieces are looked at. After `would_block` the next one begins with the same
+  // bytes.
   virtual Transfer write(std::span<const std::string_view> pieces) = 0;
   static constexpr std::size_t kPiecesMax = 64;
 

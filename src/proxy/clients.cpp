@@ -104,7 +104,7 @@ void Clients::on_session_end(Session& session) {
   } else {
     --worker_.total.open;
   }
-  worker_.loop.bury(std::move(found->second.session));
+  worker_.loop.dispose(std::move(found->second.session));
   sessions_.erase(found);
   --count_;
   tell_if_empty();

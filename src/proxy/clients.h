@@ -1,13 +1,14 @@
 // The sessions of one worker.
 //
-// The settings may change, on the worker's thread and between two batches' work; on_limits_changed() says so. Limits hold
-// at once for all clients, but those above max_clients stay. Where Redis is, and in which mode it is spoken to, never
-// changes.
+// The settings may change, on the worker's thread and between two batches' work;
+// on_limits_changed() says so. Limits hold at once for all clients, but those above max_clients
+// stay. Where Redis is, and in which mode it is spoken to, never changes.
 //
-// Threads: its worker's; expect() and count() from any. Limits: max_clients over all workers (one shared
-// ClientCount); above it a client gets Redis's own text and is closed. Those who send no more but still have a reply to come
-// do not count there: while Redis hangs, all who gave up waiting would. They make room for newcomers instead, the one that
-// finished first, if Redis has been silent for kVainAfter, or if they are more than the limit alone.
+// Threads: its worker's; expect() and count() from any. Limits: max_clients over all workers (one
+// shared ClientCount); above it a client gets Redis's own text and is closed. Those who send no
+// more but still have a reply to come do not count there: while Redis hangs, all who gave up
+// waiting would. They make room for newcomers instead, the one that finished first, if Redis has
+// been silent for Silence::kVainAfter, or if they are more than the limit alone.
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,7 @@ struct ClientCount {
   std::atomic<std::size_t> gone{0};  // beside those: sessions of clients who send no more
 };
 
-class Clients final : Session::Ends {
+class Clients final : Session::Owner {
  public:
   struct Worker {
     io::Loop& loop;
@@ -64,18 +65,19 @@ class Clients final : Session::Ends {
                                .upstreams = upstreams_,
                                .settings = worker.settings.upstream,
                                .in_flight_max = worker.settings.limits.inflight_per_client},
-                     .ends = *this} {}
+                     .owner = *this} {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
 
   void admit(std::unique_ptr<io::Transport> client);
-  // One is handed over: it counts from now on. Any thread; admit_expected() follows on the worker's.
+  // One is handed over: it counts from now on. Any thread; admit_expected() follows on the
+  // worker's.
   void expect() { ++count_; }
   // Null: it has not come.
   void admit_expected(std::unique_ptr<io::Transport> client);
-  // Lets every client go where its commands end (session_drain.cpp), those who still come, too. `on_empty` is called once,
-  // when there is nobody left; perhaps at once.
+  // Lets every client go where its commands end (session_drain.cpp), those who still come, too.
+  // `on_empty` is called once, when there is nobody left; perhaps at once.
   void drain(std::function<void()> on_empty);
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();

@@ -21,7 +21,8 @@ void ComparedReplies::begin() {
   reply_head_.clear();
 }
 
-// It leaves as it comes, unless all that has come could still be the beginning of the one to be replaced.
+// It leaves as it comes, unless all that has come could still be the beginning of the one to be
+// replaced.
 void ComparedReplies::take(std::string_view piece) {
   const std::size_t held_back = is_held_back_ ? reply_head_.size() : 0;
   reply_bytes_ += piece.size();
@@ -38,19 +39,19 @@ void ComparedReplies::end(char type) {
   if (is_held_back_) {
     output_.append(next().replacement);
   }
-  comparison_.on_absent_key_reply({.numbering = next().numbering,
-                                   .ns = next().ns,
-                                   .key = next().key,
-                                   .missing = next().missing,
-                                   .is_string_read = next().is_string_read,
-                                   .reply = reply_head_,
-                                   .is_whole = reply_bytes_ == reply_head_.size(),
-                                   .is_error = type == '-' || type == '!'});
+  owner_.on_absent_key_reply({.numbering = next().numbering,
+                              .ns = next().ns,
+                              .key = next().key,
+                              .missing = next().missing,
+                              .is_string_read = next().is_string_read,
+                              .reply = reply_head_,
+                              .is_whole = reply_bytes_ == reply_head_.size(),
+                              .is_error = type == '-' || type == '!'});
   pop();
 }
 
 void ComparedReplies::refuse() {
-  comparison_.on_absent_key_reply(
+  owner_.on_absent_key_reply(
       {.numbering = next().numbering, .ns = next().ns, .key = next().key, .is_error = true});
   pop();
 }

@@ -1,7 +1,8 @@
-// Replies to absent keys that Redis was asked for all the same: told of when they have come, and replaced where they are nil.
+// Replies to absent keys that Redis was asked for all the same: told of when they have come, and
+// replaced where they are nil.
 //
-// A reply leaves as it comes, but that what may be a nil to be replaced is held back until it differs: one byte of a value,
-// five of a nil. Its beginning is kept for the comparison.
+// A reply leaves as it comes, but that what may be a nil to be replaced is held back until it
+// differs: one byte of a value, five of a nil. Its beginning is kept for the comparison.
 //
 // Threads: its worker's. Limits: bytes() is what is kept of keys whose replies are to come; the
 // session stops answering at its limits.
@@ -20,18 +21,17 @@ namespace cuckooguard::proxy {
 
 class ComparedReplies {
  public:
-  // Hears of every reply to an absent key, when it has ended, in order. Not of those that never come.
-  class Comparison {
+  class Owner {
    public:
+    // Of every absent key, when the reply has ended, in order. Not of those that never come.
     virtual void on_absent_key_reply(const guard::AbsentKeyReply& reply) = 0;
 
    protected:
-    ~Comparison() = default;
+    ~Owner() = default;
   };
 
   // Both outlive this.
-  ComparedReplies(io::OutputQueue& output, Comparison& comparison)
-      : output_(output), comparison_(comparison) {}
+  ComparedReplies(io::OutputQueue& output, Owner& owner) : output_(output), owner_(owner) {}
 
   // One more is to come. The key is copied.
   void expect(const guard::AbsentKey& key);
@@ -63,7 +63,7 @@ class ComparedReplies {
   void pop();
 
   io::OutputQueue& output_;
-  Comparison& comparison_;
+  Owner& owner_;
   std::vector<Expected> expected_;
   std::size_t head_ = 0;
   std::size_t bytes_ = 0;

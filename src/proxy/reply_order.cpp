@@ -41,7 +41,7 @@ void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
 
 void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
   if (!compared_) {
-    compared_ = std::make_unique<ComparedReplies>(*output_, *comparison_);
+    compared_ = std::make_unique<ComparedReplies>(*output_, *owner_);
   }
   ++expected_;
   compared_->expect(key);
@@ -133,8 +133,8 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   return piece.bytes;
 }
 
-// Only errors, what EXEC replies and what may be a pub/sub frame are looked into: any push, but an array only where RESP2
-// sends such frames. False: it is nobody's.
+// Only errors, what EXEC replies and what may be a pub/sub frame are looked into: any push, but an
+// array only where RESP2 sends such frames. False: it is nobody's.
 bool ReplyOrder::begin_reply(char first) {
   may_be_frame_ = first == '>' || (first == '*' && state_->version() == resp::Version::resp2 &&
                                    (state_->subscriptions().any() || is_awaiting_confirmations()));
@@ -160,7 +160,7 @@ bool ReplyOrder::is_awaiting_confirmations() const {
 
 void ReplyOrder::on_reply_end(char type) {
   if (type == '-') {
-    errors_->on_redis_error(ends_.head());
+    owner_->on_redis_error(ends_.head());
   } else if (may_be_frame_) {
     const redis::PubSubFrame frame = redis::parse_pubsub_frame(ends_.head(), ends_.tail());
     if (frame.kind == redis::PubSubFrame::Kind::confirmation) {
@@ -178,8 +178,9 @@ void ReplyOrder::on_reply_end(char type) {
     return;
   }
   if (is_drained()) {
-    // Redis speaks unasked: "-ERR max number of clients reached", a time-out's farewell. To a client that wants no
-    // replies it says nothing; if it does, it has refused CLIENT REPLY, and nobody knows what comes next.
+    // Redis speaks unasked: "-ERR max number of clients reached", a time-out's farewell. To a
+    // client that wants no replies it says nothing; if it does, it has refused CLIENT REPLY, and
+    // nobody knows what comes next.
     if (state_->is_silent()) {
       state_->stop_reading_replies();
       expect_anything();
@@ -230,8 +231,8 @@ void ReplyOrder::note_end(char type) {
     return;
   }
   if (observed_.is_next_end_of_multi(ended_)) {
-    // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran, and so has one that did nothing because
-    // of WATCH; any other error of EXEC has not.
+    // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran, and so has one
+    // that did nothing because of WATCH; any other error of EXEC has not.
     const bool is_nil = type == '*' && ends_.head().starts_with("*-");
     const bool is_aborted = type == '-' && ends_.head().starts_with("-EXECABORT ");
     type = is_nil || is_aborted ? '_' : type;

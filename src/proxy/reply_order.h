@@ -4,19 +4,21 @@
 // upstream per client nothing more is needed: Redis answers in order, so a reply belongs to
 // whatever stands at the head. Replies are never buffered here: pieces are handed on as they come.
 //
-// Not one for one: RESP3 pushes and, on a subscribed RESP2 connection, message frames are nobody's reply; SUBSCRIBE and
-// its like are owed as many confirmations as there are channels (redis/subscriptions.h).
+// Not one for one: RESP3 pushes and, on a subscribed RESP2 connection, message frames are nobody's
+// reply; SUBSCRIBE and its like are owed as many confirmations as there are channels
+// (redis/subscriptions.h).
 //
 //   client:  GET a   GET absent   GET b   MGET c absent d
 //   runs:    relay 1 | local "$-1" | relay 1 | merge(2 of 3): relay 1, local "$-1", relay 1
 //
-// A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, or replaced: proxy/compared_replies.h.
+// A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, or replaced:
+// proxy/compared_replies.h.
 //
 // Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
 // was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
-// waiting_bytes() grow with answers, compared replies and subscriptions only; the session stops answering at its
-// limits (proxy/session.h). Runs of relayed replies are a number, also if some are observed (proxy/observed_replies.h);
-// runs of answers are one entry.
+// waiting_bytes() grow with answers, compared replies and subscriptions only; the session stops
+// answering at its limits (proxy/session.h). Runs of relayed replies are a number, also if some are
+// observed (proxy/observed_replies.h); runs of answers are one entry.
 #pragma once
 
 #include <cstdint>
@@ -39,55 +41,59 @@ namespace cuckooguard::proxy {
 
 class ReplyOrder {
  public:
-  // Hears the first bytes (up to redis::kPubSubHeadBytes) of every error that Redis has replied with.
-  class Errors {
+  class Owner : public ComparedReplies::Owner {
    public:
+    // Redis has replied with an error; up to redis::kPubSubHeadBytes of it.
     virtual void on_redis_error(std::string_view first_bytes) = 0;
 
    protected:
-    ~Errors() = default;
+    ~Owner() = default;
   };
 
-  using Comparison = ComparedReplies::Comparison;
-
-  // All outlive this. `state` hears the outcome of every observed reply and of every subscription, in order.
-  ReplyOrder(io::OutputQueue& output, guard::Client& state, Errors& errors, Comparison& comparison)
-      : output_(&output), state_(&state), errors_(&errors), comparison_(&comparison) {}
+  // All outlive this. `state` hears the outcome of every observed reply and of every subscription,
+  // in order.
+  ReplyOrder(io::OutputQueue& output, guard::Client& state, Owner& owner)
+      : output_(&output), state_(&state), owner_(&owner) {}
 
   // One reply of Redis is to be relayed.
   void expect_reply();
   // The same, and `state` must hear its first byte; or all of a SUBSCRIBE's confirmations.
   void expect_observed_reply(const redis::StateChange& change);
-  // One reply of Redis is to be relayed, or replaced, and `comparison` to hear of it. The key is copied.
+  // One reply of Redis is to be relayed, or replaced, and the owner to hear of it. The key is
+  // copied.
   void expect_absent_key_reply(const guard::AbsentKey& key);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
   // else the bytes are the element. Any other reply (an error) is relayed in its place.
-  // Elements of Redis's that are named in `absent_keys`, in order, are as expect_absent_key_reply() has them.
+  // Elements of Redis's that are named in `absent_keys`, in order, are as expect_absent_key_reply()
+  // has them.
   void expect_merged_reply(std::span<const std::optional<std::string_view>> elements,
                            std::span<const guard::AbsentKey> absent_keys = {});
   // From here on Redis's bytes are relayed unread, for good. Harmless when repeated.
   void expect_anything();
 
-  // What Redis sends unasked is not always the client's: where others have had its connection before, a push is dropped
-  // unless the client is subscribed, and a reply is as bad as bytes that are no RESP. From now on.
+  // What Redis sends unasked is not always the client's: where others have had its connection
+  // before, a push is dropped unless the client is subscribed, and a reply is as bad as bytes that
+  // are no RESP. From now on.
   enum class Unasked : std::uint8_t { none, replies, all };
   void take_unasked(Unasked unasked) { unasked_ = unasked; }
   [[nodiscard]] bool relay(std::string_view bytes);
-  // Just so many whole replies, none of them an error or a push: need not be framed again. False, and nothing has
-  // happened, if they are not all to be relayed as they are: relay() takes them, one by one.
+  // Just so many whole replies, none of them an error or a push: need not be framed again. False,
+  // and nothing has happened, if they are not all to be relayed as they are: relay() takes them,
+  // one by one.
   [[nodiscard]] bool relay_whole(std::string_view bytes, std::uint32_t replies);
 
-  // Replies that were expected as they are while nothing else was to come before them: how many have been relayed, and
-  // the number of the last one that is expected; 0: something else is to come before it.
+  // Replies that were expected as they are while nothing else was to come before them: how many
+  // have been relayed, and the number of the last one that is expected; 0: something else is to
+  // come before it.
   std::uint64_t plain_relayed() const { return plain_relayed_; }
   std::uint64_t last_if_plain() const {
     return is_drained() ? plain_relayed_ + leading_replies_ : 0;
   }
 
-  // The number of the last reply of Redis's that is expected, among all of this client's; `state` hears of each that has
-  // ended (guard::Client::replied_to), or of several at once.
+  // The number of the last reply of Redis's that is expected, among all of this client's; `state`
+  // hears of each that has ended (guard::Client::replied_to), or of several at once.
   std::uint64_t last_expected() const { return expected_; }
   // Replies that are observed, and how many of them take as much room as an entry, or more.
   std::size_t observed() const { return observed_.size(); }
@@ -101,8 +107,9 @@ class ReplyOrder {
   // Of a reply, or of a push, only a part has come.
   bool is_within_reply() const { return within_reply_; }
   std::size_t entries() const { return entries_.size() - head_; }
-  // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies are to come. They and
-  // what stands for them here count as the output's chunks do (io::HeldBytes).
+  // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies
+  // are to come. They and what stands for them here count as the output's chunks do
+  // (io::HeldBytes).
   std::size_t waiting_bytes() const {
     return local_.size() - local_head_ + (compared_ ? compared_->bytes() : 0);
   }
@@ -111,8 +118,8 @@ class ReplyOrder {
   enum class Kind : std::uint8_t { relay, confirm, compare, local, merge, anything };
   struct Entry {
     Kind kind = Kind::relay;
-    std::uint32_t amount =
-        0;  // relay, compare (1): replies; confirm: confirmations; local: bytes; merge: elements of the client's reply
+    std::uint32_t amount = 0;  // relay, compare (1): replies; confirm: confirmations; local: bytes;
+                               // merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
   };
@@ -136,8 +143,7 @@ class ReplyOrder {
 
   io::OutputQueue* output_;
   guard::Client* state_;
-  Errors* errors_;
-  Comparison* comparison_;
+  Owner* owner_;
   resp::ReplyFramer framer_;
   ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
   bool keeps_ends_ = false;

@@ -178,7 +178,7 @@ void Route::leave_shared() {
 
 void Route::drop_own() {
   own_->close();
-  worker_.loop.bury(std::move(own_));
+  worker_.loop.dispose(std::move(own_));
 }
 
 void Route::on_upstream_lost() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
 namespace cuckooguard::proxy {
@@ -16,8 +15,9 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
-      order_(output_, state_, *this, *this),
+      order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
+      silence_(worker.loop, output_),
       route_(worker.route, state_, *this) {
   client_->bind(*this);
   worker_.idle.add(*this);
@@ -25,63 +25,64 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
 }
 
 void Session::end() {
-  if (!ended_) {
-    ended_ = true;
-    silence_.reset();
+  if (phase_ != Phase::ended) {
+    phase_ = Phase::ended;
+    silence_.stop();
     worker_.idle.remove(*this);
     worker_.held.remove(*this);
     worker_.guard.ended(state_, worker_.loop.now());
     state_.ended();
     client_->close();
     route_.close();
-    worker_.ends.on_session_end(*this);
+    worker_.owner.on_session_end(*this);
   }
 }
 
 void Session::on_limits_changed() {
-  if (!ended_) {
+  if (phase_ != Phase::ended) {
     worker_.idle.add(*this);
     update_watch();
   }
 }
 
 void Session::on_ready(io::Readiness readiness) {
-  if (farewell_) {
+  if (phase_ == Phase::farewell) {
     read_behind_farewell(readiness.hung_up);
     return;
   }
   if (readiness.writable) {
-    output_blocked_ = false;
     flush();
   }
   if (readiness.readable) {
     read_client();
   } else if (readiness.hung_up) {
     end();
-  } else if (readiness.has_finished && !ended_) {
+  } else if (readiness.has_finished && phase_ != Phase::ended) {
     note_gone();  // while it is not read, since Redis is not quick enough
   }
 }
 
 void Session::read_client() {
-  if (ended_ || ending_ || client_finished_ || upstream_over_limit_) {
-    return;
-  }
-  if (held_since_) {
-    read_behind_held();
+  const bool is_full = held_ && input_.size() >= kHeldBytesMax;
+  if (phase_ >= Phase::client_finished || upstream_over_limit_ || is_full) {
     return;
   }
   const std::span<char> buffer = worker_.loop.read_buffer();
   // The scanner leaves at most one command of 64 KiB; the buffer is three times that.
-  const std::size_t kept = unscanned_.size();
-  std::memcpy(buffer.data(), unscanned_.data(), kept);
+  const std::size_t kept = held_ ? 0 : input_.copy_to(buffer);
   const io::Transfer transfer = client_->read(buffer.subspan(kept));
+  const std::string_view bytes(buffer.data(), kept + transfer.bytes);
   switch (transfer.status) {
     case io::Status::ok:
-      now_ = worker_.loop.now();
-      worker_.idle.touch(*this);
-      take({buffer.data(), kept + transfer.bytes});
-      note_end_of_input(kept + transfer.bytes < buffer.size());
+      if (held_) {
+        // Read all the same: a client that goes away is noticed, as Redis notices it behind BLPOP.
+        input_.append(bytes);
+      } else {
+        now_ = worker_.loop.now();
+        worker_.idle.touch(*this);
+        take(bytes);
+        note_end_of_input(bytes.size() < buffer.size());
+      }
       update_watch();
       return;
     case io::Status::would_block:
@@ -98,14 +99,10 @@ void Session::read_client() {
 
 void Session::take(std::string_view input) {
   std::size_t consumed = 0;
-  while (!ending_ && !ended_ && !input.empty() && take_one(input, consumed)) {
+  while (phase_ < Phase::ending && !input.empty() && take_one(input, consumed)) {
     input.remove_prefix(consumed);
   }
-  if (input.empty()) {
-    std::string().swap(unscanned_);
-  } else {
-    unscanned_.assign(input);
-  }
+  input_.keep(input);
 }
 
 // False if what is left is an incomplete command, or is held.
@@ -117,26 +114,27 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   }
   consumed = 0;
   const bool is_limited =
-      sent_ahead_ == 0 && !route_.is_let_in() && worker_.guard.may_be_logged_out(state_);
-  scanner_.set_authenticated(!is_limited);
-  const resp::RequestScanner before = scanner_;
-  resp::Scan scan = scanner_.next(input, worker_.arguments);
+      !input_.is_ahead() && !route_.is_let_in() && worker_.guard.may_be_logged_out(state_);
+  resp::RequestScanner& scanner = input_.scanner();
+  scanner.set_authenticated(!is_limited);
+  const resp::RequestScanner before = scanner;
+  resp::Scan scan = scanner.next(input, worker_.arguments);
   if (is_limited && scan.outcome == resp::ScanOutcome::protocol_error) {
-    scanner_.set_authenticated(true);
-    scan = scanner_.next(input, worker_.arguments);
-    if (scan.outcome == resp::ScanOutcome::incomplete && !may_travel(redis::Lane::for_good)) {
-      scanner_ = before;
-      return false;
-    }
+    scanner.set_authenticated(true);
+    scan = scanner.next(input, worker_.arguments);
     if (scan.outcome == resp::ScanOutcome::incomplete) {
-      send_ahead(input);
+      if (may_travel(redis::Lane::for_good)) {
+        send_ahead(input);
+      } else {
+        scanner = before;
+      }
       return false;
     }
   }
   const std::string_view raw = input.substr(0, scan.consumed);
   switch (scan.outcome) {
     case resp::ScanOutcome::incomplete:
-      if (sent_ahead_ > 0) {
+      if (input_.is_ahead()) {
         send_ahead(input);
       }
       return false;
@@ -147,7 +145,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       break;
     case resp::ScanOutcome::chunk:
       if (!may_travel(redis::Lane::own)) {
-        scanner_ = before;
+        scanner = before;
         return false;
       }
       take_chunk(scan, raw);
@@ -171,7 +169,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw) {
   const auto arguments = worker_.arguments.views();
-  if (sent_ahead_ == 0 && guard::OwnCommands::is_own(arguments)) {
+  if (!input_.is_ahead() && guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
   const redis::Command& command = worker_.guard.find(arguments.front());
@@ -202,7 +200,7 @@ void Session::carry_out(const redis::Command& command, std::string_view raw) {
                            worker_.arguments.views(),
                            state_,
                            now_,
-                           must_be_heard() || sent_ahead_ > 0 ? 0 : room());
+                           must_be_heard() || input_.is_ahead() ? 0 : room());
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -267,11 +265,12 @@ void Session::stop_reading_replies() {
   order_.expect_anything();
 }
 
-// A length too large for who has not logged in: Redis says so at once, in its own words, and closes. If it does not, since
-// it has let everybody in meanwhile, the command is scanned like any other when the rest has come.
+// A length too large for who has not logged in: Redis says so at once, in its own words, and
+// closes. If it does not, since it has let everybody in meanwhile, the command is scanned like any
+// other when the rest has come.
 void Session::send_ahead(std::string_view input) {
   forward(input);
-  sent_ahead_ = input.size();
+  input_.set_ahead(input.size());
 }
 
 bool Session::may_observe(const redis::StateChange& change) const {
@@ -281,25 +280,24 @@ bool Session::may_observe(const redis::StateChange& change) const {
 }
 
 void Session::forward(std::string_view raw) {
-  const std::size_t already_sent = std::min(sent_ahead_, raw.size());
-  raw.remove_prefix(already_sent);
-  sent_ahead_ -= already_sent;
+  raw = input_.unsent(raw);
   if (route_.is_lost()) {
     end_when_written();
     return;
   }
-  forwarded_ = true;
+  contact_ = std::max(contact_, Contact::sent);
   heard_at_ = now_;
   route_.send(raw);
 }
 
-// Redis counts what it hears: its own `timeout` would close a client that asks for nothing but absent keys.
+// Redis counts what it hears: its own `timeout` would close a client that asks for nothing but
+// absent keys.
 bool Session::must_be_heard() const {
   if (!route_.has_own()) {
     return false;
   }
   const std::chrono::milliseconds timeout = worker_.guard.redis_idle_timeout();
-  return timeout.count() > 0 && upstream_was_up_ && now_ - heard_at_ > timeout / 2;
+  return timeout.count() > 0 && contact_ == Contact::up && now_ - heard_at_ > timeout / 2;
 }
 
 // How many bytes may be answered here.
@@ -336,9 +334,7 @@ void Session::on_relayed(bool well_formed) {
     end();  // not RESP: what follows belongs to nobody
     return;
   }
-  if (silence_) {
-    stirred_at_ = worker_.loop.now();
-  }
+  silence_.stir();
   if (state_.writes() != nullptr && state_.writes()->has_outcomes()) {
     worker_.guard.learn_replied(state_, worker_.loop.now());
   }
@@ -371,28 +367,28 @@ void Session::on_upstream_lost() {
   // A Redis that could not be reached at all may be down: absent keys are still answered, the first
   // command that needs it ends the session. A connection that was up and is closed ends it at once,
   // as Redis's own close would.
-  if (upstream_was_up_ || forwarded_ || client_finished_) {
+  if (contact_ != Contact::none || phase_ == Phase::client_finished) {
     end_when_written();
   }
 }
 
 void Session::queue_flush() {
-  if (!flush_queued_ && !output_blocked_ && !output_.is_empty()) {
-    flush_queued_ = true;
+  if (writing_ == Writing::at_rest && !output_.is_empty()) {
+    writing_ = Writing::queued;
     worker_.loop.flush_at_batch_end(*this, io::FlushOrder::client_last);
   }
 }
 
 void Session::flush() {
-  flush_queued_ = false;
-  if (ended_) {
+  writing_ = Writing::at_rest;
+  if (phase_ == Phase::ended) {
     return;
   }
   std::array<std::string_view, io::Transport::kPiecesMax> pieces;
   while (!output_.is_empty()) {
     const io::Transfer transfer = client_->write(output_.front(pieces));
     if (transfer.status == io::Status::would_block) {
-      output_blocked_ = true;
+      writing_ = Writing::blocked;
       break;
     }
     if (transfer.status != io::Status::ok) {
@@ -401,12 +397,10 @@ void Session::flush() {
     }
     output_.consume(transfer.bytes);
     worker_.idle.touch(*this);
-    if (silence_) {
-      stirred_at_ = worker_.loop.now();
-    }
+    silence_.stir();
   }
   timed_reply_.written(worker_.reply_clock, order_);
-  if (ending_ && output_.is_empty()) {
+  if (phase_ == Phase::ending && output_.is_empty()) {
     leave();
     return;
   }
@@ -414,7 +408,7 @@ void Session::flush() {
 }
 
 void Session::update_watch() {
-  if (ended_ || farewell_) {
+  if (phase_ >= Phase::farewell) {
     return;
   }
   const auto crosses = [](bool over, std::size_t size, std::size_t max) {
@@ -423,12 +417,12 @@ void Session::update_watch() {
   output_over_limit_ =
       crosses(output_over_limit_, output_.size(), worker_.settings.limits.client_output_soft);
   upstream_over_limit_ = crosses(upstream_over_limit_, route_.unsent(), kUpstreamQueueBytesMax);
-  route_.set_reading(!output_over_limit_, held_since_.has_value());
-  const bool is_full = held_since_ && (is_draining_ || unscanned_.size() >= kHeldBytesMax);
-  const bool reads =
-      !client_finished_ && !input_is_over_ && !upstream_over_limit_ && !ending_ && !is_full;
-  client_->watch(reads ? (output_blocked_ ? io::Interest::both : io::Interest::read)
-                       : (output_blocked_ ? io::Interest::write : io::Interest::none));
+  route_.set_reading(!output_over_limit_, held_.has_value());
+  const bool is_full = held_ && (is_draining_ || input_.size() >= kHeldBytesMax);
+  const bool reads = phase_ == Phase::open && !upstream_over_limit_ && !is_full;
+  const bool writes = writing_ == Writing::blocked;
+  client_->watch(reads ? (writes ? io::Interest::both : io::Interest::read)
+                       : (writes ? io::Interest::write : io::Interest::none));
 }
 
 }  // namespace cuckooguard::proxy

@@ -4,8 +4,10 @@
 //     ▲                            └─answer─┐                                       │
 //     └──flush── client queue ◀── ReplyOrder ◀──────────────relay──────────read─────┘
 //
-// Threads: its worker's. Lifetime: owned by Clients; ends by Ends::on_session_end() and is destroyed after the batch.
-// Errors: none leave it. Whatever cannot go on ends the session, as a Redis that closes the connection would.
+// Threads: its worker's. Lifetime: owned by Clients; ends by Owner::on_session_end() and is
+// destroyed after the batch.
+// Errors: none leave it. Whatever cannot go on ends the session, as a Redis that closes the
+// connection would.
 //
 // Limits, and what happens there:
 //   queued to Redis > kUpstreamQueueBytesMax
@@ -13,38 +15,42 @@
 //   queued to the client > client_output_soft
 //       Redis is not read (it keeps the replies, which it does not bound either) and nothing is
 //       answered here, until half of it is written
-//   queued to the client, and answers that wait for replies before them, >= client_output_soft with one answer more; or
-//   what all of the worker's connections have queued >= output_total with it
-//       it is not made: the command is forwarded. (Small ones still are, of a client with less than a chunk queued: else
-//       those who do not read could have everybody's look-ups sent to Redis.)
+//   queued to the client, and answers that wait for replies before them, >= client_output_soft with
+//   one answer more; or what all of the worker's connections have queued >= output_total with it
+//       it is not made: the command is forwarded. (Small ones still are, of a client with less than
+//       a chunk queued: else those who do not read could have everybody's look-ups sent to Redis.)
 //   replies in order > inflight_per_client
 //       nothing is answered here
-//   replies that change the connection (MULTI, EXEC, SELECT ...) > kObservedPerInflight * inflight_per_client, or those that
-//   more must be remembered of (AUTH, HELLO, SUBSCRIBE, CONFIG SET ...) > inflight_per_client
-//       one more is not observed: replies are relayed unread from there on, commands are scanned (redis/client_state.h)
+//   replies that change the connection (MULTI, EXEC, SELECT ...) > kObservedPerInflight *
+//   inflight_per_client, or those that more must be remembered of (AUTH, HELLO, SUBSCRIBE, CONFIG
+//   SET ...) > inflight_per_client
+//       one more is not observed: replies are relayed unread from there on, commands are scanned
+//       (redis/client_state.h)
 //   a command > 64 KiB
 //       streamed, never held (resp/request_scanner.h)
 //   an own command of the guard's is held (guard/own_commands.h)
-//       what comes behind it is kept, and no more read once that is kHeldBytesMax (one read of the worker's buffer more
-//       at most). If the client does not read its replies either, it is forwarded, for Redis to refuse. A client that
-//       sends no more is let go from GUARD.WAIT without a reply, as from BLPOP. Redis does not hear of own commands
+//       what comes behind it is kept, and no more read once that is kHeldBytesMax (one read of the
+//       worker's buffer more at most). If the client does not read its replies either, it is
+//       forwarded, for Redis to refuse. A client that sends no more is let go from GUARD.WAIT
+//       without a reply, as from BLPOP. Redis does not hear of own commands
 //   nothing from the client or to it for idle_timeout
-//       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be blocked) or it is
-//       held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread (MONITOR)
-//   the client sends no more (FIN), has taken all there is, and Redis says nothing for kSilenceMax
-//       closed. As long as it has replies to come it may be there or not, nobody can tell; but no command of a Redis that
-//       works takes so long (one that blocks ends with the FIN). It counts no more among max_clients, and is closed
-//       earlier if its place is wanted (clients.h)
+//       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be
+//       blocked) or it is held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread
+//       (MONITOR)
+//   the client sends no more (FIN), has taken all there is, and Redis says nothing for
+//   Silence::kMax
+//       closed. It counts no more among max_clients, and is closed earlier if its place is wanted
+//       (clients.h)
 //   the process is to end (drain())
 //       the client is let go where its commands end: session_drain.cpp
-// So the client is never made to wait for reading its own replies: one that writes a long pipeline before it reads
-// works here as it does with Redis.
+// So the client is never made to wait for reading its own replies: one that writes a long pipeline
+// before it reads works here as it does with Redis.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "config/config.h"
@@ -54,28 +60,25 @@
 #include "io/loop.h"
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
+#include "proxy/input.h"
 #include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "proxy/route.h"
-#include "resp/request_scanner.h"
+#include "proxy/silence.h"
 #include "upstream/connection.h"
 
 namespace cuckooguard::proxy {
 
-class Session final : public io::Mortal,
+class Session final : public io::Disposable,
                       io::Watcher,
                       io::Flushable,
                       Route::Owner,
-                      ReplyOrder::Errors,
-                      ReplyOrder::Comparison,
+                      ReplyOrder::Owner,
                       IdleClients::Member,
                       HeldClients::Member {
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
   static constexpr std::size_t kHeldBytesMax = resp::kWholeCommandBytesMax;
-  // Twice Redis's busy-reply-threshold, its default.
-  static constexpr std::chrono::seconds kSilenceMax{10};
-  static constexpr std::chrono::seconds kVainAfter{5};
   static constexpr std::size_t kObservedPerInflight = 100;
 
   struct Settings {
@@ -84,14 +87,14 @@ class Session final : public io::Mortal,
     std::size_t output_total = config::Limits{}.output_total;  // of this worker's clients
   };
 
-  class Ends {
+  class Owner {
    public:
     virtual void on_session_end(Session& session) = 0;
     // Its client sends no more, and it has something left to do. Once.
     virtual void on_client_gone(Session& session) = 0;
 
    protected:
-    ~Ends() = default;
+    ~Owner() = default;
   };
 
   // The worker's, one for all sessions, which it outlives.
@@ -105,26 +108,53 @@ class Session final : public io::Mortal,
     HeldClients& held;
     ReplyClock& reply_clock;
     Route::Worker route;
-    Ends& ends;
+    Owner& owner;
   };
 
   Session(const Worker& worker, std::unique_ptr<io::Transport> client);
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();
-  // Of a client that sends no more: Redis has owed it a reply in silence for kVainAfter.
-  bool waits_in_vain() const {
-    return output_.is_empty() && worker_.loop.now() - stirred_at_ >= kVainAfter;
-  }
+  // Of a client that sends no more: Redis has owed it a reply in silence for Silence::kVainAfter.
+  bool waits_in_vain() const { return silence_.is_in_vain(); }
   void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
 
  private:
+  // Its life, from above to below.
+  //
+  //   phase            comes from        when
+  //   open                               commands are read and carried out
+  //   input_over       open              it drains, and is between two commands: no more are read,
+  //                                      replies are still written
+  //   client_finished  open, input_over  the client sends no more (FIN), or is taken to: only Redis
+  //                                      knows when it is done with a draining one, or nobody waits
+  //                                      (cut_off()). Redis is told, replies are still written, and
+  //                                      what has come behind a held command is still carried out
+  //   ending           any of these      Redis is lost, or will not have it, or owes nothing to who
+  //                                      has finished: what is queued is still written
+  //   farewell         input_over,       it drains, and all is written: FIN is sent, what comes is
+  //                    ending            thrown away
+  //   ended            any               all is written, and it does not drain; or the farewell is
+  //                                      over; an error, a limit, silence, end(): closed
+  enum class Phase : std::uint8_t { open, input_over, client_finished, ending, farewell, ended };
+
+  // What is queued to the client is written at the end of the batch, or when the client takes more.
+  enum class Writing : std::uint8_t { at_rest, queued, blocked };
+  // With Redis, so far: something was sent, or a connection was even up.
+  enum class Contact : std::uint8_t { none, sent, up };
+
+  // The first command of the input: it waits for replies to those before it, or is an own command.
+  struct HeldCommand {
+    io::TimePoint since;
+    bool for_source = false;  // GUARD.WAIT
+  };
+
   void on_ready(io::Readiness readiness) override;
   void flush() override;
   void on_upstream_up() override {
-    upstream_was_up_ = true;
+    contact_ = Contact::up;
     state_.upstream_is_up();
   }
   void on_upstream_bytes(std::string_view bytes) override;
@@ -144,7 +174,6 @@ class Session final : public io::Mortal,
   void on_client_finished();
   void pass_on_the_end();
   void note_gone();
-  void end_if_silent();
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
@@ -152,7 +181,6 @@ class Session final : public io::Mortal,
   void carry_out(const redis::Command& command, std::string_view raw);
   bool may_travel(redis::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
-  void read_behind_held();
   void go_on();
   void on_relayed(bool well_formed);
   void on_all_replied();
@@ -180,28 +208,19 @@ class Session final : public io::Mortal,
   guard::Client state_;
   ReplyOrder order_;
   TimedReply timed_reply_;
-  resp::RequestScanner scanner_;
-  io::TimePoint now_;      // when the bytes at hand were read
-  std::string unscanned_;  // an incomplete command, between reads; a held one, and all behind it
-  std::size_t sent_ahead_ = 0;  // of them, at their front: bytes that Redis has already
-  std::optional<io::TimePoint> held_since_;
-  bool held_for_source_ = false;  // GUARD.WAIT
-  bool client_finished_ = false;  // the client sends no more, but may still read
-  bool output_blocked_ = false;
+  Input input_;
+  io::TimePoint now_;  // when the bytes at hand were read
+  std::optional<HeldCommand> held_;
+  Phase phase_ = Phase::open;
+  bool is_draining_ = false;  // to end where the client's commands do, by a farewell
   bool output_over_limit_ = false;
   bool upstream_over_limit_ = false;
-  bool flush_queued_ = false;
-  bool upstream_was_up_ = false;
-  bool forwarded_ = false;  // anything at all
-  bool ending_ = false;     // what is queued is still written, nothing else happens
-  bool ended_ = false;
-  bool is_draining_ = false;
-  bool input_is_over_ = false;           // what else the client sends is not carried out
-  io::TimePoint heard_at_;               // when Redis was last sent something
-  io::TimePoint stirred_at_;             // when bytes last moved towards the client
-  std::unique_ptr<io::Timer> silence_;   // from when it sends no more
-  std::unique_ptr<io::Timer> farewell_;  // the client has been told that no more will come
-  Route route_;                          // last: its callbacks need all of the above
+  Writing writing_ = Writing::at_rest;
+  Contact contact_ = Contact::none;
+  io::TimePoint heard_at_;  // when Redis was last sent something
+  Silence silence_;         // from when it sends no more
+  std::unique_ptr<io::Timer> farewell_;
+  Route route_;  // last: its callbacks need all of the above
 };
 
 }  // namespace cuckooguard::proxy

@@ -1,21 +1,24 @@
 // How a session ends when the process is to end: where the client's commands do.
 //
-//   drain()  ──▶ what has come is read, to the end of a command ──▶ all is carried out and replied to, and the replies
-//                written ──▶ farewell: FIN; what the client sends behind it is read, and thrown away ──▶ closed
+//   drain()  ──▶ what has come is read, to the end of a command ──▶ all is carried out and replied
+//                to, and the replies are written ──▶ farewell: FIN; what the client sends behind
+//                it is read, and thrown away ──▶ closed
 //
-// The promise: a command of which anything was read before the farewell is carried out, and its reply is on its way before
-// the FIN. One of which nothing was read is not carried out. So to a client that has seen the end of the stream, no reply
-// means: not done.
+// The promise: a command of which anything was read before the farewell is carried out, and its
+// reply is on its way before the FIN. One of which nothing was read is not carried out. So to a
+// client that has seen the end of the stream, no reply means: not done.
 //
-// Why the farewell: to close a socket on which something is unread is to reset it, and a reset throws away replies that the
-// client has not received. Clients cross it with their next command all the time.
+// Why the farewell: to close a socket on which something is unread is to reset it, and a reset
+// throws away replies that the client has not received. Clients cross it with their next command
+// all the time.
 //
 //   MULTI, WATCH                      their transaction is waited for
-//   BLPOP and the like, GUARD.WAIT    waited for, too; at the deadline (cut_off()) Redis is told that the client sends no
-//                                     more: it forgets the command, or has carried it out, and then its reply still comes
+//   BLPOP and the like, GUARD.WAIT    waited for, too; at the deadline (cut_off()) Redis is told
+//                                     that the client sends no more: it forgets the command, or has
+//                                     carried it out, and then its reply still comes
 //   SUBSCRIBE                         between two messages; it has no end of its own
-//   CLIENT REPLY OFF, MONITOR, PSYNC  nobody knows when Redis is done: it is told that the client sends no more, carries out
-//                                     what it has, and closes
+//   CLIENT REPLY OFF, MONITOR, PSYNC  nobody knows when Redis is done: it is told that the client
+//                                     sends no more, carries out what it has, and closes
 #include "proxy/session.h"
 
 namespace cuckooguard::proxy {
@@ -30,7 +33,7 @@ constexpr milliseconds kFarewell{100};
 }  // namespace
 
 void Session::drain() {
-  if (!is_draining_ && !ended_) {
+  if (!is_draining_ && phase_ != Phase::ended) {
     is_draining_ = true;
     worker_.held.add(*this);  // looked at until it has ended
     update_watch();
@@ -43,15 +46,14 @@ void Session::on_tick() {
 }
 
 bool Session::is_between_commands() const {
-  return state_.is_raw() || (unscanned_.empty() && scanner_.at_command_boundary() &&
+  return state_.is_raw() || (input_.is_between_commands() &&
                              (state_.has_unread_replies() || state_.is_between_transactions()));
 }
 
 // From here on no more is taken: a client that never stops writing would never be let go.
 void Session::note_end_of_input(bool has_read_all) {
-  if (is_draining_ && has_read_all && !ended_ && !ending_ && is_between_commands() &&
-      !input_is_over_) {
-    input_is_over_ = true;
+  if (is_draining_ && has_read_all && phase_ == Phase::open && is_between_commands()) {
+    phase_ = Phase::input_over;
     update_watch();
   }
 }
@@ -60,10 +62,10 @@ void Session::drain_on() {
   if (!is_draining_) {
     return;
   }
-  if (!input_is_over_ && !held_since_) {
+  if (phase_ == Phase::open && !held_) {
     read_client();  // nobody would tell that there is nothing to be read
   }
-  if (!input_is_over_ || ended_ || ending_ || client_finished_ || farewell_) {
+  if (phase_ != Phase::input_over) {
     return;
   }
   if (state_.has_unread_replies() || state_.is_silent()) {
@@ -71,7 +73,7 @@ void Session::drain_on() {
     return;
   }
   const bool owes = order_.is_waiting() || order_.is_within_reply() || !output_.is_empty();
-  if (!owes && !held_since_ && route_.unsent() == 0) {
+  if (!owes && !held_ && route_.unsent() == 0) {
     leave();
   }
 }
@@ -82,9 +84,10 @@ void Session::leave() {
     end();
     return;
   }
-  if (farewell_ || ended_) {
+  if (phase_ >= Phase::farewell) {
     return;
   }
+  phase_ = Phase::farewell;
   worker_.held.remove(*this);
   route_.close();
   client_->finish_writing();
@@ -102,11 +105,11 @@ void Session::read_behind_farewell(bool hung_up) {
 }
 
 void Session::cut_off() {
-  if (farewell_ || ended_) {
+  if (phase_ >= Phase::farewell) {
     return;
   }
-  const bool may_hear_of_it = route_.has_own() && !route_.is_lost() && !held_since_;
-  if (!may_hear_of_it || client_finished_ || ending_) {
+  const bool may_hear_of_it = route_.has_own() && !route_.is_lost() && !held_;
+  if (!may_hear_of_it || phase_ >= Phase::client_finished) {
     end();
     return;
   }

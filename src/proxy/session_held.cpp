@@ -1,4 +1,4 @@
-// A session while a command is held, and how a client's silence and end are taken.
+// A session while a command is held, and how its client's end is taken.
 #include <utility>
 
 #include "proxy/session.h"
@@ -8,13 +8,13 @@ namespace cuckooguard::proxy {
 // False: it is held, and all that is behind it.
 bool Session::take_own_command(std::string_view raw) {
   using Action = guard::OwnDecision::Action;
-  const io::TimePoint since = held_since_.value_or(now_);
+  const io::TimePoint since = held_ ? held_->since : now_;
   const guard::OwnDecision decision = worker_.own_commands.decide(
       worker_.arguments.views(), state_, {.now = now_, .since = since, .has_room = room() > 0});
-  held_for_source_ = decision.action == Action::hold_for_source;
+  const bool for_source = decision.action == Action::hold_for_source;
   // What would settle a client that does not read its replies may never come.
-  if (held_for_source_ || (decision.action == Action::hold_for_client && !output_over_limit_)) {
-    held_since_ = since;
+  if (for_source || (decision.action == Action::hold_for_client && !output_over_limit_)) {
+    held_ = {.since = since, .for_source = for_source};
     worker_.held.add(*this);
     return false;
   }
@@ -37,20 +37,19 @@ bool Session::may_travel(redis::Lane lane, bool waits_for_writes) {
     lane = redis::Lane::own;  // where Redis need not be read
   }
   if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
-    held_since_ = held_since_.value_or(now_);
-    held_for_source_ = false;
+    held_ = {.since = held_ ? held_->since : now_};
     return false;
   }
-  if (held_since_) {
+  if (held_) {
     let_go();
   }
   return true;
 }
 
 void Session::on_all_replied() {
-  if (!client_finished_) {
+  if (phase_ < Phase::client_finished) {
     route_.settle();
-  } else if (!route_.has_own() && !held_since_) {
+  } else if (!route_.has_own() && !held_) {
     end_when_written();
   }
 }
@@ -65,7 +64,7 @@ void Session::on_upstream_progress() {
 
 // Nothing of what it has sent since it asked for a connection has been run.
 void Session::on_upstream_refused(std::string_view error) {
-  bool well_formed = scanner_.at_command_boundary() && !state_.has_unread_replies();
+  bool well_formed = input_.scanner().at_command_boundary() && !state_.has_unread_replies();
   while (well_formed && order_.is_waiting()) {
     well_formed = order_.relay(error);
   }
@@ -80,94 +79,57 @@ void Session::on_upstream_refused(std::string_view error) {
 }
 
 void Session::let_go() {
-  held_since_.reset();
+  held_.reset();
   if (!is_draining_) {
     worker_.held.remove(*this);
   }
 }
 
-// So that a client that goes away is noticed, as Redis notices it behind BLPOP.
-void Session::read_behind_held() {
-  if (unscanned_.size() >= kHeldBytesMax) {
-    return;
-  }
-  const std::span<char> buffer = worker_.loop.read_buffer();
-  const io::Transfer transfer = client_->read(buffer);
-  switch (transfer.status) {
-    case io::Status::ok:
-      unscanned_.append(buffer.data(), transfer.bytes);
-      update_watch();
-      return;
-    case io::Status::would_block:
-      return;
-    case io::Status::closed:
-      on_client_finished();
-      return;
-    case io::Status::failed:
-      end();
-      return;
-  }
-}
-
 // Asks again for what is held.
 void Session::go_on() {
-  if (!held_since_ || ended_ || ending_) {
+  if (!held_ || phase_ >= Phase::ending) {
     return;
   }
   now_ = worker_.loop.now();
-  std::string input = std::exchange(unscanned_, {});
+  std::string input = input_.take();
   std::size_t consumed = 0;
   if (take_one(input, consumed)) {
     take(std::string_view(input).substr(consumed));
   } else {
-    unscanned_ = std::move(input);
+    input_.give_back(std::move(input));
   }
-  if (client_finished_ && !ended_ && !ending_) {
+  if (phase_ == Phase::client_finished) {
     on_client_finished();
   }
   update_watch();
 }
 
 void Session::on_client_finished() {
-  client_finished_ = true;
+  phase_ = Phase::client_finished;
   pass_on_the_end();
-  if (!ended_ && !farewell_) {
+  if (phase_ < Phase::farewell) {
     note_gone();
   }
 }
 
 // It sends no more, and what it has sent is not done with.
 void Session::note_gone() {
-  if (!silence_) {
-    worker_.ends.on_client_gone(*this);
-    stirred_at_ = worker_.loop.now();
-    end_if_silent();
+  if (!silence_.is_watched()) {
+    worker_.owner.on_client_gone(*this);
+    silence_.watch([this] { end(); });
   }
-}
-
-void Session::end_if_silent() {
-  if (!output_.is_empty()) {
-    stirred_at_ = worker_.loop.now();  // it is the client's turn: if it is gone, writing will tell
-  }
-  const auto silent = worker_.loop.now() - stirred_at_;
-  if (silent >= kSilenceMax) {
-    end();
-    return;
-  }
-  silence_ = worker_.loop.after(std::chrono::ceil<std::chrono::milliseconds>(kSilenceMax - silent),
-                                [this] { end_if_silent(); });
 }
 
 // The client sends no more. Redis hears so after the last command, and decides which replies are
 // still sent.
 void Session::pass_on_the_end() {
   update_watch();
-  if (held_since_) {
-    if (!held_for_source_) {
+  if (held_) {
+    if (!held_->for_source) {
       return;  // what has come is still taken
     }
     let_go();
-    unscanned_.clear();
+    input_.keep({});
   }
   if (route_.is_lost() || (!route_.has_own() && !order_.is_waiting())) {
     end_when_written();
@@ -177,7 +139,10 @@ void Session::pass_on_the_end() {
 }
 
 void Session::end_when_written() {
-  ending_ = true;
+  if (phase_ >= Phase::ending) {
+    return;
+  }
+  phase_ = Phase::ending;
   let_go();
   if (output_.is_empty()) {
     leave();
@@ -190,7 +155,7 @@ void Session::end_when_written() {
 void Session::on_idle() {
   // With replies that it does not read it is the client who holds things up, not Redis.
   const bool may_be_blocked = order_.is_waiting() && !output_over_limit_;
-  if (!may_be_blocked && !held_since_ && !state_.subscriptions().any() && !state_.is_silent() &&
+  if (!may_be_blocked && !held_ && !state_.subscriptions().any() && !state_.is_silent() &&
       !state_.has_unread_replies()) {
     end();
   }

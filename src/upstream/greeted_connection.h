@@ -1,15 +1,16 @@
-// A connection to Redis that is brought into a state (version, user, db, labels) before its owner's bytes pass, and
-// between two owners: by commands of our own, whose replies nobody else sees.
+// A connection to Redis that is brought into a state (version, user, db, labels) before its owner's
+// bytes pass, and between two owners: by commands of our own, whose replies nobody else sees.
 //
 //   GreetedConnection ──▶ AUTH shop word | SELECT 2 |                 | the owner's bytes ...
 //                     ◀──                           | (+OK)   (+OK)   | their replies ...
 //
-// The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default user. So when Redis
-// refuses, nothing of the owner's has been run.
+// The owner's bytes wait for the replies: behind a refused AUTH Redis would run them as its default
+// user. So when Redis refuses, nothing of the owner's has been run.
 //
-// Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from within a call of its.
-// on_upstream_up(): it is connected, and in that state. Errors: a greeting that Redis refuses loses the connection, as does
-// a Redis that is full; refusal() is its error then. Limits: as Connection; of a refusal kRefusalBytesMax are kept.
+// Threads: its worker's. Lifetimes: as Connection; the owner may change between batches or from
+// within a call of its. on_upstream_up(): it is connected, and in that state. Errors: a greeting
+// that Redis refuses loses the connection, as does a Redis that is full; refusal() is its error
+// then. Limits: as Connection; of a refusal kRefusalBytesMax are kept.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,11 @@
 
 namespace cuckooguard::upstream {
 
-// Whether Redis refuses a client's own command with the same error. Anything else is about the login.
+// Whether Redis refuses a client's own command with the same error. Anything else is about the
+// login.
 bool is_of_redis_itself(std::string_view refusal);
 
-class GreetedConnection final : public io::Mortal, Connection::Owner {
+class GreetedConnection final : public io::Disposable, Connection::Owner {
  public:
   using Owner = Connection::Owner;
   using State = Connection::State;
@@ -41,9 +43,11 @@ class GreetedConnection final : public io::Mortal, Connection::Owner {
 
   void belong_to(Owner& owner) { owner_ = &owner; }
 
-  // While no reply is owed. False, and nothing is sent: only a new connection could be in that state.
+  // While no reply is owed. False, and nothing is sent: only a new connection could be in that
+  // state.
   [[nodiscard]] bool greet(const resp::ConnectionState& state);
-  // A PING with a word by which MONITOR knows it, before the owner's next command (redis::waits_for_writes), and behind what it was told.
+  // A PING with a word by which MONITOR knows it, before the owner's next command
+  // (redis::waits_for_writes), and behind what it was told.
   void touch();
   // The owner's own commands have made this of it.
   void was_told(const resp::ConnectionState& state) { told_ = state; }

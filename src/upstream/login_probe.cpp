@@ -9,7 +9,7 @@ constexpr std::size_t kReplyBytes = 32;  // enough to tell
 
 }  // namespace
 
-struct LoginProbe::Asking final : io::Mortal {
+struct LoginProbe::Asking final : io::Disposable {
   Asking(io::Loop& loop,
          const config::Upstream& settings,
          std::uint64_t version_now,
@@ -85,7 +85,7 @@ void LoginProbe::on_upstream_bytes(std::string_view bytes) {
 void LoginProbe::give_up() {
   asking_->deadline.reset();
   asking_->connection.close();
-  loop_.bury(std::move(asking_));
+  loop_.dispose(std::move(asking_));
 }
 
 void LoginProbe::end(Entry said) {

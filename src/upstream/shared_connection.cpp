@@ -25,7 +25,7 @@ void SharedConnection::drop() {
   is_up_ = false;
   if (connection_) {
     connection_->close();
-    loop_.bury(std::move(connection_));
+    loop_.dispose(std::move(connection_));
   }
 }
 
@@ -56,7 +56,8 @@ bool SharedConnection::is_held_up() const {
           loop_.now() - moved_at_ > kStandsStill);
 }
 
-// It is paused for a client that does not read while nobody else waits for replies: none are kept from others.
+// It is paused for a client that does not read while nobody else waits for replies: none are kept
+// from others.
 void SharedConnection::update_reading() {
   if (connection_) {
     const bool is_one_run = first_run_ + 1 == runs_.size();
@@ -116,7 +117,8 @@ void SharedConnection::take(std::string_view bytes) {
   }
 }
 
-// Of the run at the head. Before it is handed on: the client may send more, or leave. Whether it was the run's last.
+// Of the run at the head. Before it is handed on: the client may send more, or leave. Whether it
+// was the run's last.
 bool SharedConnection::reply_has_ended() {
   Run& run = runs_[first_run_];
   owner_.on_reply_end(run.slot, std::exchange(reply_bytes_, 0));

@@ -1,21 +1,25 @@
-// One pipelined connection to Redis that many clients share: whole commands with one reply each go out, and each reply
-// goes to whoever asked for it, in order.
+// One pipelined connection to Redis that many clients share: whole commands with one reply each go
+// out, and each reply goes to whoever asked for it, in order.
 //
 //   clients:  A A   B   A        one write to Redis per batch
-//   runs:    |A 2|B 1|A 1|       replies come back in that order: the run at the head says whose they are
+//   runs:    |A 2|B 1|A 1|       replies come back in that order: the run at the head says whose
+//                                they are
 //
-// The invariant: no byte that one client caused reaches another client, except what Redis itself would send it.
+// The invariant: no byte that one client caused reaches another client, except what Redis itself
+// would send it.
 //   - a reply goes to the slot at the head of the runs, or, if that client has gone, to nobody
-//   - a push is framed always, also when nothing is in flight, and thrown away: whoever asks for pushes has a
-//     connection of its own (redis/lane.h), so that one here was directed by somebody else (CLIENT TRACKING ... REDIRECT)
-//   - a reply that nobody has asked for, or bytes that are no RESP, lose the connection: what follows belongs to nobody
+//   - a push is framed always, also when nothing is in flight, and thrown away: whoever asks for
+//     pushes has a connection of its own (redis/lane.h), so that one here was directed by somebody
+//     else (CLIENT TRACKING ... REDIRECT)
+//   - a reply that nobody has asked for, or bytes that are no RESP, lose the connection: what
+//     follows belongs to nobody
 //
-// The first command opens it, and reopens it when it was lost: as often as clients ask, one attempt at a time; a name is
-// resolved anew. Nothing is sent twice.
+// The first command opens it, and reopens it when it was lost: as often as clients ask, one attempt
+// at a time; a name is resolved anew. Nothing is sent twice.
 //
 // Threads: its worker's. Lifetimes: the owner outlives it.
-// Errors: on_lost(), within a batch. Limits: none of its own on what is queued: the owner looks at has_room();
-// a run per change of client.
+// Errors: on_lost(), within a batch. Limits: none of its own on what is queued: the owner looks at
+// has_room(); a run per change of client.
 #pragma once
 
 #include <cstddef>
@@ -38,20 +42,21 @@ class SharedConnection final : GreetedConnection::Owner {
   static constexpr std::size_t kUnsentMax = std::size_t{1024} * 1024;
   // A reply above this holds up those behind it.
   static constexpr std::size_t kLargeReply = std::size_t{256} * 1024;
-  // No byte for so long although replies are owed: Redis, or the network, holds up whoever comes next.
+  // No byte for so long although replies are owed: Redis, or the network, holds up whoever comes
+  // next.
   static constexpr std::chrono::milliseconds kStandsStill{10};
 
   class Owner {
    public:
-    // Of replies to this slot: all that there is, in the worker's read buffer. `replies` > 0: just so many whole ones,
-    // none of them an error. 0: a piece, or an error.
+    // Of replies to this slot: all that there is, in the worker's read buffer. `replies` > 0: just
+    // so many whole ones, none of them an error. 0: a piece, or an error.
     virtual void on_replies(std::uint32_t slot, std::string_view bytes, std::uint32_t replies) = 0;
     // Before the end of it is handed on. `bytes`: how long the reply was.
     virtual void on_reply_end(std::uint32_t slot, std::size_t bytes) = 0;
     // It can take commands, has moved, or there is room again: whoever waits may ask again.
     virtual void on_progress(SharedConnection& connection) = 0;
-    // `was_up`: it had been let in. `refusal`: Redis's error to the greeting, or to the connection as such; nothing that
-    // was sent has been run then.
+    // `was_up`: it had been let in. `refusal`: Redis's error to the greeting, or to the connection
+    // as such; nothing that was sent has been run then.
     virtual void on_lost(SharedConnection& connection, bool was_up, const std::string& refusal) = 0;
     virtual bool wants_replies(std::uint32_t slot) const = 0;
 
@@ -76,7 +81,7 @@ class SharedConnection final : GreetedConnection::Owner {
 
   // Does nothing if it is open. `pings`: it takes commands once Redis has answered one PING.
   void open(bool pings = false);
-  // Buries it; runs are kept if the owner still needs to know them.
+  // Disposes of it; runs are kept if the owner still needs to know them.
   void drop();
   // Of a connection that was lost: nothing of these will come.
   std::vector<Run> take_runs();

@@ -1,17 +1,20 @@
-// What the clients of one worker share that are in one state (version, user, db): a connection to Redis for reads and one
-// for writes, and a spare for each where the first one is held up.
+// What the clients of one worker share that are in one state (version, user, db): a connection to
+// Redis for reads and one for writes, and a spare for each where the first one is held up.
 //
-//   reads   ──▶ GET, MGET ...      Redis postpones writes alone during CLIENT PAUSE WRITE, a failover: reads do not wait
-//   writes  ──▶ SET, PUBLISH ...   behind them
-//   spares      while a large reply is on its way on the first one, or it stands still: opened on request, used once
-//               Redis has answered a PING there, so that a Redis that hangs sees no more than two of them
+//   reads   ──▶ GET, MGET ...      Redis postpones writes alone during CLIENT PAUSE WRITE, a
+//                                  failover: reads do not wait behind them
+//   writes  ──▶ SET, PUBLISH ...
+//   spares      while a large reply is on its way on the first one, or it stands still: opened on
+//               request, used once Redis has answered a PING there, so that a Redis that hangs sees
+//               no more than two of them
 //
-// A client keeps its order: while it is owed replies it stays where they come from, and a write never follows reads that
-// are owed; all else waits until nothing is (may_send). Who has read a large value is known for a while
-// (reads_large_values), and gets a connection of its own.
+// A client keeps its order: while it is owed replies it stays where they come from, and a write
+// never follows reads that are owed; all else waits until nothing is (may_send). Who has read a
+// large value is known for a while (reads_large_values), and gets a connection of its own.
 //
-// A user's connection for reads is there as long as the user has clients, and is tried once more when it was lost: Redis
-// closes the clients of a user that is deleted, and so those here are closed, too, who ask for nothing.
+// A user's connection for reads is there as long as the user has clients, and is tried once more
+// when it was lost: Redis closes the clients of a user that is deleted, and so those here are
+// closed, too, who ask for nothing.
 //
 // Threads: its worker's. Lifetimes: a member leaves before it ends; may do so within any call.
 // Errors: when a connection is lost, members with replies to come on it hear on_shared_lost(), the
@@ -40,12 +43,12 @@ namespace cuckooguard::upstream {
 
 enum class Access : std::uint8_t { read, write };
 
-class SharedUpstream final : public io::Mortal, SharedConnection::Owner {
+class SharedUpstream final : public io::Disposable, SharedConnection::Owner {
  public:
   class Member {
    public:
-    // Of its replies: all that there is, in the worker's read buffer. `replies` > 0: just so many whole ones, none of
-    // them an error. 0: a piece, or an error.
+    // Of its replies: all that there is, in the worker's read buffer. `replies` > 0: just so many
+    // whole ones, none of them an error. 0: a piece, or an error.
     virtual void on_shared_bytes(std::string_view bytes, std::uint32_t replies) = 0;
     // Its replies will not come, or it is not welcome any more. It has left.
     virtual void on_shared_lost() = 0;
@@ -83,7 +86,8 @@ class SharedUpstream final : public io::Mortal, SharedConnection::Owner {
   void join(Member& member);
   void leave(Member& member);  // replies to come are dropped
 
-  // Whether a command may be sent now. Else the member hears on_shared_progress() when it should ask again.
+  // Whether a command may be sent now. Else the member hears on_shared_progress() when it should
+  // ask again.
   [[nodiscard]] bool may_send(Member& member, Access access);
   // One whole command with one reply, after may_send().
   void send(Member& member, std::string_view command);
@@ -93,8 +97,8 @@ class SharedUpstream final : public io::Mortal, SharedConnection::Owner {
   bool reads_large_values(const Member& member) const;
 
   const resp::ConnectionState& told() const { return told_; }
-  // Whether Redis lets connections be in this state; if that is not known it is asked, and members hear
-  // on_shared_progress().
+  // Whether Redis lets connections be in this state; if that is not known it is asked, and members
+  // hear on_shared_progress().
   bool is_proven();
   // Nobody is here, and nothing is to come.
   bool is_unused() const;

@@ -24,7 +24,7 @@ Upstreams::Upstreams(io::Loop& loop,
       probe_(loop, settings, std::move(version), [this] { on_login_wanted(); }) {}
 
 SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Member& member) {
-  bury_unused();
+  dispose_unused();
   told.labels = {};
   auto found = std::ranges::find_if(
       shared_, [&](const auto& one) { return one->told() == told && one->takes_newcomers(); });
@@ -39,21 +39,22 @@ SharedUpstream& Upstreams::join(resp::ConnectionState told, SharedUpstream::Memb
 
 void Upstreams::leave(SharedUpstream& shared, SharedUpstream::Member& member) {
   shared.leave(member);
-  bury_unused();
+  dispose_unused();
 }
 
-void Upstreams::bury_unused() {
+void Upstreams::dispose_unused() {
   for (auto* const all : {&shared_, &retired_}) {
     for (auto& shared : *all) {
       if (shared->is_unused()) {
-        loop_.bury(std::move(shared));
+        loop_.dispose(std::move(shared));
       }
     }
     std::erase(*all, nullptr);
   }
 }
 
-// What was opened before is worth more than what a new client would get. What is kept is lent to no newcomer anyway.
+// What was opened before is worth more than what a new client would get. What is kept is lent to no
+// newcomer anyway.
 void Upstreams::on_login_wanted() {
   for (const auto& shared : shared_) {
     if (!shared->told().login) {
@@ -77,7 +78,8 @@ bool Upstreams::is_retired(const SharedUpstream& shared) const {
   return !retired_.empty() && place_of(retired_, shared) != retired_.end();
 }
 
-// The one that was used last, so that the others get a chance to grow old; but one of the same db needs not to be told.
+// The one that was used last, so that the others get a chance to grow old; but one of the same db
+// needs not to be told.
 std::unique_ptr<GreetedConnection> Upstreams::lease(const resp::ConnectionState& told,
                                                     GreetedConnection::Owner& owner) {
   auto best = kept_.rend();
@@ -123,7 +125,7 @@ void Upstreams::give_back(std::unique_ptr<GreetedConnection> connection,
 void Upstreams::forget(const Kept& kept) {
   const auto place = std::ranges::find(kept_, &kept, [](const Kept& one) { return &one; });
   place->connection->close();
-  loop_.bury(std::move(place->connection));
+  loop_.dispose(std::move(place->connection));
   kept_.erase(place);
 }
 

@@ -1,12 +1,15 @@
-// A worker's connections to Redis in `mode: shared`: what is shared, for each state that clients are in, and a few
-// connections that nobody has at the moment, kept warm for whoever needs one of its own.
+// A worker's connections to Redis in `mode: shared`: what is shared, for each state that clients
+// are in, and a few connections that nobody has at the moment, kept warm for whoever needs one of
+// its own.
 //
-// Without a login nobody is given a connection that another client has had, or has, unless Redis would let a new one in
-// (login_probe.h): when it would not, those that there are go on for the clients they have, and take no others.
+// Without a login nobody is given a connection that another client has had, or has, unless Redis
+// would let a new one in (login_probe.h): when it would not, those that there are go on for the
+// clients they have, and take no others.
 //
 // Threads: its worker's. Lifetimes: outlives its users.
 // Errors: as SharedUpstream and GreetedConnection; of those kept here a lost one is forgotten.
-// Limits: one shared upstream per state that a client is in (gone with the last client), kKeptMax kept for kKeptFor at most.
+// Limits: one shared upstream per state that a client is in (gone with the last client), kKeptMax
+// kept for kKeptFor at most.
 #pragma once
 
 #include <chrono>
@@ -29,8 +32,8 @@ class Upstreams {
  public:
   static constexpr std::size_t kKeptMax = 16;
   static constexpr std::chrono::seconds kKeptFor{10};
-  // A connection to a Redis that refuses writes, or is loading, is left for another one, which may reach its successor;
-  // not more often than this.
+  // A connection to a Redis that refuses writes, or is loading, is left for another one, which may
+  // reach its successor; not more often than this.
   static constexpr std::chrono::seconds kRetiredAfter{1};
 
   // `version` moves when what users may do may have changed.
@@ -44,16 +47,18 @@ class Upstreams {
 
   LoginProbe& login_probe() { return probe_; }
 
-  // The labels of `told` are of no consequence here. Without a login: only if the probe says that Redis is open.
+  // The labels of `told` are of no consequence here. Without a login: only if the probe says that
+  // Redis is open.
   SharedUpstream& join(resp::ConnectionState told, SharedUpstream::Member& member);
   void leave(SharedUpstream& shared, SharedUpstream::Member& member);
-  // For new work there will be other connections; whoever needs one alone gets none of those kept. `opened_at`: of the one
-  // that was heard of.
+  // For new work there will be other connections; whoever needs one alone gets none of those kept.
+  // `opened_at`: of the one that was heard of.
   void retire(const SharedUpstream& shared, io::TimePoint opened_at);
   bool may_retire(io::TimePoint opened_at) const { return loop_.now() - opened_at > kRetiredAfter; }
   bool is_retired(const SharedUpstream& shared) const;
 
-  // One for its owner alone: perhaps one that others have had (without a login: as join()), or one that nobody has had.
+  // One for its owner alone: perhaps one that others have had (without a login: as join()), or one
+  // that nobody has had.
   std::unique_ptr<GreetedConnection> lease(const resp::ConnectionState& told,
                                            GreetedConnection::Owner& owner);
   std::unique_ptr<GreetedConnection> open(const resp::ConnectionState& told,
@@ -75,7 +80,7 @@ class Upstreams {
   };
 
   void forget(const Kept& kept);
-  void bury_unused();
+  void dispose_unused();
   void on_login_wanted();
 
   io::Loop& loop_;

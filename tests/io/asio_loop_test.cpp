@@ -40,12 +40,12 @@ struct NamedFlush final : Flushable {
   std::string name_;
 };
 
-struct NamedMortal final : Mortal {
-  NamedMortal(std::vector<std::string>& log, std::string name)
+struct NamedDisposable final : Disposable {
+  NamedDisposable(std::vector<std::string>& log, std::string name)
       : log_(log), name_(std::move(name)) {}
-  ~NamedMortal() override { log_.push_back(name_); }
-  NamedMortal(const NamedMortal&) = delete;
-  NamedMortal& operator=(const NamedMortal&) = delete;
+  ~NamedDisposable() override { log_.push_back(name_); }
+  NamedDisposable(const NamedDisposable&) = delete;
+  NamedDisposable& operator=(const NamedDisposable&) = delete;
 
  private:
   std::vector<std::string>& log_;
@@ -70,18 +70,18 @@ class AsioLoopTest : public ::testing::Test {
 
 using Log = std::vector<std::string>;
 
-TEST_F(AsioLoopTest, a_batch_flushes_upstreams_then_clients_then_buries) {
+TEST_F(AsioLoopTest, a_batch_flushes_upstreams_then_clients_then_disposes) {
   NamedFlush upstream(log_, "upstream");
   NamedFlush client(log_, "client");
   loop_.post([&] {
-    loop_.bury(std::make_unique<NamedMortal>(log_, "buried"));
+    loop_.dispose(std::make_unique<NamedDisposable>(log_, "disposed"));
     loop_.flush_at_batch_end(client, FlushOrder::client_last);
     loop_.flush_at_batch_end(upstream, FlushOrder::upstream_first);
     log_.emplace_back("work");
     loop_.stop();
   });
   run();
-  EXPECT_EQ(log_, (Log{"begin", "work", "upstream", "client", "buried", "end"}));
+  EXPECT_EQ(log_, (Log{"begin", "work", "upstream", "client", "disposed", "end"}));
 }
 
 TEST_F(AsioLoopTest, what_a_flush_queues_is_flushed_in_the_same_batch) {
@@ -89,14 +89,14 @@ TEST_F(AsioLoopTest, what_a_flush_queues_is_flushed_in_the_same_batch) {
   NamedFlush second(log_, "second");
   first.then = [&] {
     loop_.flush_at_batch_end(second, FlushOrder::client_last);
-    loop_.bury(std::make_unique<NamedMortal>(log_, "buried"));
+    loop_.dispose(std::make_unique<NamedDisposable>(log_, "disposed"));
   };
   loop_.post([&] {
     loop_.flush_at_batch_end(first, FlushOrder::upstream_first);
     loop_.stop();
   });
   run();
-  EXPECT_EQ(log_, (Log{"begin", "first", "second", "buried", "end"}));
+  EXPECT_EQ(log_, (Log{"begin", "first", "second", "disposed", "end"}));
 }
 
 TEST_F(AsioLoopTest, a_flush_is_of_one_batch) {

@@ -66,7 +66,7 @@ TEST_F(ClientsTest, who_sends_no_more_makes_room_though_redis_owes_a_reply) {
   client_.close();
   loop_.run();
   EXPECT_EQ(sessions(), 1U) << "the reply may still come, and be wanted";
-  loop_.pass(Session::kVainAfter + std::chrono::seconds(1));
+  loop_.pass(Silence::kVainAfter + std::chrono::seconds(1));
   SimPeer second(loop_);
   admit(clients_, second);
   EXPECT_EQ(second.read(), "");
@@ -86,10 +86,10 @@ TEST_F(ClientsTest, who_sends_no_more_is_let_go_when_redis_is_silent_for_too_lon
     loop_.pass(time);
     loop_.run();
   };
-  pass(Session::kSilenceMax - std::chrono::seconds(2));
+  pass(Silence::kMax - std::chrono::seconds(2));
   EXPECT_EQ(sessions(), 1U);
   redis_sends("$2000000\r\n");
-  pass(Session::kSilenceMax - std::chrono::seconds(2));
+  pass(Silence::kMax - std::chrono::seconds(2));
   EXPECT_EQ(sessions(), 1U) << "Redis is not silent";
   pass(std::chrono::seconds(4));
   EXPECT_EQ(sessions(), 0U);

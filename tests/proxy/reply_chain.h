@@ -17,7 +17,7 @@ using testing::Pieces;
 
 inline constexpr const char* kNilReply = "$-1\r\n";
 
-struct Chain final : ReplyOrder::Errors, ReplyOrder::Comparison {
+struct Chain final : ReplyOrder::Owner {
   void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
   // As "key=reply", "key=reply..." of one that is longer than what is kept, "key!" of an error.
   void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
@@ -47,7 +47,7 @@ struct Chain final : ReplyOrder::Errors, ReplyOrder::Comparison {
   io::ChunkPool pool;
   io::OutputQueue output{pool};
   guard::Client state;
-  ReplyOrder order{output, state, *this, *this};
+  ReplyOrder order{output, state, *this};
   std::vector<std::string> errors;
   std::vector<std::string> compared;
 };

@@ -1,7 +1,9 @@
-// How much memory the code under test holds: what it allocates while an InProxy stands, until it is freed by anybody.
+// How much memory the code under test holds: what it allocates while an InProxy stands, until it is
+// freed by anybody.
 //
-// The loop stands for the product while it calls a watcher, a flush, a timer or a burial; the fakes step out of it
-// again. Counted by proxy_memory.cpp, which replaces operator new; a program without that file counts nothing.
+// The loop stands for the product while it calls a watcher, a flush, a timer or a disposal; the
+// fakes step out of it again. Counted by proxy_memory.cpp, which replaces operator new; a program
+// without that file counts nothing.
 // Threads: one, the simulation's.
 #pragma once
 

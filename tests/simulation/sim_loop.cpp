@@ -61,9 +61,9 @@ void SimLoop::flush_at_batch_end(io::Flushable& flushable, io::FlushOrder order)
       .push_back(&flushable);
 }
 
-void SimLoop::bury(std::unique_ptr<io::Mortal> mortal) {
+void SimLoop::dispose(std::unique_ptr<io::Disposable> disposable) {
   const OutsideProxy outside;
-  graveyard_.push_back(std::move(mortal));
+  disposed_.push_back(std::move(disposable));
 }
 
 std::unique_ptr<io::Timer> SimLoop::after(std::chrono::milliseconds delay,
@@ -159,7 +159,7 @@ void SimLoop::end_batch() {
   }
   // NOLINTEND(modernize-loop-convert)
   client_flushes_.clear();
-  graveyard_.clear();
+  disposed_.clear();
 }
 
 void SimLoop::fail(std::string what) {

@@ -1,16 +1,18 @@
 // io::Loop under a virtual clock: one thread, one seed, no sockets.
 //
-// Everything that happens is an event with a time: the network's deliveries, timers, what the world does (at()), and
-// the loop's own wake-ups. step() runs the next one. A wake-up is a batch as io/loop.h has it: it takes the readiness
-// of all transports, tells their watchers in random order, flushes upstream ends, then client ends, then destroys what
-// was buried. Readiness is level-triggered.
+// Everything that happens is an event with a time: the network's deliveries, timers, what the world
+// does (at()), and the loop's own wake-ups. step() runs the next one. A wake-up is a batch as
+// io/loop.h has it: it takes the readiness of all transports, tells their watchers in random order,
+// flushes upstream ends, then client ends, then destroys what was disposed of. Readiness is
+// level-triggered.
 //
-// It watches over the contract too. fail() is called, and nothing runs any more, when a transport is destroyed within a
-// batch that holds its readiness, and when a watcher neither reads, writes nor changes its interest although it is
-// told again and again (a loop that would burn a core).
+// It watches over the contract too. fail() is called, and nothing runs any more, when a transport
+// is destroyed within a batch that holds its readiness, and when a watcher neither reads, writes
+// nor changes its interest although it is told again and again (a loop that would burn a core).
 //
-// Calm by default: bytes arrive whole and at once, so that unit tests can say what happens. simulation.cpp makes
-// weather. Lifetimes: the loop outlives its transports and all that is bound to them.
+// Calm by default: bytes arrive whole and at once, so that unit tests can say what happens.
+// simulation.cpp makes weather. Lifetimes: the loop outlives its transports and all that is bound
+// to them.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +52,7 @@ class SimLoop final : public io::Loop {
   std::unique_ptr<io::Transport> connect(const config::Address& address,
                                          io::Watcher& watcher) override;
   void flush_at_batch_end(io::Flushable& flushable, io::FlushOrder order) override;
-  void bury(std::unique_ptr<io::Mortal> mortal) override;
+  void dispose(std::unique_ptr<io::Disposable> disposable) override;
   std::unique_ptr<io::Timer> after(std::chrono::milliseconds delay,
                                    std::function<void()> call) override;
   std::span<char> read_buffer() override { return {read_buffer_.get(), kReadBufferBytes}; }
@@ -118,7 +120,7 @@ class SimLoop final : public io::Loop {
   std::unique_ptr<char[]> read_buffer_;
   std::vector<io::Flushable*> upstream_flushes_;
   std::vector<io::Flushable*> client_flushes_;
-  std::vector<std::unique_ptr<io::Mortal>> graveyard_;
+  std::vector<std::unique_ptr<io::Disposable>> disposed_;
 };
 
 }  // namespace cuckooguard::simulation
