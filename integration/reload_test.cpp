@@ -221,20 +221,18 @@ TEST_F(Reload, lists_what_needs_a_restart_and_does_the_rest) {
   other = with(other, "\"127.0.0.1:0\"", "\"127.0.0.1:1\"");
   other += "storage: { directory: /tmp/nowhere, checkpoint_every: 7s }\ndrain_timeout: 3s\n";
   const std::string listen = "listen: 127.0.0.1:2\n";
-  EXPECT_EQ(
-      reload(listen + other),
-      "+OK needs a restart: listen.address, upstream.address, upstream.mode, storage.directory, "
-      "storage.checkpoint_every, admin.address, workers, drain_timeout\r\n");
+  EXPECT_EQ(reload(listen + other),
+            "+OK needs a restart: listen, upstream.address, upstream.mode, storage.directory, "
+            "storage.checkpoint_every, admin.address, workers, drain_timeout\r\n");
   EXPECT_EQ(client.call({"GET", absent_user()}), bulk("other"));
   EXPECT_EQ(client.call({"SET", "other", "1"}), kOk) << "in the same Redis, in the same mode";
   EXPECT_EQ(shop_.guard().call({"PING"}), kPong);
   EXPECT_THAT(post(listen + other).body,
               testing::AllOf(HasSubstr("needs a restart: upstream.mode\n"),
                              HasSubstr("needs a restart: workers\n")));
-  EXPECT_THAT(
-      log(),
-      testing::ContainsRegex("event=needs_restart settings=.*listen.address, .*upstream.mode, "
-                             ".*storage.directory, .*drain_timeout"));
+  EXPECT_THAT(log(),
+              testing::ContainsRegex("event=needs_restart settings=.*listen, .*upstream.mode, "
+                                     ".*storage.directory, .*drain_timeout"));
   EXPECT_EQ(metric("cuckooguard_config_settings_needing_restart"), "8");
   EXPECT_EQ(reload(yaml_), kOk);
 }
