@@ -144,6 +144,7 @@ Response Pages::livez(const ParsedRequest& request) {
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
 // not
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
 Response Pages::readyz(const ParsedRequest& request) {
   if (!is_read(request)) {
     return not_allowed(kReads);
@@ -213,6 +214,7 @@ Response Pages::metrics(const ParsedRequest& request) {
 
 // NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members that are
 // not
+// NOLINTNEXTLINE(readability-make-member-function-const): find() has pointers to members
 Response Pages::reload(const ParsedRequest& request) {
   if (request.method != "POST") {
     return not_allowed("POST");

@@ -28,8 +28,8 @@ std::vector<std::string> TlsSides::load(const config::Config& config) {
   std::vector<std::shared_ptr<const io::TlsCredentials>> of_clients(config.listen.size());
   std::shared_ptr<const io::TlsCredentials> of_upstream;
   for (std::size_t i = 0; i < config.listen.size(); ++i) {
-    if (config.listen[i].tls) {
-      of_clients[i] = take("listen.tls", io::TlsCredentials::load(*config.listen[i].tls));
+    if (const auto& tls = config.listen[i].tls) {
+      of_clients[i] = take("listen.tls", io::TlsCredentials::load(*tls));
     }
   }
   if (config.upstream.tls) {
