@@ -51,7 +51,9 @@ std::optional<std::vector<std::string>> decoded_segments(std::string_view path) 
 }
 
 std::optional<std::string> parameter(std::optional<std::string_view> query, std::string_view name) {
-  const auto parameters = urls::parse_query(query.value_or(""));
+  // Boost 1.81 takes the length of what it is given by its NUL (parse_query.ipp).
+  const std::string text(query.value_or(""));
+  const auto parameters = urls::parse_query(text);
   if (!parameters) {
     return std::nullopt;
   }

@@ -56,5 +56,12 @@ TEST(Target, a_query_is_asked_by_name) {
   EXPECT_EQ(parameter("b=%4", "b"), std::nullopt);
 }
 
+TEST(Target, a_query_ends_where_it_ends_and_not_at_a_nul) {
+  const std::string_view whole = "b=123&c=4";
+  EXPECT_EQ(parameter(whole.substr(0, 3), "b"), "1");
+  EXPECT_EQ(parameter(whole.substr(0, 3), "c"), std::nullopt);
+  EXPECT_EQ(parameter(std::string_view("b=1\0&c=4", 8), "b"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace cuckooguard::http
