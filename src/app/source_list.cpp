@@ -1,15 +1,12 @@
 #include "app/source_list.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+
+#include "app/source_kinds.h"
 
 namespace cuckooguard::app {
 namespace {
-
-// In the order of config::Source::kind.
-constexpr std::array<std::string_view, 3> kTypes{"sqlite", "mysql", "file"};
-static_assert(std::variant_size_v<decltype(config::Source::kind)> == kTypes.size());
 
 std::string_view state_name(source::SourceState state) {
   switch (state) {
@@ -47,8 +44,7 @@ void SourceList::add(const config::Source& settings, source::Source& source) {
     known->running.push_back(&source);
     return;
   }
-  entries_.push_back(
-      {.name = settings.name, .type = kTypes.at(settings.kind.index()), .running = {&source}});
+  entries_.push_back({.name = settings.name, .type = kind_of(settings).name, .running = {&source}});
 }
 
 source::RowAnswer SourceList::look_up_row(std::uint32_t ns,

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,7 @@ bool is_of(const config::Source& source) {
 }
 
 struct SourceKind {
+  std::string_view name;  // as the configuration's `type`
   bool (*is)(const config::Source& settings);
   // A server that others change meanwhile: a start asks for grants and settings, and tables are
   // read one after the other.

@@ -58,7 +58,8 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 
 }  // namespace
 
-constexpr SourceKind kFile{.is = is_of<config::FileSource>,
+constexpr SourceKind kFile{.name = "file",
+                           .is = is_of<config::FileSource>,
                            .is_server = false,
                            .check = check,
                            .make = make,

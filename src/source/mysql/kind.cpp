@@ -93,6 +93,7 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 }  // namespace
 
 constexpr SourceKind kMysql{
+    .name = "mysql",
     .is = is_of<config::MysqlSource>,
     .is_server = true,
     // Two replicas with one server_id throw each other out.

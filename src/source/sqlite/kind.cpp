@@ -122,7 +122,8 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
 
 }  // namespace
 
-constexpr SourceKind kSqlite{.is = is_of<config::SqliteSource>,
+constexpr SourceKind kSqlite{.name = "sqlite",
+                             .is = is_of<config::SqliteSource>,
                              .is_server = false,
                              .check = check,
                              .make = make,
