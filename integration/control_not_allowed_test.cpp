@@ -17,8 +17,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::string_view kAdmin = "admin: { address: \"127.0.0.1:0\" }\n";
-
 bool logs(const Shop& shop, const std::string& line) {
   return eventually([&] { return shop.guard().log().contains(line); });
 }

@@ -18,8 +18,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::string_view kAdmin = "admin: { address: \"127.0.0.1:0\" }\n";
-
 std::string check(std::uint64_t id) {
   return "/v1/check/users/" + std::to_string(id);
 }

@@ -61,12 +61,7 @@ TEST_F(SharedKeys, are_absent_only_as_long_as_no_namespace_has_their_row) {
   EXPECT_FALSE(is_absent("page:draft:42"));
   EXPECT_EQ(info_field(*guard_, "pages", "isolated_rows"), "0");
 
-  const auto file = folder_ / "kept" / "shop.pages.page.filter";
-  const std::string position = session_->value("SELECT @@gtid_binlog_pos");
-  ASSERT_TRUE(eventually([&] {
-    return run_guard({"filter", "inspect", file.string()}).standard_output.find(position) !=
-           std::string::npos;
-  }));
+  ASSERT_TRUE(becomes_kept(folder_ / "kept" / "shop.pages.page.filter"));
   guard_->send_signal(SIGKILL);
   guard_->exit_code();
   guard_.emplace(GuardProcess::on_port(yaml()));

@@ -15,8 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kAdmin = "admin: { address: \"127.0.0.1:0\" }\n";
-
 class Metrics : public testing::Test {
  protected:
   Metrics() { shop_.wait_until_it_answers(); }

@@ -28,7 +28,6 @@ using testing::Not;
 
 namespace json = boost::json;
 
-constexpr std::string_view kAdmin = "admin: { address: \"127.0.0.1:0\" }\n";
 // Numbers that are there and are another when asked again.
 constexpr std::string_view kMoves =
     "(window.rates = window.rates || new "

@@ -16,8 +16,9 @@ struct HttpAnswer {
   std::string body;
 };
 
-// Where the guard's log says that it listens; its configuration has `admin: { address:
-// "127.0.0.1:0" }`.
+// What the guard's configuration has.
+inline constexpr std::string_view kAdmin = "admin: { address: \"127.0.0.1:0\" }\n";
+// Where its log says that it listens.
 std::uint16_t admin_port(const GuardProcess& guard);
 
 class AdminClient {

@@ -47,4 +47,11 @@ bool GuardedMariaDb::becomes_present(const std::string& key) const {
   return eventually([&] { return !is_absent(key); });
 }
 
+bool GuardedMariaDb::becomes_kept(const std::filesystem::path& file) {
+  const std::string position = session_->value("SELECT @@gtid_binlog_pos");
+  return eventually([&] {
+    return run_guard({"filter", "inspect", file.string()}).standard_output.contains(position);
+  });
+}
+
 }  // namespace cuckooguard::harness

@@ -1,6 +1,7 @@
 // A MariaDB and a guard that follows it: what the tests of the two have in common.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ class GuardedMariaDb : public testing::Test {
   bool is_absent(const std::string& key) const;
   bool becomes_absent(const std::string& key) const;
   bool becomes_present(const std::string& key) const;
+  // Whether the checkpoint in this file comes to have all that the server has logged by now.
+  bool becomes_kept(const std::filesystem::path& file);
 
   TemporaryDirectory folder_;  // outlives the guard, which may write there until it ends
   std::optional<MariaDbServer> server_;
