@@ -17,7 +17,7 @@
 #include "harness/random_items.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
-#include "mysql/log_feed.h"
+#include "follow/log_feed.h"
 #include "mysql/log_stream.h"
 #include "mysql/read_view.h"
 
@@ -37,7 +37,7 @@ struct Silent final : source::Observer {
 };
 
 // A namespace `item:{id}` with a condition: its rows are the ids of those that count.
-class Chosen final : public source::RowTarget {
+class Chosen final : public source::RowTarget<source::MysqlLog> {
  public:
   Chosen(const std::string& where, MysqlConnection& connection)
       : settings_(settings(where)), plan_(plan(connection)), rows_(feed_, plan_) {}
@@ -114,7 +114,7 @@ class Chosen final : public source::RowTarget {
                      std::chrono::seconds(1)};
   std::string refusal_;
   source::MysqlTable plan_;
-  source::LogFeed rows_;
+  source::LogFeed<source::MysqlLog> rows_;
   std::multiset<std::uint64_t> hashes_;
   std::map<std::uint64_t, std::string> names_;
 };

@@ -17,7 +17,8 @@
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/hashes.h"
-#include "mysql/checkpoint.h"
+#include "follow/checkpoint.h"
+#include "mysql/log.h"
 
 namespace {
 
@@ -47,7 +48,7 @@ class File {
 };
 
 void read(const File& file) {
-  const auto checkpoint = source::read_checkpoint(file.path(), kSecret, kDefinition);
+  const auto checkpoint = source::read_checkpoint<source::MysqlLog>(file.path(), kSecret, kDefinition);
   if (!checkpoint) {
     if (checkpoint.error().empty()) {
       std::abort();

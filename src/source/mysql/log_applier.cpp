@@ -254,11 +254,12 @@ LogApplier::Applied LogApplier::on(const binlog::Unknown&) {
 }
 
 LogApplier::Applied LogApplier::commit() {
+  const CommitMark mark = this->mark();
   for (FollowedTable* const table : tables_.all()) {
     if (!table->is_touched()) {
       continue;
     }
-    if (const auto changed = table->commit_inserts(mark()); !changed) {
+    if (const auto changed = table->commit_inserts(mark); !changed) {
       put_out_of_step(*table, changed.error());
     }
   }
@@ -266,7 +267,7 @@ LogApplier::Applied LogApplier::commit() {
     if (!table->is_touched()) {
       continue;
     }
-    if (const auto changed = table->commit_erases(mark()); !changed) {
+    if (const auto changed = table->commit_erases(mark); !changed) {
       put_out_of_step(*table, changed.error());
     }
   }
@@ -334,8 +335,10 @@ bool LogApplier::is_idle() const {
 }
 
 bool LogApplier::expects_more_than(const LogPosition& logged) const {
-  return std::ranges::any_of(expected_,
-                             [&logged](const LogGroup& each) { return !logged.covers(each.gtid); });
+  // MySQL has logged what it has not executed yet.
+  return logged.is_mariadb() && std::ranges::any_of(expected_, [&logged](const LogGroup& each) {
+           return !logged.covers(each.gtid);
+         });
 }
 
 }  // namespace cuckooguard::source

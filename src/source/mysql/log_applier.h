@@ -34,6 +34,7 @@
 #include "binlog/query_words.h"
 #include "mysql/followed_table.h"
 #include "mysql/joined_tables.h"
+#include "mysql/log.h"
 #include "mysql/log_group.h"
 #include "mysql/log_place.h"
 #include "mysql/log_position.h"
@@ -95,6 +96,9 @@ class LogApplier {
   XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
   // How far the stream has been read.
   const LogPlace& place() const { return place_.place(); }
+  LogReach reach() const { return {.position = position_, .place = place()}; }
+  // Whether XA transactions that were listed as not done are among those whose verdict was read.
+  void judge(Committed& committed) const;
 
  private:
   using Applied = std::expected<bool, std::string>;
@@ -126,7 +130,7 @@ class LogApplier {
   Applied end_xa(const std::optional<binlog::Xid>& xid, bool commits);
   void commit_prepared(const PreparedTransactions::Rows& rows);
   CommitMark mark(bool is_xa_commit = false) const {
-    return {.gtid = gtid_ ? *gtid_ : no_gtid_, .end = place_.place(), .is_xa_commit = is_xa_commit};
+    return {.gtid = gtid_.value_or(LogGtid()), .end = place_.place(), .is_xa_commit = is_xa_commit};
   }
   // Not if it has the transaction at hand from before.
   bool is_news_to(const FollowedTable& table) const;
@@ -150,10 +154,9 @@ class LogApplier {
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
   std::optional<LogGtid> gtid_;         // of the transaction
-  LogGtid no_gtid_;
-  bool is_covered_ = false;   // it was applied before
-  bool has_moved_ = false;    // position_, in this stream
-  bool is_in_group_ = false;  // more than one QUERY: it ends with a commit of some kind
+  bool is_covered_ = false;             // it was applied before
+  bool has_moved_ = false;              // position_, in this stream
+  bool is_in_group_ = false;            // more than one QUERY: it ends with a commit of some kind
   PreparedTransactions prepared_;
 };
 

@@ -1,4 +1,5 @@
 // XA transactions: their rows come with XA PREPARE, and count when their verdict does.
+#include <algorithm>
 #include <utility>
 
 #include "mysql/log_applier.h"
@@ -42,10 +43,18 @@ LogApplier::Applied LogApplier::end_xa(const std::optional<binlog::Xid>& xid, bo
   return finish();
 }
 
+void LogApplier::judge(Committed& committed) const {
+  committed.has_xa = std::ranges::none_of(committed.listed, [this](const binlog::Xid& xid) {
+    return prepared_.state(xid) == XaState::ended;
+  });
+  committed.listed.clear();  // of no more use to those who keep it
+}
+
 void LogApplier::commit_prepared(const PreparedTransactions::Rows& rows) {
+  const CommitMark mark = this->mark(true);
   put_late_out_of_step(rows);
   for (const auto& [table, transaction] : rows.tables) {
-    if (const auto changed = table->target().insert(mark(true), transaction); !changed) {
+    if (const auto changed = table->target().insert(mark, transaction); !changed) {
       put_out_of_step(*table, changed.error());
     }
   }
@@ -53,7 +62,7 @@ void LogApplier::commit_prepared(const PreparedTransactions::Rows& rows) {
     if (!has_joined(*table)) {
       continue;
     }
-    if (const auto changed = table->target().erase(mark(true), transaction); !changed) {
+    if (const auto changed = table->target().erase(mark, transaction); !changed) {
       put_out_of_step(*table, changed.error());
     }
   }

@@ -5,10 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "mysql/restore.h"
+#include "follow/restore.h"
 #include "mysql/server.h"
 #include "mysql/table.h"
-#include "mysql/table_listing.h"
 #include "mysql/tables.h"
 
 namespace cuckooguard::source {
@@ -54,7 +53,7 @@ void LogFollower::finish() {
   loader_.reset();
   checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
   probe_.reset();
-  tables_.expire_all();
+  tables_.log.expire_all();
 }
 
 std::vector<Refusal> LogFollower::check(std::span<const MysqlLogin> logins,
@@ -130,8 +129,9 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
   if (settings_.followed) {
     settings_.followed->is(login, identity_);
   }
-  if (is_position_gone_ || !tables_.can_resume()) {
-    if (auto begun = begin_anew(*connection); !begun) {
+  if (is_position_gone_ || !tables_.log.can_resume()) {
+    TableReader reader(*std::move(connection), reader_settings());
+    if (auto begun = begin_anew(reader); !begun) {
       return begun;
     }
   }
@@ -140,17 +140,16 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
 
 LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connection,
                                                          std::string_view identity) {
-  if (!tables_.has_begun() || is_position_gone_) {
+  if (!tables_.log.has_begun() || is_position_gone_) {
     return {};
   }
   const auto position = server_position(connection);
   if (!position) {
     return std::unexpected(position.error());
   }
-  is_position_gone_ = !goes_on(
-      {.identity = identity, .is_cluster = settings_.logins.size() > 1, .position = *position},
-      identity_,
-      tables_.position());
+  const Successor<MysqlLog> server{
+      .identity = identity, .is_cluster = settings_.logins.size() > 1, .position = *position};
+  is_position_gone_ = !server.goes_on(identity_, tables_.log.position());
   return {};
 }
 
@@ -170,34 +169,36 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
 }
 
 // Behind the checkpoints of a former run, if they can be used.
-std::expected<bool, MysqlError> LogFollower::take_up(MysqlConnection& connection) {
+std::expected<bool, MysqlError> LogFollower::take_up(TableReader& reader) {
   if (settings_.storage.directory == nullptr || has_tried_checkpoints_) {
     return false;
   }
-  if (auto listed = list_tables(tables_, connection); !listed) {
+  if (auto listed = reader.list(tables_); !listed) {
     return std::unexpected(listed.error());
   }
-  auto restored = restore({.source = settings_.name,
-                           .directory = *settings_.storage.directory,
-                           .observer = *settings_.observer,
-                           .server = identity_,
-                           .is_cluster = settings_.logins.size() > 1,
-                           .max_lag = settings_.max_lag},
-                          tables_,
-                          connection);
+  auto restored = Restore<MysqlLog>({.source = settings_.name,
+                                     .directory = *settings_.storage.directory,
+                                     .observer = *settings_.observer,
+                                     .server = identity_,
+                                     .is_cluster = settings_.logins.size() > 1,
+                                     .max_lag = settings_.max_lag},
+                                    tables_,
+                                    reader)
+                      .take_up();
   has_tried_checkpoints_ = restored.has_value();
   return restored;
 }
 
-LogFollower::Done LogFollower::begin_anew(MysqlConnection& connection) {
+LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
   loader_.reset();
-  const auto taken_up = take_up(connection);
+  const auto taken_up = take_up(reader);
   if (!taken_up) {
     return std::unexpected(taken_up.error());
   }
   if (*taken_up) {
     return {};
   }
+  MysqlConnection& connection = reader.connection();
   // Before the position: what is logged in between comes, and is skipped.
   begins_at_.reset();
   const bool is_earlier_there = !std::exchange(is_earlier_gone_, false);
@@ -217,7 +218,7 @@ LogFollower::Done LogFollower::begin_anew(MysqlConnection& connection) {
     return std::unexpected(server.error());
   }
   // One group is seen so, by which the log is known again when it is quiet until it is lost.
-  tables_.begin_at(is_earlier_there ? position->one_earlier(*server) : *std::move(position));
+  tables_.log.begin_at(is_earlier_there ? position->one_earlier(*server) : *std::move(position));
   is_position_gone_ = false;
   return {};
 }
@@ -231,35 +232,37 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
   const std::uint32_t server_id = settings_.server_id.value_or(
       static_cast<std::uint32_t>(0x40000000U + random_() % 0x3FFFFFFFU));
   auto stream = LogStream::begin(*std::move(connection),
-                                 tables_.resume_position(),
+                                 tables_.log.resume_position(),
                                  {.server_id = server_id, .place = std::exchange(begins_at_, {})});
   if (!stream) {
     return std::unexpected(stream.error());
   }
-  tables_.reconnected(stream->checksum(), identity_);
+  tables_.log.reconnected(stream->checksum(), identity_);
   stream_ = std::make_unique<LogStream>(*std::move(stream));
   if (settings_.storage.directory != nullptr && !checkpoints_) {
-    checkpoints_ = std::make_unique<CheckpointWriter>(
-        CheckpointWriter::Settings{.source = settings_.name,
-                                   .server = identity_,
-                                   .directory = *settings_.storage.directory,
-                                   .every = settings_.storage.checkpoint_every,
-                                   .observer = *settings_.observer,
-                                   .clock = clock_},
-        tables_);
+    using Writer = CheckpointWriter<MysqlLog>;
+    checkpoints_ =
+        std::make_unique<Writer>(Writer::Settings{.source = settings_.name,
+                                                  .server = identity_,
+                                                  .directory = *settings_.storage.directory,
+                                                  .every = settings_.storage.checkpoint_every,
+                                                  .observer = *settings_.observer,
+                                                  .clock = clock_},
+                                 tables_);
   }
-  probe_ = std::make_unique<ServerProbe>(ServerProbe::Settings{.login = login,
-                                                               .identity = identity_,
-                                                               .upheavals = upheavals_before,
-                                                               .clock = clock_,
-                                                               .max_lag = settings_.max_lag},
-                                         [this](const ServerProbe::Word& word) {
-                                           tables_.see_committed(
-                                               word.position, word.committed, word.listed);
-                                           if (word.at) {
-                                             tables_.prove(*word.at, word.position);
-                                           }
-                                         });
+  probe_ = std::make_unique<ServerProbe>(
+      ServerProbe::Settings{.login = login,
+                            .identity = identity_,
+                            .upheavals = upheavals_before,
+                            .clock = clock_,
+                            .max_lag = settings_.max_lag},
+      [this](const ServerProbe::Word& word) {
+        tables_.log.see_committed(
+            {.position = word.position, .place = word.committed, .listed = word.listed});
+        if (word.at) {
+          tables_.log.prove(*word.at, word.position);
+        }
+      });
   return {};
 }
 
@@ -282,8 +285,8 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   if (stop.stop_requested()) {
     return Duration::zero();
   }
-  tables_.tend();
-  if (const std::string_view why = tables_.why_void(); done && !why.empty()) {
+  tables_.loads.tend();
+  if (const std::string_view why = tables_.log.why_void(); done && !why.empty()) {
     done = failed(std::string(why));
   }
   if (done && probe_->has_ended()) {
@@ -295,7 +298,7 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   }
   if (is_position_gone(done.error())) {
     is_position_gone_ = true;
-    is_earlier_gone_ = !tables_.can_resume();
+    is_earlier_gone_ = !tables_.log.can_resume();
   }
   return lose(done.error());
 }
@@ -309,7 +312,7 @@ LogFollower::Done LogFollower::follow_one(const std::stop_token& stop) {
   if (!event) {
     return failed("the server has ended its log");
   }
-  if (const auto applied = tables_.apply(*event, stop); !applied) {
+  if (const auto applied = tables_.log.apply(*event, stop); !applied) {
     return failed(applied.error());
   }
   return {};
@@ -319,20 +322,15 @@ void LogFollower::load_what_is_due() {
   if (loader_ && !loader_->has_ended()) {
     return;
   }
-  const auto due = tables_.take_due();
-  if (due.empty() && !tables_.is_listing_due()) {
+  const auto due = tables_.loads.take_due();
+  if (due.empty() && !tables_.listing.is_due()) {
     return;
   }
   try {
-    loader_ = std::make_unique<TableLoader>(TableLoader::Settings{.login = login_,
-                                                                  .identity = identity_,
-                                                                  .open_view = settings_.open_view,
-                                                                  .clock = clock_},
-                                            tables_,
-                                            due);
+    loader_ = std::make_unique<TableLoader<MysqlLog>>(reader_settings(), clock_, tables_, due);
   } catch (const std::exception& trouble) {  // no thread, no memory
-    for (const TableSet::Index index : due) {
-      tables_.fail(index, trouble.what());
+    for (const TableIndex index : due) {
+      tables_.loads.fail(index, trouble.what());
     }
     throw;
   }
@@ -342,7 +340,7 @@ void LogFollower::load_what_is_due() {
 
 // In memory and in files, so that all is read anew.
 void LogFollower::forget_position() {
-  tables_.forget_position();
+  tables_.log.forget_position();
   is_position_gone_ = true;
   drop_checkpoints();
 }
@@ -364,13 +362,13 @@ LogFollower::Duration LogFollower::lose(const MysqlError& error) {
   stream_.reset();
   if (error.is_refusal()) {
     forget_position();
-    tables_.report_refused(error.what);
+    tables_.log.report_refused(error.what);
   } else {
-    if (!tables_.why_void().empty()) {
+    if (!tables_.log.why_void().empty()) {
       drop_checkpoints();  // they may be of another log
       is_position_gone_ = true;
     }
-    tables_.report_lost(error.what);
+    tables_.log.report_lost(error.what);
   }
   return backoff_.next();
 }

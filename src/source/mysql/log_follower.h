@@ -40,12 +40,12 @@
 #include <string_view>
 #include <vector>
 
-#include "mysql/checkpoint_writer.h"
+#include "follow/checkpoint_writer.h"
+#include "follow/table_set.h"
 #include "mysql/followed_server.h"
 #include "mysql/log_stream.h"
 #include "mysql/server_probe.h"
-#include "mysql/table_loader.h"
-#include "mysql/table_set.h"
+#include "mysql/table_reader.h"
 #include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follower.h"
@@ -91,8 +91,12 @@ class LogFollower final : public Follower {
   Done connect_to(const MysqlLogin& login);
   Done decide_whether_it_goes_on(MysqlConnection& connection, std::string_view identity);
   Done check_server(MysqlConnection& connection);
-  Done begin_anew(MysqlConnection& connection);
-  std::expected<bool, MysqlError> take_up(MysqlConnection& connection);
+  Done begin_anew(TableReader& reader);
+  TableReader::Settings reader_settings() const {
+    return {
+        .login = login_, .identity = identity_, .open_view = settings_.open_view, .clock = clock_};
+  }
+  std::expected<bool, MysqlError> take_up(TableReader& reader);
   Done begin_stream(const MysqlLogin& login, const std::string& upheavals_before);
   Duration follow(const std::stop_token& stop);
   Done follow_one(const std::stop_token& stop);
@@ -105,7 +109,7 @@ class LogFollower final : public Follower {
   LogFollowerSettings settings_;
   Clock clock_;
   std::minstd_rand random_;
-  TableSet tables_;
+  TableSet<MysqlLog> tables_;
 
   MysqlLogin login_;  // of the server that is followed
   std::string identity_;
@@ -116,8 +120,8 @@ class LogFollower final : public Follower {
   std::optional<LogPlace> begins_at_;
   std::unique_ptr<LogStream> stream_;
   std::unique_ptr<ServerProbe> probe_;
-  std::unique_ptr<TableLoader> loader_;
-  std::unique_ptr<CheckpointWriter> checkpoints_;
+  std::unique_ptr<TableLoader<MysqlLog>> loader_;
+  std::unique_ptr<CheckpointWriter<MysqlLog>> checkpoints_;
   bool has_tried_checkpoints_ = false;
   Backoff backoff_{kBackoffMin, kBackoffMax};
 };

@@ -37,6 +37,7 @@ struct LogGroup {
   std::string file;                 // where it ends in there
   std::uint32_t end_low32 = 0;
 
+  const LogGtid& id() const { return gtid; }
   bool is_same_as(const LogGroup& other) const;
 
   // In one line.

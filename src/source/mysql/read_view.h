@@ -33,15 +33,11 @@
 
 #include "binlog/xid.h"
 #include "mysql/connection.h"
+#include "mysql/log.h"
 #include "mysql/log_place.h"
 #include "mysql/log_position.h"
 
 namespace cuckooguard::source {
-
-struct ReadView {
-  LogPosition covered;
-  std::optional<LogPlace> window_end;  // nothing: what `covered` does not cover is not visible
-};
 
 // MariaDB: how far in its log its engine has committed.
 std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection);

@@ -3,9 +3,10 @@
 #include <utility>
 #include <variant>
 
+#include "follow/log_feed.h"
 #include "keyspace/identity.h"
 #include "mysql/followed_server.h"
-#include "mysql/log_feed.h"
+#include "mysql/log.h"
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
@@ -108,7 +109,7 @@ class MysqlRowLookup final : public RowLookup {
         return false;
       }
       if (plan->condition.holds(*row, places) &&
-          is_it(target, LogFeed::identity(*plan, *row), identity)) {
+          is_it(target, LogFeed<MysqlLog>::identity(*plan, *row), identity)) {
         return true;
       }
     }

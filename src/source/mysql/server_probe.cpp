@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "mysql/pause.h"
+#include "follow/pause.h"
 #include "mysql/proof_dates.h"
 #include "mysql/read_view.h"
 #include "mysql/server.h"

@@ -14,12 +14,12 @@ namespace cuckooguard::source {
 namespace {
 
 // A definition in the log may be visible a moment later: MySQL commits it after it has logged it.
-std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet& tables,
+std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet<MysqlLog>& tables,
                                                            MysqlConnection& connection) {
-  if (!tables.has_begun()) {
+  if (!tables.log.has_begun()) {
     return true;
   }
-  const LogPosition applied = tables.position();
+  const LogPosition applied = tables.log.position();
   const auto position = server_position(connection);
   if (!position) {
     return std::unexpected(position.error());
@@ -27,13 +27,14 @@ std::expected<bool, MysqlError> shows_all_that_was_applied(TableSet& tables,
   return position->covers(applied);
 }
 
-std::expected<void, MysqlTrouble> list_until_sure(TableSet& tables, MysqlConnection& connection) {
+std::expected<void, MysqlTrouble> list_until_sure(TableSet<MysqlLog>& tables,
+                                                  MysqlConnection& connection) {
   const OpenTable open = [&](const std::string& table) -> std::expected<void, MysqlError> {
     const auto opened = connection.ask("SELECT 1 FROM " + quoted_mysql_name(table) + " LIMIT 0");
     return opened ? std::expected<void, MysqlError>() : std::unexpected(opened.error());
   };
   for (int i = 0; i < kListingsMax; ++i) {
-    const auto doubt = tables.doubt();
+    const auto doubt = tables.listing.doubt();
     if (!doubt) {
       return {};
     }
@@ -45,18 +46,18 @@ std::expected<void, MysqlTrouble> list_until_sure(TableSet& tables, MysqlConnect
       continue;
     }
     std::vector<std::vector<std::string>> found;
-    for (const Target& target : tables.patterned()) {
+    for (const Target& target : tables.listing.patterned()) {
       auto listed = list_mysql_tables(connection, target.settings.source.tables);
       if (!listed) {
         return std::unexpected(std::move(listed.error()));
       }
       found.push_back(*std::move(listed));
     }
-    const auto are_gone = are_all_gone(tables.missing_from(found), open);
+    const auto are_gone = are_all_gone(tables.listing.missing_from(found), open);
     if (!are_gone) {
       return std::unexpected(are_gone.error());
     }
-    if (*are_gone && tables.set_tables(*doubt, found)) {
+    if (*are_gone && tables.listing.set(*doubt, found)) {
       return {};
     }
   }
@@ -82,8 +83,9 @@ std::expected<bool, MysqlError> are_all_gone(const std::vector<std::string>& tab
   return true;
 }
 
-std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection) {
-  if (!tables.is_listing_due()) {
+std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
+                                            MysqlConnection& connection) {
+  if (!tables.listing.is_due()) {
     return {};
   }
   auto listed = list_until_sure(tables, connection);
@@ -92,9 +94,9 @@ std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& c
   }
   const auto* const error = std::get_if<MysqlError>(&listed.error());
   if (error != nullptr) {
-    tables.listing_failed(error->what, error->is_refusal());
+    tables.listing.fail(error->what, error->is_refusal());
   } else {
-    tables.listing_failed(std::get<std::string>(listed.error()), true);
+    tables.listing.fail(std::get<std::string>(listed.error()), true);
   }
   if (error != nullptr && error->is_lost()) {
     return std::unexpected(*error);

@@ -10,14 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "follow/table_set.h"
 #include "mysql/connection.h"
-#include "mysql/table_set.h"
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 
 inline constexpr int kListingsMax = 1000;
 
-std::expected<void, MysqlError> list_tables(TableSet& tables, MysqlConnection& connection);
+std::expected<void, MysqlError> list_tables(TableSet<MysqlLog>& tables,
+                                            MysqlConnection& connection);
 
 // Opens a table, which waits for the definition that is being carried out on it. The server's
 // answer.

@@ -116,8 +116,8 @@ std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
   return tables;
 }
 
-std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& connection,
-                                                              const std::string& table) {
+std::expected<TableEstimate, MysqlError> size_of_mysql_table(MysqlConnection& connection,
+                                                             const std::string& table) {
   const auto answer = connection.ask(
       "SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_schema = "
       "DATABASE() AND table_name = '" +
@@ -125,7 +125,7 @@ std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& c
   if (!answer) {
     return std::unexpected(answer.error());
   }
-  MysqlTableSize size;
+  TableEstimate size;
   if (!answer->empty()) {
     const auto& row = answer->front();
     size.rows = std::strtoull(row[0].value_or("0").c_str(), nullptr, 10);

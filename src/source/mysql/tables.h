@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "follow/log.h"
 #include "mysql/connection.h"
 #include "mysql/table.h"
 
@@ -31,13 +32,8 @@ namespace cuckooguard::source {
 std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     MysqlConnection& connection, std::span<const std::string> wanted);
 
-struct MysqlTableSize {
-  std::uint64_t rows = 0;     // an estimate
-  std::uint64_t next_id = 0;  // of AUTO_INCREMENT; 0: there is none
-};
-
 // As the server says, of a table of the connection's database.
-std::expected<MysqlTableSize, MysqlError> size_of_mysql_table(MysqlConnection& connection,
-                                                              const std::string& table);
+std::expected<TableEstimate, MysqlError> size_of_mysql_table(MysqlConnection& connection,
+                                                             const std::string& table);
 
 }  // namespace cuckooguard::source

@@ -16,8 +16,9 @@
 #include <expected>
 #include <stop_token>
 
+#include "follow/table_set.h"
 #include "mysql/connection.h"
-#include "mysql/table_set.h"
+#include "mysql/log_applier.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -25,7 +26,7 @@ namespace cuckooguard::source {
 inline constexpr std::chrono::seconds kXaCommitMax{1};
 
 std::expected<void, MysqlError> wait_for_xa_commits(MysqlConnection& connection,
-                                                    TableSet& tables,
+                                                    TableSet<MysqlLog>& tables,
                                                     const Clock& clock,
                                                     const std::stop_token& stop);
 

@@ -1,4 +1,4 @@
-#include "mysql/checkpoint.h"
+#include "follow/checkpoint.h"
 
 #include <functional>
 #include <string>
@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mysql/log.h"
 #include "source/bench.h"
 #include "source/mysql/made_log.h"
 #include "source/temp_directory.h"
@@ -18,8 +19,8 @@ TEST(DefinitionHash, is_another_one_if_anything_is_that_decides_which_rows_are_i
   Bench bench;
   const Target target = bench.targets().front();
   const MysqlTable plan = planned("user");
-  const std::uint64_t before = definition_hash(target, plan);
-  EXPECT_EQ(definition_hash(target, planned("user")), before);
+  const std::uint64_t before = MysqlLog::definition_hash(target, plan);
+  EXPECT_EQ(MysqlLog::definition_hash(target, planned("user")), before);
   const std::vector<std::function<void(MysqlTable&)>> changes{
       [](MysqlTable& table) { table.schema = "shop2"; },
       [](MysqlTable& table) { table.name = "users"; },
@@ -36,12 +37,12 @@ TEST(DefinitionHash, is_another_one_if_anything_is_that_decides_which_rows_are_i
   for (std::size_t i = 0; i < changes.size(); ++i) {
     MysqlTable other = plan;
     changes[i](other);
-    EXPECT_NE(definition_hash(target, other), before) << "change " << i;
+    EXPECT_NE(MysqlLog::definition_hash(target, other), before) << "change " << i;
   }
   Bench other_keys({Wanted{.keys = {"u:{id:uint64}"}}});
-  EXPECT_NE(definition_hash(other_keys.targets().front(), plan), before);
+  EXPECT_NE(MysqlLog::definition_hash(other_keys.targets().front(), plan), before);
   Bench other_filter({Wanted{.filter = {.capacity = 7}}});
-  EXPECT_NE(definition_hash(other_filter.targets().front(), plan), before);
+  EXPECT_NE(MysqlLog::definition_hash(other_filter.targets().front(), plan), before);
 }
 
 TEST(Checkpoint, comes_back_with_all_that_it_was_labelled_with) {
@@ -55,8 +56,7 @@ TEST(Checkpoint, comes_back_with_all_that_it_was_labelled_with) {
   const auto position = LogPosition::parse("0-77-10", true).value();
   LogGroup group{.gtid = parse_gtid("0-77-10", true).value(), .previous = {}, .file = "binlog.1"};
   for (const bool grows : {false, true}) {
-    const auto label = checkpoint_label({.position = position,
-                                         .last_group = group,
+    const auto label = checkpoint_label({.resume = MysqlLog::resume_text(position, group),
                                          .largest_id = 4711,
                                          .ids_grow = grows,
                                          .server = "db1"},
@@ -64,7 +64,7 @@ TEST(Checkpoint, comes_back_with_all_that_it_was_labelled_with) {
     auto written = filter::WrittenFilterFile::write(path, *bench.lives[0].writable(), label);
     ASSERT_TRUE(written);
     ASSERT_TRUE(written->put_in_place());
-    const auto read = read_checkpoint(path, bench.parts[0].secret(), 5);
+    const auto read = read_checkpoint<MysqlLog>(path, bench.parts[0].secret(), 5);
     ASSERT_TRUE(read) << read.error();
     ASSERT_TRUE(*read);
     EXPECT_EQ((*read)->position, position);
@@ -72,7 +72,8 @@ TEST(Checkpoint, comes_back_with_all_that_it_was_labelled_with) {
     EXPECT_EQ((*read)->loaded.largest_id, 4711U);
     EXPECT_EQ((*read)->loaded.ids_grow, grows);
     EXPECT_EQ((*read)->server, "db1");
-    EXPECT_FALSE(read_checkpoint(path, bench.parts[0].secret(), 6)) << "another definition";
+    EXPECT_FALSE(read_checkpoint<MysqlLog>(path, bench.parts[0].secret(), 6))
+        << "another definition";
   }
 }
 

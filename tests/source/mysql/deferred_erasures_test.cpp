@@ -1,10 +1,12 @@
-#include "mysql/deferred_erasures.h"
+#include "follow/deferred_erasures.h"
 
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -35,7 +37,7 @@ class DeferredErasuresTest : public testing::Test {
   }
 
   const LogGtid gtid_ = binlog::MariaDbGtid{};
-  DeferredErasures erasures_;
+  DeferredErasures<MysqlLog> erasures_;
   std::vector<std::uint64_t> erased_;
 };
 
@@ -103,14 +105,14 @@ TEST_F(DeferredErasuresTest, of_mysql_are_made_when_its_executed_set_has_them) {
 
 // They are what a loader has found in the log.
 TEST_F(DeferredErasuresTest, of_many_transactions_are_made_when_all_are_committed) {
-  erasures_.begin_all({}, {.file = "", .position = 500});
+  erasures_.begin_all({.position = {}, .place = {.file = "", .position = 500}});
   erasures_.add_one(7);
   commit(499);
   commit(500, false);
   EXPECT_THAT(erased_, IsEmpty()) << "an XA COMMIT may be among them";
   commit(500);
   EXPECT_THAT(erased_, ElementsAre(7));
-  erasures_.begin_all(LogPosition::parse(kUuid + ":1-9", false).value(), {});
+  erasures_.begin_all({.position = LogPosition::parse(kUuid + ":1-9", false).value(), .place = {}});
   erasures_.add_one(8);
   commit({.position = LogPosition::parse(kUuid + ":1-8", false).value(), .has_xa = true});
   EXPECT_THAT(erased_, ElementsAre(7));

@@ -1,4 +1,4 @@
-#include "mysql/log_feed.h"
+#include "follow/log_feed.h"
 
 #include <memory>
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mysql/log_applier.h"
 #include "source/bench.h"
 #include "source/chosen_deletes.h"
 
@@ -39,11 +40,12 @@ class LogFeedTest : public testing::Test {
   // Needed are user_id, then, with a condition, deleted_at, then id.
   void load(DeleteMode deletes, int rows, const std::string& where = "") {
     plan_ = orders(where);
-    feed_ = std::make_unique<LogFeed>(feeds_.front(), plan_);
+    feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_);
     ASSERT_EQ(feeds_.front().begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
     for (int id = 0; id < rows; ++id) {
-      ASSERT_EQ(feeds_.front().add(LogFeed::identity(plan_, std::vector<Value>{user(id), "0"})),
-                Intake::taken);
+      ASSERT_EQ(
+          feeds_.front().add(LogFeed<MysqlLog>::identity(plan_, std::vector<Value>{user(id), "0"})),
+          Intake::taken);
     }
     ASSERT_EQ(feeds_.front().complete(), Intake::taken);
     feed_->go_live();
@@ -74,7 +76,7 @@ class LogFeedTest : public testing::Test {
   Bench bench_;
   Feeds feeds_ = bench_.feeds();
   MysqlTable plan_;
-  std::unique_ptr<LogFeed> feed_;
+  std::unique_ptr<LogFeed<MysqlLog>> feed_;
   int users_ = 0;  // 0: each row is another one's
   std::string text_;
   LogGtid gtid_{};
@@ -92,7 +94,7 @@ TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
 // The next row has an id above it, whether this one counts or not.
 TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
   plan_ = orders("deleted_at IS NULL");
-  feed_ = std::make_unique<LogFeed>(feeds_.front(), plan_);
+  feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_);
   ASSERT_EQ(feeds_.front().begin(0, DeleteMode::trusted), Intake::taken);
   feeds_.front().ids_grow(100);
   ASSERT_EQ(feeds_.front().complete(), Intake::taken);

@@ -130,7 +130,7 @@ inline MysqlTable planned(const std::string& name) {
 }
 
 // A namespace's filter, as a multiset of ids.
-class Ids final : public RowTarget {
+class Ids final : public RowTarget<MysqlLog> {
  public:
   std::expected<Transaction::Image, std::string> image(RowValues values) override {
     return std::stoull(std::string(values[0].value_or("0")));

@@ -1,4 +1,4 @@
-#include "mysql/pending_changes.h"
+#include "follow/pending_changes.h"
 
 #include <algorithm>
 #include <map>
@@ -9,6 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -43,7 +45,7 @@ struct Numbered {
     EXPECT_TRUE(transaction.add(row(name), before, after));
     return *this;
   }
-  bool add_to(PendingChanges& pending) const {
+  bool add_to(PendingChanges<MysqlLog>& pending) const {
     return pending.add({.gtid = gtid, .end = end, .is_xa_commit = is_xa_commit}, transaction);
   }
   Numbered& as_xa_commit() {
@@ -63,7 +65,7 @@ ReadView view(const std::string& covered, std::uint64_t window_end) {
 }
 
 // A snapshot's rows and the changes, as a loader makes them one. An erase of nothing: a failure.
-std::multiset<std::uint64_t> merged(PendingChanges& pending,
+std::multiset<std::uint64_t> merged(PendingChanges<MysqlLog>& pending,
                                     const std::map<std::uint64_t, std::uint64_t>& snapshot) {
   std::multiset<std::uint64_t> all;
   for (const auto& [name, image] : snapshot) {
@@ -77,7 +79,7 @@ std::multiset<std::uint64_t> merged(PendingChanges& pending,
 }
 
 TEST(PendingChanges, what_the_view_covers_is_left_to_the_snapshot) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(Numbered(1).change(1, std::nullopt, 10).add_to(pending));
   ASSERT_TRUE(pending.view_is(view("1-2", 200)));
   ASSERT_TRUE(Numbered(2).change(1, 10, 11).add_to(pending));
@@ -87,7 +89,7 @@ TEST(PendingChanges, what_the_view_covers_is_left_to_the_snapshot) {
 }
 
 TEST(PendingChanges, what_is_behind_the_window_is_applied_to_the_snapshot_in_order) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(Numbered(3).change(1, std::nullopt, 10).add_to(pending));
   ASSERT_TRUE(pending.view_is(view("1-2", 200)));
   ASSERT_TRUE(Numbered(4).change(1, 10, std::nullopt).change(2, 20, 21).add_to(pending));
@@ -98,7 +100,7 @@ TEST(PendingChanges, what_is_behind_the_window_is_applied_to_the_snapshot_in_ord
 
 TEST(PendingChanges, in_the_window_the_last_word_on_a_row_counts_whether_it_was_visible_or_not) {
   for (const bool is_visible : {true, false}) {
-    PendingChanges pending;
+    PendingChanges<MysqlLog> pending;
     ASSERT_TRUE(Numbered(3).change(1, 10, 11).change(2, 20, std::nullopt).add_to(pending));
     ASSERT_TRUE(pending.view_is(view("1-2", 400)));
     ASSERT_TRUE(Numbered(4).change(3, std::nullopt, 30).change(1, 11, 12).add_to(pending));
@@ -111,7 +113,7 @@ TEST(PendingChanges, in_the_window_the_last_word_on_a_row_counts_whether_it_was_
 
 // The log has the deletion before it is committed: it waits with the others (deferred_erasures.h).
 TEST(PendingChanges, what_goes_in_the_window_is_there_until_it_is_erased) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(pending.view_is(view("", 300)));
   ASSERT_TRUE(Numbered(1).change(1, 10, std::nullopt).add_to(pending));
   ASSERT_TRUE(Numbered(2).change(2, 20, 21).add_to(pending));
@@ -126,7 +128,7 @@ TEST(PendingChanges, what_goes_in_the_window_is_there_until_it_is_erased) {
 
 TEST(PendingChanges, a_row_that_got_another_key_in_the_window_is_there_once) {
   for (const bool is_visible : {true, false}) {
-    PendingChanges pending;
+    PendingChanges<MysqlLog> pending;
     ASSERT_TRUE(pending.view_is(view("1-2", 300)));
     ASSERT_TRUE(
         Numbered(3).change(1, 10, std::nullopt).change(2, std::nullopt, 10).add_to(pending));
@@ -138,7 +140,7 @@ TEST(PendingChanges, a_row_that_got_another_key_in_the_window_is_there_once) {
 }
 
 TEST(PendingChanges, a_position_with_gaps_covers_what_is_in_it_alone) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(pending.view_is(view("1-2:4", 500)));
   ASSERT_TRUE(Numbered(3).change(1, std::nullopt, 10).add_to(pending));
   ASSERT_TRUE(Numbered(4).change(2, std::nullopt, 20).add_to(pending));
@@ -150,7 +152,7 @@ TEST(PendingChanges, a_position_with_gaps_covers_what_is_in_it_alone) {
 }
 
 TEST(PendingChanges, without_a_window_all_that_is_not_covered_is_behind) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(pending.view_is({.covered = executed("1-2"), .window_end = std::nullopt}));
   ASSERT_TRUE(Numbered(2).change(1, 10, std::nullopt).add_to(pending));
   ASSERT_TRUE(Numbered(3).change(2, 20, std::nullopt).add_to(pending));
@@ -161,7 +163,7 @@ TEST(PendingChanges, without_a_window_all_that_is_not_covered_is_behind) {
 // As MariaDB has it: the view's position covers the XA COMMIT, and may not show it.
 TEST(PendingChanges, an_xa_commit_that_the_view_covers_counts_once_whether_it_was_visible_or_not) {
   for (const bool is_visible : {true, false}) {
-    PendingChanges pending;
+    PendingChanges<MysqlLog> pending;
     ASSERT_TRUE(Numbered(1)
                     .as_xa_commit()
                     .change(1, std::nullopt, 10)
@@ -177,7 +179,7 @@ TEST(PendingChanges, an_xa_commit_that_the_view_covers_counts_once_whether_it_wa
 }
 
 TEST(PendingChanges, what_is_committed_behind_an_xa_commit_has_the_last_word_on_its_rows) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(pending.view_is({.covered = executed("1-3"), .window_end = std::nullopt}));
   ASSERT_TRUE(Numbered(1)
                   .as_xa_commit()
@@ -235,7 +237,7 @@ TEST(PendingChanges, snapshot_and_changes_are_the_rows_behind_the_last_transacti
     const unsigned window_end = visible + random.pick(4);
     const unsigned opened = random.pick(covered + 1);  // what was read when the view was there
     std::map<std::uint64_t, std::uint64_t> snapshot;
-    PendingChanges pending;
+    PendingChanges<MysqlLog> pending;
     for (unsigned number = 1; number <= kTransactions; ++number) {
       if (number == opened + 1) {
         ASSERT_TRUE(pending.view_is(
@@ -261,8 +263,8 @@ TEST(PendingChanges, snapshot_and_changes_are_the_rows_behind_the_last_transacti
 
 TEST(PendingChanges, more_rows_than_can_be_kept_without_a_view_are_refused) {
   constexpr std::size_t kRowsAtOnce = 100'000;
-  constexpr std::size_t kRowsMax = PendingChanges::kUndecidedBytesMax / 40;
-  PendingChanges pending;
+  constexpr std::size_t kRowsMax = PendingChanges<MysqlLog>::kUndecidedBytesMax / 40;
+  PendingChanges<MysqlLog> pending;
   Transaction large(kRowsAtOnce);
   for (std::uint64_t i = 0; i < kRowsAtOnce; ++i) {
     ASSERT_TRUE(large.add(row(i), std::nullopt, i));
@@ -278,8 +280,8 @@ TEST(PendingChanges, more_rows_than_can_be_kept_without_a_view_are_refused) {
 
 // Each takes more than its row.
 TEST(PendingChanges, more_transactions_than_can_be_kept_without_a_view_are_refused) {
-  constexpr std::size_t kTransactionsMax = PendingChanges::kUndecidedBytesMax / 512;
-  PendingChanges pending;
+  constexpr std::size_t kTransactionsMax = PendingChanges<MysqlLog>::kUndecidedBytesMax / 512;
+  PendingChanges<MysqlLog> pending;
   const Numbered small = Numbered(1).change(1, std::nullopt, 1);
   std::size_t count = 0;
   while (count <= kTransactionsMax && small.add_to(pending)) {
@@ -290,10 +292,10 @@ TEST(PendingChanges, more_transactions_than_can_be_kept_without_a_view_are_refus
 }
 
 TEST(PendingChanges, more_rows_in_the_window_than_can_be_kept_are_refused) {
-  PendingChanges pending;
+  PendingChanges<MysqlLog> pending;
   ASSERT_TRUE(pending.view_is(view("1-2", 400)));
-  Transaction large(PendingChanges::kWindowRowsMax + 1);
-  for (std::uint64_t i = 0; i < PendingChanges::kWindowRowsMax; ++i) {
+  Transaction large(PendingChanges<MysqlLog>::kWindowRowsMax + 1);
+  for (std::uint64_t i = 0; i < PendingChanges<MysqlLog>::kWindowRowsMax; ++i) {
     ASSERT_TRUE(large.add(row(i), std::nullopt, i));
   }
   const Numbered mark(3);

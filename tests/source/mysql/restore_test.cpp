@@ -1,9 +1,11 @@
 // Which positions a server goes on with; what is then done with them is asked of a real one
 // (integration/checkpoint_test.cpp).
-#include "mysql/restore.h"
+#include "follow/restore.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "mysql/log_applier.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -32,10 +34,9 @@ TEST(GoesOn, the_same_server_or_one_of_the_cluster_that_has_all_of_it) {
                            Case{"db2", true, "0-1-74", false},
                            Case{"db1", true, "0-1-74", false}}) {
     const LogPosition logged = at(each.logged);
-    EXPECT_EQ(goes_on({.identity = each.server, .is_cluster = each.is_cluster, .position = logged},
-                      "db1",
-                      at("0-1-75")),
-              each.goes_on)
+    const Successor<MysqlLog> server{
+        .identity = each.server, .is_cluster = each.is_cluster, .position = logged};
+    EXPECT_EQ(server.goes_on("db1", at("0-1-75")), each.goes_on)
         << each.server << " " << each.is_cluster << " " << each.logged;
   }
 }
@@ -54,20 +55,20 @@ class LeaveResumableTest : public testing::Test {
   }
   std::string oldest(bool is_cluster = false) {
     const LogPosition logged = at("0-1-75,2-1-9");
-    const auto found = leave_resumable(
+    const auto found = leave_resumable<MysqlLog>(
         candidates_, {.identity = "db1", .is_cluster = is_cluster, .position = logged});
     return found ? found->text() : "none";
   }
-  std::vector<TableSet::Index> left() const {
-    std::vector<TableSet::Index> indexes;
+  std::vector<TableIndex> left() const {
+    std::vector<TableIndex> indexes;
     indexes.reserve(candidates_.size());
-    for (const Candidate& each : candidates_) {
+    for (const Candidate<MysqlLog>& each : candidates_) {
       indexes.push_back(each.index);
     }
     return indexes;
   }
 
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate<MysqlLog>> candidates_;
 };
 
 TEST_F(LeaveResumableTest, begins_with_the_oldest_position) {

@@ -8,7 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mysql/table_set.h"
+#include "follow/table_set.h"
+#include "mysql/log_applier.h"
 #include "source/bench.h"
 #include "source/mysql/made_log.h"
 
@@ -21,13 +22,13 @@ inline constexpr seconds kMaxLag{1};
 class TableSetTest : public testing::Test {
  protected:
   void begin(const std::string& position = "") {
-    tables_.begin_at(at(position));
-    tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+    tables_.log.begin_at(at(position));
+    tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
     apply({binlog::make_format(binlog::Brand::mariadb)});
   }
   void apply(const std::vector<std::string>& events) {
     for (const std::string& event : events) {
-      const auto applied = tables_.apply(event, never_);
+      const auto applied = tables_.log.apply(event, never_);
       ASSERT_TRUE(applied) << applied.error();
     }
   }
@@ -39,28 +40,28 @@ class TableSetTest : public testing::Test {
   }
 
   // --- a loader ---
-  void open_view(TableSet::Index index) {
-    tables_.collect(index, planned("user"));
-    const std::vector<TableSet::Index> indexes{index};
-    const auto collected_from = tables_.wait_until_collecting(indexes, never_);
+  void open_view(TableIndex index) {
+    tables_.loads.collect(index, planned("user"));
+    const std::vector<TableIndex> indexes{index};
+    const auto collected_from = tables_.loads.wait_until_collecting(indexes, never_);
     ASSERT_TRUE(collected_from);
     const ReadView view{.covered = *collected_from, .window_end = std::nullopt};
-    ASSERT_TRUE(tables_.view_is(index, view, bench_.clock.now()));
-    ASSERT_TRUE(tables_.wait_until_past(view, never_));
-    tables_.settle(index);
+    ASSERT_TRUE(tables_.loads.view_is(index, view, bench_.clock.now()));
+    ASSERT_TRUE(tables_.loads.wait_until_past(view, never_));
+    tables_.loads.settle(index);
   }
-  std::expected<void, std::string> read(TableSet::Index index, const Numbers& rows) {
-    FilterLoad load = tables_.load(index);
+  std::expected<void, std::string> read(TableIndex index, const Numbers& rows) {
+    FilterLoad load = tables_.loads.load(index);
     EXPECT_EQ(load.begin(rows.size(), filter::DeleteMode::trusted), Intake::taken);
     for (const std::uint32_t id : rows) {
       const std::string text = std::to_string(id);
       EXPECT_EQ(load.add(std::vector<std::optional<std::string_view>>{text}), Intake::taken);
     }
     EXPECT_EQ(load.complete(), Intake::taken);
-    return tables_.publish(index, std::move(load));
+    return tables_.loads.publish(index, std::move(load));
   }
   void load_all(const Numbers& rows) {
-    for (const TableSet::Index index : tables_.take_due()) {
+    for (const TableIndex index : tables_.loads.take_due()) {
       open_view(index);
       ASSERT_TRUE(read(index, rows));
     }
@@ -69,34 +70,37 @@ class TableSetTest : public testing::Test {
   // Until a table is due again: `due_`.
   seconds pause() {
     const TimePoint before = bench_.clock.now();
-    for (due_ = tables_.take_due(); due_.empty(); due_ = tables_.take_due()) {
+    for (due_ = tables_.loads.take_due(); due_.empty(); due_ = tables_.loads.take_due()) {
       bench_.clock.advance(milliseconds(50));
     }
     return std::chrono::duration_cast<seconds>(bench_.clock.now() - before);
   }
 
-  void prove() { tables_.prove(bench_.clock.now(), tables_.position()); }
+  void prove() { tables_.log.prove(bench_.clock.now(), tables_.log.position()); }
   // All that the log has.
-  void commit() { tables_.see_committed({}, {}, {}); }
+  void commit() { tables_.log.see_committed({}); }
+  static Committed committed(std::uint64_t place) {
+    return {.position = {}, .place = {.file = "", .position = place}};
+  }
   static LogPosition at(const std::string& position) {
     return LogPosition::parse(position, true).value();
   }
   bool is_fresh(std::uint32_t ns = 0) { return bench_.is_fresh(ns); }
 
   std::stop_token never_;
-  std::vector<TableSet::Index> due_;
+  std::vector<TableIndex> due_;
   MadeLog log_;
   Bench bench_{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"},
                 {.name = "again", .keys = {"again:{id:uint64}"}, .table = "user"}}};
   bool has_memory_ = true;
-  TableSet tables_{bench_.feeds(kMaxLag),
-                   [this] {
-                     if (!has_memory_) {
-                       throw std::bad_alloc();
-                     }
-                     return bench_.clock.now();
-                   },
-                   "shop"};
+  TableSet<MysqlLog> tables_{bench_.feeds(kMaxLag),
+                             [this] {
+                               if (!has_memory_) {
+                                 throw std::bad_alloc();
+                               }
+                               return bench_.clock.now();
+                             },
+                             "shop"};
 };
 
 }  // namespace cuckooguard::source

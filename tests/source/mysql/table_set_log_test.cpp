@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 TEST_F(TableSetTest, a_log_and_a_snapshot_that_do_not_go_together_put_a_table_out_of_step) {
   begin();
-  const auto due = tables_.take_due();
+  const auto due = tables_.loads.take_due();
   open_view(due[0]);
   apply(erasing(5));
   ASSERT_TRUE(read(due[0], {1}));
@@ -31,8 +31,8 @@ TEST_F(TableSetTest, a_log_and_a_snapshot_that_do_not_go_together_put_a_table_ou
   EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("does not have"));
   prove();
   EXPECT_FALSE(is_fresh());
-  bench_.clock.advance(TableSet::kRereadDelayMax);
-  EXPECT_THAT(tables_.take_due(), ElementsAre(0));
+  bench_.clock.advance(TableSetTimes::kRereadDelayMax);
+  EXPECT_THAT(tables_.loads.take_due(), ElementsAre(0));
 }
 
 TEST_F(TableSetTest, a_row_passes_until_the_server_has_committed_that_it_is_gone) {
@@ -43,9 +43,9 @@ TEST_F(TableSetTest, a_row_passes_until_the_server_has_committed_that_it_is_gone
   ASSERT_TRUE(is_fresh());
   apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 1), MadeLog::commit_at(500)});
   EXPECT_TRUE(bench_.has("user:1"));
-  tables_.see_committed({}, {.file = "", .position = 499}, {});
+  tables_.log.see_committed(committed(499));
   EXPECT_TRUE(bench_.has("user:1"));
-  tables_.see_committed({}, {.file = "", .position = 500}, {});
+  tables_.log.see_committed(committed(500));
   EXPECT_FALSE(bench_.has("user:1"));
 }
 
@@ -64,10 +64,10 @@ TEST_F(TableSetTest, no_file_is_written_while_rows_wait_to_be_erased) {
   begin();
   load_all({1});
   apply(erasing(1));
-  EXPECT_FALSE(tables_.write_checkpoint(0, storage, "shop", "db1", {}))
+  EXPECT_FALSE(tables_.checkpoints.write(0, storage, "shop", "db1", {}))
       << "no server says anything";
   commit();
-  EXPECT_TRUE(tables_.write_checkpoint(0, storage, "shop", "db1", soon()));
+  EXPECT_TRUE(tables_.checkpoints.write(0, storage, "shop", "db1", soon()));
 }
 
 TEST_F(TableSetTest, a_file_that_is_written_waits_until_rows_are_erased) {
@@ -75,14 +75,14 @@ TEST_F(TableSetTest, a_file_that_is_written_waits_until_rows_are_erased) {
   const StorageDirectory storage = kept_in(directory);
   begin();
   load_all({1});
-  tables_.see_committed({}, {.file = "", .position = 1}, {});
+  tables_.log.see_committed(committed(1));
   apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::erase(1, 1), MadeLog::commit_at(500)});
   std::jthread server([this](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      tables_.see_committed({}, {.file = "", .position = 500}, {});
+      tables_.log.see_committed(committed(500));
     }
   });
-  EXPECT_TRUE(tables_.write_checkpoint(0, storage, "shop", "db1", soon()));
+  EXPECT_TRUE(tables_.checkpoints.write(0, storage, "shop", "db1", soon()));
 }
 
 // Without it the next rows would not pass while the log has not told of them yet.
@@ -90,28 +90,29 @@ TEST_F(TableSetTest, a_restart_keeps_the_largest_id_and_the_position_that_a_file
   const TempDirectory directory;
   const StorageDirectory storage = kept_in(directory);
   begin();
-  const auto due = tables_.take_due();
+  const auto due = tables_.loads.take_due();
   open_view(due[0]);
-  FilterLoad load = tables_.load(due[0]);
+  FilterLoad load = tables_.loads.load(due[0]);
   ASSERT_EQ(load.begin(1, filter::DeleteMode::trusted), Intake::taken);
   load.ids_grow(4711);
   ASSERT_EQ(load.complete(), Intake::taken);
-  ASSERT_TRUE(tables_.publish(due[0], std::move(load)));
+  ASSERT_TRUE(tables_.loads.publish(due[0], std::move(load)));
   insert(5000);
   commit();
-  auto written = tables_.write_checkpoint(0, storage, "shop", "db1", soon());
+  auto written = tables_.checkpoints.write(0, storage, "shop", "db1", soon());
   ASSERT_TRUE(written);
   ASSERT_TRUE(written->put_in_place());
-  auto kept = read_checkpoint(storage.filter_path("shop", "users", "user"),
-                              bench_.parts[0].secret(),
-                              definition_hash(bench_.targets()[0], planned("user")));
+  auto kept =
+      read_checkpoint<MysqlLog>(storage.filter_path("shop", "users", "user"),
+                                bench_.parts[0].secret(),
+                                MysqlLog::definition_hash(bench_.targets()[0], planned("user")));
   ASSERT_TRUE(kept && *kept);
   EXPECT_EQ((*kept)->position.text(), "0-77-1");
   Bench after({{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"}},
               bench_.parts[0].secret());
-  TableSet restarted(after.feeds(kMaxLag), after.clock.clock(), "shop");
-  restarted.begin_at(at("0-77-1"));
-  restarted.adopt(0, planned("user"), *std::move(*kept));
+  TableSet<MysqlLog> restarted(after.feeds(kMaxLag), after.clock.clock(), "shop");
+  restarted.log.begin_at(at("0-77-1"));
+  restarted.checkpoints.adopt(0, planned("user"), *std::move(*kept));
   EXPECT_TRUE(after.has("user:5000"));
   EXPECT_TRUE(after.lives[0].is_fresh_id(5001));
   EXPECT_FALSE(after.lives[0].is_fresh_id(4999));
@@ -123,7 +124,7 @@ TEST_F(TableSetTest, a_log_that_is_resumed_erases_nothing_until_it_has_shown_its
   load_all({1});
   const MadeLog again = log_;
   apply(erasing(1));
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   commit();
   EXPECT_TRUE(bench_.has("user:1"));
   log_ = again;
@@ -144,7 +145,7 @@ TEST_F(TableSetTest, a_row_of_an_xa_transaction_passes_while_that_is_listed) {
          MadeLog::prepare("x")});
   apply({log_.begin_verdict("x"), MadeLog::xa_verdict("COMMIT", "x")});
   const auto xid = binlog::Xid::make(1, "x", "").value();
-  tables_.see_committed({}, {}, {xid});
+  tables_.log.see_committed({.position = {}, .place = {}, .listed = {xid}});
   EXPECT_TRUE(bench_.has("user:1"));
   commit();
   EXPECT_FALSE(bench_.has("user:1"));
@@ -159,19 +160,19 @@ TEST_F(TableSetTest,
   insert(7);
   prove();
   ASSERT_TRUE(is_fresh());
-  ASSERT_TRUE(tables_.version(0));
+  ASSERT_TRUE(tables_.checkpoints.version(0));
   bench_.clock.advance(kMaxLag);
-  EXPECT_EQ(tables_.resume_position().text(), "");
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  EXPECT_EQ(tables_.log.resume_position().text(), "");
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   prove();
   EXPECT_FALSE(is_fresh());
-  EXPECT_FALSE(tables_.version(0));
+  EXPECT_FALSE(tables_.checkpoints.version(0));
   log_ = again;
   apply({binlog::make_format(binlog::Brand::mariadb)});
   insert(7);
   EXPECT_TRUE(is_fresh());
-  EXPECT_TRUE(tables_.version(0));
-  EXPECT_THAT(std::string(tables_.why_void()), IsEmpty());
+  EXPECT_TRUE(tables_.checkpoints.version(0));
+  EXPECT_THAT(std::string(tables_.log.why_void()), IsEmpty());
 }
 
 TEST_F(TableSetTest, another_log_with_the_same_numbers_makes_all_be_read_anew) {
@@ -181,18 +182,18 @@ TEST_F(TableSetTest, another_log_with_the_same_numbers_makes_all_be_read_anew) {
   insert(7);
   prove();
   ASSERT_TRUE(is_fresh());
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   log_ = again;
   apply({binlog::make_format(binlog::Brand::mariadb),
          log_.begin(),
          MadeLog::map(1, "user"),
          MadeLog::insert(1, 8)});
-  EXPECT_FALSE(tables_.apply(MadeLog::commit(), never_));
-  EXPECT_THAT(std::string(tables_.why_void()), HasSubstr("begun anew"));
+  EXPECT_FALSE(tables_.log.apply(MadeLog::commit(), never_));
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("begun anew"));
   EXPECT_FALSE(is_fresh());
   prove();
   EXPECT_FALSE(is_fresh());
-  EXPECT_FALSE(tables_.version(0));
+  EXPECT_FALSE(tables_.checkpoints.version(0));
 }
 
 TEST_F(TableSetTest, a_log_that_ends_before_what_was_followed_makes_all_be_read_anew) {
@@ -200,27 +201,27 @@ TEST_F(TableSetTest, a_log_that_ends_before_what_was_followed_makes_all_be_read_
   load_all({});
   insert(7);
   insert(8);
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   apply({binlog::make_format(binlog::Brand::mariadb)});
-  tables_.prove(bench_.clock.now(), at("0-77-1"));
-  EXPECT_THAT(std::string(tables_.why_void()), HasSubstr("lost its end"));
+  tables_.log.prove(bench_.clock.now(), at("0-77-1"));
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("lost its end"));
 }
 
 TEST_F(TableSetTest, a_set_that_has_seen_no_group_cannot_go_on_with_a_log) {
-  EXPECT_FALSE(tables_.can_resume());
+  EXPECT_FALSE(tables_.log.can_resume());
   begin("0-77-9");
-  EXPECT_FALSE(tables_.can_resume());
+  EXPECT_FALSE(tables_.log.can_resume());
   log_.number_from(77, 10);
   insert(7);
-  EXPECT_TRUE(tables_.can_resume());
-  EXPECT_EQ(tables_.resume_position().text(), "0-77-9");
+  EXPECT_TRUE(tables_.log.can_resume());
+  EXPECT_EQ(tables_.log.resume_position().text(), "0-77-9");
 }
 
 // The row has gone from one filter, is missing in the other, and there is no memory to tell of it.
 TEST_F(TableSetTest, a_transaction_that_was_applied_in_part_proves_and_keeps_nothing) {
   begin();
   insert(1);
-  const auto due = tables_.take_due();
+  const auto due = tables_.loads.take_due();
   open_view(0);
   ASSERT_TRUE(read(0, {1}));
   open_view(1);
@@ -228,24 +229,25 @@ TEST_F(TableSetTest, a_transaction_that_was_applied_in_part_proves_and_keeps_not
   commit();
   prove();
   ASSERT_TRUE(is_fresh());
-  ASSERT_TRUE(tables_.version(0));
+  ASSERT_TRUE(tables_.checkpoints.version(0));
   const std::vector<std::string> events = erasing(1);
   apply({events[0], events[1], events[2]});
   has_memory_ = false;
-  EXPECT_THROW((void)tables_.apply(events[3], never_), std::bad_alloc);
+  EXPECT_THROW((void)tables_.log.apply(events[3], never_), std::bad_alloc);
   has_memory_ = true;
   EXPECT_FALSE(bench_.has("user:1"));
-  EXPECT_EQ(tables_.position().text(), "0-77-1");
-  EXPECT_THAT(std::string(tables_.why_void()), HasSubstr("in part"));
+  EXPECT_EQ(tables_.log.position().text(), "0-77-1");
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("in part"));
   EXPECT_FALSE(is_fresh());
   prove();
   EXPECT_FALSE(is_fresh());
-  EXPECT_FALSE(tables_.version(0)) << "would be kept with a position that it has passed";
+  EXPECT_FALSE(tables_.checkpoints.version(0))
+      << "would be kept with a position that it has passed";
 }
 
 TEST_F(TableSetTest, rows_that_were_erased_in_part_prove_and_keep_nothing) {
   begin();
-  const auto due = tables_.take_due();
+  const auto due = tables_.loads.take_due();
   open_view(0);
   ASSERT_TRUE(read(0, {1}));
   open_view(1);
@@ -256,7 +258,7 @@ TEST_F(TableSetTest, rows_that_were_erased_in_part_prove_and_keep_nothing) {
   has_memory_ = false;
   EXPECT_THROW(commit(), std::bad_alloc);
   has_memory_ = true;
-  EXPECT_THAT(std::string(tables_.why_void()), HasSubstr("in part"));
+  EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("in part"));
   EXPECT_FALSE(is_fresh());
 }
 
@@ -265,21 +267,21 @@ TEST_F(TableSetTest, rows_that_wait_to_be_erased_when_another_server_is_followed
   begin();
   load_all({1});
   apply(erasing(1));
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
-  EXPECT_TRUE(tables_.take_due().empty());
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db2");
-  bench_.clock.advance(TableSet::kRereadDelayMax);
-  EXPECT_THAT(tables_.take_due(), ElementsAre(0, 1));
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  EXPECT_TRUE(tables_.loads.take_due().empty());
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db2");
+  bench_.clock.advance(TableSetTimes::kRereadDelayMax);
+  EXPECT_THAT(tables_.loads.take_due(), ElementsAre(0, 1));
 }
 
 TEST_F(TableSetTest, what_one_server_has_committed_is_not_what_the_next_one_has) {
   begin();
   load_all({1, 2});
   insert(3);
-  tables_.see_committed({}, {.file = "", .position = 5000}, {});
+  tables_.log.see_committed(committed(5000));
   const MadeLog again = log_;
   insert(4);
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db2");
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db2");
   apply({binlog::make_format(binlog::Brand::mariadb)});
   log_ = again;
   insert(4);
@@ -293,9 +295,9 @@ TEST_F(TableSetTest, what_one_server_has_committed_is_not_what_the_next_one_has)
 TEST_F(TableSetTest, no_table_is_published_while_a_log_is_resumed) {
   begin();
   insert(7);
-  const auto due = tables_.take_due();
+  const auto due = tables_.loads.take_due();
   open_view(due[0]);
-  tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   EXPECT_FALSE(read(due[0], {7}));
 }
 

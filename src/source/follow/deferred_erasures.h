@@ -3,21 +3,14 @@
 // A log has a transaction before its engine commits it: by microseconds, or, while a
 // semi-synchronous replica that must acknowledge it is silent, by seconds. Meanwhile everybody
 // still sees the rows that it deletes. So their keys stay in the filter until the server has shown
-// that it has committed:
-//   MySQL     gtid_executed has the transaction: it enters it behind the engine's commit;
-//   MariaDB   Binlog_snapshot_position is behind it, which moves together with the engine's
-//             commits; for XA COMMIT, which does not, XA RECOVER lists none any more whose verdict
-//             the log has had.
+// that it has committed (Log::Committed).
 // Inserts need no such thing: a key that passes too early costs a question.
 //
 // Must: each erasure is made once, or is taken back by an insert of the same hash, which then is
 // not made: so that a row that comes and goes does not fill its buckets with copies.
 //
 // Threads: under the follower's lock. Limits: is_full() beyond kHashesMax: the log has to wait; one
-// transaction may go beyond. Some 60 bytes per row. In a MariaDB's file of more than 4 GiB that was
-// resumed behind that, places are too low, so that nothing is waited for.
-// Source: MySQL's rpl_semi_sync_source_wait_point; MariaDB's commit_ordered, of which XA COMMIT is
-// no part.
+// transaction may go beyond. Some 60 bytes per row.
 #pragma once
 
 #include <cstddef>
@@ -25,60 +18,61 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "mysql/followed_table.h"
-#include "mysql/log_place.h"
-#include "mysql/log_position.h"
+#include "source/transaction.h"
 
 namespace cuckooguard::source {
 
-// How far a server has committed what its log has.
-struct Committed {
-  LogPosition position;  // MySQL
-  LogPlace place;        // MariaDB
-  bool has_xa = false;   // MariaDB: also every XA COMMIT up to there
-
-  bool covers(const LogGtid& gtid, const LogPlace& end, bool is_xa_commit) const;
-};
-
+template <class Log>
 class DeferredErasures {
  public:
+  using Mark = typename Log::Mark;
+  using Reach = typename Log::Reach;
+  using Committed = typename Log::Committed;
+
   static constexpr std::size_t kHashesMax = 4'000'000;
 
   // Calls erase(hash) where they can be made at once.
   template <class Erase>
-  void add(const CommitMark& mark, const Transaction& transaction, const Erase& erase) {
-    // What was heard of XA transactions before says nothing of this one; and what waits may be of
-    // the same hash.
-    if (committed_ && groups_.empty() && !mark.is_xa_commit &&
-        committed_->covers(mark.gtid, mark.end, false)) {
+  void add(const Mark& mark, const Transaction& transaction, const Erase& erase) {
+    // What waits may be of the same hash.
+    if (committed_ && groups_.empty() && committed_->covers_later(mark)) {
       transaction.for_each_erase(erase);
       return;
     }
-    groups_.push_back({.gtid = mark.gtid,
-                       .end = mark.end,
-                       .is_xa_commit = mark.is_xa_commit,
-                       .all = {},
-                       .hashes = {}});
+    groups_.push_back({.end = mark, .hashes = {}});
     transaction.for_each_erase([this](std::uint64_t hash) { add_one(hash); });
     if (groups_.back().hashes.empty()) {
       groups_.pop_back();
     }
   }
-  // What is added by add_one() is of many transactions, of which `all` is the position and `end`
-  // the end.
-  void begin_all(LogPosition all, const LogPlace& end);
-  void add_one(std::uint64_t hash);
+  // What is added by add_one() is of many transactions, which all end at `applied` or before.
+  void begin_all(Reach applied) { groups_.push_back({.end = std::move(applied), .hashes = {}}); }
+  void add_one(std::uint64_t hash) {
+    groups_.back().hashes.push_back(hash);
+    ++waiting_[hash].erasures;
+    ++hashes_;
+  }
   // True: one of this hash is not made, and nothing needs to be inserted, since the filter has it
   // still.
-  bool take_back(std::uint64_t hash);
+  bool take_back(std::uint64_t hash) {
+    const auto found = waiting_.find(hash);
+    if (found == waiting_.end() || found->second.taken_back == found->second.erasures) {
+      return false;
+    }
+    ++found->second.taken_back;
+    return true;
+  }
 
   // Calls erase(hash) for all that can be made by now.
   template <class Erase>
   void make(const Committed& committed, const Erase& erase) {
     committed_ = committed;
-    while (!groups_.empty() && groups_.front().is_covered_by(committed)) {
+    const auto is_covered = [&committed](const auto& end) { return committed.covers(end); };
+    while (!groups_.empty() && std::visit(is_covered, groups_.front().end)) {
       for (const std::uint64_t hash : groups_.front().hashes) {
         if (is_due(hash)) {
           erase(hash);
@@ -94,20 +88,24 @@ class DeferredErasures {
 
  private:
   struct Group {
-    LogGtid gtid;
-    LogPlace end;
-    bool is_xa_commit = false;
-    std::optional<LogPosition> all;  // instead of gtid
+    std::variant<Mark, Reach> end;
     std::vector<std::uint64_t> hashes;
-
-    bool is_covered_by(const Committed& committed) const;
   };
   struct Waiting {
     std::uint32_t erasures = 0;
     std::uint32_t taken_back = 0;  // of them
   };
 
-  bool is_due(std::uint64_t hash);
+  bool is_due(std::uint64_t hash) {
+    const auto found = waiting_.find(hash);
+    Waiting& waiting = found->second;
+    const bool is_taken_back = waiting.taken_back > 0;
+    waiting.taken_back -= is_taken_back ? 1 : 0;
+    if (--waiting.erasures == 0) {
+      waiting_.erase(found);
+    }
+    return !is_taken_back;
+  }
 
   std::optional<Committed> committed_;
   std::deque<Group> groups_;  // in the log's order

@@ -10,33 +10,33 @@
 #include <string>
 #include <utility>
 
-#include "mysql/followed_table.h"
-#include "mysql/log_feed.h"
-#include "mysql/reread_pace.h"
-#include "mysql/table.h"
+#include "follow/log_feed.h"
+#include "follow/reread_pace.h"
 #include "source/feed.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
 // A table as it was planned, on its way from the log into the feed's filter.
+template <class Log>
 struct TableRows {
-  TableRows(MysqlTable planned, Feed& owner)
+  TableRows(typename Log::Plan planned, Feed& owner)
       : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
 
-  MysqlTable plan;
-  LogFeed feed;
-  FollowedTable table;
+  typename Log::Plan plan;
+  LogFeed<Log> feed;
+  typename Log::Table table;
   bool is_out_of_step = false;
   std::string why_out_of_step{};
 };
 
+template <class Log>
 struct TablePlace {
   explicit TablePlace(Feed* of, std::uint64_t loads_before = 0) : feed(of), loads(loads_before) {}
 
-  Feed* feed;                          // null: the table has gone
-  std::unique_ptr<TableRows> current;  // in step, unless it is out of step
-  std::unique_ptr<TableRows> next;     // being read
+  Feed* feed;                               // null: the table has gone
+  std::unique_ptr<TableRows<Log>> current;  // in step, unless it is out of step
+  std::unique_ptr<TableRows<Log>> next;     // being read
   bool is_being_read = false;
   bool is_due = true;
   bool is_refused = false;  // until it is loaded

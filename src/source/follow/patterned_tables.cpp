@@ -1,4 +1,4 @@
-#include "mysql/patterned_tables.h"
+#include "follow/patterned_tables.h"
 
 #include <algorithm>
 

@@ -1,0 +1,88 @@
+// What is kept of one followed table between runs: its filter, and how far the log is in it, in one
+// file.
+//
+// A file is used only if all of this is as it was: templates, columns, condition, the table's
+// definition, how deletes are handled, the filter's settings (hash_of_definition), the secret; and
+// the server, unless several addresses say that it is one of a cluster. Then the log goes on behind
+// the file's position; a server that does not have what comes there any more says so, and the table
+// is read anew.
+//
+// Threads: values. Errors: a file that cannot be used is no error but a reason, for the log.
+// Limits: filter::kSourcePositionMax bytes for position and identity: a longer position is not
+// kept.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "filter/filter_file.h"
+#include "filter/isolated_rows.h"
+#include "filter/key_hash.h"
+#include "source/filter_load.h"
+
+namespace cuckooguard::source {
+
+// What a file says of the log: its kind, a position, and the position's last group, a line each.
+inline constexpr std::size_t kResumeLines = 3;
+inline constexpr const char* kPositionUnreadable = ": its position cannot be read";
+
+template <class Log>
+struct Checkpoint {
+  FilterLoad::Loaded loaded;
+  typename Log::Position position;
+  typename Log::Group last_group;
+  std::string server;  // which it was that was followed
+  std::chrono::nanoseconds
+      age{};  // of the file, by the machine's clock; negative: that was set back
+};
+
+// How a file is labelled.
+struct CheckpointFacts {
+  std::string resume;  // kResumeLines lines
+  std::uint64_t largest_id;
+  bool ids_grow;
+  std::string_view server;
+};
+filter::FilterFileLabel checkpoint_label(const CheckpointFacts& facts, std::uint64_t definition);
+
+struct CheckpointFile {
+  FilterLoad::Loaded loaded;
+  std::vector<std::string> resume;  // kResumeLines
+  std::string server;
+  std::chrono::nanoseconds age{};
+};
+// Nothing if there is no file.
+std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
+    const std::string& path, const filter::HashSecret& secret, std::uint64_t definition);
+
+// Log::resume_text(position, group) gives the lines, Log::parse_resume(lines) the two again, if it
+// can.
+template <class Log>
+std::expected<std::optional<Checkpoint<Log>>, std::string> read_checkpoint(
+    const std::string& path, const filter::HashSecret& secret, std::uint64_t definition) {
+  auto file = read_checkpoint_file(path, secret, definition);
+  if (!file) {
+    return std::unexpected(std::move(file.error()));
+  }
+  if (!*file) {
+    return std::nullopt;
+  }
+  auto at = Log::parse_resume((*file)->resume);
+  if (!at || !at->first.covers(at->second.id())) {
+    return std::unexpected(path + kPositionUnreadable);
+  }
+  return Checkpoint<Log>{.loaded = std::move((*file)->loaded),
+                         .position = std::move(at->first),
+                         .last_group = std::move(at->second),
+                         .server = std::move((*file)->server),
+                         .age = (*file)->age};
+}
+
+}  // namespace cuckooguard::source

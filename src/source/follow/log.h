@@ -1,0 +1,43 @@
+// What a transaction log is to those who follow it: a struct of types, `Log` in these templates.
+//
+//   Id         names a transaction: a GTID, say
+//   Position   how far a log was applied: covers(Id), covers(Position), text(), parse(), flavor(),
+//              ==
+//   Group      what the last transaction of a position is known again by; parse() and text() in
+//              one line are the log's own
+//   Mark       a transaction, as it commits: id(); copied where it has to wait
+//   Reach      how far a log was applied, by all that tells: { Position position; … }
+//   View       what a snapshot shows: { Position covered; … }, shows(Mark), is_passed_by(Reach)
+//   Committed  what a server has shown to be visible to all: covers(Mark), covers(Reach), and
+//              covers_later(Mark), whether it says so of a transaction that was not read then
+//   Plan       how a table is read: name, needed(), identity, condition, condition_columns,
+//              primary_key: places of columns, those of needed() being what a row is read with;
+//              key_is_readable, identity_is_unique, grows; ==
+//   Table      a TableChanges that understands what the log says of its table
+//   Applier    what applies the log's events to tables (mysql/log_applier.h is one)
+//   Event      what an Applier takes; Format: what a stream's events depend on
+//   Reader     a session in which tables are read (table_loader.h); Login: what it is opened with
+//   Error      what a Reader fails with: `what`, is_refusal(), is_lost()
+//
+// Threads: types.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace cuckooguard::source {
+
+// A row's values, in the order of Plan::needed(); nullopt for NULL.
+using RowValues = std::span<const std::optional<std::string_view>>;
+
+// Whether a snapshot has what a transaction has done.
+enum class Visibility : std::uint8_t { visible, perhaps, not_yet };
+
+struct TableEstimate {
+  std::uint64_t rows = 0;     // an estimate
+  std::uint64_t next_id = 0;  // of ids that grow; 0: there is none
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,73 @@
+#include "mysql/log.h"
+
+#include <variant>
+
+#include "follow/definition.h"
+#include "source/chosen_deletes.h"
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr std::string_view kMariaDb = "mariadb";
+constexpr std::string_view kMySql = "mysql";
+
+}  // namespace
+
+Visibility ReadView::shows(const CommitMark& mark) const {
+  if (covered.covers(mark.gtid)) {
+    return mark.is_xa_commit && !window_end ? Visibility::perhaps : Visibility::visible;
+  }
+  return window_end && mark.end <= *window_end ? Visibility::perhaps : Visibility::not_yet;
+}
+
+bool ReadView::is_passed_by(const LogReach& applied) const {
+  return window_end ? applied.place >= *window_end : applied.position.covers(covered);
+}
+
+bool Committed::covers(const CommitMark& mark) const {
+  if (std::holds_alternative<binlog::MySqlGtid>(mark.gtid)) {
+    return position.covers(mark.gtid);
+  }
+  return place >= mark.end && (has_xa || !mark.is_xa_commit);
+}
+
+bool Committed::covers(const LogReach& all) const {
+  return all.position.is_mariadb() ? place >= all.place && has_xa : position.covers(all.position);
+}
+
+std::uint64_t MysqlLog::definition_hash(const Target& target, const MysqlTable& plan) {
+  Definition definition;
+  definition << "cuckooguard mysql 2";
+  definition.add_templates(target);
+  definition << "columns" << plan.schema << plan.name;
+  for (const MysqlColumn& column : plan.columns) {
+    definition << column.name << column.column_type << column.charset << column.collation
+               << std::uint64_t{column.nullable} << column.primary_key;
+  }
+  definition << "identity";
+  for (const std::size_t place : plan.identity) {
+    definition << place;
+  }
+  definition.add_filter(target,
+                        plan.condition.text(),
+                        chosen_deletes(target.settings.filter.deletes, plan.identity_is_unique));
+  return definition.hash();
+}
+
+std::string MysqlLog::resume_text(const LogPosition& position, const LogGroup& last) {
+  return std::string(position.is_mariadb() ? kMariaDb : kMySql) + '\n' + position.text() + '\n' +
+         last.text();
+}
+
+std::optional<std::pair<LogPosition, LogGroup>> MysqlLog::parse_resume(
+    std::span<const std::string> lines) {
+  const bool is_mariadb = lines[0] == kMariaDb;
+  auto position = LogPosition::parse(lines[1], is_mariadb);
+  auto last = LogGroup::parse(lines[2], is_mariadb);
+  if (!position || !last) {
+    return std::nullopt;
+  }
+  return std::pair(*std::move(position), *std::move(last));
+}
+
+}  // namespace cuckooguard::source
