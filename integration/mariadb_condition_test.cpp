@@ -13,11 +13,11 @@
 #include <gtest/gtest.h>
 
 #include "filter/epochs.h"
+#include "follow/log_feed.h"
 #include "harness/mariadb_server.h"
 #include "harness/random_items.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
-#include "follow/log_feed.h"
 #include "mysql/log_stream.h"
 #include "mysql/read_view.h"
 

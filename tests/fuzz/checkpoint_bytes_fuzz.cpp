@@ -48,7 +48,8 @@ class File {
 };
 
 void read(const File& file) {
-  const auto checkpoint = source::read_checkpoint<source::MysqlLog>(file.path(), kSecret, kDefinition);
+  const auto checkpoint =
+      source::read_checkpoint<source::MysqlLog>(file.path(), kSecret, kDefinition);
   if (!checkpoint) {
     if (checkpoint.error().empty()) {
       std::abort();

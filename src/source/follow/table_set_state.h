@@ -113,10 +113,10 @@ struct TableSetState {
     if (!pause) {
       return {.pause = some_of(TableSetTimes::kRereadDelayMax), .why = std::string(why)};
     }
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(*pause);
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(*pause);
     Reread next{.pause = *pause,
                 .why = std::string(why) + "; this comes too often: the table is read again in " +
-                       std::to_string(seconds.count()) + " s"};
+                       std::to_string(whole.count()) + " s"};
     followed.feed->warn(next.why);
     return next;
   }

@@ -44,7 +44,7 @@ class ServerProbe {
   struct Word {
     std::optional<TimePoint> at;  // all that was committed before is in the log up to `position`
     LogPosition position;
-    LogPlace committed;            // MariaDB: so much of its log is visible (deferred_erasures.h)
+    LogPlace committed;            // MariaDB: so much of its log is visible (log.h)
     std::set<binlog::Xid> listed;  // MariaDB: but for these, asked behind it
   };
   // What is committed is told so often, however seldom proofs are due: checkpoints wait for it.

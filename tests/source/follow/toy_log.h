@@ -1,0 +1,307 @@
+// A database in memory with a transaction log, unlike any real one: what follow/ asks of a log, in
+// as few lines as it takes. Numbers are the log's positions, one for each transaction.
+//
+//   commit(changes) ─▶ in the log ── show() ─▶ visible to all who read
+//
+// Threads: any, for ToyServer; the rest is as follow/ has it.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "follow/definition.h"
+#include "follow/log.h"
+#include "follow/table_changes.h"
+#include "follow/table_set.h"
+#include "keyspace/row_condition.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+struct ToyId {
+  std::uint64_t number = 0;
+};
+
+class ToyPosition {
+ public:
+  enum class Flavor : bool { toy };
+
+  ToyPosition() = default;
+  explicit ToyPosition(std::uint64_t number) : number_(number) {}
+  static std::optional<ToyPosition> parse(std::string_view text, std::optional<Flavor> /*flavor*/) {
+    std::uint64_t number = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+    return end.ec == std::errc() ? std::optional(ToyPosition(number)) : std::nullopt;
+  }
+
+  std::string text() const { return std::to_string(number_); }
+  Flavor flavor() const { return Flavor::toy; }
+  std::uint64_t number() const { return number_; }
+  bool covers(ToyId id) const { return id.number <= number_; }
+  bool covers(const ToyPosition& other) const { return other.number_ <= number_; }
+  bool operator==(const ToyPosition&) const = default;
+
+ private:
+  std::uint64_t number_ = 0;
+};
+
+struct ToyGroup {
+  ToyId number;
+  std::uint64_t contents = 0;
+
+  ToyId id() const { return number; }
+  bool is_same_as(const ToyGroup& other) const {
+    return number.number == other.number.number && contents == other.contents;
+  }
+};
+
+struct ToyMark {
+  ToyId number;
+
+  ToyId id() const { return number; }
+};
+
+struct ToyReach {
+  ToyPosition position;
+};
+
+struct ToyView {
+  ToyPosition covered;
+  ToyPosition window_end;
+
+  Visibility shows(const ToyMark& mark) const {
+    return covered.covers(mark.number)      ? Visibility::visible
+           : window_end.covers(mark.number) ? Visibility::perhaps
+                                            : Visibility::not_yet;
+  }
+  bool is_passed_by(const ToyReach& applied) const { return applied.position.covers(window_end); }
+};
+
+struct ToyCommitted {
+  ToyPosition position;
+
+  bool covers(const ToyMark& mark) const { return position.covers(mark.number); }
+  bool covers(const ToyReach& all) const { return position.covers(all.position); }
+  bool covers_later(const ToyMark& mark) const { return covers(mark); }
+};
+
+// A table of one column, which is its key.
+struct ToyPlan {
+  std::string name;
+  std::uint64_t definition = 0;
+  std::vector<std::size_t> identity{0};
+  keyspace::RowCondition condition{};
+  std::vector<std::size_t> condition_columns{};
+  std::vector<std::size_t> primary_key{0};
+  bool key_is_readable = true;
+  bool identity_is_unique = true;
+  bool grows = false;
+
+  std::vector<std::size_t> needed() const { return {0}; }
+  bool operator==(const ToyPlan& other) const {
+    return name == other.name && definition == other.definition;
+  }
+};
+
+struct ToyChange {
+  std::string table;
+  std::optional<std::string> before;
+  std::optional<std::string> after;
+};
+
+struct ToyEvent {
+  ToyGroup group;
+  std::vector<ToyChange> changes;
+  std::string defined;  // a table, instead of changes
+};
+
+struct ToyError {
+  std::string what;
+
+  static bool is_refusal() { return false; }
+  static bool is_lost() { return false; }
+};
+
+class ToyApplier;
+class ToyReader;
+
+struct ToyLog {
+  using Id = ToyId;
+  using Position = ToyPosition;
+  using Group = ToyGroup;
+  using Mark = ToyMark;
+  using Reach = ToyReach;
+  using View = ToyView;
+  using Committed = ToyCommitted;
+  using Plan = ToyPlan;
+  using Table = TableChanges<ToyLog>;
+  using Applier = ToyApplier;
+  using Event = ToyEvent;
+  struct Format {};
+  using Reader = ToyReader;
+  using Error = ToyError;
+
+  static std::uint64_t definition_hash(const Target& target, const ToyPlan& plan) {
+    Definition definition;
+    definition << "toy" << plan.name << plan.definition;
+    definition.add_templates(target);
+    return definition.hash();
+  }
+  static std::string resume_text(const ToyPosition& position, const ToyGroup& last) {
+    return "toy\n" + position.text() + '\n' + std::to_string(last.contents);
+  }
+  static std::optional<std::pair<ToyPosition, ToyGroup>> parse_resume(
+      std::span<const std::string> lines) {
+    const auto position = ToyPosition::parse(lines[1], std::nullopt);
+    const auto contents = ToyPosition::parse(lines[2], std::nullopt);
+    if (!position || !contents) {
+      return std::nullopt;
+    }
+    return std::pair(*position,
+                     ToyGroup{.number = {position->number()}, .contents = contents->number()});
+  }
+};
+
+// One transaction is one event.
+class ToyApplier {
+ public:
+  using Table = ToyLog::Table;
+  struct Calls {
+    std::function<void(Table& table, std::string_view why)> on_out_of_step;
+    std::function<void()> on_definition;
+    std::function<void(std::string_view schema, std::string_view table)> on_other_table;
+  };
+
+  ToyApplier(ToyPosition position, Calls calls) : position_(position), calls_(std::move(calls)) {}
+
+  void join(Table& table) { tables_.insert(&table); }
+  bool has_joined(const Table& table) const { return tables_.contains(const_cast<Table*>(&table)); }
+  void leave(Table& table) { tables_.erase(&table); }
+  void begin_waiting(Table& /*table*/) {}
+  void end_waiting(Table& /*table*/) {}
+  static bool is_prepared_before(const Table& /*table*/) { return false; }
+
+  std::expected<bool, std::string> apply(const ToyEvent& event) {
+    if (position_.covers(event.group.number)) {
+      return show_again(event.group);
+    }
+    if (event.group.number.number != position_.number() + 1 || is_expecting()) {
+      is_other_log_ = true;
+      return std::unexpected("the log does not go on where it was");
+    }
+    if (!event.defined.empty()) {
+      calls_.on_definition();
+      put_out_of_step(event.defined, "it was defined anew");
+    }
+    commit(event);
+    position_ = ToyPosition(event.group.number.number);
+    last_ = event.group;
+    return true;
+  }
+  void reconnected(ToyLog::Format /*format*/, std::uint64_t log_of) {
+    log_of_ = log_of;
+    if (last_) {
+      expected_.push_back(*last_);
+    }
+  }
+
+  std::uint64_t log_of() const { return log_of_; }
+  void rest_on(std::vector<ToyGroup> groups) {
+    last_ = groups.front();
+    expected_ = {groups.front()};
+  }
+  bool is_expecting() const { return !expected_.empty(); }
+  bool expects_more_than(const ToyPosition& logged) const {
+    return std::ranges::any_of(expected_,
+                               [&](const ToyGroup& each) { return !logged.covers(each.number); });
+  }
+  bool is_other_log() const { return is_other_log_; }
+  const std::optional<ToyGroup>& last_group() const { return last_; }
+  ToyPosition resume_position() const {
+    return last_ ? ToyPosition(last_->number.number - 1) : position_;
+  }
+  static bool is_idle() { return true; }
+  void judge(ToyCommitted& /*committed*/) const {}
+
+  const ToyPosition& position() const { return position_; }
+  ToyReach reach() const { return {.position = position_}; }
+
+ private:
+  std::expected<bool, std::string> show_again(const ToyGroup& group) {
+    const bool was_expecting = is_expecting();
+    for (const ToyGroup& each : expected_) {
+      if (each.number.number == group.number.number && !each.is_same_as(group)) {
+        is_other_log_ = true;
+        return std::unexpected("the log has another transaction of this number");
+      }
+    }
+    std::erase_if(expected_, [&](const ToyGroup& each) { return each.is_same_as(group); });
+    return was_expecting && !is_expecting();
+  }
+
+  void commit(const ToyEvent& event) {
+    for (const ToyChange& change : event.changes) {
+      for (Table* const table : std::set(tables_)) {
+        if (table->plan().name != change.table) {
+          continue;
+        }
+        const std::optional<std::string_view> before = change.before;
+        const std::optional<std::string_view> after = change.after;
+        const auto done =
+            table->change(change.before ? std::optional(RowValues(&before, 1)) : std::nullopt,
+                          change.after ? std::optional(RowValues(&after, 1)) : std::nullopt);
+        if (!done) {
+          put_out_of_step(change.table, done.error());
+        }
+      }
+    }
+    const ToyMark mark{.number = event.group.number};
+    for (Table* const table : std::set(tables_)) {
+      const auto inserted =
+          table->is_touched() ? table->commit_inserts(mark) : std::expected<void, std::string>();
+      if (!inserted) {
+        put_out_of_step(table->plan().name, inserted.error());
+      }
+    }
+    for (Table* const table : std::set(tables_)) {
+      const auto erased =
+          table->is_touched() ? table->commit_erases(mark) : std::expected<void, std::string>();
+      if (!erased) {
+        put_out_of_step(table->plan().name, erased.error());
+      }
+    }
+  }
+
+  void put_out_of_step(const std::string& name, const std::string& why) {
+    for (Table* const table : std::set(tables_)) {
+      if (table->plan().name == name) {
+        leave(*table);
+        calls_.on_out_of_step(*table, why);
+      }
+    }
+  }
+
+  ToyPosition position_;
+  Calls calls_;
+  std::set<Table*> tables_;
+  std::optional<ToyGroup> last_;
+  std::vector<ToyGroup> expected_;
+  bool is_other_log_ = false;
+  std::uint64_t log_of_ = 0;
+};
+
+}  // namespace cuckooguard::source

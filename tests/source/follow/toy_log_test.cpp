@@ -1,0 +1,338 @@
+// What follow/ promises of any log, on one that is no server's: that no committed row is hidden,
+// that what has gone leaves, and that nothing is believed without a proof.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "source/bench.h"
+#include "source/follow/toy_server.h"
+#include "source/source_thread.h"
+#include "source/storage_directory.h"
+#include "source/temp_directory.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::vector<Wanted> kWanted{{.name = "users",
+                                   .keys = {"user:{id}"},
+                                   .table = "user",
+                                   .filter = {.deletes = config::Deletes::exact}},
+                                  {.name = "orders",
+                                   .keys = {"order:{id}"},
+                                   .table = "order",
+                                   .filter = {.deletes = config::Deletes::exact}}};
+
+std::size_t items(Bench& bench, std::size_t ns) {
+  const filter::EpochScope inside(bench.epochs.reader(0));
+  const filter::CuckooFilter* const filter = bench.lives[ns].current();
+  return filter == nullptr ? 0 : filter->stats().items;
+}
+
+std::size_t hidden_rows(Bench& bench, const ToyServer& server) {
+  std::size_t hidden = 0;
+  for (const auto& [table, prefix] : {std::pair("user", "user:"), std::pair("order", "order:")}) {
+    for (const std::string& id : server.rows(table)) {
+      hidden += bench.has(prefix + id) ? 0 : 1;
+    }
+  }
+  return hidden;
+}
+
+class ToyLogTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kUsers = 0;
+
+  void start(const StorageDirectory* storage = nullptr) {
+    follower_ = std::make_unique<ToyFollower>(
+        server_,
+        bench_->feeds(),
+        bench_->clock.clock(),
+        Storage{.directory = storage, .checkpoint_every = std::chrono::hours(1)},
+        bench_->witness);
+  }
+  void stop() {
+    follower_->finish();
+    follower_.reset();
+  }
+  void step() {
+    follower_->step(never_);
+    bench_->clock.advance(milliseconds(1));
+    std::this_thread::yield();
+  }
+  bool becomes(const std::function<bool()>& so) {
+    const auto until = std::chrono::steady_clock::now() + seconds(30);
+    while (!so() && std::chrono::steady_clock::now() < until) {
+      step();
+    }
+    return so();
+  }
+  bool is_fresh() { return bench_->is_fresh(0) && bench_->is_fresh(1); }
+  // All that is committed by now is in the filters.
+  bool becomes_current() {
+    const ToyPosition end = server_.end();
+    const TimePoint from = bench_->clock.now();
+    return becomes([&] {
+      const auto proven = follower_->status().proven_at;
+      return is_fresh() && proven && *proven >= from &&
+             follower_->reached(end.text()) == Reached::yes;
+    });
+  }
+  std::size_t hidden_rows() { return source::hidden_rows(*bench_, server_); }
+  std::size_t items(std::size_t ns) { return source::items(*bench_, ns); }
+
+  std::stop_token never_;
+  std::optional<Bench> bench_{std::in_place, kWanted};
+  ToyServer server_{{"user", "order"}};
+  std::unique_ptr<ToyFollower> follower_;
+};
+
+TEST_F(ToyLogTest, rows_that_come_and_go_do_so_in_the_filter) {
+  server_.insert("user", "1");
+  start();
+  ASSERT_TRUE(becomes_current());
+  EXPECT_TRUE(bench_->has("user:1"));
+  EXPECT_FALSE(bench_->has("user:2"));
+  server_.insert("user", "2");
+  server_.erase("user", "1");
+  ASSERT_TRUE(becomes_current());
+  EXPECT_TRUE(bench_->has("user:2"));
+  EXPECT_FALSE(bench_->has("user:1"));
+}
+
+// Half a second is a long time for those who still see it.
+TEST_F(ToyLogTest, a_row_that_is_visible_is_there_although_the_log_has_its_deletion) {
+  server_.insert("user", "1");
+  start();
+  ASSERT_TRUE(becomes_current());
+  server_.commit({{.table = "user", .before = "1", .after = {}}});
+  ASSERT_TRUE(becomes_current());
+  EXPECT_TRUE(bench_->has("user:1"));
+  server_.show();
+  EXPECT_TRUE(becomes([this] { return !bench_->has("user:1"); }));
+}
+
+TEST_F(ToyLogTest, a_view_may_show_more_than_the_position_that_is_known_of_it) {
+  for (std::size_t i = 1; i <= 3; ++i) {
+    server_.insert("user", std::to_string(i));
+  }
+  start();
+  step();  // the log is followed from here
+  server_.commit({{.table = "user", .before = "3", .after = {}}});
+  server_.commit({{.table = "user", .before = {}, .after = "4"}});
+  server_.move_in_view(1, "user", "2");
+  ASSERT_TRUE(becomes([&] {
+    server_.show();
+    return is_fresh() && follower_->reached(server_.end().text()) == Reached::yes;
+  }));
+  EXPECT_EQ(hidden_rows(), 0U);
+  EXPECT_TRUE(becomes([&] { return items(kUsers) == server_.rows("user").size(); }));
+}
+
+// What is in the log may not be visible yet.
+TEST_F(ToyLogTest, a_snapshot_is_of_the_position_that_was_read_with_it) {
+  for (const bool lies : {false, true}) {
+    if (lies) {
+      stop();
+      server_.lie_of_views();
+    }
+    const std::string late = lies ? "2" : "1";
+    server_.commit({{.table = "user", .before = {}, .after = late}});
+    start();
+    if (lies) {
+      ASSERT_TRUE(becomes([this] { return is_fresh(); }));
+    } else {
+      for (int i = 0; i < 3000; ++i) {
+        step();
+      }
+      EXPECT_FALSE(is_fresh()) << "whatever it has read lacks it";
+    }
+    server_.show();
+    ASSERT_TRUE(becomes_current());
+    EXPECT_EQ(bench_->has("user:" + late), !lies) << "a position that is read beside it hides rows";
+  }
+}
+
+TEST_F(ToyLogTest, a_table_that_is_defined_anew_passes_until_it_is_read_again) {
+  server_.insert("user", "1");
+  start();
+  ASSERT_TRUE(becomes_current());
+  server_.define("user", {"7", "8"});
+  step();
+  EXPECT_FALSE(bench_->is_fresh(kUsers));
+  EXPECT_TRUE(bench_->is_fresh(1)) << "the other one is in step";
+  ASSERT_TRUE(becomes_current());
+  EXPECT_TRUE(bench_->has("user:7"));
+  EXPECT_FALSE(bench_->has("user:1"));
+}
+
+// Before the log's word was kept, so that nobody would speak of it.
+TEST_F(ToyLogTest, a_table_that_is_defined_anew_behind_its_plan_is_planned_again) {
+  server_.insert("user", "1");
+  server_.define_behind_plan("user", {"7"});
+  start();
+  ASSERT_TRUE(becomes_current());
+  EXPECT_EQ(hidden_rows(), 0U);
+  const auto reports = bench_->witness.reports();
+  EXPECT_TRUE(std::ranges::any_of(
+      reports, [](const Witness::Report& each) { return each.why.contains("has just changed"); }));
+}
+
+TEST_F(ToyLogTest, a_log_that_is_not_read_proves_nothing) {
+  start();
+  ASSERT_TRUE(becomes_current());
+  server_.be_silent(true);
+  server_.insert("user", "1");
+  for (int i = 0; i < 2000; ++i) {
+    step();
+  }
+  EXPECT_FALSE(is_fresh());
+  EXPECT_EQ(follower_->reached(server_.end().text()), Reached::not_yet);
+  server_.be_silent(false);
+  ASSERT_TRUE(becomes_current());
+  EXPECT_TRUE(bench_->has("user:1"));
+}
+
+TEST_F(ToyLogTest, a_log_that_is_begun_anew_is_not_believed_by_its_numbers) {
+  server_.insert("user", "1");
+  server_.insert("user", "2");
+  start();
+  ASSERT_TRUE(becomes_current());
+  server_.begin_log_anew();
+  server_.define("user", {"7"});
+  server_.insert("user", "8");
+  server_.insert("user", "9");
+  ASSERT_TRUE(becomes([this] { return !is_fresh(); }));
+  ASSERT_TRUE(becomes_current());
+  EXPECT_EQ(hidden_rows(), 0U);
+}
+
+TEST_F(ToyLogTest, a_checkpoint_is_gone_on_from_if_the_log_is_the_same) {
+  const TempDirectory directory;
+  {
+    const auto storage = StorageDirectory::open(directory.file("kept")).value();
+    bench_.emplace(kWanted, storage.secret());
+    server_.insert("user", "1");
+    server_.insert("user", "2");
+    start(&storage);
+    ASSERT_TRUE(becomes_current());
+    step();  // and committed: what waits for that is not kept
+    stop();
+    server_.erase("user", "1");
+    server_.insert("user", "3");
+    bench_.emplace(kWanted, storage.secret());
+    start(&storage);
+    step();
+    step();  // what it has erased is committed
+    EXPECT_TRUE(is_fresh()) << "at once, without a load";
+    EXPECT_EQ(hidden_rows(), 0U);
+    EXPECT_FALSE(bench_->has("user:1"));
+    EXPECT_EQ(items(kUsers), 2U);
+    stop();
+  }
+  const auto storage = StorageDirectory::open(directory.file("kept")).value();
+  server_.begin_log_anew();
+  server_.define("user", {"4"});
+  for (int i = 0; i < 10; ++i) {
+    server_.insert("user", "1" + std::to_string(i));
+  }
+  bench_.emplace(kWanted, storage.secret());
+  start(&storage);
+  step();
+  EXPECT_FALSE(is_fresh()) << "the same numbers, and another log";
+  ASSERT_TRUE(becomes_current());
+  EXPECT_EQ(hidden_rows(), 0U);
+  EXPECT_EQ(items(kUsers), server_.rows("user").size());
+}
+
+// Random writers, loads in between, all that a view may show; at quiet points filter and table are
+// the same.
+std::size_t wrong_rows(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&random](std::uint32_t choices) { return random() % choices; };
+  Bench bench(kWanted);
+  ToyServer server({"user", "order"});
+  ToyFollower follower(server, bench.feeds(), bench.clock.clock(), {}, bench.witness);
+  std::stop_token never;
+  std::size_t wrong = 0;
+  const auto table = [&] { return pick(2) == 0 ? "user" : "order"; };
+  const auto id = [&] { return std::to_string(pick(40)); };
+  for (int round = 0; round < 12; ++round) {
+    for (int i = 0; i < 30; ++i) {
+      server.toggle(table(), id());
+      if (pick(3) == 0) {
+        server.show(pick(4));
+      }
+      if (pick(10) == 0) {
+        server.move_in_view(pick(4), table(), id());
+      }
+      if (pick(15) == 0) {
+        bench.lives[pick(2)].ask_for_rebuild();
+      }
+      follower.step(never);
+      bench.clock.advance(milliseconds(pick(20)));
+    }
+    server.end_moves();
+    server.show();
+    const auto is_current = [&] {
+      return bench.is_fresh(0) && bench.is_fresh(1) &&
+             follower.reached(server.end().text()) == Reached::yes &&
+             items(bench, 0) == server.rows("user").size() &&
+             items(bench, 1) == server.rows("order").size();
+    };
+    const auto give_up = std::chrono::steady_clock::now() + seconds(30);
+    bool is_reached = is_current();
+    for (; !is_reached && std::chrono::steady_clock::now() < give_up; is_reached = is_current()) {
+      server.show();
+      follower.step(never);
+      bench.clock.advance(milliseconds(1));
+      std::this_thread::yield();
+    }
+    wrong += is_reached ? 0 : 1;
+    wrong += hidden_rows(bench, server);
+  }
+  follower.finish();
+  return wrong;
+}
+
+TEST(ToyLog, filter_and_table_are_the_same_at_every_quiet_point) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    ASSERT_EQ(wrong_rows(seed), 0U) << "seed " << seed;
+  }
+}
+
+// On threads of its own, as the process has it.
+TEST(ToyLog, is_a_source) {
+  Bench bench(kWanted);
+  ToyServer server({"user", "order"});
+  server.insert("user", "1");
+  SourceThread source(std::make_unique<ToyFollower>(
+                          server, bench.feeds(), bench.clock.clock(), Storage{}, bench.witness),
+                      nullptr);
+  source.start();
+  ASSERT_TRUE(bench.witness.wait_for("users", filter::State::ready));
+  server.insert("user", "2");
+  const std::string end = server.end().text();
+  const auto until = std::chrono::steady_clock::now() + seconds(30);
+  while (source.reached(end) != Reached::yes && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(source.reached(end), Reached::yes);
+  EXPECT_TRUE(bench.has("user:2"));
+  source.stop();
+  EXPECT_FALSE(bench.is_fresh());
+}
+
+}  // namespace
+}  // namespace cuckooguard::source
