@@ -68,7 +68,7 @@ constexpr Key kKeys[] = {
     {"INET6", "(1, '::1'), (2, '2001:db8::')", false, true},
 };
 
-class Names final : public source::RowTarget {
+class Names final : public source::RowTarget<source::MysqlLog> {
  public:
   std::expected<Transaction::Image, std::string> image(source::RowValues) override { return 1; }
   std::expected<void, std::string> insert(const source::CommitMark&,

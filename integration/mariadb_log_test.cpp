@@ -34,7 +34,7 @@ using source::MysqlConnection;
 using source::Transaction;
 
 // Identities as they are, by a hash that is a number.
-class Contents final : public source::RowTarget {
+class Contents final : public source::RowTarget<source::MysqlLog> {
  public:
   std::expected<Transaction::Image, std::string> image(source::RowValues values) override {
     if (!values[0]) {
