@@ -26,8 +26,8 @@
 #include "exactness/shop_follower.h"
 #include "exactness/shop_tables.h"
 #include "exactness/shop_writer.h"
+#include "fixtures/on_sql_server.h"
 #include "harness/deadline.h"
-#include "harness/on_sql_server.h"
 #include "harness/seed.h"
 
 namespace cuckooguard::harness {

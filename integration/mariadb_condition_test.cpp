@@ -119,19 +119,13 @@ class Chosen final : public source::RowTarget {
   std::map<std::uint64_t, std::string> names_;
 };
 
-class MariaDbCondition : public testing::Test {
+class MariaDbCondition : public OnMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
+  void prepare() override {
     run("SET NAMES utf8mb4");
     run(RandomItems::kCreateTable);
   }
 
-  void run(const std::string& sql) { session_->run(sql); }
   Ids found_by_sql(const std::string& where) {
     Ids ids;
     for (const auto& row : session_->run("SELECT id FROM item WHERE " + where)) {

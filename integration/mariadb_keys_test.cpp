@@ -12,7 +12,7 @@
 
 #include "config/config_file.h"
 #include "filter/epochs.h"
-#include "harness/on_sql_server.h"
+#include "fixtures/on_sql_server.h"
 #include "mysql/log_applier.h"
 #include "mysql/log_stream.h"
 #include "mysql/server_probe.h"
@@ -145,10 +145,9 @@ class MariaDbKeys : public OnSqlServer {
 
   config::Config config_ =
       config::parse_config(
-          "upstream: 127.0.0.1:1\nsources:\n  shop: { type: mysql, addresses: [ "
-          "\"127.0.0.1:1\" ], user: u, password: p, database: shop }\n"
-          "namespaces:\n  t: { keys: \"t:{n:uint64}\", source: { from: shop, "
-          "table: t } }\n",
+          Configuration{.namespaces =
+                            Guarded{.name = "t", .keys = "t:{n:uint64}", .table = "t"}.yaml()}
+              .yaml(),
           "keys.yaml",
           [](std::string_view) { return std::nullopt; })
           .value();

@@ -142,16 +142,10 @@ class Writer {
   std::mt19937 random_;
 };
 
-class MariaDbLog : public testing::Test {
+class MariaDbLog : public OnMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    SqlSession session = server_->session();
-    session.run(
-        "CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40), note TEXT, UNIQUE "
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40), note TEXT, UNIQUE "
         "(name))");
   }
 

@@ -13,8 +13,8 @@
 
 #include "exactness/shop_follower.h"
 #include "exactness/shop_tables.h"
+#include "fixtures/on_sql_server.h"
 #include "harness/deadline.h"
-#include "harness/on_sql_server.h"
 
 namespace cuckooguard::harness {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "config/config_file.h"
 #include "filter/epochs.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/deadline.h"
-#include "harness/guarded_mariadb.h"
 #include "harness/mariadb_server.h"
 #include "mysql/log_follower.h"
 #include "mysql/table.h"
@@ -37,10 +37,10 @@ class Wanted {
 
  private:
   static config::Config parsed(const std::string& yaml) {
-    auto config = config::parse_config("upstream: 127.0.0.1:1\n" + shop_source("127.0.0.1:1") +
-                                           "namespaces:\n  t: { " + yaml + " }\n",
-                                       "start_checks.yaml",
-                                       [](std::string_view) { return std::nullopt; });
+    auto config =
+        config::parse_config(Configuration{.namespaces = "  t: { " + yaml + " }\n"}.yaml(),
+                             "start_checks.yaml",
+                             [](std::string_view) { return std::nullopt; });
     return config ? *std::move(config)
                   : throw std::runtime_error(yaml + ": " + config.error().front().what);
   }
@@ -54,15 +54,11 @@ class Wanted {
 
 class MariaDbStartChecks : public testing::Test {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-  }
+  void SetUp() override { SKIP_IF_MISSING(MariaDbServer::missing()); }
   void start(const std::vector<std::string>& arguments = {}) {
     server_.emplace(arguments);
     session_.emplace(server_->session());
-    create_guard_user(*session_);
+    create_guard_user(*server_);
   }
   void run(const std::string& sql) { session_->run(sql); }
 
@@ -300,7 +296,7 @@ class OneCaseOf : public MariaDbStartChecks {
     for (const Case& each : cases) {
       run("DROP DATABASE shop; CREATE DATABASE shop; DROP DATABASE IF EXISTS far; USE shop; DROP "
           "USER guard@localhost; SET GLOBAL binlog_row_image = FULL, max_sort_length = 1024");
-      create_guard_user(*session_);
+      create_guard_user(*server_);
       run(before);
       run(each.sql);
       holds(each);

@@ -15,7 +15,6 @@
 #include "harness/admin_client.h"
 #include "harness/child_process.h"
 #include "harness/guard_process.h"
-#include "harness/info_field.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 #include "harness/temporary_directory.h"
@@ -110,7 +109,7 @@ TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no
     return client.call({"GET", absent_user()}) == absent_reply();
   };
   // Policy, and the order in the file.
-  std::string other = with(yaml_, "mode: enforce", "mode: enforce\n    order: redis-first");
+  std::string other = with(yaml_, "mode: enforce", "mode: enforce, order: redis-first");
   ASSERT_EQ(reload(other), kOk);
   EXPECT_TRUE(answers_at_once());
   const std::size_t users = other.find("  users:");
@@ -123,9 +122,8 @@ TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no
   // Another namespace of the same source, and then not.
   const std::string more =
       with(yaml_,
-           "  tags:\n",
-           "  names: { keys: \"name:{name}\", source: { from: shop, table: tag } "
-           "}\n  tags:\n");
+           "  tags:",
+           "  names: { keys: \"name:{name}\", source: { from: shop, table: tag } }\n  tags:");
   ASSERT_EQ(reload(more), kOk);
   EXPECT_TRUE(answers_at_once());
   EXPECT_TRUE(eventually([&] { return log().contains("event=loaded namespace=names "); })) << log();
@@ -199,9 +197,9 @@ TEST_F(Reload, a_database_that_cannot_serve_the_file_is_such_a_reason) {
       reload(with(nowhere, "bytes:__ABSENT__", "bytes:other")),
       testing::AllOf(StartsWith("-ERR "), HasSubstr("namespace tags: "), HasSubstr("tugs")));
   EXPECT_THAT(reload(with(nowhere,
-                          "  tags:\n",
+                          "  tags:",
                           "  names: { keys: 'name:{name}', source: { from: shop, table: tugs } }\n"
-                          "  tags:\n")),
+                          "  tags:")),
               HasSubstr("source shop, namespaces names, tags: there is no table \"tugs\""))
       << "one cause, once";
   EXPECT_EQ(client.call({"GET", absent_user()}), absent_reply());

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/certificates.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
@@ -56,9 +57,6 @@ class OverTls : public testing::TestWithParam<std::string> {
                             what);
     EXPECT_EQ(ended.exit_code, 0) << ended.standard_error;
   }
-  static bool has_python_redis() {
-    return run_program({"/usr/bin/python3", "-c", "import redis"}).exit_code == 0;
-  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, OverTls, testing::Values("pinned", "shared"), [](const auto& made) {
@@ -89,9 +87,7 @@ TEST_P(OverTls, redis_cli_sees_what_redis_says_and_absent_keys_cost_it_nothing) 
 }
 
 TEST_P(OverTls, python_with_large_values_pipelines_and_many_clients) {
-  if (!has_python_redis()) {
-    GTEST_SKIP() << "Debian's package python3-redis is not installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_packages("python3-redis", {"/usr/bin/python3", "-c", "import redis"}));
   Shop shop(settings());
   shop.wait_until_it_answers();
   python(shop,

@@ -11,12 +11,9 @@ namespace cuckooguard::harness {
 namespace {
 
 config::Config parsed() {
-  auto config = config::parse_config(
-      "upstream: 127.0.0.1:1\nsources:\n  shop: { type: mysql, addresses: [ 127.0.0.1:1 ], user: "
-      "guard, password: word, database: shop }\nnamespaces:\n" +
-          namespaces_yaml(),
-      "exactness.yaml",
-      [](std::string_view) { return std::nullopt; });
+  auto config = config::parse_config(Configuration{.namespaces = namespaces_yaml()}.yaml(),
+                                     "exactness.yaml",
+                                     [](std::string_view) { return std::nullopt; });
   if (!config) {
     throw std::runtime_error(config.error().front().what);
   }
@@ -76,21 +73,12 @@ void create_tables(const SqlServer& server) {
   session.run("CREATE TABLE tag (tag BINARY(3) PRIMARY KEY, uses INT)");
   session.run("CREATE TABLE orders (id INT PRIMARY KEY, user_id BIGINT UNSIGNED)");
   session.run(insert_stable_users());
-  session.run(
-      "CREATE USER guard@localhost IDENTIFIED BY 'word'; GRANT SELECT ON shop.* TO "
-      "guard@localhost");
-  session.run(server.is_mariadb()
-                  ? "GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO "
-                    "guard@localhost"
-                  : "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO guard@localhost");
+  create_guard_user(server);
 }
 
 std::string namespaces_yaml() {
   const auto line = [](const std::string& name, const std::string& key, const std::string& table) {
-    return "  " + name + ": { keys: '" + key + "', source: { from: shop, table: " + table +
-           " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "'bytes:__ABSENT__', filter: { "
-           "false_positive_rate: 0.0001% } }\n";
+    return Guarded{.name = name, .keys = key, .table = table}.yaml();
   };
   return line("users", "user:{id:uint64}", "user") + line("names", "name:{name}", "user") +
          line("items", "item:{shop:int64}:{code:rest}", "item") +

@@ -28,8 +28,7 @@ class Chromium {
     std::map<std::string, std::string> read;
   };
 
-  // Empty: nothing is.
-  static std::string what_is_missing();
+  static std::optional<std::string> missing();
 
   Chromium();
 

@@ -18,8 +18,15 @@ TemporaryDirectory::TemporaryDirectory(const std::filesystem::path& below) {
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  if (!is_kept_) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+}
+
+TemporaryDirectory TemporaryDirectory::folder(std::string_view name) const {
+  std::filesystem::create_directory(path_ / name);
+  return {path_ / name, true};
 }
 
 std::string read_whole_file(const std::filesystem::path& path) {

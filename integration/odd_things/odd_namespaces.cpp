@@ -51,25 +51,24 @@ State state_of(End end) {
 }  // namespace
 
 config::Config OddNamespaces::parsed(const OddThing& thing) {
-  std::string yaml =
-      "upstream: 127.0.0.1:1\nsources:\n  shop: { type: mysql, addresses: [ 127.0.0.1:1 ], user: "
-      "guard, password: "
-      "word, database: shop }\nnamespaces:\n";
+  std::string namespaces;
   const auto add = [&](const std::string& name, const std::string& key, const std::string& table) {
     if (key.empty() || table.empty()) {
       return;
     }
-    yaml += "  " + name + ": { keys: " + doubled(name + ":" + key, '\'') +
-            ", source: { from: shop, table: " + doubled(table, '\'') +
-            " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-            "nil, filter: { false_positive_rate: "
-            "0.0001%, deletes: " +
-            (name.ends_with("groups") ? "exact" : "auto") + " } }\n";
+    namespaces += Guarded{.name = name,
+                          .keys = "[ " + doubled(name + ":" + key, '\'') + " ]",
+                          .table = doubled(table, '\''),
+                          .absent_reply = "nil",
+                          .filter = std::string("{ false_positive_rate: 0.0001%, deletes: ") +
+                                    (name.ends_with("groups") ? "exact" : "auto") + " }"}
+                      .yaml();
   };
   add("ids", thing.id, thing.table);
   add("all_ids", thing.id, thing.pattern);
   add("groups", thing.group, thing.table);
   add("all_groups", thing.group, thing.pattern);
+  const std::string yaml = Configuration{.namespaces = namespaces}.yaml();
   auto config =
       config::parse_config(yaml, "odd.yaml", [](std::string_view) { return std::nullopt; });
   return config ? *std::move(config)
