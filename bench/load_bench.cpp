@@ -21,7 +21,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -31,6 +30,7 @@
 #include <unistd.h>
 
 #include "bench_shop.h"
+#include "harness/run_main.h"
 #include "statistics.h"
 
 namespace cuckooguard::bench {
@@ -273,7 +273,7 @@ int run(const Options& options) {
 }  // namespace cuckooguard::bench
 
 int main(int argc, char** argv) {
-  try {
+  return cuckooguard::harness::run_main("load_bench", [&] {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
       std::fputs("usage: load_bench [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]\n",
@@ -281,8 +281,5 @@ int main(int argc, char** argv) {
       return 64;
     }
     return cuckooguard::bench::run(options);
-  } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "load_bench: %s\n", trouble.what());
-    return 1;
-  }
+  });
 }

@@ -15,13 +15,13 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench_shop.h"
+#include "harness/run_main.h"
 #include "statistics.h"
 
 namespace cuckooguard::bench {
@@ -151,7 +151,7 @@ int run(std::uint64_t count) {
 }  // namespace cuckooguard::bench
 
 int main(int argc, char** argv) {
-  try {
+  return cuckooguard::harness::run_main("reads_bench", [&] {
     std::uint64_t reads = 10'000;
     if (argc == 3 && std::string_view(argv[1]) == "--reads") {
       reads = std::strtoull(argv[2], nullptr, 10);
@@ -161,8 +161,5 @@ int main(int argc, char** argv) {
       return 64;
     }
     return cuckooguard::bench::run(reads);
-  } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "reads_bench: %s\n", trouble.what());
-    return 1;
-  }
+  });
 }

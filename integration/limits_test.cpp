@@ -15,14 +15,6 @@
 namespace cuckooguard::harness {
 namespace {
 
-std::size_t raise_descriptor_limit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
-}
-
 TEST(Limits, one_client_too_many_gets_redis_own_text_and_is_closed) {
   constexpr std::size_t kClients = 3;
   RedisServer full({"--maxclients", "1"});

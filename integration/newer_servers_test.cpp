@@ -12,10 +12,6 @@
 namespace cuckooguard::harness {
 namespace {
 
-std::string get_absent() {
-  return command({"GET", absent_user()});
-}
-
 class NewerServers : public testing::Test {
  protected:
   NewerServers() { shop_.wait_until_it_answers(); }

@@ -40,14 +40,7 @@ class ReloadWithMariaDb : public GuardedMariaDb {
     EXPECT_EQ(guard_->call({"GUARD.RELOAD"}), kOk) << guard_->log();
   }
   std::size_t loads_of_users() const {
-    const std::string log = guard_->log();
-    std::size_t found = 0;
-    for (std::size_t at = 0;
-         (at = log.find("event=loaded namespace=users", at)) != std::string::npos;
-         ++at) {
-      ++found;
-    }
-    return found;
+    return count_in(guard_->log(), "event=loaded namespace=users");
   }
   // Its row is seen once its commit has been waited for.
   void expect_followed(const std::string& table, const std::string& id) {

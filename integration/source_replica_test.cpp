@@ -23,14 +23,6 @@ std::string address(const SqlServer& server) {
   return port_address(server.port());
 }
 
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    ++found;
-  }
-  return found;
-}
-
 class SourceReplica : public testing::Test {
  protected:
   void SetUp() override {
@@ -78,7 +70,7 @@ class SourceReplica : public testing::Test {
   static void insert(const MariaDbServer& server, std::uint64_t id) {
     server.session().run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
   }
-  std::size_t tables_read() const { return count(guard_->log(), "event=loaded"); }
+  std::size_t tables_read() const { return count_in(guard_->log(), "event=loaded"); }
 
   std::optional<MariaDbServer> primary_;
   std::optional<MariaDbServer> replica_;

@@ -29,22 +29,6 @@ keyspace::Keyspace keyspace_of(const config::Config& config) {
   return keyspace::Keyspace::build(std::move(all)).value();
 }
 
-std::string printable(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    if (byte > ' ' && byte < '\x7f') {
-      text += byte;
-    } else {
-      const auto number = static_cast<unsigned char>(byte);
-      text += "\\x";
-      text += kDigits[number / 16];
-      text += kDigits[number % 16];
-    }
-  }
-  return text;
-}
-
 std::string insert_stable_users() {
   std::string rows;
   for (unsigned id = kStableFrom; id < kStableFrom + kStableRows; ++id) {
@@ -146,7 +130,7 @@ void Guarded::compare(std::size_t ns,
     if (!identity) {
       found.push_back(name + ": " + identity.error().what);
     } else if (*identity && !has(ns, (**identity).identity)) {
-      found.push_back(name + ": a row is not in the filter: " + printable((**identity).identity));
+      found.push_back(name + ": a row is not in the filter: " + shown((**identity).identity));
     }
   }
   const filter::CuckooFilter* const current = lives_[ns]->current();

@@ -54,6 +54,9 @@ Ended run_program(std::vector<std::string> command, const std::filesystem::path&
 // "VmRSS" or "VmHWM" of /proc/<pid>/status, in bytes.
 std::size_t memory_bytes(pid_t pid, const std::string& field);
 
+// As far as it goes; to which limit. Children inherit it.
+std::size_t raise_descriptor_limit();
+
 // Whether no thread of it runs any more. SIGSTOP is told to one of them, which stops the others
 // when it gets to it.
 bool is_stopped(pid_t pid);

@@ -37,6 +37,14 @@ std::uint64_t calls_in(std::string_view info, std::string_view name) {
   return field.starts_with(kFirst) ? std::stoull(field.substr(kFirst.size())) : 0;
 }
 
+std::size_t count_in(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) {
+    ++found;
+  }
+  return found;
+}
+
 std::string shown(std::string_view bytes) {
   constexpr std::size_t kShownMax = 400;
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -25,6 +25,9 @@ std::string info_field(std::string_view info, std::string_view field);
 // What INFO commandstats says of a command; `name` in lower case.
 std::uint64_t calls_in(std::string_view info, std::string_view name);
 
+// How often it is there.
+std::size_t count_in(std::string_view text, std::string_view part);
+
 // For a failure's message: printable, not too long.
 std::string shown(std::string_view bytes);
 

@@ -125,6 +125,10 @@ std::string absent_user(std::uint64_t n) {
   return user(kAbsent + n);
 }
 
+std::string get_absent() {
+  return command({"GET", absent_user()});
+}
+
 std::string absent_reply() {
   return bulk(kAbsentText);
 }

@@ -98,6 +98,7 @@ class Shop {
 
 std::string user(std::uint64_t id);            // user:<id>
 std::string absent_user(std::uint64_t n = 0);  // of kAbsent + n
+std::string get_absent();                      // the command, of absent_user()
 std::string absent_reply();                    // the RESP of kAbsentText
 
 }  // namespace cuckooguard::harness

@@ -22,20 +22,6 @@ source::TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-std::string printable(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    if (byte >= ' ' && byte < '\x7f') {
-      text += byte;
-      continue;
-    }
-    const auto number = static_cast<unsigned char>(byte);
-    text += {'\\', 'x', kDigits[number / 16], kDigits[number % 16]};
-  }
-  return text;
-}
-
 std::string doubled(std::string_view text, char quote) {
   std::string result(1, quote);
   for (const char byte : text) {
@@ -181,7 +167,7 @@ std::vector<std::string> OddNamespaces::see_rows() {
       const auto known = each.since.find(absent.identity);
       if (known != each.since.end() && seen.contains(absent.identity) &&
           absent.at > known->second + kMaxLag) {
-        hidden.push_back(each.name + ": HIDDEN: " + printable(absent.identity));
+        hidden.push_back(each.name + ": HIDDEN: " + shown(absent.identity));
       }
       return true;
     });
@@ -232,8 +218,7 @@ std::vector<std::string> OddNamespaces::hidden_now() {
   for (std::size_t ns = 0; ns < namespaces_.size(); ++ns) {
     for (const auto& [identity, unused] : namespaces_[ns].since) {
       if (find(ns, identity, kCase) == Finding::absent) {
-        hidden.push_back(namespaces_[ns].name +
-                         ": HIDDEN when all is proven: " + printable(identity));
+        hidden.push_back(namespaces_[ns].name + ": HIDDEN when all is proven: " + shown(identity));
       }
     }
   }
@@ -299,7 +284,7 @@ OddNamespaces::Verdict OddNamespaces::compare(std::size_t ns, std::vector<std::s
   const Namespace& each = namespaces_[ns];
   for (const auto& [identity, unused] : each.since) {
     if (find(ns, identity, kCase) == Finding::absent) {
-      wrong.push_back(each.name + ": HIDDEN in the end: " + printable(identity));
+      wrong.push_back(each.name + ": HIDDEN in the end: " + shown(identity));
     }
   }
   const bool counts = thing_.is_unique || each.is_of_groups;
@@ -309,7 +294,7 @@ OddNamespaces::Verdict OddNamespaces::compare(std::size_t ns, std::vector<std::s
       return Verdict::not_yet;
     }
     if (counts && finding != Finding::absent) {
-      wrong.push_back(each.name + ": passes although no row has it: " + printable(identity));
+      wrong.push_back(each.name + ": passes although no row has it: " + shown(identity));
     }
   }
   if (find(ns, kNever, kCase) != Finding::absent) {
