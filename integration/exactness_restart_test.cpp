@@ -106,7 +106,7 @@ class ExactnessRestart : public OnSqlServer {
 
   TemporaryDirectory kept_;
   std::optional<RedisServer> redis_;
-  Guarded guarded_;  // for its keys alone
+  ShopFilters guarded_;  // for its keys alone
   std::optional<GuardProcess> guard_;
 };
 

@@ -18,6 +18,7 @@
 #include "frameworks/application.h"
 #include "frameworks/guarded_cache.h"
 #include "harness/child_process.h"
+#include "harness/configuration.h"
 #include "harness/database.h"
 #include "harness/redis_command.h"
 #include "harness/temporary_directory.h"

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "filter/epochs.h"
-#include "harness/mariadb_server.h"
+#include "fixtures/on_sql_server.h"
 #include "harness/random_items.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"

@@ -16,8 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/on_sql_server.h"
 #include "harness/deadline.h"
-#include "harness/mariadb_server.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
 #include "mysql/log_stream.h"

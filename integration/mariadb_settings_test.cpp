@@ -127,7 +127,7 @@ class MariaDbSettings : public OnSqlServer {
   }
 
   int rounds_ = 0;
-  Guarded guarded_;
+  ShopFilters guarded_;
 };
 
 TEST_F(MariaDbSettings, of_the_guards_sessions_are_its_own) {

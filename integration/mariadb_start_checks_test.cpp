@@ -12,9 +12,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 #include "filter/epochs.h"
 #include "fixtures/guarded_mariadb.h"
+#include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/mariadb_server.h"
 #include "mysql/log_follower.h"
@@ -31,20 +32,13 @@ using testing::IsEmpty;
 // One namespace as the YAML says, `t: { keys: ..., source: { from: shop, ... } }`.
 class Wanted {
  public:
-  explicit Wanted(const std::string& yaml) : config_(parsed(yaml)) {}
+  explicit Wanted(const std::string& yaml)
+      : config_(config::testing::config_of(
+            Configuration{.namespaces = "  t: { " + yaml + " }\n"}.yaml())) {}
 
   source::Target target() { return {keyspace_, 0, config_.namespaces.front(), parts_}; }
 
  private:
-  static config::Config parsed(const std::string& yaml) {
-    auto config =
-        config::parse_config(Configuration{.namespaces = "  t: { " + yaml + " }\n"}.yaml(),
-                             "start_checks.yaml",
-                             [](std::string_view) { return std::nullopt; });
-    return config ? *std::move(config)
-                  : throw std::runtime_error(yaml + ": " + config.error().front().what);
-  }
-
   config::Config config_;
   keyspace::Keyspace keyspace_ =
       keyspace::Keyspace::build({{"t", config_.namespaces.front().keys, false}}).value();

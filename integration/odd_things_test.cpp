@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/mysql_server.h"
+#include "fixtures/on_sql_server.h"
 #include "odd_things/odd_run.h"
 
 namespace cuckooguard::harness {

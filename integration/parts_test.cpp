@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/configuration.h"
 #include "harness/database.h"
 #include "harness/guard_process.h"
 #include "harness/redis_command.h"

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"

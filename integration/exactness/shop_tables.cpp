@@ -5,19 +5,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/config_file.h"
+#include "config/parse.h"
+#include "harness/configuration.h"
 
 namespace cuckooguard::harness {
 namespace {
 
 config::Config parsed() {
-  auto config = config::parse_config(Configuration{.namespaces = namespaces_yaml()}.yaml(),
-                                     "exactness.yaml",
-                                     [](std::string_view) { return std::nullopt; });
-  if (!config) {
-    throw std::runtime_error(config.error().front().what);
-  }
-  return *std::move(config);
+  return config::testing::config_of(Configuration{.namespaces = namespaces_yaml()}.yaml());
 }
 
 keyspace::Keyspace keyspace_of(const config::Config& config) {
@@ -88,7 +83,7 @@ const std::vector<GuardedTable>& guarded_tables() {
   return kTables;
 }
 
-Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
+ShopFilters::ShopFilters() : config_(parsed()), keyspace_(keyspace_of(config_)) {
   lives_.reserve(config_.namespaces.size());
   for (const config::Namespace& ns : config_.namespaces) {
     parts_.emplace_back(epochs_, filter::random_secret());
@@ -97,7 +92,7 @@ Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
   }
 }
 
-std::vector<source::Target> Guarded::targets() {
+std::vector<source::Target> ShopFilters::targets() {
   std::vector<source::Target> all;
   all.reserve(parts_.size());
   for (std::uint32_t ns = 0; ns < parts_.size(); ++ns) {
@@ -106,20 +101,20 @@ std::vector<source::Target> Guarded::targets() {
   return all;
 }
 
-bool Guarded::has(std::size_t ns, std::string_view identity) {
+bool ShopFilters::has(std::size_t ns, std::string_view identity) {
   const filter::CuckooFilter* const current = lives_[ns]->current();
   return current == nullptr || current->may_contain(current->hash(identity));
 }
 
-bool Guarded::is_answered_absent(std::uint32_t ns, std::string_view identity) {
+bool ShopFilters::is_answered_absent(std::uint32_t ns, std::string_view identity) {
   const auto now = std::chrono::steady_clock::now();
   const filter::EpochScope inside(epochs_.reader(1));
   return parts_[ns].find(identity, now) == filter::Finding::absent;
 }
 
-void Guarded::compare(std::size_t ns,
-                      const SqlSession::Rows& rows,
-                      std::vector<std::string>& found) {
+void ShopFilters::compare(std::size_t ns,
+                          const SqlSession::Rows& rows,
+                          std::vector<std::string>& found) {
   keyspace::IdentityBuffer scratch;
   std::vector<std::optional<std::string_view>> values;
   const std::string& name = guarded_tables()[ns].ns;
@@ -141,7 +136,7 @@ void Guarded::compare(std::size_t ns,
   }
 }
 
-std::vector<std::string> Guarded::keys(SqlSession& session) const {
+std::vector<std::string> ShopFilters::keys(SqlSession& session) const {
   std::vector<std::string> all;
   session.run("SET character_set_results = NULL");
   for (const GuardedTable& guarded : guarded_tables()) {
@@ -160,7 +155,7 @@ std::vector<std::string> Guarded::keys(SqlSession& session) const {
   return all;
 }
 
-std::vector<std::string> Guarded::differences(SqlSession& session) {
+std::vector<std::string> ShopFilters::differences(SqlSession& session) {
   const filter::EpochScope inside(epochs_.reader(0));
   std::vector<std::string> found;
   session.run("SET character_set_results = NULL");
@@ -173,7 +168,7 @@ std::vector<std::string> Guarded::differences(SqlSession& session) {
 }
 
 // One in a million keys that are not there passes: of these, none.
-void Guarded::look_for_deleted_users(SqlSession& session, std::vector<std::string>& found) {
+void ShopFilters::look_for_deleted_users(SqlSession& session, std::vector<std::string>& found) {
   std::vector<bool> is_there(kIds);
   for (const auto& row : session.run("SELECT id FROM user WHERE id < " + std::to_string(kIds))) {
     is_there.at(std::stoul(row[0].value_or("0"))) = true;

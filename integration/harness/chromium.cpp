@@ -6,6 +6,8 @@
 
 #include <boost/json.hpp>
 
+#include "harness/missing.h"
+
 namespace cuckooguard::harness {
 namespace {
 

@@ -4,7 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/config_file.h"
+#include "config/parse.h"
+#include "harness/configuration.h"
 #include "mysql/log_follower.h"
 #include "source/feeds.h"
 
@@ -54,11 +55,7 @@ config::Config OddNamespaces::parsed(const OddThing& thing) {
   add("all_ids", thing.id, thing.pattern);
   add("groups", thing.group, thing.table);
   add("all_groups", thing.group, thing.pattern);
-  const std::string yaml = Configuration{.namespaces = namespaces}.yaml();
-  auto config =
-      config::parse_config(yaml, "odd.yaml", [](std::string_view) { return std::nullopt; });
-  return config ? *std::move(config)
-                : throw std::runtime_error(yaml + ": " + config.error().front().what);
+  return config::testing::config_of(Configuration{.namespaces = namespaces}.yaml());
 }
 
 OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std::string database)
@@ -98,7 +95,7 @@ OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std
 }
 
 void OddNamespaces::reconnect() {
-  session_.emplace(server_.unix_path(), database_);
+  session_.emplace(server_.login(database_));
   session_->run("SET character_set_results = NULL, lock_wait_timeout = 0");
 }
 

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 #include "harness/temporary_directory.h"
 #include "io/clock.h"
 #include "log/written_log.h"
@@ -76,11 +76,7 @@ class GenerationTest : public testing::Test {
   }
 
   Made make(const std::string& yaml, const Generation* before = nullptr) {
-    auto config = config::parse_config(yaml, "test", [](std::string_view) { return std::nullopt; });
-    if (!config) {
-      throw std::runtime_error(config.error().front().text());
-    }
-    auto made = Generation::make(environment_, *std::move(config), before);
+    auto made = Generation::make(environment_, config::testing::config_of(yaml), before);
     if (!made) {
       throw std::runtime_error(made.error().front());
     }

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 #include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {
@@ -35,19 +35,13 @@ class Planned : public testing::Test {
   }
 
   Plan plan(const std::string& namespaces, const std::string& source = "") {
-    const auto config = config::parse_config(
-        "sources:\n"
-        "  shop: { type: sqlite, path: " +
-            (folder_ / "shop.db").string() + source +
-            " }\n"
-            "  codes: { type: file, path: " +
-            (folder_ / "codes.txt").string() + " }\n" + namespaces,
-        "f",
-        [](std::string_view) { return std::nullopt; });
-    if (!config) {
-      throw std::invalid_argument(config.error()[0].text());
-    }
-    return make_plan(*config);
+    return make_plan(
+        config::testing::config_of("sources:\n"
+                                   "  shop: { type: sqlite, path: " +
+                                   folder_.file("shop.db") + source +
+                                   " }\n"
+                                   "  codes: { type: file, path: " +
+                                   folder_.file("codes.txt") + " }\n" + namespaces));
   }
 
   harness::TemporaryDirectory folder_;
