@@ -194,8 +194,6 @@ class MariaDbCondition : public OnMariaDb {
     return chosen.ids();
   }
 
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
   std::string out_of_step_;
 };
 

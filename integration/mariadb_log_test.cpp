@@ -208,7 +208,6 @@ class MariaDbLog : public OnMariaDb {
     return contents.hashes();
   }
 
-  std::optional<MariaDbServer> server_;
   std::string out_of_step_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "config/parse.h"
 #include "harness/configuration.h"
+#include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 namespace {

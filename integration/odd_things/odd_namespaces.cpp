@@ -6,6 +6,7 @@
 
 #include "config/parse.h"
 #include "harness/configuration.h"
+#include "harness/redis_command.h"
 #include "mysql/log_follower.h"
 #include "source/feeds.h"
 
