@@ -1,7 +1,8 @@
 #include "bench_shop.h"
 
-#include <cstdlib>
 #include <stdexcept>
+
+#include "harness/redis_command.h"
 
 namespace cuckooguard::bench {
 
@@ -13,10 +14,7 @@ double milliseconds_since(SteadyClock::time_point begin) {
 }
 
 BenchShop::BenchShop(const std::vector<std::string>& arguments) : server_(arguments) {
-  auto session = server_.session();
-  session.run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
-  session.run("GRANT SELECT ON shop.* TO guard@localhost");
-  session.run("GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost");
+  create_guard_user(server_);
 }
 
 double BenchShop::client_seconds(const std::string& sql) const {
@@ -39,16 +37,16 @@ double BenchShop::client_seconds(const std::string& sql) const {
 }
 
 GuardProcess BenchShop::guard(const Guarded& guarded) const {
-  return GuardProcess::on_port(
-      "upstream: " + redis_.address() +
-      "\nsources:\n  shop: { type: mysql, addresses: [ \"unix:" + server_.unix_path().string() +
-      "\" ], user: guard, password: word, database: shop, max_lag: " +
-      std::to_string(guarded.max_lag.count()) +
-      "ms }\nnamespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: " +
-      guarded.table +
-      " }, mode: enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\"" +
-      (guarded.settings.contains("fresh_ids") ? "" : ", fresh_ids: 0") + guarded.settings +
-      " }\nstorage: { directory: \"" + guarded.storage + "\", checkpoint_every: 1d }\n");
+  return GuardProcess::on_port(harness::Configuration{
+      .upstream = redis_.address(),
+      .source = harness::mysql_source(unix_address(server_), guarded.max_lag),
+      .namespaces =
+          harness::Guarded{
+              .table = guarded.table, .fresh_ids = guarded.fresh_ids, .filter = guarded.filter}
+              .yaml(),
+      .more = harness::storage(guarded.storage, "1d"),
+      .workers = "auto"}
+                                   .yaml());
 }
 
 GuardProcess BenchShop::guard_of_nothing() const {
@@ -64,17 +62,13 @@ void wait_until_absent(const GuardProcess& guard, std::uint64_t id) {
 }
 
 bool is_absent(harness::RawClient& client, std::uint64_t id) {
-  return client.call({"GET", "user:" + std::to_string(id)}) == kAbsent;
+  return client.call({"GET", "user:" + std::to_string(id)}) == harness::kAnswer;
 }
 
-std::uint64_t info_number(const GuardProcess& guard, std::string_view field) {
-  const std::string text = guard.call({"GUARD.INFO", "users"});
-  const std::string start = "\n" + std::string(field) + ":";
-  const std::size_t at = text.find(start);
-  if (at == std::string::npos) {
-    throw std::runtime_error("GUARD.INFO has no " + std::string(field) + ": " + text);
-  }
-  return std::strtoull(text.c_str() + at + start.size(), nullptr, 10);
+std::uint64_t info_number(const GuardProcess& guard, const std::string& field) {
+  const std::string value = info_field(guard, "users", field);
+  return value.empty() ? throw std::runtime_error("GUARD.INFO has no " + field)
+                       : std::stoull(value);
 }
 
 }  // namespace cuckooguard::bench

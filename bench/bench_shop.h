@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/configuration.h"
 #include "harness/guard_process.h"
 #include "harness/mariadb_server.h"
 #include "harness/redis_server.h"
@@ -18,13 +19,13 @@
 
 namespace cuckooguard::bench {
 
-inline constexpr std::string_view kAbsent = "$10\r\n__ABSENT__\r\n";
 inline constexpr harness::milliseconds kMaxLag{1000};
 
 struct Guarded {
   std::string table;
-  std::string settings = {};  // more of the namespace, each with a comma in front
-  std::string storage = {};   // a folder; empty: nothing is kept
+  std::string filter = {};      // as harness::Guarded's
+  std::string fresh_ids = "0";  // every new row takes the way of the log
+  std::string storage = {};     // a folder; empty: nothing is kept
   harness::milliseconds max_lag = kMaxLag;
 };
 
@@ -39,8 +40,7 @@ class BenchShop {
   // Seconds that `sql` takes MariaDB's own client, which writes the rows to /dev/null.
   double client_seconds(const std::string& sql) const;
 
-  // Keys are `user:{id}`, from column `id`; every new row takes the way of the log: no fresh_ids,
-  // unless set.
+  // Keys are `user:{id}`, from column `id`.
   harness::GuardProcess guard(const Guarded& guarded) const;
   harness::GuardProcess guard_of_nothing() const;
 
@@ -57,6 +57,6 @@ class BenchShop {
 void wait_until_absent(const harness::GuardProcess& guard, std::uint64_t id);
 bool is_absent(harness::RawClient& client, std::uint64_t id);
 // Of GUARD.INFO users.
-std::uint64_t info_number(const harness::GuardProcess& guard, std::string_view field);
+std::uint64_t info_number(const harness::GuardProcess& guard, const std::string& field);
 
 }  // namespace cuckooguard::bench

@@ -10,8 +10,8 @@
 
 #include "filter/filter_file.h"
 #include "filter/hashes.h"
-#include "filter/temporary_folder.h"
 #include "filter_bench_machine.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::bench {
 namespace {
@@ -132,7 +132,7 @@ double measure_insert(const filter::Sizing& sizing, std::uint64_t keys) {
 }
 
 void measure_file(const CuckooFilter& filter, LayoutTimes& times) {
-  const filter::testing::TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   const std::string path = folder.file("bench.filter");
   const auto timed = [](auto&& work) {  // not CPU time: a start waits for the disk, too
     const auto begin = std::chrono::steady_clock::now();

@@ -21,7 +21,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -31,6 +30,7 @@
 #include <unistd.h>
 
 #include "bench_shop.h"
+#include "harness/run_main.h"
 #include "statistics.h"
 
 namespace cuckooguard::bench {
@@ -159,12 +159,11 @@ Loads measure_loads(const BenchShop& shop, std::uint64_t rounds) {
 
 double measure_follow(const BenchShop& shop, const Options& options) {
   const std::uint64_t batch = std::max<std::uint64_t>(options.rows / 3, 1);
-  const Guarded guarded{.table = "user",
-                        .settings = ", filter: { capacity: " +
-                                    std::to_string(options.rows + batch * (options.rounds + 1)) +
-                                    " }",
-                        .storage = shop.folder("followed").string(),
-                        .max_lag = kShortLag};
+  const Guarded guarded{
+      .table = "user",
+      .filter = "{ capacity: " + std::to_string(options.rows + batch * (options.rounds + 1)) + " }",
+      .storage = shop.folder("followed").string(),
+      .max_lag = kShortLag};
   auto session = shop.session();
   time_of_start(shop, guarded);  // leaves a checkpoint
   std::vector<double> rates;
@@ -194,10 +193,9 @@ double measure_follow(const BenchShop& shop, const Options& options) {
 std::vector<double> measure_lags(const BenchShop& shop, std::uint64_t commits) {
   auto session = shop.session();
   session.run("CREATE TABLE visit (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40))");
-  const GuardProcess guard =
-      shop.guard({.table = "visit",
-                  .settings = ", filter: { false_positive_rate: 0.0001%, capacity: " +
-                              std::to_string(2 * commits) + " }"});
+  const GuardProcess guard = shop.guard({.table = "visit",
+                                         .filter = "{ false_positive_rate: 0.0001%, capacity: " +
+                                                   std::to_string(2 * commits) + " }"});
   wait_until_absent(guard, kNobody);
   auto client = guard.client();
   std::vector<double> lags;
@@ -223,11 +221,10 @@ double measure_restart(const BenchShop& shop, const Options& options) {
   shop.session().run(
       "CREATE TABLE few (id BIGINT UNSIGNED PRIMARY KEY); INSERT INTO few SELECT seq FROM "
       "seq_1_to_1000");
-  const Guarded guarded{
-      .table = "few",
-      .settings = ", filter: { capacity: " + std::to_string(options.checkpoint_keys) + " }",
-      .storage = shop.folder("restarted").string(),
-      .max_lag = kShortLag};
+  const Guarded guarded{.table = "few",
+                        .filter = "{ capacity: " + std::to_string(options.checkpoint_keys) + " }",
+                        .storage = shop.folder("restarted").string(),
+                        .max_lag = kShortLag};
   time_of_start(shop, guarded);  // leaves a checkpoint
   std::vector<double> times;
   times.reserve(options.rounds);
@@ -276,20 +273,13 @@ int run(const Options& options) {
 }  // namespace cuckooguard::bench
 
 int main(int argc, char** argv) {
-  try {
+  return cuckooguard::harness::run_main("load_bench", [&] {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
       std::fputs("usage: load_bench [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]\n",
                  stderr);
       return 64;
     }
-    if (const auto missing = cuckooguard::harness::MariaDbServer::missing()) {
-      std::fprintf(stderr, "%s\n", missing->c_str());
-      return 1;
-    }
     return cuckooguard::bench::run(options);
-  } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "load_bench: %s\n", trouble.what());
-    return 1;
-  }
+  });
 }

@@ -5,7 +5,6 @@
 // out of use, has a thousand keys, and has as many as it was made for: interleaved, medians of the
 // rounds. The last line is for machines.
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "guard/guarded_shop.h"
+#include "statistics.h"
 
 namespace cuckooguard::bench {
 namespace {
@@ -44,11 +44,6 @@ std::vector<std::string> absent_keys() {
     keys.push_back("user:" + std::to_string(1'000'000'000 + random() % 1'000'000'000));
   }
   return keys;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 template <class Work>

@@ -19,7 +19,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <list>
 #include <span>
@@ -27,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/run_main.h"
 #include "proxy_bench_floors.h"
 #include "proxy_bench_load.h"
 #include "proxy_bench_memory.h"
@@ -236,7 +236,7 @@ int run_tls() {
 }
 
 int run(const Options& options) {
-  raise_descriptor_limit();
+  harness::raise_descriptor_limit();
   say("starting");
   if (options.is_tls) {
     return run_tls();
@@ -256,7 +256,7 @@ int run(const Options& options) {
 }  // namespace cuckooguard::bench
 
 int main(int argc, char** argv) {
-  try {
+  return cuckooguard::harness::run_main("proxy_bench", [&] {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
       std::fputs("usage: proxy_bench [--quick | --tls] [--json FILE] [--picture FILE]\n", stderr);
@@ -264,8 +264,5 @@ int main(int argc, char** argv) {
     }
     std::signal(SIGPIPE, SIG_IGN);
     return cuckooguard::bench::run(options);
-  } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "proxy_bench: %s\n", trouble.what());
-    return 1;
-  }
+  });
 }

@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "harness/redis_command.h"
 
 namespace cuckooguard::bench {
@@ -106,16 +104,11 @@ class Connections {
   std::vector<RawClient> clients_;
 };
 
-rlim_t descriptor_limit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_max;
-}
-
 }  // namespace
 
 bool has_descriptors_for(const TargetPlan& plan, std::size_t connections) {
-  return connections * plan.sockets_per_client + kOtherDescriptors <= descriptor_limit();
+  return connections * plan.sockets_per_client + kOtherDescriptors <=
+         harness::raise_descriptor_limit();
 }
 
 Memory measure_memory(const Target& target, std::size_t connections, bool with_burst) {
@@ -143,14 +136,6 @@ Memory measure_memory(const Target& target, std::size_t connections, bool with_b
     memory.settled = per_connection(own_bytes(pid));
   }
   return memory;
-}
-
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
 }
 
 }  // namespace cuckooguard::bench

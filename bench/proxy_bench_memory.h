@@ -19,7 +19,4 @@ bool has_descriptors_for(const TargetPlan& plan, std::size_t connections);
 // most. `with_burst`: the last two.
 Memory measure_memory(const Target& target, std::size_t connections, bool with_burst);
 
-// All that the shell's hard limit allows, for this process and its children.
-void raise_descriptor_limit();
-
 }  // namespace cuckooguard::bench

@@ -15,13 +15,13 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench_shop.h"
+#include "harness/run_main.h"
 #include "statistics.h"
 
 namespace cuckooguard::bench {
@@ -95,11 +95,10 @@ Reads measure(const BenchShop& shop, Way way, std::uint64_t count) {
   session.run("CREATE TABLE " + table +
               " (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40))");
   // A key that passes by mistake would not show what is asked here.
-  const auto guard =
-      shop.guard({.table = table,
-                  .settings = std::string(way == Way::fresh_ids ? ", fresh_ids: auto" : "") +
-                              ", filter: { false_positive_rate: 0.0001%, capacity: " +
-                              std::to_string(2 * count) + " }"});
+  const auto guard = shop.guard(
+      {.table = table,
+       .filter = "{ false_positive_rate: 0.0001%, capacity: " + std::to_string(2 * count) + " }",
+       .fresh_ids = way == Way::fresh_ids ? "auto" : "0"});
   wait_until_absent(guard, kNobody);
   auto client = guard.client();
   Reads reads;
@@ -152,7 +151,7 @@ int run(std::uint64_t count) {
 }  // namespace cuckooguard::bench
 
 int main(int argc, char** argv) {
-  try {
+  return cuckooguard::harness::run_main("reads_bench", [&] {
     std::uint64_t reads = 10'000;
     if (argc == 3 && std::string_view(argv[1]) == "--reads") {
       reads = std::strtoull(argv[2], nullptr, 10);
@@ -161,13 +160,6 @@ int main(int argc, char** argv) {
       std::fputs("usage: reads_bench [--reads N]\n", stderr);
       return 64;
     }
-    if (const auto missing = cuckooguard::harness::MariaDbServer::missing()) {
-      std::fprintf(stderr, "%s\n", missing->c_str());
-      return 1;
-    }
     return cuckooguard::bench::run(reads);
-  } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "reads_bench: %s\n", trouble.what());
-    return 1;
-  }
+  });
 }

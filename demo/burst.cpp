@@ -3,23 +3,18 @@
 #include <chrono>
 #include <vector>
 
-#include "servers.h"
+#include "harness/interrupt.h"
 
 namespace cuckooguard::demo {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using harness::Interrupt;
+using Clock = Interrupt::Clock;
 
 struct NewRow {
   std::uint64_t id;
   Clock::time_point committed;  // not before it was
 };
-
-void wait(const Interrupt& interrupt, Clock::time_point until) {
-  if (!interrupt.wait_until(until)) {
-    throw Interrupted();
-  }
-}
 
 class Burst {
  public:
@@ -51,13 +46,15 @@ class Burst {
 
 }  // namespace
 
-BurstResult run_burst(UserWriter& writer, CacheAside& application, const BurstSettings& settings) {
-  const auto& [guarded, interrupt, count] = settings;
+BurstResult run_burst(UserWriter& writer,
+                      CacheAside& application,
+                      bool guarded,
+                      const Count& count) {
   Burst burst(application, count);
   std::vector<NewRow> rows;
   const auto begin = Clock::now();
   for (int i = 0; i < kBurstRows; ++i) {
-    wait(interrupt, begin + i * kBurstPace);
+    Interrupt::require_until(begin + i * kBurstPace);
     const std::uint64_t id = writer.insert_next();
     rows.push_back({.id = id, .committed = Clock::now()});
     burst.read(rows.back());
@@ -68,11 +65,11 @@ BurstResult run_burst(UserWriter& writer, CacheAside& application, const BurstSe
     return probes >= kProbes && (!guarded || answer == Answer::declared_absent);
   };
   for (int i = 0; i < kProbesMax && !is_enough(i); ++i) {
-    wait(interrupt, inserted + i * kProbePace);
+    Interrupt::require_until(inserted + i * kProbePace);
     answer = burst.probe();
   }
   for (const NewRow& row : rows) {
-    wait(interrupt, row.committed + kMaxLag + std::chrono::milliseconds(1));
+    Interrupt::require_until(row.committed + kMaxLag + std::chrono::milliseconds(1));
     burst.read(row);
   }
   return burst.result();

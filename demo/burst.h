@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "cache_aside.h"
-#include "interrupt.h"
 #include "users_database.h"
 
 namespace cuckooguard::demo {
@@ -33,11 +32,9 @@ struct BurstResult {
 using Count = std::function<void(bool exists, Answer answer)>;
 
 // `guarded`: somebody is there who declares keys absent. Throws Interrupted.
-struct BurstSettings {
-  bool guarded;
-  const Interrupt& interrupt;
-  const Count& count;
-};
-BurstResult run_burst(UserWriter& writer, CacheAside& application, const BurstSettings& settings);
+BurstResult run_burst(UserWriter& writer,
+                      CacheAside& application,
+                      bool guarded,
+                      const Count& count);
 
 }  // namespace cuckooguard::demo

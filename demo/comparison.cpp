@@ -6,24 +6,14 @@
 #include <fmt/format.h>
 
 #include "cache_aside.h"
+#include "harness/deadline.h"
 
 namespace cuckooguard::demo {
-namespace {
-
-constexpr std::chrono::seconds kFilterPatience{60};
-
-}  // namespace
-
 Comparison::Comparison(const UsersDatabase& database,
                        Endpoint redis,
                        const Mix& mix,
-                       const Interrupt& interrupt,
                        ProgressLine& progress)
-    : database_(database),
-      redis_(std::move(redis)),
-      mix_(mix),
-      interrupt_(interrupt),
-      progress_(progress) {}
+    : database_(database), redis_(std::move(redis)), mix_(mix), progress_(progress) {}
 
 void Comparison::run_without_guard() {
   progress_.say(fmt::format(
@@ -32,14 +22,13 @@ void Comparison::run_without_guard() {
       mix_.lookups,
       100 - mix_.existing_percent));
   const Stage stage{.name = "without", .database = database_, .redis = redis_, .cache = redis_};
-  verdict_.without = run_phase(stage, mix_, interrupt_, progress_);
+  verdict_.without = run_phase(stage, mix_, progress_);
 }
 
 void Comparison::wait_for_filter(const Endpoint& guard) const {
   CacheAside application(guard, database_);
-  const bool is_in_force = interrupt_.eventually(kFilterPatience, [&application] {
-    return application.look_up(kProbeId) == Answer::declared_absent;
-  });
+  const bool is_in_force = harness::eventually(
+      [&application] { return application.look_up(kProbeId) == Answer::declared_absent; });
   if (!is_in_force) {
     throw std::runtime_error("the guard's filter is not in force after 60 s");
   }
@@ -48,7 +37,7 @@ void Comparison::wait_for_filter(const Endpoint& guard) const {
 void Comparison::run_with_guard(const Endpoint& guard) {
   progress_.say("With the guard: the same look-ups");
   const Stage stage{.name = "with", .database = database_, .redis = redis_, .cache = guard};
-  verdict_.with = run_phase(stage, mix_, interrupt_, progress_);
+  verdict_.with = run_phase(stage, mix_, progress_);
 }
 
 bool Comparison::conclude() const {

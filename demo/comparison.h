@@ -5,7 +5,6 @@
 #pragma once
 
 #include "endpoint.h"
-#include "interrupt.h"
 #include "phase.h"
 #include "progress_line.h"
 #include "report.h"
@@ -15,11 +14,7 @@ namespace cuckooguard::demo {
 
 class Comparison {
  public:
-  Comparison(const UsersDatabase& database,
-             Endpoint redis,
-             const Mix& mix,
-             const Interrupt& interrupt,
-             ProgressLine& progress);
+  Comparison(const UsersDatabase& database, Endpoint redis, const Mix& mix, ProgressLine& progress);
 
   void run_without_guard();
   // Waits until the guard's filter is in force.
@@ -35,7 +30,6 @@ class Comparison {
   const UsersDatabase& database_;
   Endpoint redis_;
   const Mix& mix_;
-  const Interrupt& interrupt_;
   ProgressLine& progress_;
   Verdict verdict_;
 };

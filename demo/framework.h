@@ -6,13 +6,12 @@
 // Threads: the main thread's. Errors: std::runtime_error; Interrupted.
 #pragma once
 
-#include "interrupt.h"
 #include "options.h"
 
 namespace cuckooguard::demo {
 
 // True: no existing key was hidden, and less than 1 % of the look-ups of absent keys asked the
 // database.
-bool run_framework(const Options& options, const Interrupt& interrupt);
+bool run_framework(const Options& options);
 
 }  // namespace cuckooguard::demo

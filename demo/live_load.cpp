@@ -6,11 +6,13 @@
 #include <string>
 
 #include "cache_aside.h"
+#include "harness/interrupt.h"
 #include "redis_client.h"
 
 namespace cuckooguard::demo {
 namespace {
 
+using harness::Interrupt;
 using Clock = Interrupt::Clock;
 
 constexpr std::chrono::milliseconds kPace{20};
@@ -30,10 +32,7 @@ int attack_at(Clock::duration since_begin) {
 
 }  // namespace
 
-void run_live_load(const UsersDatabase& database,
-                   const Endpoint& guard,
-                   std::uint64_t users,
-                   const Interrupt& interrupt) {
+void run_live_load(const UsersDatabase& database, const Endpoint& guard, std::uint64_t users) {
   CacheAside application(guard, database);
   RedisClient sessions(guard);
   const auto writer = database.writer();
@@ -42,7 +41,7 @@ void run_live_load(const UsersDatabase& database,
   std::uniform_int_distribution<std::uint64_t> absent(kAbsentFirst, kAbsentLast);
   const auto begin = Clock::now();
   auto insert_at = begin + kInsertEvery;
-  for (auto next = begin; interrupt.wait_until(next); next = Clock::now() + kPace) {
+  for (auto next = begin; Interrupt::wait_until(next); next = Clock::now() + kPace) {
     for (int i = 0; i < kOwnLookups; ++i) {
       application.look_up(existing(random) * (users / kHotUsers));
     }

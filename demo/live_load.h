@@ -7,16 +7,12 @@
 #include <cstdint>
 
 #include "endpoint.h"
-#include "interrupt.h"
 #include "users_database.h"
 
 namespace cuckooguard::demo {
 
 // Each wave is an attack that grows and ebbs away over the application's own look-ups, with a new
 // row now and then, and with keys that are no namespace's. Returns when it is interrupted.
-void run_live_load(const UsersDatabase& database,
-                   const Endpoint& guard,
-                   std::uint64_t users,
-                   const Interrupt& interrupt);
+void run_live_load(const UsersDatabase& database, const Endpoint& guard, std::uint64_t users);
 
 }  // namespace cuckooguard::demo

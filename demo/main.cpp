@@ -20,75 +20,97 @@
 
 #include "comparison.h"
 #include "framework.h"
-#include "interrupt.h"
+#include "harness/admin_client.h"
+#include "harness/configuration.h"
+#include "harness/guard_process.h"
+#include "harness/interrupt.h"
+#include "harness/mariadb_server.h"
+#include "harness/redis_server.h"
 #include "live_load.h"
-#include "mariadb.h"
 #include "mysql_users.h"
 #include "options.h"
 #include "progress_line.h"
 #include "redis_client.h"
-#include "servers.h"
 #include "sqlite_users.h"
-#include "temp_directory.h"
 
 namespace cuckooguard::demo {
 namespace {
+
+using harness::Interrupt;
 
 constexpr int kExitFailed = 1;
 constexpr int kExitInterrupted = 130;
 constexpr std::uint64_t kFrameworkLookups = 20'000;  // one after the other, by Python
 
-int run_on_own_servers(const Options& options, const Interrupt& interrupt) {
+harness::GuardProcess start_guard(const Options& options,
+                                  const harness::RedisServer& redis,
+                                  const UsersDatabase& database,
+                                  const harness::TemporaryDirectory& directory) {
+  // The demo's own application knows of the guard, a little: see cache_aside.h.
+  const harness::Configuration configuration{
+      .upstream = redis.address(),
+      .source = database.guard_source(),
+      .namespaces = harness::Guarded{.table = "users, columns: { id: id }",
+                                     .fresh_ids = "",
+                                     .absent_reply = fmt::format("bytes:{}", kAbsentReply),
+                                     .filter = ""}
+                        .yaml(),
+      .more = options.keep ? std::string(harness::kAdmin) : "",
+      .workers = "auto"};
+  return harness::GuardProcess::on_port(
+      configuration.yaml(), options.guard, directory.folder("guard"));
+}
+
+int run_on_own_servers(const Options& options) {
   ProgressLine progress;
-  const TempDirectory directory(options.keep);
+  harness::TemporaryDirectory directory;
   if (options.keep) {
-    progress.say("Everything is kept in " + directory.path());
+    directory.keep();
+    progress.say("Everything is kept in " + directory.path().string());
   }
-  std::optional<MariaDb> mariadb;
+  std::optional<harness::MariaDbServer> mariadb;
   std::unique_ptr<UsersDatabase> database;
   if (options.mysql) {
-    mariadb.emplace(directory, interrupt);
-    database = std::make_unique<MysqlUsers>(mariadb->application(), mariadb->guard());
+    mariadb.emplace(std::vector<std::string>{"--innodb-buffer-pool-size=256M"},
+                    directory.folder("mariadb"));
+    create_guard_user(*mariadb);
+    database = std::make_unique<MysqlUsers>(
+        mariadb->login(), harness::mysql_source(harness::unix_address(*mariadb), kMaxLag));
   } else {
-    database = std::make_unique<SqliteUsers>(directory.file("shop.db"));
+    database = std::make_unique<SqliteUsers>(directory / "shop.db");
   }
   progress.say(fmt::format("Creating {} of {} users", database->name(), options.mix.users));
   database->create(options.mix.users, [&](std::uint64_t rows) {
     progress.show(fmt::format("  {} % of the rows", 100 * rows / options.mix.users));
-    if (interrupt.requested()) {
-      throw Interrupted();
-    }
+    Interrupt::require_until(Interrupt::Clock::now());
   });
-  const Server redis = Server::redis(directory, interrupt);
+  const harness::RedisServer redis_server({}, {}, directory.folder("redis"));
+  const Endpoint redis{.port = redis_server.port()};
   progress.say(
       fmt::format("Started redis-server on port {}. The application looks up users: GET; on nil it "
                   "asks the database; SET.",
-                  redis.endpoint().port));
-  Comparison comparison(*database, redis.endpoint(), options.mix, interrupt, progress);
+                  redis.port));
+  Comparison comparison(*database, redis, options.mix, progress);
   comparison.run_without_guard();
   if (options.without_only) {
     progress.say("\n" + table(comparison.verdict()));
     return 0;
   }
   const auto started = Interrupt::Clock::now();
-  const Server guard = Server::guard({.program = options.guard,
-                                      .redis = redis.endpoint(),
-                                      .source = database->guard_source(),
-                                      .has_page = options.keep},
-                                     directory,
-                                     interrupt);
-  comparison.wait_for_filter(guard.endpoint());
+  const auto guard_process = start_guard(options, redis_server, *database, directory);
+  const Endpoint guard{.port = guard_process.port()};
+  comparison.wait_for_filter(guard);
   progress.say(fmt::format(
       "Started the guard on port {}; its filter was in force after {} ms",
-      guard.endpoint().port,
+      guard.port,
       std::chrono::duration_cast<std::chrono::milliseconds>(Interrupt::Clock::now() - started)
           .count()));
-  comparison.run_with_guard(guard.endpoint());
+  comparison.run_with_guard(guard);
   const int exit_code = comparison.conclude() ? 0 : kExitFailed;
   if (options.keep) {
-    progress.say(fmt::format("The guard's page, with some load, until Ctrl-C: http://{}/",
-                             guard.page().text()));
-    run_live_load(*database, guard.endpoint(), options.mix.users, interrupt);
+    progress.say(fmt::format("The guard's page, with some load, until Ctrl-C: http://127.0.0.1:{}/",
+                             admin_port(guard_process)));
+    run_live_load(*database, guard, options.mix.users);
   }
   return exit_code;
 }
@@ -101,16 +123,13 @@ void require_that_redis_may_be_emptied(const GivenServers& given) {
   }
 }
 
-int run_on_given_servers(const GivenServers& given,
-                         const Options& options,
-                         const Interrupt& interrupt) {
+int run_on_given_servers(const GivenServers& given, const Options& options) {
   ProgressLine progress;
-  const MysqlLogin application{.server = given.database,
-                               .unix_path = {},
-                               .user = given.database_user,
-                               .password = given.database_password,
-                               .database = given.database_name};
-  const MysqlUsers database(application);
+  const MysqlUsers database({.host = given.database.host,
+                             .port = given.database.port,
+                             .user = given.database_user,
+                             .password = given.database_password,
+                             .database = given.database_name});
   const std::uint64_t users = database.count_up_to(options.mix.users);
   if (users != options.mix.users) {
     throw std::runtime_error(
@@ -129,7 +148,7 @@ int run_on_given_servers(const GivenServers& given,
                   given.database.text(),
                   given.redis.text(),
                   given.guard.text()));
-  Comparison comparison(database, given.redis, options.mix, interrupt, progress);
+  Comparison comparison(database, given.redis, options.mix, progress);
   comparison.run_without_guard();
   if (options.without_only) {
     progress.say("\n" + table(comparison.verdict()));
@@ -227,11 +246,11 @@ int run_with_options(int argc, char** argv) {
   const Interrupt interrupt;
   try {
     if (options.framework) {
-      return run_framework(options, interrupt) ? 0 : kExitFailed;
+      return run_framework(options) ? 0 : kExitFailed;
     }
-    return options.given ? run_on_given_servers(*options.given, options, interrupt)
-                         : run_on_own_servers(options, interrupt);
-  } catch (const Interrupted&) {
+    return options.given ? run_on_given_servers(*options.given, options)
+                         : run_on_own_servers(options);
+  } catch (const harness::Interrupted&) {
     fmt::print(stderr, "\ninterrupted\n");
     return kExitInterrupted;
   }

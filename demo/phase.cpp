@@ -13,13 +13,15 @@
 #include <fmt/format.h>
 
 #include "cache_aside.h"
+#include "harness/interrupt.h"
 #include "redis_client.h"
 #include "users_database.h"
 
 namespace cuckooguard::demo {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using harness::Interrupt;
+using Clock = Interrupt::Clock;
 
 constexpr std::uint64_t kHotUsers = 10'000;  // those whose keys are asked for
 constexpr std::uint64_t kAbsentFirst = 10'000'000;
@@ -58,14 +60,14 @@ class Client {
     times_.reserve(mix.lookups / mix.clients);
   }
 
-  void run(Course& course, const Interrupt& interrupt) noexcept {
+  void run(Course& course) noexcept {
     try {
       while (!course.is_over) {
         const std::uint64_t lookup = course.next++;
         if (lookup >= mix_.lookups) {
           break;
         }
-        look_up(lookup, course, interrupt);
+        look_up(lookup, course);
       }
     } catch (...) {  // for the main thread to rethrow
       trouble_ = std::current_exception();
@@ -83,7 +85,7 @@ class Client {
   }
 
  private:
-  void look_up(std::uint64_t lookup, Course& course, const Interrupt& interrupt) {
+  void look_up(std::uint64_t lookup, Course& course) {
     Dice dice(mix_.seed, lookup);
     const bool exists = dice.roll(100) < mix_.existing_percent;
     const std::uint64_t id = exists ? 1 + dice.roll(kHotUsers) * (mix_.users / kHotUsers)
@@ -94,7 +96,7 @@ class Client {
     const auto end = Clock::now();
     ++course.done;
     if (is_calm) {
-      interrupt.wait_until(end + kCalmPace);
+      Interrupt::wait_until(end + kCalmPace);
     } else if (!course.is_calm) {
       times_.push_back(end - begin);
     }
@@ -109,10 +111,9 @@ class Client {
 
 class PhaseRun {
  public:
-  PhaseRun(const Stage& stage, const Mix& mix, const Interrupt& interrupt, ProgressLine& progress)
+  PhaseRun(const Stage& stage, const Mix& mix, ProgressLine& progress)
       : stage_(stage),
         mix_(mix),
-        interrupt_(interrupt),
         progress_(progress),
         application_(stage.cache, stage.database),
         writer_(stage.database.writer()) {
@@ -130,7 +131,7 @@ class PhaseRun {
       std::vector<std::jthread> threads;
       threads.reserve(clients_.size());
       for (auto& client : clients_) {
-        threads.emplace_back([this, &client] { client->run(course_, interrupt_); });
+        threads.emplace_back([this, &client] { client->run(course_); });
       }
       lead();
     }
@@ -138,8 +139,8 @@ class PhaseRun {
     for (const auto& client : clients_) {
       client->rethrow();
     }
-    if (interrupt_.requested()) {
-      throw Interrupted();
+    if (Interrupt::requested()) {
+      throw harness::Interrupted();
     }
     return result(redis.gets(), attacking);
   }
@@ -150,7 +151,7 @@ class PhaseRun {
     try {
       int bursts = 0;
       while (course_.running > 0) {
-        if (!interrupt_.wait_until(Clock::now() + kWatchEvery)) {
+        if (!Interrupt::wait_until(Clock::now() + kWatchEvery)) {
           course_.is_over = true;
           return;
         }
@@ -173,10 +174,7 @@ class PhaseRun {
     const std::uint64_t done_before = course_.done;
     course_.is_calm = true;
     const Count count = [this](bool exists, Answer answer) { tally_.count(exists, answer); };
-    const BurstResult one =
-        run_burst(*writer_,
-                  application_,
-                  {.guarded = stage_.is_guarded(), .interrupt = interrupt_, .count = count});
+    const BurstResult one = run_burst(*writer_, application_, stage_.is_guarded(), count);
     course_.is_calm = false;
     in_bursts_ += Clock::now() - begin;
     done_in_bursts_ += course_.done - done_before;
@@ -216,7 +214,6 @@ class PhaseRun {
 
   const Stage& stage_;
   const Mix& mix_;
-  const Interrupt& interrupt_;
   ProgressLine& progress_;
   CacheAside application_;  // the main thread's
   std::unique_ptr<UserWriter> writer_;
@@ -255,11 +252,8 @@ std::uint64_t PhaseResult::absent_gets() const {
   return redis_gets - std::min(redis_gets, existing);
 }
 
-PhaseResult run_phase(const Stage& stage,
-                      const Mix& mix,
-                      const Interrupt& interrupt,
-                      ProgressLine& progress) {
-  return PhaseRun(stage, mix, interrupt, progress).run();
+PhaseResult run_phase(const Stage& stage, const Mix& mix, ProgressLine& progress) {
+  return PhaseRun(stage, mix, progress).run();
 }
 
 }  // namespace cuckooguard::demo

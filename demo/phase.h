@@ -17,7 +17,6 @@
 
 #include "burst.h"
 #include "endpoint.h"
-#include "interrupt.h"
 #include "progress_line.h"
 #include "users_database.h"
 
@@ -66,9 +65,6 @@ struct Stage {
   bool is_guarded() const { return cache != redis; }
 };
 
-PhaseResult run_phase(const Stage& stage,
-                      const Mix& mix,
-                      const Interrupt& interrupt,
-                      ProgressLine& progress);
+PhaseResult run_phase(const Stage& stage, const Mix& mix, ProgressLine& progress);
 
 }  // namespace cuckooguard::demo

@@ -4,24 +4,23 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "endpoint.h"
-
-struct redisContext;
+#include "harness/raw_client.h"
 
 namespace cuckooguard::demo {
 
 class RedisClient {
  public:
-  explicit RedisClient(const Endpoint& server);
+  explicit RedisClient(const Endpoint& server)
+      : client_(harness::RawClient::to_host(server.host, server.port)) {}
 
   std::optional<std::string> get(std::string_view key);
   void set(std::string_view key, std::string_view value, int ttl_seconds);
-  bool is_alive();  // PING
 
   bool is_empty();  // all its databases
 
@@ -31,10 +30,9 @@ class RedisClient {
   std::uint64_t gets();
 
  private:
-  struct Free {
-    void operator()(redisContext* context) const;
-  };
-  std::unique_ptr<redisContext, Free> context_;
+  std::string ask(std::initializer_list<std::string_view> arguments);  // its reply
+
+  harness::RawClient client_;
 };
 
 }  // namespace cuckooguard::demo

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "servers.h"
-
 namespace cuckooguard::demo {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include "servers.h"
+#include "harness/configuration.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -140,8 +140,8 @@ std::unique_ptr<UserWriter> SqliteUsers::writer() const {
 }
 
 std::string SqliteUsers::guard_source() const {
-  return fmt::format(
-      R"({{ type: sqlite, path: "{}", max_lag: {}ms, poll_every: 10ms }})", path_, kMaxLag.count());
+  return harness::sqlite_source(path_,
+                                fmt::format(", max_lag: {}ms, poll_every: 10ms", kMaxLag.count()));
 }
 
 }  // namespace cuckooguard::demo

@@ -7,6 +7,7 @@
 // with the database's words.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +15,8 @@
 #include <string>
 
 namespace cuckooguard::demo {
+
+inline constexpr std::chrono::milliseconds kMaxLag{1000};  // of the guard's source
 
 // What the row of this id holds, so that a value read anywhere can be checked.
 inline std::string user_name(std::uint64_t id) {
@@ -57,7 +60,7 @@ class UsersDatabase {
 
   virtual std::string name() const = 0;  // in a sentence: "a SQLite database"
   virtual bool is_followed() const = 0;  // by the guard, by a log of its changes
-  // As the guard's configuration has it, after `sources: shop:`.
+  // As harness::Configuration::source.
   virtual std::string guard_source() const = 0;
 };
 

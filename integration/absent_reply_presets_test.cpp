@@ -18,8 +18,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/same_bytes.h"
 #include "harness/redis_command.h"
-#include "harness/same_bytes.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {

@@ -16,10 +16,6 @@
 namespace cuckooguard::harness {
 namespace {
 
-std::string get_absent() {
-  return command({"GET", absent_user()});
-}
-
 class AccessControl : public testing::Test {
  protected:
   AccessControl() { shop_.wait_until_it_answers(); }

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -21,20 +21,11 @@ class Checkpoint : public GuardedMariaDb {
     run("INSERT INTO user SELECT seq, NULL FROM seq_1_to_1000");
   }
 
-  std::string yaml() const {
-    return upstream_and_source() +
-           "namespaces:\n"
-           "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
-           "enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "\"bytes:__ABSENT__\", filter: { "
-           "false_positive_rate: 0.0001% } }\n"
-           "storage: { directory: " +
-           storage().string() + ", checkpoint_every: 1s }\n";
-  }
+  std::string yaml() const { return configuration(Guarded().yaml(), harness::storage(storage())); }
   std::filesystem::path storage() const { return folder_ / "kept"; }
   std::filesystem::path file() const { return storage() / "shop.users.user.filter"; }
 
-  void start() { guard_.emplace(GuardProcess::on_port(yaml())); }
+  void start() { GuardedMariaDb::start(yaml()); }
   void kill() {
     guard_->send_signal(SIGKILL);
     guard_->exit_code();

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/side_by_side.h"
 #include "harness/redis_command.h"
-#include "harness/side_by_side.h"
 
 namespace cuckooguard::harness {
 namespace {

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/admin_client.h"
 #include "harness/shop.h"
 
@@ -63,9 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Packaged,
                          });
 
 TEST(Alerts, are_rules_that_promtool_finds_no_fault_with_and_go_off_when_they_should) {
-  if (run_program({"promtool", "--version"}).exit_code != 0) {
-    GTEST_SKIP() << "promtool is not installed (apt install prometheus)";
-  }
+  SKIP_IF_MISSING(missing_program("promtool", "prometheus"));
   for (const std::vector<std::string>& how :
        {std::vector<std::string>{"check", kAlerts}, {"test", kAlertsTest}}) {
     const Ended ended = run_program({"promtool", how[0], "rules", how[1]});

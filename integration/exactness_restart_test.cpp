@@ -19,9 +19,10 @@
 #include "exactness/shop_chaos.h"
 #include "exactness/shop_tables.h"
 #include "exactness/shop_writer.h"
+#include "fixtures/on_sql_server.h"
+#include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
-#include "harness/on_sql_server.h"
 #include "harness/redis_server.h"
 #include "harness/seed.h"
 #include "harness/temporary_directory.h"
@@ -31,8 +32,6 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
-
 class ExactnessRestart : public OnSqlServer {
  protected:
   void prepare() override {
@@ -41,12 +40,12 @@ class ExactnessRestart : public OnSqlServer {
   }
 
   void start_guard() {
-    guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\nstorage: { directory: " + kept_.path().string() +
-        ", checkpoint_every: 1s }\nsources:\n  shop: { type: mysql, addresses: [ 'unix:" +
-        server_->unix_path().string() +
-        "' ], user: guard, password: word, database: shop, max_lag: 500ms }\nnamespaces:\n" +
-        namespaces_yaml()));
+    guard_.emplace(
+        GuardProcess::on_port(Configuration{.upstream = redis_->address(),
+                                            .source = mysql_source(unix_address(*server_)),
+                                            .namespaces = namespaces_yaml(),
+                                            .more = storage(kept_.path())}
+                                  .yaml()));
   }
   // A checkpoint that is written at a quiet point has as many entries as there are rows.
   std::vector<std::string> wrong_checkpoints() {
@@ -107,7 +106,7 @@ class ExactnessRestart : public OnSqlServer {
 
   TemporaryDirectory kept_;
   std::optional<RedisServer> redis_;
-  Guarded guarded_;  // for its keys alone
+  ShopFilters guarded_;  // for its keys alone
   std::optional<GuardProcess> guard_;
 };
 

@@ -26,8 +26,8 @@
 #include "exactness/shop_follower.h"
 #include "exactness/shop_tables.h"
 #include "exactness/shop_writer.h"
+#include "fixtures/on_sql_server.h"
 #include "harness/deadline.h"
-#include "harness/on_sql_server.h"
 #include "harness/seed.h"
 
 namespace cuckooguard::harness {
@@ -63,14 +63,14 @@ class Exactness : public OnSqlServer {
     return guarded_.differences(session);
   }
 
-  Guarded guarded_;
+  ShopFilters guarded_;
   std::unique_ptr<ShopFollower> follower_;
 };
 
 // Asks without pause, as clients do, for rows that are always there.
 class Asker {
  public:
-  explicit Asker(Guarded& guarded)
+  explicit Asker(ShopFilters& guarded)
       : thread_([this, &guarded](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
             for (unsigned i = 0; i < kStableRows; ++i) {

@@ -14,11 +14,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_mariadb.h"
 #include "frameworks/application.h"
 #include "frameworks/guarded_cache.h"
 #include "harness/child_process.h"
+#include "harness/configuration.h"
 #include "harness/database.h"
-#include "harness/guarded_mariadb.h"
 #include "harness/redis_command.h"
 #include "harness/temporary_directory.h"
 
@@ -82,10 +83,6 @@ std::string folder(const std::string& framework) {
   return std::string(CUCKOOGUARD_FRAMEWORKS) + "/" + framework;
 }
 
-bool runs(std::vector<std::string> command) {
-  return run_program(std::move(command)).exit_code == 0;
-}
-
 class Frameworks : public testing::Test {
  protected:
   Frameworks() : database_(directory_ / "shop.db", Journal::wal) {
@@ -93,8 +90,7 @@ class Frameworks : public testing::Test {
   }
 
   Users users() {
-    return {.guard_source = "sources:\n  shop: { type: sqlite, path: \"" +
-                            database_.path().string() + "\", max_lag: 1m, poll_every: 10ms }\n",
+    return {.guard_source = sqlite_source(database_.path(), ", max_lag: 1m, poll_every: 10ms"),
             .address = database_.path().string(),
             .insert = [this](std::uint64_t id) { database_.insert_user(id); }};
   }
@@ -103,8 +99,9 @@ class Frameworks : public testing::Test {
   static std::vector<std::string> python(const std::string& framework) {
     return {"/usr/bin/python3", "-B", folder(framework) + "/main.py"};
   }
-  static bool python_has(const std::string& modules) {
-    return runs({"/usr/bin/python3", "-c", "import " + modules});
+  static std::optional<std::string> missing_for_python(const std::string& packages,
+                                                       const std::string& modules) {
+    return missing_packages(packages, {"/usr/bin/python3", "-c", "import " + modules});
   }
 
   TemporaryDirectory directory_;
@@ -112,31 +109,25 @@ class Frameworks : public testing::Test {
 };
 
 TEST_F(Frameworks, django_redis_get_or_set_does_not_call_its_default) {
-  if (!python_has("django_redis")) {
-    GTEST_SKIP() << "Debian's package python3-django-redis is not installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_for_python("python3-django-redis", "django_redis"));
   test_with({.program = python("django_redis"), .keys = ":1:user:{id}", .absent_reply = "django"},
             users());
 }
 
 TEST_F(Frameworks, dogpile_cache_get_or_create_does_not_call_its_creator) {
-  if (!python_has("dogpile.cache, redis")) {
-    GTEST_SKIP() << "Debian's packages python3-dogpile.cache and python3-redis are not installed: "
-                    "./dev test does so";
-  }
+  SKIP_IF_MISSING(
+      missing_for_python("python3-dogpile.cache and python3-redis", "dogpile.cache, redis"));
   test_with({.program = python("dogpile"), .keys = "user:{id}", .absent_reply = "dogpile"},
             users());
 }
 
 TEST_F(Frameworks, symfony_cache_get_does_not_call_its_callback) {
-  if (!runs({"php",
-             "-r",
-             "require 'Symfony/Component/Cache/autoload.php';"
-             "exit(class_exists('Redis') && class_exists('PDO') &&"
-             " in_array('sqlite', PDO::getAvailableDrivers()) ? 0 : 1);"})) {
-    GTEST_SKIP() << "Debian's packages php-cli, php-symfony-cache, php-redis and php-sqlite3 are "
-                    "not all installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_packages("php-cli, php-symfony-cache, php-redis and php-sqlite3",
+                                   {"php",
+                                    "-r",
+                                    "require 'Symfony/Component/Cache/autoload.php';"
+                                    "exit(class_exists('Redis') && class_exists('PDO') &&"
+                                    " in_array('sqlite', PDO::getAvailableDrivers()) ? 0 : 1);"}));
   test_with({.program = {"php", folder("symfony") + "/main.php"},
              .keys = "shop:user.{id}",
              .absent_reply = "symfony"},
@@ -147,20 +138,16 @@ TEST_F(Frameworks, symfony_cache_get_does_not_call_its_callback) {
 // itself.
 TEST_F(Frameworks, rails_6_1_fetch_does_not_run_its_block) {
   const std::string program = folder("rails") + "/main.rb";
-  const Ended told = run_program({"ruby", program, "--no-such-user"});
-  if (told.exit_code != 0) {
-    GTEST_SKIP() << "Debian's packages ruby, ruby-activesupport, ruby-redis and ruby-sqlite3 are "
-                    "not all installed: ./dev test does so";
-  }
+  const std::vector<std::string> tell{"ruby", program, "--no-such-user"};
+  SKIP_IF_MISSING(missing_packages("ruby, ruby-activesupport, ruby-redis and ruby-sqlite3", tell));
+  const Ended told = run_program(tell);
   const std::string hex = told.standard_output.substr(0, told.standard_output.find('\n'));
   test_with({.program = {"ruby", program}, .keys = "user:{id}", .absent_reply = "hex:" + hex},
             users());
 }
 
 TEST_F(Frameworks, rails_7_1_reads_the_preset_as_a_nil_that_does_not_expire) {
-  if (!runs({"ruby", "-e", ""})) {
-    GTEST_SKIP() << "Debian's package ruby is not installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_packages("ruby", {"ruby", "-e", ""}));
   const GuardedCache cache(users(), "user:{id}", "rails");
   const Ended read =
       run_program({"ruby", folder("rails") + "/entry_of_7_1.rb", in_hex(cache.absent_bytes())});
@@ -177,7 +164,9 @@ std::uint64_t now_ms() {
 
 class JavaFrameworks : public Frameworks {
  protected:
-  static bool java_is_missing() { return !runs({"javac", "-version"}); }
+  static std::optional<std::string> missing_java() {
+    return missing_packages("openjdk-17-jdk-headless", {"javac", "-version"});
+  }
 
   static Ended read_by(std::vector<std::string> program, const GuardedCache& cache) {
     program.push_back(in_hex(cache.absent_bytes()));
@@ -187,10 +176,8 @@ class JavaFrameworks : public Frameworks {
 
 TEST_F(JavaFrameworks, spring_data_redis_compares_equal_with_its_null_value) {
   const std::string jar = "/usr/share/java/spring3-context.jar";
-  if (java_is_missing() || !std::filesystem::exists(jar)) {
-    GTEST_SKIP() << "Debian's packages openjdk-17-jdk-headless and libspring-context-java are not "
-                    "both installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_java());
+  SKIP_IF_MISSING(missing_packages("libspring-context-java", {"test", "-e", jar}));
   const GuardedCache cache(users(), "users::{id}", "spring");
   const Ended read =
       read_by({"java", "-cp", jar, folder("spring") + "/NullValueBytes.java"}, cache);
@@ -198,9 +185,7 @@ TEST_F(JavaFrameworks, spring_data_redis_compares_equal_with_its_null_value) {
 }
 
 TEST_F(JavaFrameworks, jetcache_reads_a_null_that_is_fresh_for_some_seconds) {
-  if (java_is_missing()) {
-    GTEST_SKIP() << "Debian's package openjdk-17-jdk-headless is not installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_java());
   const GuardedCache cache(users(), "user.{id}", "jetcache");
   const std::uint64_t before = now_ms();
   const std::string reply = cache.absent_bytes();
@@ -225,15 +210,12 @@ class NodeFrameworks : public GuardedMariaDb {
 
   void test_with_node(const std::string& framework, const std::string& keys) {
     const std::string modules = CUCKOOGUARD_NODE_FOLDER;
-    if (!std::filesystem::exists(modules + "/node_modules/cache-manager")) {
-      GTEST_SKIP() << "cache-manager is not installed below " << modules
-                   << ": ./dev test does so, by npm and its registry";
-    }
+    SKIP_IF_MISSING(missing_node_module(modules, "cache-manager"));
     const std::string address = unix_address(*server_);
     test_with({.program = {"node", folder(framework) + "/main.mjs", modules},
                .keys = keys,
                .absent_reply = "keyv"},
-              {.guard_source = shop_source(address),
+              {.guard_source = mysql_source(address),
                .address = server_->unix_path().string(),
                .insert = [this](std::uint64_t id) {
                  run("INSERT INTO user VALUES (" + std::to_string(id) + ", 'user " +

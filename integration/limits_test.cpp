@@ -8,19 +8,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "fixtures/skip.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {
 namespace {
-
-std::size_t raise_descriptor_limit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
-}
 
 TEST(Limits, one_client_too_many_gets_redis_own_text_and_is_closed) {
   constexpr std::size_t kClients = 3;
@@ -96,9 +89,8 @@ TEST(Limits, without_descriptors_clients_wait_until_there_are_some) {
 TEST(Limits, an_idle_client_takes_little_memory) {
   constexpr std::size_t kClients = 1000;
   constexpr std::size_t kBytesEach = std::size_t{8} * 1024;
-  if (raise_descriptor_limit() < 4 * kClients) {
-    GTEST_SKIP() << "this shell allows too few open files for " << kClients << " clients";
-  }
+  SKIP_UNLESS(raise_descriptor_limit() >= 4 * kClients,
+              "this shell allows too few open files for 1000 clients");
   Shop shop;
   shop.wait_until_it_answers();
   const auto use = [&shop](std::vector<RawClient>& clients) {

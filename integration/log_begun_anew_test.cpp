@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_mariadb.h"
 #include "harness/deadline.h"
-#include "harness/guarded_mariadb.h"
 #include "harness/slow_link.h"
 
 namespace cuckooguard::harness {
@@ -26,16 +26,8 @@ class LogBegunAnew : public GuardedMariaDb {
   }
 
   void start() {
-    guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\n" +
-        shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
-        "namespaces:\n"
-        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
-        "enforce, "
-        "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
-        "filter: { false_positive_rate: 0.0001% } }\n"
-        "storage: { directory: " +
-        (folder_ / "kept").string() + " }\n"));
+    GuardedMariaDb::start(configuration(
+        Guarded().yaml(), storage(folder_ / "kept", "30s"), port_address(link_->port())));
     ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
   }
   // The guard has applied all that there is.

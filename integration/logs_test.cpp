@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/info_field.h"
+#include "harness/guard_process.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 

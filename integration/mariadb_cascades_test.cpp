@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_mariadb.h"
 #include "harness/deadline.h"
-#include "harness/guarded_mariadb.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -18,11 +18,7 @@ class MariaDbCascades : public GuardedMariaDb {
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
     run("INSERT INTO parent SELECT seq FROM seq_1_to_100");
     run("INSERT INTO user SELECT seq FROM seq_1_to_100");
-    guard_.emplace(GuardProcess::on_port(
-        upstream_and_source() +
-        "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
-        "mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-        "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } }\n"));
+    start(configuration());
     ASSERT_TRUE(becomes_absent("user:1000")) << guard_->log();
   }
   bool is_refused_for(const std::string& words) const {

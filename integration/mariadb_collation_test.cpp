@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/mariadb_server.h"
 #include "mysql/column.h"
 
@@ -36,9 +37,7 @@ std::string taken_for_another(SqlSession& session,
 }
 
 TEST(MariaDbCollation, takes_no_letter_for_another_unless_it_is_refused) {
-  if (const auto missing = MariaDbServer::missing()) {
-    GTEST_SKIP() << *missing;
-  }
+  SKIP_IF_MISSING(MariaDbServer::missing());
   const MariaDbServer server;
   SqlSession session = server.session();
   session.run("CREATE TABLE one (c VARCHAR(2) CHARACTER SET ascii COLLATE ascii_nopad_bin)");

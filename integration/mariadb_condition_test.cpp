@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "filter/epochs.h"
+#include "fixtures/on_sql_server.h"
 #include "follow/log_feed.h"
-#include "harness/mariadb_server.h"
 #include "harness/random_items.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
@@ -119,19 +119,13 @@ class Chosen final : public source::RowTarget<source::MysqlLog> {
   std::map<std::uint64_t, std::string> names_;
 };
 
-class MariaDbCondition : public testing::Test {
+class MariaDbCondition : public OnMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
+  void prepare() override {
     run("SET NAMES utf8mb4");
     run(RandomItems::kCreateTable);
   }
 
-  void run(const std::string& sql) { session_->run(sql); }
   Ids found_by_sql(const std::string& where) {
     Ids ids;
     for (const auto& row : session_->run("SELECT id FROM item WHERE " + where)) {
@@ -200,8 +194,6 @@ class MariaDbCondition : public testing::Test {
     return chosen.ids();
   }
 
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
   std::string out_of_step_;
 };
 

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
-#include "harness/info_field.h"
+#include "fixtures/guarded_mariadb.h"
+#include "harness/guard_process.h"
 #include "harness/redis_command.h"
 #include "keyspace/keyspace.h"
 
@@ -21,9 +21,7 @@ namespace {
 
 // What a MariaDB takes for equal is never said to be absent.
 TEST(MariaDbIsolatedRows, no_text_that_a_collation_takes_for_a_row_is_absent) {
-  if (const auto missing = MariaDbServer::missing()) {
-    GTEST_SKIP() << *missing;
-  }
+  SKIP_IF_MISSING(MariaDbServer::missing());
   const MariaDbServer server;
   SqlSession session = server.session();
   session.run("CREATE TABLE pieces (p VARCHAR(4) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin)");
@@ -84,16 +82,13 @@ class IsolatedRows : public GuardedMariaDb {
   }
 
   std::string yaml() const {
-    return upstream_and_source() +
-           "namespaces:\n"
-           "  users: { keys: \"user:{name|ci}\", source: { from: shop, table: user }, mode: "
-           "enforce, "
-           "overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", filter: { "
-           "false_positive_rate: 0.0001%, deletes: exact } }\n"
-           "storage: { directory: " +
-           (folder_ / "kept").string() + ", checkpoint_every: 1s }\n";
+    return configuration(Guarded{.keys = "user:{name|ci}",
+                                 .fresh_ids = "",
+                                 .filter = "{ false_positive_rate: 0.0001%, deletes: exact }"}
+                             .yaml(),
+                         storage(folder_ / "kept"));
   }
-  void start() { guard_.emplace(GuardProcess::on_port(yaml())); }
+  void start() { GuardedMariaDb::start(yaml()); }
   std::string isolated() const { return info_field(*guard_, "users", "isolated_rows"); }
 };
 

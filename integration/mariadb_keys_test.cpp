@@ -10,9 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 #include "filter/epochs.h"
-#include "harness/on_sql_server.h"
+#include "fixtures/on_sql_server.h"
+#include "harness/configuration.h"
 #include "mysql/log_applier.h"
 #include "mysql/log_stream.h"
 #include "mysql/server_probe.h"
@@ -143,15 +144,9 @@ class MariaDbKeys : public OnSqlServer {
     return why;
   }
 
-  config::Config config_ =
-      config::parse_config(
-          "upstream: 127.0.0.1:1\nsources:\n  shop: { type: mysql, addresses: [ "
-          "\"127.0.0.1:1\" ], user: u, password: p, database: shop }\n"
-          "namespaces:\n  t: { keys: \"t:{n:uint64}\", source: { from: shop, "
-          "table: t } }\n",
-          "keys.yaml",
-          [](std::string_view) { return std::nullopt; })
-          .value();
+  config::Config config_ = config::testing::config_of(
+      Configuration{.namespaces = Guarded{.name = "t", .keys = "t:{n:uint64}", .table = "t"}.yaml()}
+          .yaml());
   keyspace::Keyspace keyspace_ =
       keyspace::Keyspace::build({{"t", config_.namespaces.front().keys, false}}).value();
   filter::Epochs epochs_{1};

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 #include "mysql/lock_probe.h"
 #include "mysql/server_probe.h"
@@ -27,15 +27,11 @@ class MariaDbLocks : public GuardedMariaDb {
     run("CREATE TABLE second LIKE first");
   }
   void start() {
-    std::string yaml = upstream_and_source() + "namespaces:\n";
+    std::string namespaces;
     for (const std::string table : {"first", "second"}) {
-      yaml.append("  ").append(table).append(": { keys: \"").append(table);
-      yaml.append(":{id:uint64}\", source: { from: shop, table: ").append(table);
-      yaml.append(
-          " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-          "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } }\n");
+      namespaces += Guarded{.name = table, .keys = table + ":{id:uint64}", .table = table}.yaml();
     }
-    guard_.emplace(GuardProcess::on_port(yaml + "log: { level: debug }\n"));
+    GuardedMariaDb::start(configuration(namespaces, "log: { level: debug }\n"));
   }
   bool shows(const std::string& what) {
     return session_->value("SELECT COUNT(*) FROM information_schema.processlist WHERE " + what) !=

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -20,9 +20,7 @@ constexpr int kLargest = 1200;  // of the ids that are compared
 class MariaDbLogForms : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
+    SKIP_IF_MISSING(MariaDbServer::missing());
     redis_.emplace();
   }
 
@@ -32,21 +30,20 @@ class MariaDbLogForms : public testing::Test {
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(400), n INT DEFAULT 7) " +
         table_options);
     run("INSERT INTO user SELECT seq, REPEAT('n', 300), seq FROM seq_1_to_1000");
-    create_guard_user(*session_);
+    create_guard_user(*server_);
   }
-  std::string yaml(const std::string& settings, const std::string& filter_settings = "") const {
-    return "upstream: " + redis_->address() + "\n" + shop_source(unix_address(*server_)) +
-           "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user" +
-           settings +
-           " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "\"bytes:__ABSENT__\", filter: { "
-           "false_positive_rate: 0.0001%" +
-           filter_settings +
-           " } }\n"
-           "log: { level: debug }\n";  // tells of every load
+  std::string yaml(const std::string& table, const std::string& filter_settings = "") const {
+    return Configuration{
+        .upstream = redis_->address(),
+        .source = mysql_source(unix_address(*server_)),
+        .namespaces = Guarded{.table = table,
+                              .filter = "{ false_positive_rate: 0.0001%" + filter_settings + " }"}
+                          .yaml(),
+        .more = "log: { level: debug }\n"}  // tells of every load
+        .yaml();
   }
   void start_guard(const std::string& filter_settings = "") {
-    guard_.emplace(GuardProcess::on_port(yaml("", filter_settings)));
+    guard_.emplace(GuardProcess::on_port(yaml("user", filter_settings)));
     client_.emplace(guard_->client());
     expect_what_sql_finds();
   }
@@ -146,7 +143,7 @@ TEST_F(MariaDbLogForms, rows_without_unchanged_columns_are_followed_where_keys_a
 
 TEST_F(MariaDbLogForms, rows_without_unchanged_columns_are_refused_where_other_columns_matter) {
   start_server({"--binlog-row-image=MINIMAL"}, "");
-  guard_.emplace(GuardProcess::on_port(yaml(", where: \"n <> 9\"")));
+  guard_.emplace(GuardProcess::on_port(yaml("user, where: \"n <> 9\"")));
   ASSERT_TRUE(eventually([this] {
     return guard_->log().find("state=refused") != std::string::npos;
   })) << guard_->log();

@@ -16,8 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/on_sql_server.h"
 #include "harness/deadline.h"
-#include "harness/mariadb_server.h"
 #include "harness/seed.h"
 #include "mysql/log_applier.h"
 #include "mysql/log_stream.h"
@@ -142,16 +142,10 @@ class Writer {
   std::mt19937 random_;
 };
 
-class MariaDbLog : public testing::Test {
+class MariaDbLog : public OnMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    SqlSession session = server_->session();
-    session.run(
-        "CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40), note TEXT, UNIQUE "
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40), note TEXT, UNIQUE "
         "(name))");
   }
 
@@ -214,7 +208,6 @@ class MariaDbLog : public testing::Test {
     return contents.hashes();
   }
 
-  std::optional<MariaDbServer> server_;
   std::string out_of_step_;
 };
 

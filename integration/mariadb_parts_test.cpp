@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -27,15 +27,8 @@ class MariaDbParts : public GuardedMariaDb {
   }
 
   void start() {
-    guard_.emplace(GuardProcess::on_port(
-        upstream_and_source() +
-        "namespaces:\n"
-        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: \"user_*\" }, mode: "
-        "enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-        "\"bytes:__ABSENT__\", filter: { "
-        "false_positive_rate: 0.0001% } }\n"
-        "storage: { directory: " +
-        (folder_ / "kept").string() + " }\n"));
+    GuardedMariaDb::start(
+        configuration(Guarded{.table = "\"user_*\""}.yaml(), storage(folder_ / "kept", "30s")));
     ASSERT_TRUE(becomes_absent("user:9999")) << guard_->log();
   }
 

@@ -13,8 +13,8 @@
 
 #include "exactness/shop_follower.h"
 #include "exactness/shop_tables.h"
+#include "fixtures/on_sql_server.h"
 #include "harness/deadline.h"
-#include "harness/on_sql_server.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -127,7 +127,7 @@ class MariaDbSettings : public OnSqlServer {
   }
 
   int rounds_ = 0;
-  Guarded guarded_;
+  ShopFilters guarded_;
 };
 
 TEST_F(MariaDbSettings, of_the_guards_sessions_are_its_own) {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
-#include "harness/info_field.h"
+#include "fixtures/guarded_mariadb.h"
+#include "harness/guard_process.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -26,25 +26,20 @@ class SharedKeys : public GuardedMariaDb {
   }
 
   std::string yaml() const {
-    const std::string policy =
-        "mode: enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
-        "filter: { false_positive_rate: 0.0001%, deletes: exact } }\n";
-    return upstream_and_source() +
-           "namespaces:\n"
-           "  pages: { keys: [\"page:{slug}\", \"p:{slug}\"], source: { from: shop, table: page "
-           "}, " +
-           policy +
-           "  drafts: { keys: \"page:draft:{id:uint64}\", strict: true, source: { from: shop, "
-           "table: draft }, " +
-           policy +
-           "  pairs: { keys: [\"pair:{a}-{b}\", \"riap:{b}-{a}\"], source: { from: shop, table: "
-           "pair }, " +
-           policy +
-           "  doubles: { keys: \"pair:double-{id:uint64}\", strict: true, source: { from: shop, "
-           "table: "
-           "draft }, " +
-           policy + "storage: { directory: " + (folder_ / "kept").string() +
-           ", checkpoint_every: 1s }\n";
+    const auto line = [](const char* name, const char* keys, const char* table, const char* more) {
+      return Guarded{.name = name,
+                     .keys = keys,
+                     .table = table,
+                     .fresh_ids = "",
+                     .filter = "{ false_positive_rate: 0.0001%, deletes: exact }",
+                     .more = more}
+          .yaml();
+    };
+    return configuration(line("pages", R"(["page:{slug}", "p:{slug}"])", "page", "") +
+                             line("drafts", "page:draft:{id:uint64}", "draft", ", strict: true") +
+                             line("pairs", R"(["pair:{a}-{b}", "riap:{b}-{a}"])", "pair", "") +
+                             line("doubles", "pair:double-{id:uint64}", "draft", ", strict: true"),
+                         storage(folder_ / "kept"));
   }
 };
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -23,21 +23,14 @@ class MariaDbSource : public GuardedMariaDb {
   }
 
   std::string yaml(const std::string& more = "") const {
-    return upstream_and_source() +
-           "namespaces:\n"
-           "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
-           "enforce, "
-           "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
-           "filter: { false_positive_rate: "
-           "0.0001% } }\n"
-           "  orders: { keys: \"orders:{user_id:uint64}\", source: { from: shop, table: orders }, "
-           "mode: "
-           "enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
-           "filter: { false_positive_rate: 0.0001% } "
-           "}\n" +
-           more;
+    return configuration(
+        Guarded().yaml() +
+        Guarded{
+            .name = "orders", .keys = "orders:{user_id:uint64}", .table = "orders", .fresh_ids = ""}
+            .yaml() +
+        more);
   }
-  void start() { guard_.emplace(GuardProcess::on_port(yaml())); }
+  void start(const std::string& more = "") { GuardedMariaDb::start(yaml(more)); }
 };
 
 TEST_F(MariaDbSource, answers_what_is_absent_and_passes_what_is_there) {
@@ -77,11 +70,10 @@ TEST_F(MariaDbSource, keeps_an_identity_that_other_rows_still_have) {
 TEST_F(MariaDbSource, takes_rows_for_which_the_condition_does_not_hold_for_absent) {
   run("ALTER TABLE user ADD deleted_at TIMESTAMP NULL, ADD kind INT NOT NULL DEFAULT 0");
   run("UPDATE user SET deleted_at = NOW() WHERE id = 2");
-  guard_.emplace(GuardProcess::on_port(
-      yaml("  live: { keys: \"live:{id:uint64}\", source: { from: shop, table: user, where: "
-           "\"deleted_at IS NULL AND kind <> 9\" }, mode: enforce, fresh_ids: 0, overlay: { "
-           "pass_at_start: false }, absent_reply: "
-           "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } }\n")));
+  start(Guarded{.name = "live",
+                .keys = "live:{id:uint64}",
+                .table = R"(user, where: "deleted_at IS NULL AND kind <> 9")"}
+            .yaml());
   ASSERT_TRUE(becomes_absent("live:2")) << guard_->log();
   EXPECT_FALSE(is_absent("user:2"));
   run("UPDATE user SET deleted_at = NULL WHERE id = 2");
@@ -101,11 +93,12 @@ TEST_F(MariaDbSource, takes_rows_for_which_the_condition_does_not_hold_for_absen
 // 500 orders of one user: the key goes with the last of them.
 TEST_F(MariaDbSource, counts_the_rows_of_one_identity_if_deletes_are_exact) {
   run("INSERT INTO orders SELECT seq + 1000, 8 FROM seq_1_to_500");
-  guard_.emplace(GuardProcess::on_port(
-      yaml("  buyers: { keys: \"buyer:{user_id:uint64}\", source: { from: shop, table: orders }, "
-           "mode: enforce, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", "
-           "filter: { deletes: exact, "
-           "false_positive_rate: 0.0001% } }\n")));
+  start(Guarded{.name = "buyers",
+                .keys = "buyer:{user_id:uint64}",
+                .table = "orders",
+                .fresh_ids = "",
+                .filter = "{ deletes: exact, false_positive_rate: 0.0001% }"}
+            .yaml());
   ASSERT_TRUE(becomes_absent("buyer:9")) << guard_->log();
   EXPECT_FALSE(is_absent("buyer:7"));
   run("DELETE FROM orders WHERE id = 1");
@@ -126,11 +119,10 @@ TEST_F(MariaDbSource, counts_the_rows_of_one_identity_if_deletes_are_exact) {
 // What has gone passes, until so much has gone that the table is read again beside the log.
 TEST_F(MariaDbSource, forgets_rows_with_the_next_rebuild_if_deletes_are_deferred) {
   run("INSERT INTO user (name) SELECT seq FROM seq_1_to_2000");
-  guard_.emplace(GuardProcess::on_port(
-      yaml("  kept: { keys: \"kept:{id:uint64}\", source: { from: shop, table: user }, mode: "
-           "enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "\"bytes:__ABSENT__\", filter: { deletes: "
-           "deferred, false_positive_rate: 0.0001% } }\n")));
+  start(Guarded{.name = "kept",
+                .keys = "kept:{id:uint64}",
+                .filter = "{ deletes: deferred, false_positive_rate: 0.0001% }"}
+            .yaml());
   ASSERT_TRUE(becomes_absent("kept:5000")) << guard_->log();
   ASSERT_TRUE(becomes_absent("user:5000"));
   run("DELETE FROM user WHERE id <= 1500");

@@ -12,10 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 #include "filter/epochs.h"
+#include "fixtures/guarded_mariadb.h"
+#include "harness/configuration.h"
 #include "harness/deadline.h"
-#include "harness/guarded_mariadb.h"
 #include "harness/mariadb_server.h"
 #include "mysql/log_follower.h"
 #include "mysql/table.h"
@@ -31,20 +32,13 @@ using testing::IsEmpty;
 // One namespace as the YAML says, `t: { keys: ..., source: { from: shop, ... } }`.
 class Wanted {
  public:
-  explicit Wanted(const std::string& yaml) : config_(parsed(yaml)) {}
+  explicit Wanted(const std::string& yaml)
+      : config_(config::testing::config_of(
+            Configuration{.namespaces = "  t: { " + yaml + " }\n"}.yaml())) {}
 
   source::Target target() { return {keyspace_, 0, config_.namespaces.front(), parts_}; }
 
  private:
-  static config::Config parsed(const std::string& yaml) {
-    auto config = config::parse_config("upstream: 127.0.0.1:1\n" + shop_source("127.0.0.1:1") +
-                                           "namespaces:\n  t: { " + yaml + " }\n",
-                                       "start_checks.yaml",
-                                       [](std::string_view) { return std::nullopt; });
-    return config ? *std::move(config)
-                  : throw std::runtime_error(yaml + ": " + config.error().front().what);
-  }
-
   config::Config config_;
   keyspace::Keyspace keyspace_ =
       keyspace::Keyspace::build({{"t", config_.namespaces.front().keys, false}}).value();
@@ -54,15 +48,11 @@ class Wanted {
 
 class MariaDbStartChecks : public testing::Test {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-  }
+  void SetUp() override { SKIP_IF_MISSING(MariaDbServer::missing()); }
   void start(const std::vector<std::string>& arguments = {}) {
     server_.emplace(arguments);
     session_.emplace(server_->session());
-    create_guard_user(*session_);
+    create_guard_user(*server_);
   }
   void run(const std::string& sql) { session_->run(sql); }
 
@@ -300,7 +290,7 @@ class OneCaseOf : public MariaDbStartChecks {
     for (const Case& each : cases) {
       run("DROP DATABASE shop; CREATE DATABASE shop; DROP DATABASE IF EXISTS far; USE shop; DROP "
           "USER guard@localhost; SET GLOBAL binlog_row_image = FULL, max_sort_length = 1024");
-      create_guard_user(*session_);
+      create_guard_user(*server_);
       run(before);
       run(each.sql);
       holds(each);

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/on_sql_server.h"
+#include "fixtures/on_sql_server.h"
 #include "mysql/tables.h"
 
 namespace cuckooguard::harness {

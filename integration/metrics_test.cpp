@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/admin_client.h"
 #include "harness/shop.h"
 
@@ -65,9 +66,7 @@ TEST_F(Metrics, say_that_redis_is_gone_and_back) {
 }
 
 TEST_F(Metrics, are_text_that_promtool_finds_no_fault_with) {
-  if (run_program({"promtool", "--version"}).exit_code != 0) {
-    GTEST_SKIP() << "promtool is not installed (apt install prometheus)";
-  }
+  SKIP_IF_MISSING(missing_program("promtool", "prometheus"));
   const HttpAnswer page = admin_.get("/metrics");
   EXPECT_EQ(page.status, 200);
   EXPECT_THAT(page.header, HasSubstr("\r\nContent-Type: text/plain; version=0.0.4"));

@@ -15,11 +15,11 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/same_bytes.h"
 #include "harness/read_mutations.h"
 #include "harness/read_shapes.h"
 #include "harness/redis_command.h"
 #include "harness/reported_commands.h"
-#include "harness/same_bytes.h"
 #include "harness/seed.h"
 #include "harness/shop.h"
 

@@ -5,15 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {
 namespace {
-
-std::string get_absent() {
-  return command({"GET", absent_user()});
-}
 
 class NewerServers : public testing::Test {
  protected:
@@ -33,9 +30,8 @@ TEST_F(NewerServers, a_user_who_is_kept_out_of_the_database_gets_the_servers_ref
   const auto set_user = [&redis](std::string_view name, std::string_view databases) {
     return redis.call({"ACL", "SETUSER", name, "on", ">word", "+@all", "~*", databases});
   };
-  if (set_user("ann", "db=1") != kOk) {
-    GTEST_SKIP() << "this server has no rules for databases (Valkey 9.1: ACL SETUSER ann db=1)";
-  }
+  SKIP_UNLESS(set_user("ann", "db=1") == kOk,
+              "this server has no rules for databases (Valkey 9.1: ACL SETUSER ann db=1)");
   EXPECT_EQ(set_user("bob", "alldbs"), kOk);
   RawClient ann = client_of("ann");
   EXPECT_TRUE(ann.exchange(get_absent(), 1).starts_with("-NOPERM"));
@@ -47,9 +43,8 @@ TEST_F(NewerServers, a_user_who_is_kept_out_of_the_database_gets_the_servers_ref
 
 TEST_F(NewerServers, a_client_that_follows_redirections_is_redirected_also_after_reset) {
   RawClient client = shop_.client();
-  if (client.call({"CLIENT", "CAPA", "redirect"}) != kOk) {
-    GTEST_SKIP() << "this server redirects nobody (Valkey 8: CLIENT CAPA redirect)";
-  }
+  SKIP_UNLESS(client.call({"CLIENT", "CAPA", "redirect"}) == kOk,
+              "this server redirects nobody (Valkey 8: CLIENT CAPA redirect)");
   RedisServer primary;
   EXPECT_EQ(shop_.redis().call({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())}), kOk);
   ASSERT_TRUE(
@@ -65,9 +60,8 @@ TEST_F(NewerServers, a_client_that_follows_redirections_is_redirected_also_after
 // Each names keys where the table says so: what it has written is not hidden.
 TEST_F(NewerServers, what_their_writes_have_written_is_found) {
   RawClient client = shop_.client();
-  if (client.call({"COMMAND", "INFO", "HSETEX"}) == "*1\r\n$-1\r\n") {
-    GTEST_SKIP() << "this server has no HSETEX (Redis 8.0, Valkey 9.0)";
-  }
+  SKIP_UNLESS(client.call({"COMMAND", "INFO", "HSETEX"}) != "*1\r\n$-1\r\n",
+              "this server has no HSETEX (Redis 8.0, Valkey 9.0)");
   const auto keys = shop_.find_absent_users(3);
   EXPECT_EQ(client.call({"HSETEX", keys[0], "FIELDS", "1", "field", "one"}), ":1\r\n");
   EXPECT_EQ(client.call({"HGETEX", keys[0], "FIELDS", "1", "field"}), "*1\r\n$3\r\none\r\n");

@@ -15,10 +15,6 @@
 namespace cuckooguard::harness {
 namespace {
 
-std::string get_absent() {
-  return command({"GET", absent_user()});
-}
-
 ShopSettings behind_a_password(std::string control) {
   return {.control = std::move(control),
           .redis_arguments = {"--requirepass", "word"},

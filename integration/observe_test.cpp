@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
-#include "harness/info_field.h"
+#include "fixtures/guarded_mariadb.h"
+#include "harness/guard_process.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
@@ -109,7 +109,7 @@ TEST_F(Observe, what_the_application_caches_for_no_such_row_is_no_contradiction)
 
 TEST_F(Observe, values_of_an_application_without_absent_reply_are_forgotten_when_it_is_set) {
   const std::string yaml = shop_.yaml();
-  const std::string line = "    absent_reply: \"bytes:" + std::string(kAbsentText) + "\"\n";
+  const std::string line = ", absent_reply: \"bytes:" + std::string(kAbsentText) + "\"";
   const auto reload = [&](const std::string& instead) {
     std::string next = yaml;
     const std::size_t logged = shop_.guard().log().size();
@@ -123,7 +123,7 @@ TEST_F(Observe, values_of_an_application_without_absent_reply_are_forgotten_when
   EXPECT_EQ(shop_.client().call({"GET", absent_user(1)}), bulk("none"));
   ASSERT_TRUE(becomes("hidden_values", "1")) << shop_.guard().log();
   EXPECT_THAT(info("advice"), HasSubstr("or your own placeholders: set absent_reply now"));
-  ASSERT_TRUE(reload("    absent_reply: \"bytes:none\"\n")) << shop_.guard().log();
+  ASSERT_TRUE(reload(", absent_reply: \"bytes:none\"")) << shop_.guard().log();
   EXPECT_EQ(info("hidden_values"), "0");
   EXPECT_EQ(shop_.client().call({"GET", absent_user(1)}), bulk("none"));
   EXPECT_EQ(info("contradictions_open"), "0");
@@ -206,17 +206,16 @@ class ObserveMariaDb : public GuardedMariaDb {
         "PRIMARY KEY (shop, code))");
     run("INSERT INTO user (id) VALUES (1), (2)");
     run("INSERT INTO item VALUES (7, 'apple')");
-    guard_.emplace(
-        GuardProcess::on_port(upstream_and_source() +
-                              "namespaces:\n"
-                              "  users:\n"
-                              "    keys: \"user:{id:uint64}\"\n"
-                              "    source: { from: shop, table: user, where: deleted_at IS NULL }\n"
-                              "    overlay: { pass_at_start: false }\n"
-                              "  items:\n"
-                              "    keys: \"item:{shop:uint64}:{code}\"\n"
-                              "    source: { from: shop, table: item }\n"
-                              "    overlay: { pass_at_start: false }\n"));
+    const Guarded users{.table = "user, where: deleted_at IS NULL",
+                        .mode = "",
+                        .fresh_ids = "",
+                        .absent_reply = "",
+                        .filter = ""};
+    Guarded items = users;
+    items.name = "items";
+    items.keys = "item:{shop:uint64}:{code}";
+    items.table = "item";
+    start(configuration(users.yaml() + items.yaml()));
   }
   bool becomes(const std::string& ns, const std::string& field, const std::string& value) {
     return eventually([&] { return info_field(*guard_, ns, field) == value; });

@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/mysql_server.h"
+#include "fixtures/on_sql_server.h"
 #include "odd_things/odd_run.h"
 
 namespace cuckooguard::harness {
@@ -34,22 +34,11 @@ OddThings all_of(std::initializer_list<OddThings (*)()> lists) {
   return all;
 }
 
-class OddThingsTest : public testing::Test {
+class OddThingsTest : public OnSqlServer {
  protected:
-  void SetUp() override {
-    if (const auto missing = missing_server()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_ = make_server();
-    SqlSession session = server_->session();
-    session.run("SET GLOBAL event_scheduler = ON, max_connections = 1000");
-    session.run(
-        "CREATE USER guard@localhost IDENTIFIED BY 'word'; GRANT SELECT ON `odd\\_%`.* TO "
-        "guard@localhost");
-    session.run(
-        server_->is_mariadb()
-            ? "GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO guard@localhost"
-            : "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO guard@localhost");
+  void prepare() override {
+    run("SET GLOBAL event_scheduler = ON, max_connections = 1000");
+    create_guard_user(*server_, "`odd\\_%`.*");
   }
 
   void hide_nothing_and_end_well(const OddThings& things, unsigned at_once) {
@@ -62,7 +51,7 @@ class OddThingsTest : public testing::Test {
       for (unsigned i = 0; i < at_once; ++i) {
         threads.emplace_back([&] {
           for (std::size_t n = next++; n < things.size(); n = next++) {
-            done += is_wanted(things[n]) ? run(things[n], n, watch) : 0;
+            done += is_wanted(things[n]) ? try_out(things[n], n, watch) : 0;
           }
         });
       }
@@ -78,7 +67,7 @@ class OddThingsTest : public testing::Test {
     return (thing.on == On::both || (thing.on == On::mariadb) == server_->is_mariadb()) &&
            (only == nullptr || thing.name == only);
   }
-  std::size_t run(const OddThing& thing, std::size_t number, KeyWatch& watch) {
+  std::size_t try_out(const OddThing& thing, std::size_t number, KeyWatch& watch) {
     std::string wrong;
     try {
       for (const std::string& each : run_odd_thing(*server_, thing, number, watch)) {
@@ -92,8 +81,6 @@ class OddThingsTest : public testing::Test {
     }
     return 1;
   }
-
-  std::unique_ptr<SqlServer> server_;
 };
 
 TEST_F(OddThingsTest, that_befall_definitions_hide_nothing_and_end_well) {

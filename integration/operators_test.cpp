@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -20,12 +20,8 @@ class Operators : public GuardedMariaDb {
     run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
     run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
     redis_->call({"ACL", "SETUSER", "ops", "on", ">word", "allcommands", "allkeys"});
-    guard_.emplace(GuardProcess::on_port(
-        upstream_and_source() +
-        "namespaces:\n"
-        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
-        "enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-        "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001%, deletes: deferred } }\n"
+    start(configuration(
+        Guarded{.filter = "{ false_positive_rate: 0.0001%, deletes: deferred }"}.yaml(),
         "admin: { operators: ops }\n"));
     ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
     ops_.emplace(guard_->client());

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/same_bytes.h"
 #include "harness/redis_command.h"
-#include "harness/same_bytes.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
@@ -21,39 +21,23 @@ using testing::StartsWith;
 
 constexpr std::string_view kYes = ":1\r\n";
 constexpr std::string_view kNo = ":0\r\n";
+constexpr milliseconds kDefaultMaxLag{1000};
 
-class OwnCommandsWithMariaDb : public testing::Test {
+class OwnCommandsWithMariaDb : public GuardedMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
-    session_->run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
-    session_->run("INSERT INTO user SELECT seq FROM seq_1_to_100");
-    redis_.emplace();
-    guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\nworkers: 2\n" +
-        "sources:\n  shop: { type: mysql, addresses: [ \"unix:" + server_->unix_path().string() +
-        "\" ], user: root, database: shop }\n" +
-        "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
-        "mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-        "\"bytes:__ABSENT__\", "
-        "filter: { false_positive_rate: 0.0001% } }\n"));
-    ASSERT_TRUE(eventually([&] { return guard_->call({"GET", "user:5000"}) == kAnswer; }))
-        << guard_->log();
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("INSERT INTO user SELECT seq FROM seq_1_to_100");
+    start(Configuration{.upstream = redis_->address(),
+                        .source = mysql_source(unix_address(*server_), kDefaultMaxLag)}
+              .yaml());
+    ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
   }
 
   std::string commit(const std::string& sql) {
     session_->run(sql);
     return session_->value("SELECT @@last_gtid");
   }
-
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
-  std::optional<RedisServer> redis_;
-  std::optional<GuardProcess> guard_;
 };
 
 TEST_F(OwnCommandsWithMariaDb, who_waits_for_a_commit_finds_its_row_on_every_connection) {

@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/admin_client.h"
 #include "harness/chromium.h"
 #include "harness/shop.h"
@@ -79,9 +80,7 @@ class Load {
 class PageTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string missing = Chromium::what_is_missing(); !missing.empty()) {
-      GTEST_SKIP() << missing;
-    }
+    SKIP_IF_MISSING(Chromium::missing());
     browser_.emplace();
   }
 

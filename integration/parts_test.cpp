@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/configuration.h"
 #include "harness/database.h"
 #include "harness/guard_process.h"
 #include "harness/redis_command.h"
@@ -20,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr milliseconds kMaxLag = 400ms;
+constexpr milliseconds kOurMaxLag = 400ms;
 
 class Parts : public testing::Test {
  protected:
@@ -38,22 +39,12 @@ class Parts : public testing::Test {
   }
 
   std::string yaml() const {
-    return "upstream: " + redis_.address() +
-           "\n"
-           "workers: 2\n"
-           "sources:\n"
-           "  shop: { type: sqlite, path: \"" +
-           (directory_ / "shop.db").string() +
-           "\", max_lag: 400ms }\n"
-           "namespaces:\n"
-           "  users:\n"
-           "    keys: \"user:{id:uint64}\"\n"
-           "    source: { from: shop, table: [ \"user_*\", user ] }\n"
-           "    mode: enforce\n"
-           "    fresh_ids: 0\n"
-           "    overlay: { pass_at_start: false }\n"
-           "    absent_reply: \"bytes:__ABSENT__\"\n"
-           "    filter: { false_positive_rate: 0.0001% }\n";
+    return Configuration{
+        .upstream = redis_.address(),
+        .source = sqlite_source(directory_ / "shop.db",
+                                ", max_lag: " + std::to_string(kOurMaxLag.count()) + "ms"),
+        .namespaces = Guarded{.table = "[ \"user_*\", user ]"}.yaml()}
+        .yaml();
   }
 
   static bool is_absent(RawClient& client, const std::string& key) {
@@ -69,8 +60,8 @@ class Parts : public testing::Test {
     for (;;) {
       const auto sent = SteadyClock::now();
       const bool hidden = is_absent(client, key);
-      ASSERT_FALSE(hidden && sent >= committed + kMaxLag) << key;
-      if (sent > committed + kMaxLag + kMaxLag / 2) {
+      ASSERT_FALSE(hidden && sent >= committed + kOurMaxLag) << key;
+      if (sent > committed + kOurMaxLag + kOurMaxLag / 2) {
         return;
       }
     }

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -25,17 +25,13 @@ class PassingAtStart : public GuardedMariaDb {
     run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
   }
 
-  void start(const std::string& overlay_ttl, const std::string& max_lag) {
-    guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\nsources:\n  shop: { type: mysql, addresses: [ " +
-        unix_address(*server_) +
-        " ], user: guard, password: word, database: shop, max_lag: " + max_lag +
-        " }\n"
-        "namespaces:\n"
-        "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: "
-        "enforce, fresh_ids: 0, absent_reply: \"bytes:__ABSENT__\", filter: { "
-        "false_positive_rate: 0.0001% }, overlay: { ttl: " +
-        overlay_ttl + " } }\nstorage: { directory: " + (folder_ / "kept").string() + " }\n"));
+  void start(const std::string& overlay_ttl, milliseconds max_lag) {
+    GuardedMariaDb::start(
+        Configuration{.upstream = redis_->address(),
+                      .source = mysql_source(unix_address(*server_), max_lag),
+                      .namespaces = Guarded{.overlay = "{ ttl: " + overlay_ttl + " }"}.yaml(),
+                      .more = storage(folder_ / "kept", "30s")}
+            .yaml());
     ASSERT_TRUE(eventually([this] {
       return guard_->call({"GUARD.INFO", "users"}).find("\r\nfresh:1\r\n") != std::string::npos;
     })) << guard_->log();
@@ -48,7 +44,7 @@ class PassingAtStart : public GuardedMariaDb {
 };
 
 TEST_F(PassingAtStart, lasts_for_one_ttl) {
-  start("8s", "500ms");
+  start("8s", milliseconds{500});
   EXPECT_FALSE(is_absent("user:5000"));
   EXPECT_THAT(
       guard_->call({"GUARD.EXPLAIN", "user:5000"}),
@@ -68,17 +64,17 @@ TEST_F(PassingAtStart, lasts_for_one_ttl) {
 }
 
 TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {
-  start("1h", "10s");
+  start("1h", milliseconds{10000});
   EXPECT_FALSE(is_absent("user:5000")) << "there is no checkpoint yet";
   end_when_kept();
-  start("1h", "10s");
+  start("1h", milliseconds{10000});
   EXPECT_TRUE(is_absent("user:5000")) << guard_->log();
   EXPECT_THAT(guard_->log(), HasSubstr("event=namespace namespace=users filter=restored"));
   EXPECT_FALSE(is_absent("user:1"));
   end_when_kept();
   std::filesystem::last_write_time(
       file(), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(5));
-  start("1h", "10s");
+  start("1h", milliseconds{10000});
   EXPECT_FALSE(is_absent("user:5000")) << "the checkpoint is too old";
   EXPECT_THAT(guard_->log(),
               AllOf(HasSubstr("event=namespace namespace=users filter=restored"),

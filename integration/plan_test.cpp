@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
-#include "harness/info_field.h"
+#include "fixtures/guarded_mariadb.h"
+#include "harness/guard_process.h"
 #include "harness/shop.h"
 
 namespace cuckooguard::harness {
@@ -56,30 +56,24 @@ class PlanOfMariaDb : public GuardedMariaDb {
 };
 
 TEST_F(PlanOfMariaDb, asks_the_server_for_its_estimate) {
-  const std::string namespaces =
-      "namespaces:\n"
-      "  users:\n"
-      "    keys: \"user:{id:uint64}\"\n"
-      "    source: { from: shop, table: user }\n";
-  const Ended ended = plan_of(folder_, upstream_and_source() + namespaces);
+  const std::string namespaces = Guarded().yaml();
+  const Ended ended = plan_of(folder_, configuration(namespaces));
   EXPECT_EQ(ended.exit_code, 0) << ended.standard_error;
   EXPECT_THAT(ended.standard_output, ContainsRegex("\nusers +user +~[45],[0-9]+ "));
   EXPECT_THAT(ended.standard_output, HasSubstr("estimate"));
-  const Ended nobody = plan_of(folder_,
-                               "sources:\n  shop: { type: mysql, addresses: "
-                               "\"unix:/nonexistent.sock\", user: u, database: d }\n" +
-                                   namespaces);
+  const Ended nobody = plan_of(
+      folder_,
+      Configuration{.source = mysql_source("\"unix:/nonexistent.sock\""), .namespaces = namespaces}
+          .yaml());
   EXPECT_EQ(nobody.exit_code, 1);
   EXPECT_THAT(nobody.standard_error, HasSubstr("unix:/nonexistent.sock: "));
 }
 
 // Before there is a guard: what is missing is told with the statement that mends it, and once.
 TEST_F(PlanOfMariaDb, checks_what_a_start_checks) {
-  const std::string yaml =
-      upstream_and_source() +
-      "namespaces:\n"
-      "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user } }\n"
-      "  guests: { keys: \"guest:{id:uint64}\", source: { from: shop, table: user } }\n";
+  const std::string namespaces =
+      Guarded().yaml() + Guarded{.name = "guests", .keys = "guest:{id:uint64}"}.yaml();
+  const std::string yaml = configuration(namespaces);
   EXPECT_THAT(plan_of(folder_, yaml).standard_output,
               HasSubstr("Source shop was asked what a start asks"));
   run("REVOKE REPLICATION SLAVE ON *.* FROM guard@localhost");
@@ -95,11 +89,7 @@ TEST_F(PlanOfMariaDb, checks_what_a_start_checks) {
   EXPECT_THAT(denied, HasSubstr(grant));
   EXPECT_EQ(denied.find(grant), denied.rfind(grant)) << denied;
   const std::string nobody =
-      plan_of(
-          folder_,
-          "sources:\n  shop: { type: mysql, addresses: \"127.0.0.1:1\", user: u, database: d }\n" +
-              yaml.substr(yaml.find("namespaces:")))
-          .standard_error;
+      plan_of(folder_, Configuration{.namespaces = namespaces}.yaml()).standard_error;
   EXPECT_THAT(nobody, HasSubstr("namespaces users, guests: 127.0.0.1:1: Can't connect"));
 }
 

@@ -13,11 +13,11 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/same_bytes.h"
+#include "fixtures/side_by_side.h"
 #include "harness/command_mix.h"
 #include "harness/redis_command.h"
-#include "harness/same_bytes.h"
 #include "harness/seed.h"
-#include "harness/side_by_side.h"
 
 namespace cuckooguard::harness {
 namespace {

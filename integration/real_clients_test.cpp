@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
@@ -237,10 +238,7 @@ class ClientLibraries : public RealClients {
 
   void same_in_node(const std::string& library, std::vector<std::string> script_and_options) {
     const std::string folder = CUCKOOGUARD_NODE_FOLDER;
-    if (!std::filesystem::exists(folder + "/node_modules/" + library)) {
-      GTEST_SKIP() << library << " is not installed below " << folder
-                   << ": ./dev test does so, by npm and its registry";
-    }
+    SKIP_IF_MISSING(missing_node_module(folder, library));
     std::vector<std::string> command{"node", program(script_and_options.front()), folder};
     command.insert(command.end(), script_and_options.begin() + 1, script_and_options.end());
     same_in_program(command);
@@ -250,9 +248,7 @@ class ClientLibraries : public RealClients {
 TEST_F(ClientLibraries, python_redis) {
   // Debian's python3, whose package python3-redis is; another one may come first in PATH.
   const std::string python = "/usr/bin/python3";
-  if (run_program({python, "-c", "import redis"}).exit_code != 0) {
-    GTEST_SKIP() << "Debian's package python3-redis is not installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_packages("python3-redis", {python, "-c", "import redis"}));
   same_in_program({python, program("python_redis.py")});
 }
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/info_field.h"
+#include "harness/guard_process.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
@@ -25,7 +25,7 @@ class RedisFirst : public testing::Test {
   }
   std::string info(const std::string& field) { return info_field(shop_.guard(), "users", field); }
 
-  Shop shop_{{.more_namespace = "    order: redis-first\n"}};
+  Shop shop_{{.more_namespace = ", order: redis-first"}};
 };
 
 TEST_F(RedisFirst, what_only_redis_has_comes_as_it_is_also_large_and_in_pieces) {

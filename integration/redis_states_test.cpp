@@ -13,10 +13,6 @@
 namespace cuckooguard::harness {
 namespace {
 
-std::string get_absent() {
-  return command({"GET", absent_user()});
-}
-
 class RedisStates : public testing::Test {
  protected:
   RedisStates() { shop_.wait_until_it_answers(); }

@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_mariadb.h"
 #include "harness/admin_client.h"
-#include "harness/guarded_mariadb.h"
-#include "harness/info_field.h"
+#include "harness/guard_process.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
 
@@ -36,23 +36,15 @@ class Refused : public GuardedMariaDb {
   }
 
   static std::string ns(const std::string& name, const std::string& tables) {
-    return "  " + name + ": { keys: \"" + name +
-           ":{id:uint64}\", source: { from: shop, table: " + tables +
-           " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "\"bytes:__ABSENT__\", filter: { false_positive_rate: 0.0001% } }\n";
+    return Guarded{.name = name, .keys = name + ":{id:uint64}", .table = tables}.yaml();
   }
-  std::string yaml(const std::string& more = "") const {
-    return upstream_and_source() +
-           "admin: { address: \"127.0.0.1:0\" }\nlog: { level: debug }\nnamespaces:\n" +
-           ns("user", "user") + more;
+  std::string yaml(const std::string& more = "", const std::string& top = "") const {
+    return configuration(ns("user", "user") + more,
+                         std::string(kAdmin) + "log: { level: debug }\n" + top);
   }
-  std::string kept_yaml() const {
-    return yaml() + "storage: { directory: " + (folder_ / "kept").string() +
-           ", checkpoint_every: 1s }\n";
-  }
+  std::string kept_yaml() const { return yaml("", storage(folder_ / "kept")); }
   std::filesystem::path file() const { return folder_ / "kept" / "shop.user.user.filter"; }
 
-  void start(const std::string& text) { guard_.emplace(GuardProcess::on_port(text)); }
   void start_and_answer(const std::string& text) {
     start(text);
     ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();

@@ -6,22 +6,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 namespace {
 
-constexpr std::string_view kOfUsers =
-    "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, mode: enforce, "
-    "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", filter: "
-    "{ "
-    "false_positive_rate: 0.0001% } }\n";
-constexpr std::string_view kOfItems =
-    "  items: { keys: \"item:{id:uint64}\", source: { from: shop, table: item }, mode: enforce, "
-    "fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: \"bytes:__ABSENT__\", filter: "
-    "{ "
-    "false_positive_rate: 0.0001% } }\n";
+const std::string kOfUsers = Guarded().yaml();
+const std::string kOfItems =
+    Guarded{.name = "items", .keys = "item:{id:uint64}", .table = "item"}.yaml();
 
 class ReloadWithMariaDb : public GuardedMariaDb {
  protected:
@@ -30,31 +23,24 @@ class ReloadWithMariaDb : public GuardedMariaDb {
     run("CREATE TABLE item (id BIGINT UNSIGNED PRIMARY KEY)");
     run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
     run("INSERT INTO item SELECT seq FROM seq_1_to_1000");
-    guard_.emplace(GuardProcess::on_port(yaml("", kOfUsers)));
+    start(yaml("", kOfUsers));
     ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();
   }
 
-  std::string yaml(const std::string& of_source, std::string_view namespaces) const {
-    std::string text = upstream_and_source();
-    if (!of_source.empty()) {
-      text.insert(text.find("max_lag"), of_source + ", ");
-    }
-    return text + "namespaces:\n" + std::string(namespaces) + "admin: { operators: default }\n" +
-           "storage: { directory: " + (folder_ / "kept").string() + " }\n";
+  std::string yaml(const std::string& of_source, const std::string& namespaces) const {
+    return Configuration{
+        .upstream = redis_->address(),
+        .source = mysql_source(unix_address(*server_), kMaxLag, of_source),
+        .namespaces = namespaces,
+        .more = "admin: { operators: default }\n" + storage(folder_ / "kept", "30s")}
+        .yaml();
   }
-  void reload(const std::string& of_source, std::string_view namespaces) {
+  void reload(const std::string& of_source, const std::string& namespaces) {
     guard_->set_configuration(yaml(of_source, namespaces));
     EXPECT_EQ(guard_->call({"GUARD.RELOAD"}), kOk) << guard_->log();
   }
   std::size_t loads_of_users() const {
-    const std::string log = guard_->log();
-    std::size_t found = 0;
-    for (std::size_t at = 0;
-         (at = log.find("event=loaded namespace=users", at)) != std::string::npos;
-         ++at) {
-      ++found;
-    }
-    return found;
+    return count_in(guard_->log(), "event=loaded namespace=users");
   }
   // Its row is seen once its commit has been waited for.
   void expect_followed(const std::string& table, const std::string& id) {
@@ -63,11 +49,10 @@ class ReloadWithMariaDb : public GuardedMariaDb {
     EXPECT_EQ(guard_->call({"GUARD.WAIT", "shop", position, "60000"}), ":1\r\n") << guard_->log();
     EXPECT_FALSE(is_absent(table + ":" + id));
   }
-  std::string both() const { return std::string(kOfItems) + std::string(kOfUsers); }
 };
 
 TEST_F(ReloadWithMariaDb, a_namespace_that_comes_is_followed_beside_those_that_go_on) {
-  reload("", both());
+  reload("", kOfItems + kOfUsers);
   EXPECT_TRUE(is_absent("user:5000")) << "it goes on";
   EXPECT_TRUE(becomes_absent("item:5000")) << guard_->log();
   EXPECT_EQ(loads_of_users(), 1U);
@@ -81,9 +66,9 @@ TEST_F(ReloadWithMariaDb, a_namespace_that_comes_is_followed_beside_those_that_g
 }
 
 TEST_F(ReloadWithMariaDb, a_replica_of_one_number_is_there_once) {
-  reload("server_id: 4711", kOfUsers);
+  reload(", server_id: 4711", kOfUsers);
   EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
-  reload("server_id: 4711", both());
+  reload(", server_id: 4711", kOfItems + kOfUsers);
   EXPECT_TRUE(becomes_absent("item:5000")) << guard_->log();
   EXPECT_TRUE(becomes_absent("user:5000"));
   expect_followed("item", "6001");

@@ -15,7 +15,6 @@
 #include "harness/admin_client.h"
 #include "harness/child_process.h"
 #include "harness/guard_process.h"
-#include "harness/info_field.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 #include "harness/temporary_directory.h"
@@ -34,14 +33,6 @@ std::string with(std::string text, std::string_view part, std::string_view inste
   const std::size_t at = text.find(part);
   EXPECT_NE(at, std::string::npos) << part;
   return text.replace(at, part.size(), instead);
-}
-
-std::size_t count(std::string_view text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) {
-    ++found;
-  }
-  return found;
 }
 
 class Reload : public testing::Test {
@@ -99,7 +90,7 @@ TEST_F(Reload, is_for_operators_alone) {
             "permissions to run the 'guard.reload' command: it is not one of admin.operators\r\n")
       << "who is none any more when it has ended";
   EXPECT_THAT(reload(yaml_), StartsWith("-NOPERM "));
-  EXPECT_TRUE(eventually([&] { return count(log(), "event=reloaded") == 1; })) << log();
+  EXPECT_TRUE(eventually([&] { return count_in(log(), "event=reloaded") == 1; })) << log();
   EXPECT_EQ(post(yaml_).status, 200);
   EXPECT_EQ(reload(yaml_), kOk);
 }
@@ -110,7 +101,7 @@ TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no
     return client.call({"GET", absent_user()}) == absent_reply();
   };
   // Policy, and the order in the file.
-  std::string other = with(yaml_, "mode: enforce", "mode: enforce\n    order: redis-first");
+  std::string other = with(yaml_, "mode: enforce", "mode: enforce, order: redis-first");
   ASSERT_EQ(reload(other), kOk);
   EXPECT_TRUE(answers_at_once());
   const std::size_t users = other.find("  users:");
@@ -123,9 +114,8 @@ TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no
   // Another namespace of the same source, and then not.
   const std::string more =
       with(yaml_,
-           "  tags:\n",
-           "  names: { keys: \"name:{name}\", source: { from: shop, table: tag } "
-           "}\n  tags:\n");
+           "  tags:",
+           "  names: { keys: \"name:{name}\", source: { from: shop, table: tag } }\n  tags:");
   ASSERT_EQ(reload(more), kOk);
   EXPECT_TRUE(answers_at_once());
   EXPECT_TRUE(eventually([&] { return log().contains("event=loaded namespace=names "); })) << log();
@@ -138,12 +128,12 @@ TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no
   EXPECT_TRUE(eventually([&] { return client.call({"GET", "label:blue"}) == absent_reply(); }));
   EXPECT_EQ(client.call({"GET", "label:red"}), kNil);
   EXPECT_EQ(client.call({"GET", "tag:blue"}), kNil) << "nobody's now";
-  EXPECT_EQ(count(log(), kLoadedUsers), 1U) << log();
-  EXPECT_EQ(count(log(), kLoadedTags), 2U) << log();
+  EXPECT_EQ(count_in(log(), kLoadedUsers), 1U) << log();
+  EXPECT_EQ(count_in(log(), kLoadedTags), 2U) << log();
   // And of this one.
   ASSERT_EQ(reload(with(yaml_, "0.0001%", "0.001%")), kOk);
   EXPECT_TRUE(eventually(answers_at_once));
-  EXPECT_EQ(count(log(), kLoadedUsers), 2U) << log();
+  EXPECT_EQ(count_in(log(), kLoadedUsers), 2U) << log();
 }
 
 TEST_F(Reload, goes_on_counting_where_the_definition_stays) {
@@ -176,7 +166,7 @@ TEST_F(Reload, a_file_that_is_wrong_changes_nothing_and_says_why_everywhere) {
   const HttpAnswer answer = post(bad);
   EXPECT_EQ(answer.status, 422);
   EXPECT_THAT(answer.body, testing::AllOf(HasSubstr("limit"), HasSubstr("workerz")));
-  EXPECT_EQ(count(log(), "event=reload_refused why="), 4U) << log();
+  EXPECT_EQ(count_in(log(), "event=reload_refused why="), 4U) << log();
   EXPECT_EQ(metric("cuckooguard_config_last_reload_successful"), "0");
   EXPECT_EQ(metric("cuckooguard_config_last_reload_timestamp_seconds"), loaded_at);
   EXPECT_THAT(admin_.get("/status").body,
@@ -185,7 +175,7 @@ TEST_F(Reload, a_file_that_is_wrong_changes_nothing_and_says_why_everywhere) {
   EXPECT_THAT(info, HasSubstr("config_last_reload:failed\r\n"));
   EXPECT_THAT(info, testing::ContainsRegex("config_last_reload_error:.*limit"));
   EXPECT_EQ(client.call({"GET", absent_user()}), absent_reply());
-  EXPECT_EQ(count(log(), kLoadedUsers), 1U);
+  EXPECT_EQ(count_in(log(), kLoadedUsers), 1U);
 
   EXPECT_EQ(reload(yaml_), kOk);
   EXPECT_EQ(metric("cuckooguard_config_last_reload_successful"), "1");
@@ -199,9 +189,9 @@ TEST_F(Reload, a_database_that_cannot_serve_the_file_is_such_a_reason) {
       reload(with(nowhere, "bytes:__ABSENT__", "bytes:other")),
       testing::AllOf(StartsWith("-ERR "), HasSubstr("namespace tags: "), HasSubstr("tugs")));
   EXPECT_THAT(reload(with(nowhere,
-                          "  tags:\n",
+                          "  tags:",
                           "  names: { keys: 'name:{name}', source: { from: shop, table: tugs } }\n"
-                          "  tags:\n")),
+                          "  tags:")),
               HasSubstr("source shop, namespaces names, tags: there is no table \"tugs\""))
       << "one cause, once";
   EXPECT_EQ(client.call({"GET", absent_user()}), absent_reply());

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr milliseconds kMaxLag = 1s;
+constexpr milliseconds kOurMaxLag = 1s;
 constexpr int kReloads = kUnderSanitizer ? 60 : 200;
 constexpr std::size_t kClients = 3;
 
@@ -135,7 +135,7 @@ class ReloadUnderLoad : public testing::Test {
       shop_.database().insert_user(id);
       rows.emplace_back(id, SteadyClock::now());
       for (const auto& [row, committed] : rows) {
-        const bool must_pass = SteadyClock::now() >= committed + kMaxLag;
+        const bool must_pass = SteadyClock::now() >= committed + kOurMaxLag;
         if (client.call({"GET", user(row)}) == absent_reply() && must_pass) {
           ADD_FAILURE() << user(row) << " is hidden";
           is_over_ = true;

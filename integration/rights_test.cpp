@@ -24,10 +24,6 @@ using testing::StartsWith;
 constexpr int kReads = 3000;
 constexpr std::uint64_t kFew = kReads / 100;  // less than 1 %
 
-std::string get_absent() {
-  return command({"GET", absent_user()});
-}
-
 // Repeats one command on a connection of its own, until the end.
 class Repeating {
  public:

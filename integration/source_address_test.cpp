@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_mariadb.h"
 #include "harness/guard_process.h"
-#include "harness/guarded_mariadb.h"
 #include "harness/mariadb_server.h"
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
@@ -16,38 +16,25 @@
 namespace cuckooguard::harness {
 namespace {
 
-class SourceAddress : public testing::Test {
+class SourceAddress : public GuardedMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    ours_.emplace();
+  void prepare() override {
     others_.emplace();
+    create_guard_user(*others_);
     on_both(
         "CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY);"
         "INSERT INTO user SELECT seq FROM seq_1_to_1000");
-    for (MariaDbServer* const server : {&*ours_, &*others_}) {
-      SqlSession session = server->session();
-      create_guard_user(session);
-    }
-    redis_.emplace();
-    link_.emplace(ours_->port());
-    guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\n" +
-        shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
-        "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
-        "mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-        "\"bytes:__ABSENT__\", filter: { "
-        "false_positive_rate: 0.0001% } }\n"
-        "log: { level: debug }\n"));  // tells why a load has failed
+    link_.emplace(server_->port());
+    start(configuration(Guarded().yaml(),
+                        "log: { level: debug }\n",  // tells why a load has failed
+                        port_address(link_->port())));
     client_.emplace(guard_->client());
     ASSERT_TRUE(becomes_absent(9999)) << guard_->log();
   }
 
   // As many transactions on each: their GTIDs are the same.
   void on_both(const std::string& sql) {
-    ours_->session().run(sql);
+    server_->session().run(sql);
     others_->session().run(sql);
   }
 
@@ -64,17 +51,14 @@ class SourceAddress : public testing::Test {
     });
   }
 
-  std::optional<MariaDbServer> ours_;
   std::optional<MariaDbServer> others_;
-  std::optional<RedisServer> redis_;
   std::optional<SlowLink> link_;
-  std::optional<GuardProcess> guard_;
   std::optional<RawClient> client_;
 };
 
 TEST_F(SourceAddress, the_log_of_another_server_is_not_applied) {
-  link_->lead_to({ours_->port(), others_->port(), ours_->port()});
-  SqlSession session = ours_->session();
+  link_->lead_to({server_->port(), others_->port(), server_->port()});
+  SqlSession session = server_->session();
   for (const auto& row : session.run("SHOW PROCESSLIST")) {
     if (row[4].value_or("").starts_with("Binlog Dump")) {
       session.run("KILL " + row[0].value_or(""));
@@ -92,14 +76,14 @@ TEST_F(SourceAddress, the_log_of_another_server_is_not_applied) {
 TEST_F(SourceAddress, the_rows_of_another_server_are_not_loaded) {
   others_->session().run("TRUNCATE TABLE user; INSERT INTO user VALUES (8000)");
   link_->lead_to({others_->port()});
-  SqlSession session = ours_->session();
+  SqlSession session = server_->session();
   session.run("TRUNCATE TABLE user");
   EXPECT_TRUE(says_that_there_are_two()) << guard_->log();
   session.run("INSERT INTO user VALUES (7000)");
   EXPECT_FALSE(
       eventually([this] { return is_absent(7000) || is_absent(9999); }, milliseconds(1500)))
       << guard_->log();
-  link_->lead_to({ours_->port()});
+  link_->lead_to({server_->port()});
   EXPECT_TRUE(becomes_absent(9999)) << guard_->log();
   EXPECT_TRUE(becomes_absent(8000)) << guard_->log();
   EXPECT_FALSE(is_absent(7000));

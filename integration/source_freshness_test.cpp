@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 #include "harness/slow_link.h"
 
@@ -23,26 +23,13 @@ milliseconds since(SteadyClock::time_point then) {
   return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - then);
 }
 
-class SourceFreshness : public testing::Test {
+class SourceFreshness : public GuardedMariaDb {
  protected:
-  void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
-    server_.emplace();
-    session_.emplace(server_->session());
-    session_->run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
-    session_->run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
-    create_guard_user(*session_);
-    redis_.emplace();
+  void prepare() override {
+    run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
+    run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
     link_.emplace(server_->port());
-    guard_.emplace(GuardProcess::on_port(
-        "upstream: " + redis_->address() + "\n" +
-        shop_source("\"127.0.0.1:" + std::to_string(link_->port()) + "\"") +
-        "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user }, "
-        "mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-        "\"bytes:__ABSENT__\", filter: { "
-        "false_positive_rate: 0.0001% } }\n"));
+    start(configuration(Guarded().yaml(), "", port_address(link_->port())));
     client_.emplace(guard_->client());
     ASSERT_TRUE(comes_back()) << guard_->log();
   }
@@ -84,11 +71,7 @@ class SourceFreshness : public testing::Test {
     EXPECT_FALSE(eventually([this] { return is_answering(); }, duration)) << guard_->log();
   }
 
-  std::optional<MariaDbServer> server_;
-  std::optional<SqlSession> session_;
-  std::optional<RedisServer> redis_;
   std::optional<SlowLink> link_;
-  std::optional<GuardProcess> guard_;
   std::optional<RawClient> client_;
   std::uint64_t last_id_ = 2000;
 };

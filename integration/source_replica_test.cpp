@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/guarded_mariadb.h"
+#include "fixtures/guarded_mariadb.h"
 #include "harness/redis_command.h"
 #include "harness/replication.h"
 
@@ -20,23 +20,13 @@ namespace {
 constexpr milliseconds kALittle{100};
 
 std::string address(const SqlServer& server) {
-  return "\"127.0.0.1:" + std::to_string(server.port()) + "\"";
-}
-
-std::size_t count(const std::string& text, const std::string& word) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    ++found;
-  }
-  return found;
+  return port_address(server.port());
 }
 
 class SourceReplica : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto missing = MariaDbServer::missing()) {
-      GTEST_SKIP() << *missing;
-    }
+    SKIP_IF_MISSING(MariaDbServer::missing());
     primary_.emplace();
     fill(*primary_);
     redis_.emplace();
@@ -46,7 +36,7 @@ class SourceReplica : public testing::Test {
     SqlSession session = server.session();
     session.run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY)");
     session.run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
-    create_guard_user(session);
+    create_guard_user(server);
   }
 
   void start_replica(std::vector<std::string> arguments = {"--log-slave-updates=ON"}) {
@@ -57,12 +47,10 @@ class SourceReplica : public testing::Test {
   }
 
   std::string yaml(const std::string& addresses, const std::string& more = "") const {
-    return "upstream: " + redis_->address() + "\n" + shop_source(addresses, more) +
-           "namespaces:\n  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user "
-           "}, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "\"bytes:__ABSENT__\", filter: { "
-           "false_positive_rate: 0.0001% } }\n"
-           "log: { level: debug }\n";  // tells of every load
+    return Configuration{.upstream = redis_->address(),
+                         .source = mysql_source(addresses, kMaxLag, more),
+                         .more = "log: { level: debug }\n"}  // tells of every load
+        .yaml();
   }
   void follow(const std::string& addresses, const std::string& more = "") {
     guard_.emplace(GuardProcess::on_port(yaml(addresses, more)));
@@ -82,7 +70,7 @@ class SourceReplica : public testing::Test {
   static void insert(const MariaDbServer& server, std::uint64_t id) {
     server.session().run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
   }
-  std::size_t tables_read() const { return count(guard_->log(), "event=loaded"); }
+  std::size_t tables_read() const { return count_in(guard_->log(), "event=loaded"); }
 
   std::optional<MariaDbServer> primary_;
   std::optional<MariaDbServer> replica_;

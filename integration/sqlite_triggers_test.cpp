@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
@@ -146,10 +147,7 @@ TEST(TriggersOfTheOperator, are_asked_for_by_a_strict_start_printed_and_then_fol
   Database database(directory / "shop.db", Journal::wal);
   database.insert_users(1, 10);
   const std::string yaml =
-      "sources: { shop: { type: sqlite, path: \"" + database.path().string() +
-      "\", follow: triggers } }\n"
-      "namespaces:\n"
-      "  users: { keys: \"user:{id:uint64}\", source: { from: shop, table: user } }\n";
+      Configuration{.source = sqlite_source(database.path(), ", follow: triggers")}.yaml();
   write_whole_file(file, "listen: 127.0.0.1:" + std::to_string(taken.port()) + "\n" + yaml);
   const Ended refused = run_guard({"--config", file.string(), "--strict-start"});
   EXPECT_EQ(refused.exit_code, kConfiguration);

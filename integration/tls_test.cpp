@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/skip.h"
 #include "harness/certificates.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
@@ -20,14 +21,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr int kConfiguration = 78;
-
-std::size_t count(std::string_view text, std::string_view word) {
-  std::size_t times = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; ++at) {
-    ++times;
-  }
-  return times;
-}
 
 class OverTls : public testing::TestWithParam<std::string> {
  protected:
@@ -56,9 +49,6 @@ class OverTls : public testing::TestWithParam<std::string> {
                             what);
     EXPECT_EQ(ended.exit_code, 0) << ended.standard_error;
   }
-  static bool has_python_redis() {
-    return run_program({"/usr/bin/python3", "-c", "import redis"}).exit_code == 0;
-  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, OverTls, testing::Values("pinned", "shared"), [](const auto& made) {
@@ -80,18 +70,16 @@ TEST_P(OverTls, redis_cli_sees_what_redis_says_and_absent_keys_cost_it_nothing) 
   EXPECT_EQ(guarded.exit_code, 0) << guarded.standard_error;
   EXPECT_THAT(guarded.standard_output, HasSubstr("one"));
   EXPECT_EQ(straight.standard_error, guarded.standard_error);
-  EXPECT_EQ(count(guarded.standard_output, "\n"), count(straight.standard_output, "\n"));
+  EXPECT_EQ(count_in(guarded.standard_output, "\n"), count_in(straight.standard_output, "\n"));
   shop.redis().call({"CONFIG", "RESETSTAT"});
   const Ended absent =
       run(redis_cli(shop, shop.guard().tls_port()), {"-r", "50", "GET", absent_user()});
-  EXPECT_EQ(count(absent.standard_output, kAbsentText), 50U);
+  EXPECT_EQ(count_in(absent.standard_output, kAbsentText), 50U);
   EXPECT_EQ(shop.redis().calls("get"), 0U);
 }
 
 TEST_P(OverTls, python_with_large_values_pipelines_and_many_clients) {
-  if (!has_python_redis()) {
-    GTEST_SKIP() << "Debian's package python3-redis is not installed: ./dev test does so";
-  }
+  SKIP_IF_MISSING(missing_packages("python3-redis", {"/usr/bin/python3", "-c", "import redis"}));
   Shop shop(settings());
   shop.wait_until_it_answers();
   python(shop,
@@ -134,7 +122,7 @@ TEST_P(OverTls, clients_without_tls_are_closed_and_the_log_is_not_flooded) {
     EXPECT_THAT(plain.read_until_closed(), Not(HasSubstr("PONG")));
   }
   EXPECT_THAT(shop.guard().log(), HasSubstr("does not speak TLS"));
-  EXPECT_LE(count(shop.guard().log(), "event=client_tls_failed"), 30U);
+  EXPECT_LE(count_in(shop.guard().log(), "event=client_tls_failed"), 30U);
   EXPECT_EQ(shop.client().call({"PING"}), kPong);
 }
 
@@ -179,9 +167,9 @@ TEST_P(OverTls, a_reload_takes_new_certificates_for_new_clients_and_refuses_bad_
   EXPECT_EQ(before.call({"PING"}), kPong);
   const std::string certificate = shop.certificate_file("server.crt");
   const auto reload = [&](std::string_view outcome) {
-    const std::size_t times = count(shop.guard().log(), outcome);
+    const std::size_t times = count_in(shop.guard().log(), outcome);
     shop.guard().send_signal(SIGHUP);
-    EXPECT_TRUE(eventually([&] { return count(shop.guard().log(), outcome) > times; }))
+    EXPECT_TRUE(eventually([&] { return count_in(shop.guard().log(), outcome) > times; }))
         << shop.guard().log();
   };
   write_whole_file(certificate, "no certificate");

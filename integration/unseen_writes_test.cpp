@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/info_field.h"
+#include "harness/guard_process.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 
 #include "attack/attack_cell.h"
+#include "harness/run_main.h"
 #include "harness/seed.h"
 
 namespace cuckooguard::attack {
@@ -48,10 +48,5 @@ int main(int count, char** words) {
   using namespace cuckooguard::attack;
   const auto [seconds, seed] =
       cuckooguard::harness::run_arguments({words, static_cast<std::size_t>(count)});
-  try {
-    return run(seconds, seed);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "attack: %s\n", error.what());
-    return 1;
-  }
+  return cuckooguard::harness::run_main("attack", [&] { return run(seconds, seed); });
 }

@@ -37,7 +37,7 @@ void count(const View& view, MysqlConnection& connection) {
 }
 
 std::unique_ptr<source::LogFollower> make_follower(const SqlServer& server,
-                                                   Guarded& guarded,
+                                                   ShopFilters& guarded,
                                                    source::Observer& observer,
                                                    source::OpenView open_view) {
   const source::Clock clock = [] { return std::chrono::steady_clock::now(); };
@@ -127,7 +127,9 @@ View open_view_before_its_position(MysqlConnection& connection) {
   return ReadView{.covered = *std::move(position), .window_end = std::nullopt};
 }
 
-ShopFollower::ShopFollower(const SqlServer& server, Guarded& guarded, source::OpenView open_view)
+ShopFollower::ShopFollower(const SqlServer& server,
+                           ShopFilters& guarded,
+                           source::OpenView open_view)
     : guarded_(guarded), thread_(make_follower(server, guarded, *this, open_view), nullptr) {
   thread_.start();
 }

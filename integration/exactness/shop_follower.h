@@ -45,7 +45,7 @@ class ShopFollower final : public source::Observer {
  public:
   static constexpr std::chrono::milliseconds kMaxLag{500};
 
-  ShopFollower(const SqlServer& server, Guarded& guarded, source::OpenView open_view);
+  ShopFollower(const SqlServer& server, ShopFilters& guarded, source::OpenView open_view);
 
   // All namespaces have been proven to be as current as the database was at `at`.
   bool is_proven_since(source::TimePoint at) const;
@@ -56,7 +56,7 @@ class ShopFollower final : public source::Observer {
   void on_state(std::string_view ns, filter::State state, std::string_view why) override;
   void on_trouble(std::string_view, std::string_view) override {}
 
-  Guarded& guarded_;
+  ShopFilters& guarded_;
   mutable std::mutex mutex_;
   std::vector<std::string> reports_;
   source::SourceThread thread_;

@@ -5,22 +5,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/config_file.h"
+#include "config/parse.h"
+#include "harness/configuration.h"
+#include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 namespace {
 
 config::Config parsed() {
-  auto config = config::parse_config(
-      "upstream: 127.0.0.1:1\nsources:\n  shop: { type: mysql, addresses: [ 127.0.0.1:1 ], user: "
-      "guard, password: word, database: shop }\nnamespaces:\n" +
-          namespaces_yaml(),
-      "exactness.yaml",
-      [](std::string_view) { return std::nullopt; });
-  if (!config) {
-    throw std::runtime_error(config.error().front().what);
-  }
-  return *std::move(config);
+  return config::testing::config_of(Configuration{.namespaces = namespaces_yaml()}.yaml());
 }
 
 keyspace::Keyspace keyspace_of(const config::Config& config) {
@@ -30,22 +23,6 @@ keyspace::Keyspace keyspace_of(const config::Config& config) {
     all.push_back({.name = ns.name, .templates = ns.keys, .strict = ns.strict});
   }
   return keyspace::Keyspace::build(std::move(all)).value();
-}
-
-std::string printable(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    if (byte > ' ' && byte < '\x7f') {
-      text += byte;
-    } else {
-      const auto number = static_cast<unsigned char>(byte);
-      text += "\\x";
-      text += kDigits[number / 16];
-      text += kDigits[number % 16];
-    }
-  }
-  return text;
 }
 
 std::string insert_stable_users() {
@@ -76,21 +53,12 @@ void create_tables(const SqlServer& server) {
   session.run("CREATE TABLE tag (tag BINARY(3) PRIMARY KEY, uses INT)");
   session.run("CREATE TABLE orders (id INT PRIMARY KEY, user_id BIGINT UNSIGNED)");
   session.run(insert_stable_users());
-  session.run(
-      "CREATE USER guard@localhost IDENTIFIED BY 'word'; GRANT SELECT ON shop.* TO "
-      "guard@localhost");
-  session.run(server.is_mariadb()
-                  ? "GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO "
-                    "guard@localhost"
-                  : "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO guard@localhost");
+  create_guard_user(server);
 }
 
 std::string namespaces_yaml() {
   const auto line = [](const std::string& name, const std::string& key, const std::string& table) {
-    return "  " + name + ": { keys: '" + key + "', source: { from: shop, table: " + table +
-           " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-           "'bytes:__ABSENT__', filter: { "
-           "false_positive_rate: 0.0001% } }\n";
+    return Guarded{.name = name, .keys = key, .table = table}.yaml();
   };
   return line("users", "user:{id:uint64}", "user") + line("names", "name:{name}", "user") +
          line("items", "item:{shop:int64}:{code:rest}", "item") +
@@ -116,7 +84,7 @@ const std::vector<GuardedTable>& guarded_tables() {
   return kTables;
 }
 
-Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
+ShopFilters::ShopFilters() : config_(parsed()), keyspace_(keyspace_of(config_)) {
   lives_.reserve(config_.namespaces.size());
   for (const config::Namespace& ns : config_.namespaces) {
     parts_.emplace_back(epochs_, filter::random_secret());
@@ -125,7 +93,7 @@ Guarded::Guarded() : config_(parsed()), keyspace_(keyspace_of(config_)) {
   }
 }
 
-std::vector<source::Target> Guarded::targets() {
+std::vector<source::Target> ShopFilters::targets() {
   std::vector<source::Target> all;
   all.reserve(parts_.size());
   for (std::uint32_t ns = 0; ns < parts_.size(); ++ns) {
@@ -134,20 +102,20 @@ std::vector<source::Target> Guarded::targets() {
   return all;
 }
 
-bool Guarded::has(std::size_t ns, std::string_view identity) {
+bool ShopFilters::has(std::size_t ns, std::string_view identity) {
   const filter::CuckooFilter* const current = lives_[ns]->current();
   return current == nullptr || current->may_contain(current->hash(identity));
 }
 
-bool Guarded::is_answered_absent(std::uint32_t ns, std::string_view identity) {
+bool ShopFilters::is_answered_absent(std::uint32_t ns, std::string_view identity) {
   const auto now = std::chrono::steady_clock::now();
   const filter::EpochScope inside(epochs_.reader(1));
   return parts_[ns].find(identity, now) == filter::Finding::absent;
 }
 
-void Guarded::compare(std::size_t ns,
-                      const SqlSession::Rows& rows,
-                      std::vector<std::string>& found) {
+void ShopFilters::compare(std::size_t ns,
+                          const SqlSession::Rows& rows,
+                          std::vector<std::string>& found) {
   keyspace::IdentityBuffer scratch;
   std::vector<std::optional<std::string_view>> values;
   const std::string& name = guarded_tables()[ns].ns;
@@ -158,7 +126,7 @@ void Guarded::compare(std::size_t ns,
     if (!identity) {
       found.push_back(name + ": " + identity.error().what);
     } else if (*identity && !has(ns, (**identity).identity)) {
-      found.push_back(name + ": a row is not in the filter: " + printable((**identity).identity));
+      found.push_back(name + ": a row is not in the filter: " + shown((**identity).identity));
     }
   }
   const filter::CuckooFilter* const current = lives_[ns]->current();
@@ -169,7 +137,7 @@ void Guarded::compare(std::size_t ns,
   }
 }
 
-std::vector<std::string> Guarded::keys(SqlSession& session) const {
+std::vector<std::string> ShopFilters::keys(SqlSession& session) const {
   std::vector<std::string> all;
   session.run("SET character_set_results = NULL");
   for (const GuardedTable& guarded : guarded_tables()) {
@@ -188,7 +156,7 @@ std::vector<std::string> Guarded::keys(SqlSession& session) const {
   return all;
 }
 
-std::vector<std::string> Guarded::differences(SqlSession& session) {
+std::vector<std::string> ShopFilters::differences(SqlSession& session) {
   const filter::EpochScope inside(epochs_.reader(0));
   std::vector<std::string> found;
   session.run("SET character_set_results = NULL");
@@ -201,7 +169,7 @@ std::vector<std::string> Guarded::differences(SqlSession& session) {
 }
 
 // One in a million keys that are not there passes: of these, none.
-void Guarded::look_for_deleted_users(SqlSession& session, std::vector<std::string>& found) {
+void ShopFilters::look_for_deleted_users(SqlSession& session, std::vector<std::string>& found) {
   std::vector<bool> is_there(kIds);
   for (const auto& row : session.run("SELECT id FROM user WHERE id < " + std::to_string(kIds))) {
     is_there.at(std::stoul(row[0].value_or("0"))) = true;

@@ -43,9 +43,9 @@ struct GuardedTable {
 const std::vector<GuardedTable>& guarded_tables();
 
 // What look-ups see: the namespaces of the YAML above, each with a live filter.
-class Guarded {
+class ShopFilters {
  public:
-  Guarded();
+  ShopFilters();
 
   std::vector<source::Target> targets();
   const config::Config& config() const { return config_; }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/redis_command.h"
 
@@ -23,19 +24,14 @@ GuardedCache::GuardedCache(const Users& users, std::string keys, const std::stri
 }
 
 std::string GuardedCache::yaml(const Users& users, const std::string& absent_reply) const {
-  return "upstream: " + redis_.address() + "\n" + users.guard_source +
-         "namespaces:\n"
-         "  users:\n"
-         "    keys: \"" +
-         key("{id:uint64}") +
-         "\"\n"
-         "    source: { from: shop, table: user, columns: { id: id } }\n"
-         "    mode: enforce\n"
-         "    overlay: { pass_at_start: false }\n"
-         "    absent_reply: \"" +
-         absent_reply +
-         "\"\n"
-         "    filter: { false_positive_rate: 0.0001% }\n";
+  return Configuration{.upstream = redis_.address(),
+                       .source = users.guard_source,
+                       .namespaces = Guarded{.keys = key("{id:uint64}"),
+                                             .table = "user, columns: { id: id }",
+                                             .fresh_ids = "",
+                                             .absent_reply = absent_reply}
+                                         .yaml()}
+      .yaml();
 }
 
 std::string GuardedCache::key(const std::string& id) const {

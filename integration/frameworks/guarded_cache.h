@@ -17,7 +17,7 @@ namespace cuckooguard::harness {
 
 // Where the applications' users are, and how the guard and they come by them.
 struct Users {
-  std::string guard_source;  // the section `sources`, with `shop`
+  std::string guard_source;  // as Configuration::source
   std::string address;       // for the programs
   std::function<void(std::uint64_t id)> insert;
 };

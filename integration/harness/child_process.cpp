@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ struct Prepared {  // all that the child needs: between fork and exec nothing ma
 };
 
 void redirect(int descriptor, const char* path) {
-  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
   ::dup2(file, descriptor);
   ::close(file);
 }
@@ -39,6 +40,7 @@ void redirect(int descriptor, const char* path) {
   if (::getppid() != prepared.parent) {  // it has died before the line above
     ::_exit(kCouldNotExecute);
   }
+  ::setpgid(0, 0);
   redirect(STDOUT_FILENO, prepared.standard_output);
   redirect(STDERR_FILENO, prepared.standard_error);
   constexpr int kFirstHandedOver = 3;
@@ -65,6 +67,7 @@ pid_t start(std::vector<std::string> command, const ChildProcess::Output& output
   if (child == 0) {
     become(prepared);
   }
+  ::setpgid(child, child);  // whichever of the two is first
   if (child < 0) {
     throw std::system_error(errno, std::system_category(), "fork");
   }
@@ -79,7 +82,7 @@ ChildProcess::ChildProcess(std::vector<std::string> command, const Output& outpu
 
 ChildProcess::~ChildProcess() {
   if (is_running()) {
-    send_signal(SIGKILL);
+    ::kill(-pid_, SIGKILL);
     exit_code();
   }
   ::close(pid_descriptor_);
@@ -96,7 +99,7 @@ std::optional<int> ChildProcess::exit_code(milliseconds patience) {
     return exit_code_;
   }
   pollfd ended{.fd = pid_descriptor_, .events = POLLIN, .revents = 0};
-  if (::poll(&ended, 1, static_cast<int>(patience.count())) != 1) {
+  if (!Deadline(patience).poll(ended)) {
     return std::nullopt;
   }
   int status = 0;
@@ -117,8 +120,8 @@ Ended run_program(std::vector<std::string> command, const std::filesystem::path&
   std::vector<std::string> with_input{"/bin/sh", "-c", "exec \"$@\" <" + file.string(), "sh"};
   with_input.insert(with_input.end(), command.begin(), command.end());
   ChildProcess process(std::move(with_input), {directory / "output", directory / "errors"});
-  const std::optional<int> code = process.exit_code();
-  return {.exit_code = code.value_or(-1),
+  static_cast<void>(eventually([&process] { return !process.is_running(); }));
+  return {.exit_code = process.exit_code(milliseconds{0}).value_or(-1),
           .standard_output = read_whole_file(directory / "output"),
           .standard_error = read_whole_file(directory / "errors")};
 }
@@ -134,6 +137,14 @@ std::size_t memory_bytes(pid_t pid, const std::string& field) {
     }
   }
   return 0;
+}
+
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
 }
 
 bool is_stopped(pid_t pid) {

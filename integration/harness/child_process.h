@@ -1,6 +1,7 @@
-// A program started by a test. It ends with its owner, and by the kernel's hand if the test dies.
+// A program that is started and ends with its owner, or by the kernel's hand if the owner's process
+// dies. Ctrl-C is not the program's, but the owner's to deal with.
 //
-// Threads: start it from the test's main thread (PR_SET_PDEATHSIG is about the thread that forks).
+// Threads: start it from the main thread (PR_SET_PDEATHSIG is about the thread that forks).
 #pragma once
 
 #include <filesystem>
@@ -16,14 +17,14 @@ namespace cuckooguard::harness {
 
 class ChildProcess {
  public:
-  struct Output {  // files
+  struct Output {  // files; one may be both
     std::filesystem::path standard_output;
     std::filesystem::path standard_error;
   };
 
   // `socket`: becomes its descriptor 3; -1: none.
   ChildProcess(std::vector<std::string> command, const Output& output, int socket = -1);
-  ~ChildProcess();  // SIGKILL, if it still runs
+  ~ChildProcess();  // SIGKILL, also to what it has started itself, if it still runs
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
@@ -52,6 +53,9 @@ Ended run_program(std::vector<std::string> command, const std::filesystem::path&
 
 // "VmRSS" or "VmHWM" of /proc/<pid>/status, in bytes.
 std::size_t memory_bytes(pid_t pid, const std::string& field);
+
+// As far as it goes; to which limit. Children inherit it.
+std::size_t raise_descriptor_limit();
 
 // Whether no thread of it runs any more. SIGSTOP is told to one of them, which stops the others
 // when it gets to it.

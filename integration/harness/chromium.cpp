@@ -6,6 +6,8 @@
 
 #include <boost/json.hpp>
 
+#include "harness/missing.h"
+
 namespace cuckooguard::harness {
 namespace {
 
@@ -35,17 +37,12 @@ std::vector<std::string> texts(const json::value& list) {
 
 }  // namespace
 
-std::string Chromium::what_is_missing() {
+std::optional<std::string> Chromium::missing() {
   if (program().empty()) {
-    return "Chromium is not installed (apt install chromium-headless-shell)";
+    return "Chromium is not installed (Debian: chromium-headless-shell)";
   }
-  for (const char* const library : {"chrome-remote-interface", "axe-core"}) {
-    if (!std::filesystem::exists(std::string(CUCKOOGUARD_NODE_FOLDER "/node_modules/") + library)) {
-      return std::string(library) + " is not installed below " CUCKOOGUARD_NODE_FOLDER
-                                    ": ./dev test does so, by npm and its registry";
-    }
-  }
-  return "";
+  auto module = missing_node_module(CUCKOOGUARD_NODE_FOLDER, "chrome-remote-interface");
+  return module ? module : missing_node_module(CUCKOOGUARD_NODE_FOLDER, "axe-core");
 }
 
 Chromium::Chromium() {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,7 @@ class Chromium {
     std::map<std::string, std::string> read;
   };
 
-  // Empty: nothing is.
-  static std::string what_is_missing();
+  static std::optional<std::string> missing();
 
   Chromium();
 

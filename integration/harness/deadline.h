@@ -5,9 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 
 #include <poll.h>
+
+#include "harness/interrupt.h"
 
 namespace cuckooguard::harness {
 
@@ -28,20 +31,29 @@ class Deadline {
     return static_cast<int>(std::max<milliseconds::rep>(left, 0));
   }
 
+  // Waits for one of the events, through signals. False: none came.
+  [[nodiscard]] bool poll(pollfd& waiting) const {
+    int ready = -1;
+    while ((ready = ::poll(&waiting, 1, milliseconds_left())) < 0 && errno == EINTR) {
+    }
+    return ready == 1;
+  }
+
  private:
   SteadyClock::time_point at_;
 };
 
-// Asks until the condition holds. False if it does not before the deadline.
+// Asks until the condition holds. False if it does not before the deadline. Throws Interrupted.
 template <typename Condition>
 [[nodiscard]] bool eventually(const Condition& condition, milliseconds patience = kPatience) {
-  constexpr int kAskEveryMs = 2;
+  constexpr milliseconds kAskEvery{2};
   const Deadline deadline(patience);
   while (!condition()) {
     if (deadline.has_passed()) {
       return false;
     }
-    ::poll(nullptr, 0, kAskEveryMs);  // leaves the core to those we wait for
+    // Leaves the core to those we wait for.
+    Interrupt::require_until(SteadyClock::now() + kAskEvery);
   }
   return true;
 }

@@ -1,45 +1,45 @@
 #include "harness/guard_process.h"
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
-#include <gtest/gtest.h>
-
 #include "harness/ports.h"
+#include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 
-GuardProcess::GuardProcess(std::uint16_t port)
-    : directory_(std::make_unique<TemporaryDirectory>()), port_(port) {}
-
-GuardProcess GuardProcess::on_port(const std::string& yaml) {
-  return on_any_port(yaml, {});
+GuardProcess GuardProcess::on_port(const std::string& yaml,
+                                   const std::string& program,
+                                   TemporaryDirectory directory) {
+  return GuardProcess(program, std::move(directory), {}).on_any_port(yaml);
 }
 
 GuardProcess GuardProcess::on_tls_port(const std::string& yaml, const Tls& tls) {
-  GuardProcess guard = on_any_port(yaml, tls.settings);
+  GuardProcess guard =
+      GuardProcess(guard_binary(), TemporaryDirectory(), tls.settings).on_any_port(yaml);
   guard.tunnel_ = std::make_unique<TlsTunnel>(guard.port_, tls.authority);
   return guard;
 }
 
-GuardProcess GuardProcess::on_any_port(const std::string& yaml, const std::string& tls) {
+GuardProcess GuardProcess::on_any_port(const std::string& yaml) && {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
-    GuardProcess guard(free_port());
-    guard.tls_ = tls;
-    if (guard.start(yaml)) {
-      return guard;
+    port_ = free_port();
+    if (start(yaml)) {
+      return std::move(*this);
     }
-    if (!guard.log().contains("in use")) {
-      throw std::runtime_error("the guard does not start: " + guard.log());
+    if (!log().contains("in use")) {
+      throw std::runtime_error("the guard does not start: " + log());
     }
   }
   throw std::runtime_error("the guard finds no port");
 }
 
 GuardProcess GuardProcess::on_unix_socket(const std::string& yaml) {
-  GuardProcess guard(0);
+  GuardProcess guard(guard_binary(), TemporaryDirectory(), {});
   if (!guard.start(yaml)) {
     throw std::runtime_error("the guard does not start: " + guard.log());
   }
@@ -68,7 +68,7 @@ bool GuardProcess::start(const std::string& yaml) {
   const std::filesystem::path config = *directory_ / "guard.yaml";
   set_configuration(yaml);
   process_ = std::make_unique<ChildProcess>(
-      std::vector<std::string>{guard_binary(), "--config", config.string()},
+      std::vector<std::string>{program_, "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
   const bool told =
       eventually([this] { return tells_that_it_listens() || !process_->is_running(); });
@@ -82,9 +82,10 @@ GuardProcess::~GuardProcess() {
   process_->send_signal(SIGTERM);
   const std::optional<int> code = process_->exit_code();
   if (code != 0) {
-    ADD_FAILURE() << "the guard ended with " << (code ? std::to_string(*code) : "no exit at all")
-                  << " after SIGTERM:\n"
-                  << log();
+    const std::string how = code ? std::to_string(*code) : "no exit at all";
+    std::fprintf(
+        stderr, "the guard ended with %s after SIGTERM:\n%s\n", how.c_str(), log().c_str());
+    std::abort();
   }
 }
 
@@ -107,6 +108,10 @@ std::string guard_binary() {
 Ended run_guard(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), guard_binary());
   return run_program(std::move(arguments));
+}
+
+std::string info_field(const GuardProcess& guard, const std::string& ns, const std::string& field) {
+  return info_field(guard.call({"GUARD.INFO", ns}), field);
 }
 
 }  // namespace cuckooguard::harness

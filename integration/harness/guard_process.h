@@ -2,7 +2,7 @@
 //
 // It does not wait for the clients that a test has left open, unless the configuration has a
 // `drain_timeout` of its own. When it ends with the test it is asked to (SIGTERM) and must exit 0
-// in time: a crash, a sanitizer's report or a guard that hangs fails the test it happened in.
+// in time: a crash, a sanitizer's report or a guard that hangs ends the program it happened in.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/child_process.h"
@@ -28,10 +29,15 @@ inline constexpr bool kUnderSanitizer = true;
 inline constexpr bool kUnderSanitizer = false;
 #endif
 
+std::string guard_binary();
+
 class GuardProcess {
  public:
   // `yaml` without `listen`: it listens on a free port of 127.0.0.1. Returns when it does.
-  static GuardProcess on_port(const std::string& yaml);
+  // Another program may be the guard's; it has its files in `directory`.
+  static GuardProcess on_port(const std::string& yaml,
+                              const std::string& program = guard_binary(),
+                              TemporaryDirectory directory = TemporaryDirectory());
   // Clients must speak TLS; `settings` is what stands in listen.tls. Those of client() do so
   // through a tunnel, which trusts this authority.
   struct Tls {
@@ -67,21 +73,27 @@ class GuardProcess {
   }
 
  private:
-  explicit GuardProcess(std::uint16_t port);
-  static GuardProcess on_any_port(const std::string& yaml, const std::string& tls);
+  GuardProcess(std::string program, TemporaryDirectory directory, std::string tls)
+      : program_(std::move(program)),
+        directory_(std::make_unique<TemporaryDirectory>(std::move(directory))),
+        tls_(std::move(tls)) {}
+  GuardProcess on_any_port(const std::string& yaml) &&;
 
   std::string listening() const;
   bool start(const std::string& yaml);  // false if it does not listen
   bool tells_that_it_listens() const;   // log.format is text or json
 
+  std::string program_;
   std::unique_ptr<TemporaryDirectory> directory_;
-  std::uint16_t port_;  // 0: Unix socket
-  std::string tls_;     // what stands in listen.tls
+  std::string tls_;         // what stands in listen.tls
+  std::uint16_t port_ = 0;  // 0: Unix socket
   std::unique_ptr<ChildProcess> process_;
   std::unique_ptr<TlsTunnel> tunnel_;
 };
 
-std::string guard_binary();
 Ended run_guard(std::vector<std::string> arguments);  // that is expected to end by itself
+
+// One field of GUARD.INFO of a namespace; empty if it is not there.
+std::string info_field(const GuardProcess& guard, const std::string& ns, const std::string& field);
 
 }  // namespace cuckooguard::harness

@@ -1,6 +1,11 @@
 #include "harness/mariadb_server.h"
 
+#include <stdexcept>
+#include <utility>
+
 #include <unistd.h>
+
+#include "harness/missing.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -31,19 +36,24 @@ std::vector<std::string> run_command(const std::vector<std::string>& arguments) 
 
 std::optional<std::string> MariaDbServer::missing() {
   for (const char* const program : {"/usr/sbin/mariadbd", "/usr/bin/mariadb-install-db"}) {
-    if (::access(program, X_OK) != 0) {
-      return std::string(program) + " is not installed (Debian: mariadb-server)";
+    if (auto missing = missing_program(program, "mariadb-server")) {
+      return missing;
     }
   }
   return std::nullopt;
 }
 
-MariaDbServer::MariaDbServer(const std::vector<std::string>& arguments)
+MariaDbServer::MariaDbServer(const std::vector<std::string>& arguments,
+                             TemporaryDirectory directory)
     : SqlServer({.install = as_ourselves({"/usr/bin/mariadb-install-db",
                                           "--no-defaults",
                                           "--skip-test-db",
                                           "--auth-root-authentication-method=normal"}),
-                 .run = run_command(arguments)}) {
+                 .run = run_command(arguments)},
+                std::move(directory)) {
+  if (const auto what = missing()) {
+    throw std::runtime_error(*what);
+  }
   begin();
 }
 

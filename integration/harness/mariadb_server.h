@@ -11,10 +11,12 @@ namespace cuckooguard::harness {
 
 class MariaDbServer final : public SqlServer {
  public:
-  // Nothing that tests could use is installed, and why.
+  // What is to be installed for it; nothing, if it is.
   static std::optional<std::string> missing();
 
-  explicit MariaDbServer(const std::vector<std::string>& arguments = {});
+  // It keeps all that it has in `directory`. Throws what is missing().
+  explicit MariaDbServer(const std::vector<std::string>& arguments = {},
+                         TemporaryDirectory directory = TemporaryDirectory());
 
   bool is_mariadb() const override { return true; }
 };

@@ -41,7 +41,8 @@ MysqlServer::MysqlServer(const std::filesystem::path& root)
                                 "--innodb-flush-log-at-trx-commit=2",
                                 "--sync-binlog=0",
                                 "--innodb-buffer-pool-size=64M"}),
-                 .root = root}) {
+                 .root = root},
+                TemporaryDirectory(root / "tmp")) {
   begin();
 }
 

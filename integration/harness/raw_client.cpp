@@ -4,11 +4,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -34,6 +36,8 @@ int connected(int family, const sockaddr* address, socklen_t length) {
     ::close(socket);
     throw std::system_error(error, std::system_category(), "connect");
   }
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // of no use to a Unix socket
   return socket;
 }
 
@@ -41,11 +45,25 @@ int connected(int family, const sockaddr* address, socklen_t length) {
 
 RawClient RawClient::to_port(std::uint16_t port) {
   const sockaddr_in address = loopback(port);
-  const int socket =
-      connected(AF_INET, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return RawClient(socket);
+  return RawClient(connected(AF_INET, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+}
+
+RawClient RawClient::to_host(const std::string& host, std::uint16_t port) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string number = std::to_string(port);
+  const int error = ::getaddrinfo(host.c_str(), number.c_str(), &wanted, &found);
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, &::freeaddrinfo);
+  std::string trouble = error == 0 ? "" : ::gai_strerror(error);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    try {
+      return RawClient(connected(each->ai_family, each->ai_addr, each->ai_addrlen));
+    } catch (const std::system_error& refused) {
+      trouble = refused.what();
+    }
+  }
+  throw std::runtime_error("cannot connect to " + host + ":" + number + ": " + trouble);
 }
 
 RawClient RawClient::to_unix(const std::filesystem::path& path) {
@@ -76,7 +94,7 @@ void RawClient::close() {
 
 short RawClient::wait_for(short events, const Deadline& deadline) const {
   pollfd waiting{.fd = socket_, .events = events, .revents = 0};
-  if (::poll(&waiting, 1, deadline.milliseconds_left()) != 1) {
+  if (!deadline.poll(waiting)) {
     throw std::runtime_error("nothing came before the deadline; unread so far: " + shown(unread()));
   }
   return waiting.revents;

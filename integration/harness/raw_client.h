@@ -22,6 +22,7 @@ namespace cuckooguard::harness {
 class RawClient {
  public:
   static RawClient to_port(std::uint16_t port);  // of 127.0.0.1
+  static RawClient to_host(const std::string& host, std::uint16_t port);
   static RawClient to_unix(const std::filesystem::path& path);
   ~RawClient();
   RawClient(RawClient&& other) noexcept;

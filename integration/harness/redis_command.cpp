@@ -21,6 +21,30 @@ std::string bulk(std::string_view text) {
   return bytes;
 }
 
+std::string info_field(std::string_view info, std::string_view field) {
+  const std::string wanted = "\n" + std::string(field) + ":";
+  const std::size_t at = info.find(wanted);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = info.substr(at + wanted.size());
+  return std::string(rest.substr(0, rest.find_first_of("\r\n")));
+}
+
+std::uint64_t calls_in(std::string_view info, std::string_view name) {
+  constexpr std::string_view kFirst = "calls=";
+  const std::string field = info_field(info, "cmdstat_" + std::string(name));
+  return field.starts_with(kFirst) ? std::stoull(field.substr(kFirst.size())) : 0;
+}
+
+std::size_t count_in(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) {
+    ++found;
+  }
+  return found;
+}
+
 std::string shown(std::string_view bytes) {
   constexpr std::size_t kShownMax = 400;
   constexpr std::string_view kDigits = "0123456789abcdef";

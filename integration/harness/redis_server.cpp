@@ -1,27 +1,17 @@
 #include "harness/redis_server.h"
 
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "harness/missing.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
 namespace {
-
-// The value behind `label` in text of the form "label:value\r\n" or "label=value,".
-std::string_view value_behind(std::string_view text, std::string_view label) {
-  const std::size_t at = text.find(label);
-  if (at == std::string_view::npos) {
-    return {};
-  }
-  const std::string_view rest = text.substr(at + label.size());
-  return rest.substr(0, rest.find_first_of("\r\n,"));
-}
 
 std::string program() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
@@ -31,8 +21,12 @@ std::string program() {
 
 }  // namespace
 
-RedisServer::RedisServer(std::vector<std::string> arguments, std::string password)
-    : arguments_(std::move(arguments)), password_(std::move(password)) {
+RedisServer::RedisServer(std::vector<std::string> arguments,
+                         std::string password,
+                         TemporaryDirectory directory)
+    : directory_(std::move(directory)),
+      arguments_(std::move(arguments)),
+      password_(std::move(password)) {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
     port_ = free_port();
@@ -40,6 +34,9 @@ RedisServer::RedisServer(std::vector<std::string> arguments, std::string passwor
     if (eventually([this] { return !process_->is_running() || is_ours(); }) &&
         process_->is_running()) {
       return;
+    }
+    if (const auto missing = missing_program(program(), "redis-server")) {
+      throw std::runtime_error(*missing);
     }
   }
   throw std::runtime_error(program() +
@@ -92,16 +89,11 @@ std::string RedisServer::call(std::initializer_list<std::string_view> arguments)
 }
 
 std::string RedisServer::info(std::string_view section, std::string_view field) const {
-  const std::string text = call({"INFO", section});
-  return std::string(value_behind(text, "\n" + std::string(field) + ":"));
+  return info_field(call({"INFO", section}), field);
 }
 
 std::uint64_t RedisServer::calls(std::string_view name) const {
-  const std::string text = call({"INFO", "commandstats"});
-  const std::string_view number = value_behind(text, "cmdstat_" + std::string(name) + ":calls=");
-  std::uint64_t calls = 0;
-  std::from_chars(number.data(), number.data() + number.size(), calls);
-  return calls;
+  return calls_in(call({"INFO", "commandstats"}), name);
 }
 
 void RedisServer::kill() {

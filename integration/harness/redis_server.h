@@ -1,4 +1,4 @@
-// A real redis-server of the test's own, on a free port of 127.0.0.1 and on a Unix socket; nothing
+// A real redis-server of one's own, on a free port of 127.0.0.1 and on a Unix socket; nothing
 // is kept on disk.
 //
 // CUCKOOGUARD_REDIS_SERVER in the environment names another program to run, of a newer Redis or a
@@ -26,8 +26,10 @@ namespace cuckooguard::harness {
 class RedisServer {
  public:
   // `arguments` as on redis-server's command line; `password` is what `--requirepass` in them says,
-  // if it is there.
-  explicit RedisServer(std::vector<std::string> arguments = {}, std::string password = {});
+  // if it is there. It writes into `directory`.
+  explicit RedisServer(std::vector<std::string> arguments = {},
+                       std::string password = {},
+                       TemporaryDirectory directory = TemporaryDirectory());
   ~RedisServer() = default;
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;

@@ -5,7 +5,7 @@
 namespace cuckooguard::harness {
 
 void replicate(const MariaDbServer& primary, const MariaDbServer& replica) {
-  SqlSession session(replica.unix_path(), "");
+  SqlSession session = replica.session("");
   session.run("SET sql_log_bin = 0; DROP DATABASE " + std::string(SqlServer::kDatabase));
   session.run("RESET MASTER; SET GLOBAL gtid_slave_pos = ''");
   session.run("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = " +
@@ -15,16 +15,15 @@ void replicate(const MariaDbServer& primary, const MariaDbServer& replica) {
 }
 
 bool catches_up(const MariaDbServer& primary, const MariaDbServer& replica) {
-  const std::string all = SqlSession(primary.unix_path(), "").value("SELECT @@gtid_binlog_pos");
-  return SqlSession(replica.unix_path(), "")
-             .value("SELECT MASTER_GTID_WAIT('" + all + "', " +
-                    std::to_string(
-                        std::chrono::duration_cast<std::chrono::seconds>(kPatience).count()) +
-                    ")") == "0";
+  const std::string all = primary.session("").value("SELECT @@gtid_binlog_pos");
+  return replica.session("").value(
+             "SELECT MASTER_GTID_WAIT('" + all + "', " +
+             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(kPatience).count()) +
+             ")") == "0";
 }
 
 void promote(const MariaDbServer& replica) {
-  SqlSession(replica.unix_path(), "").run("STOP SLAVE; RESET SLAVE ALL");
+  replica.session("").run("STOP SLAVE; RESET SLAVE ALL");
 }
 
 }  // namespace cuckooguard::harness

@@ -57,8 +57,6 @@ std::string upstream_mode() {
 }
 
 std::string Shop::yaml() const {
-  const std::string policy =
-      "    mode: " + settings_.guarding + "\n    verify_sample: " + settings_.verify_sample + "\n";
   std::string address = settings_.upstream.empty() ? redis_.address() : settings_.upstream;
   std::string tls;
   if (settings_.over_tls && settings_.upstream.empty()) {
@@ -67,33 +65,28 @@ std::string Shop::yaml() const {
     tls = ", tls: { ca: \"" + certificate_file("ca.crt") + "\"" + (more.empty() ? "" : ", ") +
           more + " }";
   }
-  return "upstream: { address: \"" + address + "\", mode: " + settings_.mode + tls +
-         ", acl: " + settings_.acl + ", control: { " + settings_.control + " }" +
-         (settings_.upstream_settings.empty() ? "" : ", " + settings_.upstream_settings) + " }\n" +
-         "workers: 2\n"
-         "sources:\n"
-         "  shop: { type: sqlite, path: \"" +
-         database_path().string() + "\", max_lag: " + settings_.max_lag +
-         (settings_.source.empty() ? "" : ", " + settings_.source) +
-         " }\n"
-         "namespaces:\n"
-         "  users:\n"
-         "    keys: \"user:{id:uint64}\"\n"
-         "    source: { from: shop, table: user }\n" +
-         policy + "    absent_reply: \"" + settings_.absent_reply +
-         "\"\n"
-         "    overlay: " +
-         settings_.overlay +
-         "\n"
-         "    filter: { false_positive_rate: 0.0001% }\n" +
-         settings_.more_namespace +
-         "  tags:\n"
-         "    keys: \"tag:{name}\"\n"
-         "    source: { from: shop, table: tag }\n" +
-         policy + "    overlay: " + settings_.overlay +
-         "\n"
-         "    absent_reply: \"" +
-         settings_.absent_reply + "\"\n" + settings_.more;
+  Guarded users{.mode = settings_.guarding,
+                .fresh_ids = "",
+                .overlay = settings_.overlay,
+                .absent_reply = settings_.absent_reply,
+                .more = ", verify_sample: " + settings_.verify_sample};
+  Guarded tags = users;
+  users.more += settings_.more_namespace;
+  tags.name = "tags";
+  tags.keys = "tag:{name}";
+  tags.table = "tag";
+  tags.filter = "";
+  return Configuration{
+      .upstream = "{ address: \"" + address + "\", mode: " + settings_.mode + tls +
+                  ", acl: " + settings_.acl + ", control: { " + settings_.control + " }" +
+                  (settings_.upstream_settings.empty() ? "" : ", " + settings_.upstream_settings) +
+                  " }",
+      .source = sqlite_source(database_path(),
+                              ", max_lag: " + settings_.max_lag +
+                                  (settings_.source.empty() ? "" : ", " + settings_.source)),
+      .namespaces = users.yaml() + tags.yaml(),
+      .more = settings_.more}
+      .yaml();
 }
 
 bool Shop::answers_absent(RawClient& client) const {
@@ -130,6 +123,10 @@ std::string user(std::uint64_t id) {
 
 std::string absent_user(std::uint64_t n) {
   return user(kAbsent + n);
+}
+
+std::string get_absent() {
+  return command({"GET", absent_user()});
 }
 
 std::string absent_reply() {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/configuration.h"
 #include "harness/database.h"
 #include "harness/guard_process.h"
 #include "harness/redis_server.h"
@@ -22,10 +23,6 @@ namespace cuckooguard::harness {
 inline constexpr std::uint64_t kUsers = 1000;
 inline constexpr std::uint64_t kAbsent = 1'000'000;
 
-// What the guard says for a user that cannot exist: not what Redis would say, so that it tells who
-// has answered.
-inline constexpr std::string_view kAbsentText = "__ABSENT__";
-
 // Of the environment (CUCKOOGUARD_UPSTREAM_MODE), or "pinned": every test of a Shop is one of both.
 std::string upstream_mode();
 
@@ -34,7 +31,7 @@ bool is_over_tls();
 
 struct ShopSettings {
   std::string max_lag = "10m";
-  std::string absent_reply = "bytes:__ABSENT__";
+  std::string absent_reply = Guarded{}.absent_reply;
   std::string upstream{};  // else Redis's TCP address
   std::string mode = upstream_mode();
   std::string upstream_settings{};   // what else stands in upstream: "connect_timeout: 1s"
@@ -43,9 +40,8 @@ struct ShopSettings {
   std::string acl = "ask";           // upstream.acl
   std::string control{};             // what stands in upstream.control: "password: word"
   std::string source{};              // what else stands in the source: "follow: triggers"
-  std::string more_namespace{};      // lines of the namespace `users`, indented by four
-  // Tests do not wait until what was written before the start is surely known.
-  std::string overlay = "{ pass_at_start: false }";
+  std::string more_namespace{};      // of the namespace `users`, as Guarded::more
+  std::string overlay = Guarded{}.overlay;
   std::string more{};  // lines of the top level
   Journal journal = Journal::wal;
   std::vector<std::string> redis_arguments{};
@@ -102,6 +98,7 @@ class Shop {
 
 std::string user(std::uint64_t id);            // user:<id>
 std::string absent_user(std::uint64_t n = 0);  // of kAbsent + n
+std::string get_absent();                      // the command, of absent_user()
 std::string absent_reply();                    // the RESP of kAbsentText
 
 }  // namespace cuckooguard::harness

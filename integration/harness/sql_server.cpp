@@ -9,21 +9,29 @@
 #include "harness/ports.h"
 
 namespace cuckooguard::harness {
+namespace {
+
+const char* text_or_null(const std::string& text) {
+  return text.empty() ? nullptr : text.c_str();
+}
+
+}  // namespace
+
 void SqlSession::Close::operator()(st_mysql* connection) const {
   mysql_close(connection);
 }
 
-SqlSession::SqlSession(const std::filesystem::path& unix_path, const std::string& database)
-    : connection_(mysql_init(nullptr)) {
+SqlSession::SqlSession(const SqlLogin& login) : connection_(mysql_init(nullptr)) {
   if (mysql_real_connect(connection_.get(),
-                         nullptr,
-                         "root",
-                         "",
-                         database.empty() ? nullptr : database.c_str(),
-                         0,
-                         unix_path.c_str(),
+                         text_or_null(login.host),
+                         login.user.c_str(),
+                         login.password.c_str(),
+                         text_or_null(login.database),
+                         login.port,
+                         text_or_null(login.unix_path),
                          CLIENT_MULTI_STATEMENTS) == nullptr) {
-    throw std::runtime_error(mysql_error(connection_.get()));
+    throw std::runtime_error(std::string("cannot connect to the database: ") +
+                             mysql_error(connection_.get()));
   }
 }
 
@@ -72,8 +80,8 @@ std::uint64_t SqlSession::affected_rows() const {
   return mysql_affected_rows(connection_.get());
 }
 
-SqlServer::SqlServer(Recipe recipe)
-    : recipe_(std::move(recipe)), directory_(recipe_.root / "tmp"), port_(free_port()) {}
+SqlServer::SqlServer(Recipe recipe, TemporaryDirectory directory)
+    : recipe_(std::move(recipe)), directory_(std::move(directory)), port_(free_port()) {}
 
 void SqlServer::begin() {
   std::filesystem::create_directory(directory_ / "tmp");
@@ -85,7 +93,7 @@ void SqlServer::begin() {
                              installed.standard_error);
   }
   start({});
-  SqlSession(unix_path(), "").run(std::string("CREATE DATABASE ") + kDatabase);
+  session("").run(std::string("CREATE DATABASE ") + kDatabase);
 }
 
 std::string SqlServer::seen_by_server(const std::string& name) const {
@@ -114,7 +122,7 @@ void SqlServer::start(const std::vector<std::string>& more) {
 void SqlServer::wait_until_it_serves() {
   const auto serves = [this] {
     try {
-      const SqlSession session(unix_path(), "");
+      static_cast<void>(session(""));
       return true;
     } catch (const std::runtime_error&) {
       return false;
@@ -134,6 +142,15 @@ void SqlServer::kill() {
 void SqlServer::stop() {
   process_->send_signal(SIGTERM);
   process_->exit_code();
+}
+
+void create_guard_user(const SqlServer& server, const std::string& tables) {
+  SqlSession session = server.session();
+  session.run("CREATE USER guard@localhost IDENTIFIED BY 'word'");
+  session.run("GRANT SELECT ON " + tables + " TO guard@localhost");
+  session.run(std::string("GRANT REPLICATION SLAVE, ") +
+              (server.is_mariadb() ? "BINLOG MONITOR, SLAVE MONITOR" : "REPLICATION CLIENT") +
+              " ON *.* TO guard@localhost");
 }
 
 }  // namespace cuckooguard::harness

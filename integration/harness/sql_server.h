@@ -1,4 +1,4 @@
-// A database server of the test's own: a new data directory, row format, GTIDs, on a free port of
+// A database server of one's own: a new data directory, row format, GTIDs, on a free port of
 // loopback. mariadb_server.h and mysql_server.h say how each is started.
 //
 // Threads: as ChildProcess; sessions are a thread's own. Errors: std::runtime_error, with the
@@ -20,12 +20,20 @@ struct st_mysql;
 
 namespace cuckooguard::harness {
 
-// A connection as root.
+struct SqlLogin {
+  std::string unix_path{};  // or, if it is empty:
+  std::string host{};
+  std::uint16_t port = 0;
+  std::string user = "root";
+  std::string password{};
+  std::string database{};  // may be empty
+};
+
 class SqlSession {
  public:
   using Rows = std::vector<std::vector<std::optional<std::string>>>;
 
-  SqlSession(const std::filesystem::path& unix_path, const std::string& database);
+  explicit SqlSession(const SqlLogin& login);
 
   Rows run(std::string_view sql);
   std::string value(std::string_view sql);  // of the first row; "" for none and for NULL
@@ -52,7 +60,13 @@ class SqlServer {
   std::filesystem::path unix_path() const { return directory_ / "server.sock"; }
   pid_t pid() const { return process_->pid(); }
 
-  SqlSession session() const { return {unix_path(), kDatabase}; }
+  // As root.
+  SqlLogin login(const std::string& database = kDatabase) const {
+    return {.unix_path = unix_path(), .database = database};
+  }
+  SqlSession session(const std::string& database = kDatabase) const {
+    return SqlSession(login(database));
+  }
 
   void send_signal(int signal) const { process_->send_signal(signal); }
   void kill();  // SIGKILL
@@ -67,7 +81,7 @@ class SqlServer {
     std::filesystem::path root = "/";  // what the server takes for `/`
   };
 
-  explicit SqlServer(Recipe recipe);
+  SqlServer(Recipe recipe, TemporaryDirectory directory);
   // To be called by the constructors of derived classes.
   void begin();
 
@@ -82,5 +96,8 @@ class SqlServer {
   std::uint16_t port_ = 0;
   std::optional<ChildProcess> process_;
 };
+
+// guard@localhost, with the rights that following takes, and no others; it may read `tables`.
+void create_guard_user(const SqlServer& server, const std::string& tables = "shop.*");
 
 }  // namespace cuckooguard::harness

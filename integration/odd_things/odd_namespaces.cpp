@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/config_file.h"
+#include "config/parse.h"
+#include "harness/configuration.h"
+#include "harness/redis_command.h"
 #include "mysql/log_follower.h"
 #include "source/feeds.h"
 
@@ -22,20 +24,6 @@ source::TimePoint now() {
   return std::chrono::steady_clock::now();
 }
 
-std::string printable(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    if (byte >= ' ' && byte < '\x7f') {
-      text += byte;
-      continue;
-    }
-    const auto number = static_cast<unsigned char>(byte);
-    text += {'\\', 'x', kDigits[number / 16], kDigits[number % 16]};
-  }
-  return text;
-}
-
 std::string doubled(std::string_view text, char quote) {
   std::string result(1, quote);
   for (const char byte : text) {
@@ -51,29 +39,24 @@ State state_of(End end) {
 }  // namespace
 
 config::Config OddNamespaces::parsed(const OddThing& thing) {
-  std::string yaml =
-      "upstream: 127.0.0.1:1\nsources:\n  shop: { type: mysql, addresses: [ 127.0.0.1:1 ], user: "
-      "guard, password: "
-      "word, database: shop }\nnamespaces:\n";
+  std::string namespaces;
   const auto add = [&](const std::string& name, const std::string& key, const std::string& table) {
     if (key.empty() || table.empty()) {
       return;
     }
-    yaml += "  " + name + ": { keys: " + doubled(name + ":" + key, '\'') +
-            ", source: { from: shop, table: " + doubled(table, '\'') +
-            " }, mode: enforce, fresh_ids: 0, overlay: { pass_at_start: false }, absent_reply: "
-            "nil, filter: { false_positive_rate: "
-            "0.0001%, deletes: " +
-            (name.ends_with("groups") ? "exact" : "auto") + " } }\n";
+    namespaces += Guarded{.name = name,
+                          .keys = "[ " + doubled(name + ":" + key, '\'') + " ]",
+                          .table = doubled(table, '\''),
+                          .absent_reply = "nil",
+                          .filter = std::string("{ false_positive_rate: 0.0001%, deletes: ") +
+                                    (name.ends_with("groups") ? "exact" : "auto") + " }"}
+                      .yaml();
   };
   add("ids", thing.id, thing.table);
   add("all_ids", thing.id, thing.pattern);
   add("groups", thing.group, thing.table);
   add("all_groups", thing.group, thing.pattern);
-  auto config =
-      config::parse_config(yaml, "odd.yaml", [](std::string_view) { return std::nullopt; });
-  return config ? *std::move(config)
-                : throw std::runtime_error(yaml + ": " + config.error().front().what);
+  return config::testing::config_of(Configuration{.namespaces = namespaces}.yaml());
 }
 
 OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std::string database)
@@ -113,7 +96,7 @@ OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std
 }
 
 void OddNamespaces::reconnect() {
-  session_.emplace(server_.unix_path(), database_);
+  session_.emplace(server_.login(database_));
   session_->run("SET character_set_results = NULL, lock_wait_timeout = 0");
 }
 
@@ -182,7 +165,7 @@ std::vector<std::string> OddNamespaces::see_rows() {
       const auto known = each.since.find(absent.identity);
       if (known != each.since.end() && seen.contains(absent.identity) &&
           absent.at > known->second + kMaxLag) {
-        hidden.push_back(each.name + ": HIDDEN: " + printable(absent.identity));
+        hidden.push_back(each.name + ": HIDDEN: " + shown(absent.identity));
       }
       return true;
     });
@@ -233,8 +216,7 @@ std::vector<std::string> OddNamespaces::hidden_now() {
   for (std::size_t ns = 0; ns < namespaces_.size(); ++ns) {
     for (const auto& [identity, unused] : namespaces_[ns].since) {
       if (find(ns, identity, kCase) == Finding::absent) {
-        hidden.push_back(namespaces_[ns].name +
-                         ": HIDDEN when all is proven: " + printable(identity));
+        hidden.push_back(namespaces_[ns].name + ": HIDDEN when all is proven: " + shown(identity));
       }
     }
   }
@@ -300,7 +282,7 @@ OddNamespaces::Verdict OddNamespaces::compare(std::size_t ns, std::vector<std::s
   const Namespace& each = namespaces_[ns];
   for (const auto& [identity, unused] : each.since) {
     if (find(ns, identity, kCase) == Finding::absent) {
-      wrong.push_back(each.name + ": HIDDEN in the end: " + printable(identity));
+      wrong.push_back(each.name + ": HIDDEN in the end: " + shown(identity));
     }
   }
   const bool counts = thing_.is_unique || each.is_of_groups;
@@ -310,7 +292,7 @@ OddNamespaces::Verdict OddNamespaces::compare(std::size_t ns, std::vector<std::s
       return Verdict::not_yet;
     }
     if (counts && finding != Finding::absent) {
-      wrong.push_back(each.name + ": passes although no row has it: " + printable(identity));
+      wrong.push_back(each.name + ": passes although no row has it: " + shown(identity));
     }
   }
   if (find(ns, kNever, kCase) != Finding::absent) {

@@ -119,7 +119,7 @@ class Sessions {
 
  private:
   SqlSession& session_of(const std::string& name) {
-    const auto [found, is_new] = sessions_.try_emplace(name, server_.unix_path(), database_);
+    const auto [found, is_new] = sessions_.try_emplace(name, server_.login(database_));
     if (is_new) {  // one that waits for another for ever would never end
       found->second.run("SET SESSION lock_wait_timeout = 20");
     }

@@ -4,9 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "fixtures/same_bytes.h"
+#include "fixtures/side_by_side.h"
 #include "harness/redis_command.h"
-#include "harness/same_bytes.h"
-#include "harness/side_by_side.h"
 
 namespace cuckooguard::soak {
 

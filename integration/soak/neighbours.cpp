@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "fixtures/same_bytes.h"
 #include "harness/redis_command.h"
-#include "harness/same_bytes.h"
 
 namespace cuckooguard::soak {
 namespace {

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <random>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "harness/deadline.h"
+#include "harness/run_main.h"
 #include "harness/seed.h"
 #include "soak/checked_client.h"
 #include "soak/neighbours.h"
@@ -122,7 +122,7 @@ int main(int count, char** words) {
   using namespace cuckooguard::soak;
   const auto [seconds, seed] =
       cuckooguard::harness::run_arguments({words, static_cast<std::size_t>(count)});
-  try {
+  return cuckooguard::harness::run_main("soak", [&] {
     std::uint64_t mismatches = 0;
     for (const char* const mode : {"pinned", "shared"}) {
       mismatches += run(mode, seconds, seed);
@@ -132,8 +132,5 @@ int main(int count, char** words) {
                 seconds,
                 static_cast<unsigned long long>(mismatches));
     return mismatches == 0 ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "soak: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "admin/views/two_value_shop.h"
-#include "filter/temporary_folder.h"
 #include "guard/guarded_shop.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::admin {
 namespace {
@@ -130,7 +130,7 @@ TEST_F(PagesTest, each_page_has_its_methods_and_says_which) {
 }
 
 TEST_F(PagesTest, without_the_token_nothing_is_told_but_life_and_readiness) {
-  const filter::testing::TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   std::ofstream(folder.file("token")) << "word";
   Pages pages = pages_with(http::BearerToken(folder.file("token")));
   process_state_.is_listening = true;

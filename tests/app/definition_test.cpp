@@ -5,18 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 
 namespace cuckooguard::app {
 namespace {
-
-config::Config parsed(const std::string& yaml) {
-  auto config = config::parse_config(yaml, "test", [](std::string_view) { return std::nullopt; });
-  if (!config) {
-    throw std::runtime_error(config.error().front().text());
-  }
-  return *std::move(config);
-}
 
 std::string with(std::string text, std::string_view part, std::string_view instead) {
   return text.replace(text.find(part), part.size(), instead);
@@ -31,7 +23,7 @@ const std::string kTags = "  tags: { keys: \"tag:{name}\", source: { from: shop,
 
 // As users are defined in this configuration.
 Definition of_users(const std::string& yaml) {
-  const config::Config config = parsed(yaml);
+  const config::Config config = config::testing::config_of(yaml);
   const std::size_t ns = config.namespaces.front().name == "users" ? 0 : 1;
   return definition_of(config, ns);
 }
@@ -49,7 +41,7 @@ TEST(Definition, is_all_that_the_filter_is_made_of) {
                                       std::pair{"fresh_ids: 0", "fresh_ids: 5"},
                                       std::pair{"db: 0", "strict: true"},
                                       std::pair{"capacity: 10k", "capacity: 20k"}}) {
-    const config::Config config = parsed(with(kShop, part, instead));
+    const config::Config config = config::testing::config_of(with(kShop, part, instead));
     EXPECT_NE(definition_of(config, 0), before) << instead;
   }
 }

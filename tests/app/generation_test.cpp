@@ -14,9 +14,9 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
+#include "harness/temporary_directory.h"
 #include "io/clock.h"
 #include "log/written_log.h"
 
@@ -64,7 +64,6 @@ class GenerationTest : public testing::Test {
   using Made = std::unique_ptr<Generation>;
 
   GenerationTest() {
-    std::filesystem::create_directory(folder_);
     sqlite3* database = nullptr;
     sqlite3_open(path_.c_str(), &database);
     sqlite3_exec(
@@ -75,14 +74,9 @@ class GenerationTest : public testing::Test {
         nullptr);
     sqlite3_close(database);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Made make(const std::string& yaml, const Generation* before = nullptr) {
-    auto config = config::parse_config(yaml, "test", [](std::string_view) { return std::nullopt; });
-    if (!config) {
-      throw std::runtime_error(config.error().front().text());
-    }
-    auto made = Generation::make(environment_, *std::move(config), before);
+    auto made = Generation::make(environment_, config::testing::config_of(yaml), before);
     if (!made) {
       throw std::runtime_error(made.error().front());
     }
@@ -100,8 +94,7 @@ class GenerationTest : public testing::Test {
     return holds_all(*second);
   }
 
-  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                        ("cuckooguard-generation-" + std::to_string(::getpid()));
+  const harness::TemporaryDirectory folder_;
   const std::filesystem::path path_ = folder_ / "shop.db";
   const std::string users_ = "sources: { shop: { type: sqlite, path: " + path_.string() +
                              ", max_lag: 200ms } }\n"

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -39,9 +40,6 @@ class HeardObserver final : public source::Observer {
 class SupervisorTest : public testing::Test {
  protected:
   SupervisorTest() {
-    path_ = (std::filesystem::temp_directory_path() /
-             ("cuckooguard-notify-" + std::to_string(::getpid())))
-                .string();
     sockaddr_un at{};
     at.sun_family = AF_UNIX;
     std::strncpy(&at.sun_path[0], path_.c_str(), sizeof at.sun_path - 1);
@@ -51,7 +49,6 @@ class SupervisorTest : public testing::Test {
   void TearDown() override {
     ::unsetenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe): one thread
     ::close(socket_);
-    std::filesystem::remove(path_);
   }
 
   std::vector<std::string> heard() const {
@@ -65,7 +62,8 @@ class SupervisorTest : public testing::Test {
   }
 
   int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  std::string path_;
+  const harness::TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("notify");
   Supervisor manager_;
   log::EventLog log_{config::Log{}};
 };

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -13,18 +13,13 @@ namespace {
 using testing::HasSubstr;
 
 std::string explained(std::string_view key, const std::string& keys, const std::string& more = "") {
-  const auto config = config::parse_config(
-      "sources: { shop: { type: sqlite, path: /shop.db } }\n"
-      "namespaces:\n"
-      "  users:\n"
-      "    keys: " +
-          keys + "\n    source: { from: shop, table: user" + more + " }\n",
-      "f",
-      [](std::string_view) { return std::nullopt; });
-  if (!config) {
-    throw std::invalid_argument(config.error()[0].text());
-  }
-  return explain_key(*config, key);
+  return explain_key(
+      config::testing::config_of("sources: { shop: { type: sqlite, path: /shop.db } }\n"
+                                 "namespaces:\n"
+                                 "  users:\n"
+                                 "    keys: " +
+                                 keys + "\n    source: { from: shop, table: user" + more + " }\n"),
+      key);
 }
 
 TEST(Explain, a_key_of_a_namespace_is_taken_to_pieces) {

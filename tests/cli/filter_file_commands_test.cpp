@@ -6,7 +6,7 @@
 #include "filter/filter_file.h"
 #include "filter/hashes.h"
 #include "filter/secret_file.h"
-#include "filter/temporary_folder.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -37,7 +37,7 @@ class FilterFileCommands : public testing::Test {
                          .keys = std::move(keys)});
   }
 
-  filter::testing::TemporaryFolder folder_;
+  harness::TemporaryDirectory folder_;
   std::string path_ = folder_.file("users.filter");
   std::string secret_path_ = folder_.file("secret");
 };

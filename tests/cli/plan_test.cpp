@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <unistd.h>
 
-#include "config/config_file.h"
+#include "config/parse.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -19,17 +19,13 @@ using testing::HasSubstr;
 
 class Planned : public testing::Test {
  protected:
-  Planned()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("plan_test_" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder_);
+  Planned() {
     sql("CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT);"
         "CREATE TABLE user_2(id INTEGER PRIMARY KEY);"
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
         " INSERT INTO user SELECT i, 'x' FROM n;");
     std::ofstream(folder_ / "codes.txt") << "A\nB\n\nC\n";
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void sql(const std::string& statements) {
     sqlite3* database = nullptr;
@@ -39,22 +35,16 @@ class Planned : public testing::Test {
   }
 
   Plan plan(const std::string& namespaces, const std::string& source = "") {
-    const auto config = config::parse_config(
-        "sources:\n"
-        "  shop: { type: sqlite, path: " +
-            (folder_ / "shop.db").string() + source +
-            " }\n"
-            "  codes: { type: file, path: " +
-            (folder_ / "codes.txt").string() + " }\n" + namespaces,
-        "f",
-        [](std::string_view) { return std::nullopt; });
-    if (!config) {
-      throw std::invalid_argument(config.error()[0].text());
-    }
-    return make_plan(*config);
+    return make_plan(
+        config::testing::config_of("sources:\n"
+                                   "  shop: { type: sqlite, path: " +
+                                   folder_.file("shop.db") + source +
+                                   " }\n"
+                                   "  codes: { type: file, path: " +
+                                   folder_.file("codes.txt") + " }\n" + namespaces));
   }
 
-  std::filesystem::path folder_;
+  harness::TemporaryDirectory folder_;
 };
 
 constexpr const char* kUsers =

@@ -38,7 +38,7 @@ inline std::vector<std::string> errors_of(std::string_view yaml,
 inline Config config_of(std::string_view yaml, const Environment& environment = {}) {
   auto config = parse_config(yaml, "f", lookup_in(environment));
   if (!config) {
-    throw std::invalid_argument(config.error()[0].text());
+    throw std::invalid_argument(config.error()[0].text() + "\n" + std::string(yaml));
   }
   return std::move(*config);
 }

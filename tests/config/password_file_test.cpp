@@ -5,21 +5,21 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::config {
 namespace {
 
 class PasswordFile : public testing::Test {
  protected:
-  void TearDown() override { std::filesystem::remove(path_); }
   std::string password_in(const std::string& text) {
     std::ofstream(path_) << text;
     return password_of(path_, "otherwise");
   }
 
-  const std::string path_ =
-      std::filesystem::temp_directory_path() / ("password_file_test_" + std::to_string(::getpid()));
+  const harness::TemporaryDirectory directory_;
+  const std::string path_ = directory_.file("password");
 };
 
 TEST_F(PasswordFile, is_its_first_line_with_all_its_spaces) {

@@ -5,38 +5,37 @@
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/hashes.h"
-#include "filter/temporary_folder.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::filter {
 namespace {
 
 using testing::fixed_secret;
 using testing::nth_hash;
-using testing::TemporaryFolder;
 
 const HashSecret kSecret = fixed_secret(1);
 
-std::vector<char> small_file(DeleteMode mode) {
-  const TemporaryFolder folder;
+std::string small_file(DeleteMode mode) {
+  const harness::TemporaryDirectory folder;
   CuckooFilter filter({.layout = Layout::w12, .buckets = 32, .deletes = mode}, kSecret);
   filter.insert(testing::hashes(1, 60));
   const FilterFileLabel label{"position", 5, 6};
   EXPECT_TRUE(write_filter_file(folder.file("f"), filter, label).has_value());
-  return testing::bytes_of(folder.file("f"));
+  return harness::read_whole_file(folder.file("f"));
 }
 
-auto parse(const std::vector<char>& bytes, const HashSecret& secret = kSecret) {
+auto parse(const std::string& bytes, const HashSecret& secret = kSecret) {
   return parse_filter_file(std::as_bytes(std::span(bytes)), secret);
 }
 
-void seal_header(std::vector<char>& bytes) {
+void seal_header(std::string& bytes) {
   const auto covered = std::as_bytes(std::span(bytes)).first(offsetof(FileHeader, header_checksum));
   const std::uint64_t checksum = file_checksum(covered);
   std::memcpy(bytes.data() + covered.size(), &checksum, sizeof(checksum));
 }
 
 template <class Number>
-std::vector<char> with_number(std::vector<char> bytes, std::size_t offset, Number number) {
+std::string with_number(std::string bytes, std::size_t offset, Number number) {
   std::memcpy(bytes.data() + offset, &number, sizeof(number));
   seal_header(bytes);
   return bytes;
@@ -44,7 +43,7 @@ std::vector<char> with_number(std::vector<char> bytes, std::size_t offset, Numbe
 
 TEST(FilterFileRead, every_single_byte_corruption_is_detected) {
   for (const DeleteMode mode : {DeleteMode::trusted, DeleteMode::exact}) {
-    std::vector<char> bytes = small_file(mode);
+    std::string bytes = small_file(mode);
     ASSERT_TRUE(parse(bytes).has_value());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const char original = bytes[i];
@@ -58,7 +57,7 @@ TEST(FilterFileRead, every_single_byte_corruption_is_detected) {
 }
 
 TEST(FilterFileRead, every_truncation_and_a_byte_too_many_are_detected) {
-  std::vector<char> bytes = small_file(DeleteMode::exact);
+  std::string bytes = small_file(DeleteMode::exact);
   bytes.push_back(0);
   EXPECT_EQ(parse(bytes).error().fault, FilterFileFault::truncated);
   bytes.pop_back();
@@ -69,7 +68,7 @@ TEST(FilterFileRead, every_truncation_and_a_byte_too_many_are_detected) {
 }
 
 TEST(FilterFileRead, another_version_byte_order_or_beginning_is_named) {
-  const std::vector<char> bytes = small_file(DeleteMode::trusted);
+  const std::string bytes = small_file(DeleteMode::trusted);
   const auto newer = parse(with_number(bytes, offsetof(FileHeader, version), kFileVersion + 1));
   EXPECT_EQ(newer.error().fault, FilterFileFault::wrong_version);
   const auto swapped = parse(
@@ -80,7 +79,7 @@ TEST(FilterFileRead, another_version_byte_order_or_beginning_is_named) {
 }
 
 TEST(FilterFileRead, numbers_that_make_no_sense_are_refused_under_a_right_checksum) {
-  const std::vector<char> bytes = small_file(DeleteMode::trusted);
+  const std::string bytes = small_file(DeleteMode::trusted);
   const auto refused = [&bytes](std::size_t offset, auto number) {
     return !parse(with_number(bytes, offset, number)).has_value();
   };
@@ -105,24 +104,24 @@ TEST(FilterFileRead, another_secret_is_refused) {
 }
 
 TEST(FilterFileRead, errors_name_the_file) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   const auto missing = read_filter_file(folder.file("f"), kSecret);
   EXPECT_EQ(missing.error().fault, FilterFileFault::unreadable);
   EXPECT_NE(missing.error().what.find(folder.file("f")), std::string::npos);
 
-  testing::write_bytes(folder.file("f"), small_file(DeleteMode::trusted));
+  harness::write_whole_file(folder.file("f"), small_file(DeleteMode::trusted));
   const auto other = read_filter_file(folder.file("f"), kSecret, 6);
   EXPECT_EQ(other.error().fault, FilterFileFault::wrong_definition);
   EXPECT_NE(other.error().what.find(folder.file("f")), std::string::npos);
   EXPECT_TRUE(read_filter_file(folder.file("f"), kSecret, 5).has_value());
 
-  testing::write_bytes(folder.file("f"), {});
+  harness::write_whole_file(folder.file("f"), "");
   EXPECT_EQ(inspect_filter_file(folder.file("f")).error().fault, FilterFileFault::not_a_filter);
 }
 
 TEST(FilterFileRead, inspect_needs_no_secret) {
-  const TemporaryFolder folder;
-  testing::write_bytes(folder.file("f"), small_file(DeleteMode::exact));
+  const harness::TemporaryDirectory folder;
+  harness::write_whole_file(folder.file("f"), small_file(DeleteMode::exact));
   const auto facts = inspect_filter_file(folder.file("f"));
   ASSERT_TRUE(facts.has_value());
   EXPECT_EQ(facts->items, 60);

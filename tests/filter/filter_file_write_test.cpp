@@ -5,20 +5,19 @@
 
 #include "filter/filter_file.h"
 #include "filter/hashes.h"
-#include "filter/temporary_folder.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::filter {
 namespace {
 
 using testing::fixed_secret;
 using testing::nth_hash;
-using testing::TemporaryFolder;
 
 const HashSecret kSecret = fixed_secret(1);
 const FilterFileLabel kLabel{"gtid:0-1-42", 77, 1'700'000'000, ""};
 
 TEST(FilterFileWrite, what_was_written_is_read_back_for_every_layout_and_delete_mode) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   for (const Layout layout : kLayouts) {
     for (const auto mode : {DeleteMode::trusted, DeleteMode::deferred, DeleteMode::exact}) {
       CuckooFilter filter(sizing_for(layout, 300'000, mode), kSecret);  // more than one block
@@ -42,7 +41,7 @@ TEST(FilterFileWrite, what_was_written_is_read_back_for_every_layout_and_delete_
 
 // Also one that ends in a block of its own.
 TEST(FilterFileWrite, an_attachment_is_read_back_behind_whatever_the_filter_has) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   for (const auto mode : {DeleteMode::trusted, DeleteMode::exact}) {
     CuckooFilter filter(sizing_for(Layout::w12, 1000, mode), kSecret);
     for (int row = 0; row < 400; ++row) {
@@ -62,7 +61,7 @@ TEST(FilterFileWrite, an_attachment_is_read_back_behind_whatever_the_filter_has)
 }
 
 TEST(FilterFileWrite, counts_survive_so_that_erases_stay_right) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   CuckooFilter filter(sizing_for(Layout::w12, 1000, DeleteMode::exact), kSecret);
   for (int row = 0; row < 400; ++row) {
     filter.insert(nth_hash(1, 0));  // a count too large for a byte
@@ -80,7 +79,7 @@ TEST(FilterFileWrite, counts_survive_so_that_erases_stay_right) {
 }
 
 TEST(FilterFileWrite, a_stash_and_a_full_filter_survive) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   CuckooFilter filter({.layout = Layout::w20, .buckets = 2}, kSecret);
   for (std::uint64_t i = 0; i < 40; ++i) {
     filter.insert(nth_hash(1, i));
@@ -101,18 +100,18 @@ TEST(FilterFileWrite, a_stash_and_a_full_filter_survive) {
 }
 
 TEST(FilterFileWrite, leaves_nothing_beside_the_file_and_keeps_it_from_others) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   const CuckooFilter filter({.buckets = 2}, kSecret);
   ASSERT_TRUE(write_filter_file(folder.file("f"), filter, kLabel).has_value());
   ASSERT_TRUE(write_filter_file(folder.file("f"), filter, kLabel).has_value());
-  EXPECT_EQ(folder.entries(), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   struct stat status{};
   ASSERT_EQ(::stat(folder.file("f").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600);
 }
 
 TEST(FilterFileWrite, says_why_it_cannot_write) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   const CuckooFilter filter({.buckets = 2}, kSecret);
   const auto nowhere = write_filter_file(folder.file("no/such/f"), filter, kLabel);
   ASSERT_FALSE(nowhere.has_value());
@@ -121,7 +120,7 @@ TEST(FilterFileWrite, says_why_it_cannot_write) {
   FilterFileLabel too_long = kLabel;
   too_long.source_position.assign(kSourcePositionMax + 1, 'x');
   EXPECT_FALSE(write_filter_file(folder.file("f"), filter, too_long).has_value());
-  EXPECT_EQ(folder.entries(), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 }  // namespace

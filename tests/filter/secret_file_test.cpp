@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "filter/temporary_folder.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::filter {
 namespace {
 
-using testing::TemporaryFolder;
-
 TEST(SecretFile, is_created_once_for_its_owner_only) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   const auto first = read_or_create_secret(folder.file("secret"));
   ASSERT_TRUE(first.has_value()) << first.error();
   struct stat status{};
@@ -19,11 +17,12 @@ TEST(SecretFile, is_created_once_for_its_owner_only) {
   EXPECT_EQ(status.st_mode & 0777, 0600);
   EXPECT_EQ(read_or_create_secret(folder.file("secret")).value(), *first);
   EXPECT_EQ(read_secret(folder.file("secret")).value(), *first);
-  EXPECT_EQ(folder.entries(), 1) << "nothing is left beside it";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
+      << "nothing is left beside it";
 }
 
 TEST(SecretFile, that_others_may_read_is_refused_with_the_way_out) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   ASSERT_TRUE(read_or_create_secret(folder.file("secret")).has_value());
   ASSERT_EQ(::chmod(folder.file("secret").c_str(), 0640), 0);
   const auto refused = read_or_create_secret(folder.file("secret"));
@@ -32,16 +31,16 @@ TEST(SecretFile, that_others_may_read_is_refused_with_the_way_out) {
 }
 
 TEST(SecretFile, of_another_length_is_refused) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   for (const std::size_t length : {0, 191, 193}) {
-    testing::write_bytes(folder.file("secret"), std::vector<char>(length));
+    harness::write_whole_file(folder.file("secret"), std::string(length, '\0'));
     ASSERT_EQ(::chmod(folder.file("secret").c_str(), 0600), 0);
     EXPECT_FALSE(read_or_create_secret(folder.file("secret")).has_value()) << length;
   }
 }
 
 TEST(SecretFile, that_cannot_be_made_says_why) {
-  const TemporaryFolder folder;
+  const harness::TemporaryDirectory folder;
   const auto refused = read_or_create_secret(folder.file("no/such/secret"));
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().find("No such file"), std::string::npos) << refused.error();

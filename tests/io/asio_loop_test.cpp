@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "io/clock.h"
 #include "sockets.h"
 
@@ -225,7 +226,7 @@ TEST_F(AsioConnectTest, connects_to_a_name_whichever_of_its_addresses_answers) {
 }
 
 TEST_F(AsioConnectTest, connects_to_a_unix_socket) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const Fd listening(::socket(AF_UNIX, SOCK_STREAM, 0));
   const SocketAddress address = unix_at(directory / "socket");
   checked(
@@ -237,7 +238,7 @@ TEST_F(AsioConnectTest, connects_to_a_unix_socket) {
 
 // A Unix socket does not wait for room as TCP does: it refuses for the moment.
 TEST_F(AsioConnectTest, a_unix_socket_with_a_full_backlog_is_waited_for) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const Fd listening(::socket(AF_UNIX, SOCK_STREAM, 0));
   const SocketAddress address = unix_at(directory / "socket");
   const auto* const target = reinterpret_cast<const sockaddr*>(&address.storage);
@@ -265,7 +266,7 @@ TEST_F(AsioConnectTest, a_port_or_a_path_that_nobody_answers_on_hangs_up) {
 }
 
 TEST_F(AsioConnectTest, a_unix_path_that_is_not_there_hangs_up) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   EXPECT_TRUE(outcome({.unix_path = (directory / "nobody").string()}).hung_up);
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "harness/temporary_directory.h"
 #include "sockets.h"
 
 namespace cuckooguard::io {
@@ -103,7 +104,7 @@ TEST_F(InheritedListenerTest, leaves_who_waits_to_the_next) {
 }
 
 TEST_F(InheritedListenerTest, lets_a_unix_socket_stay) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const fs::path path = directory / "listener";
   const Fd kept(::socket(AF_UNIX, SOCK_STREAM, 0));
   const SocketAddress at = unix_at(path);
@@ -127,7 +128,7 @@ TEST_F(ListenerTest, a_port_that_is_taken_is_an_error_at_the_start) {
 }
 
 TEST_F(ListenerTest, a_unix_socket_is_removed_at_the_end) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const fs::path path = directory / "listener";
   {
     const Listener listener(io_, {.unix_path = path.string()}, calls());
@@ -138,7 +139,7 @@ TEST_F(ListenerTest, a_unix_socket_is_removed_at_the_end) {
 }
 
 TEST_F(ListenerTest, a_socket_that_a_crash_left_behind_is_replaced) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const fs::path path = directory / "listener";
   {
     const Fd crashed(::socket(AF_UNIX, SOCK_STREAM, 0));
@@ -154,7 +155,7 @@ TEST_F(ListenerTest, a_socket_that_a_crash_left_behind_is_replaced) {
 }
 
 TEST_F(ListenerTest, a_socket_that_somebody_answers_on_is_left_alone) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const fs::path path = directory / "listener";
   const Listener first(io_, {.unix_path = path.string()}, calls());
   EXPECT_THROW(Listener(io_, {.unix_path = path.string()}, calls()), std::system_error);
@@ -163,7 +164,7 @@ TEST_F(ListenerTest, a_socket_that_somebody_answers_on_is_left_alone) {
 }
 
 TEST_F(ListenerTest, a_file_that_is_no_socket_is_not_removed) {
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const fs::path path = directory / "listener";
   fs::create_directory(path);
   EXPECT_THROW(Listener(io_, {.unix_path = path.string()}, calls()), std::system_error);

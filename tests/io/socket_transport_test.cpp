@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 
+#include "harness/temporary_directory.h"
 #include "sockets.h"
 
 namespace cuckooguard::io {
@@ -227,7 +228,7 @@ TEST_F(SocketTransportTest, what_was_watched_for_while_connecting_counts_afterwa
 TEST_F(SocketTransportTest, the_next_address_is_tried_when_one_refuses) {
   const Port silent(false);
   const Port port;
-  const Directory directory;
+  const harness::TemporaryDirectory directory;
   const auto transport =
       connecting({unix_at(directory / "nobody"), silent.address(), port.address()});
   while (watcher_.heard.empty() && deliver() > 0) {

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -155,29 +154,6 @@ struct Pair {
     checked(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "socketpair");
     return {Fd(ends[0]), Fd(ends[1])};
   }
-};
-
-// Removed with what is in it.
-class Directory {
- public:
-  Directory() {
-    std::string pattern = "/tmp/cuckooguard-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      throw std::system_error(errno, std::system_category(), "mkdtemp");
-    }
-    path_ = pattern;
-  }
-  ~Directory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace cuckooguard::io

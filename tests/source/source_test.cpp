@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "file/kind.h"
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/source_kind.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 #include "sqlite/kind.h"
 
 namespace cuckooguard::source {
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere,
 // Looks a row up as a worker does, over and over, while somebody writes.
 TEST_P(Writers, no_row_committed_more_than_max_lag_ago_is_ever_absent) {
   const auto [mode, in_process] = GetParam();
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run("PRAGMA journal_mode=" + std::string(mode) + ";" + create_users(kRows));
   Commits commits;
@@ -178,7 +178,7 @@ TEST_P(Writers, no_row_committed_more_than_max_lag_ago_is_ever_absent) {
 }
 
 TEST(Source, a_stop_in_the_middle_of_a_load_is_prompt_and_leaves_everything_passing) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;" + create_users(200'000));
   for (int i = 0; i < 20; ++i) {
@@ -195,7 +195,7 @@ TEST(Source, a_stop_in_the_middle_of_a_load_is_prompt_and_leaves_everything_pass
 }
 
 TEST(Source, a_pause_is_no_reason_to_stop_late) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run(create_users(1));
   Bench bench;
@@ -208,7 +208,7 @@ TEST(Source, a_pause_is_no_reason_to_stop_late) {
 }
 
 TEST(Source, a_file_that_goes_away_and_comes_back_is_followed_again) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run(create_users(10));
   Bench bench;
@@ -227,9 +227,9 @@ TEST(Source, a_file_that_goes_away_and_comes_back_is_followed_again) {
 }
 
 TEST(Source, a_text_file_is_followed_too) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("ids");
-  write_file(path, "1\n2\n");
+  harness::write_whole_file(path, "1\n2\n");
   Bench bench;
   const config::Source settings{
       .name = "ids",
@@ -239,13 +239,14 @@ TEST(Source, a_text_file_is_followed_too) {
   source->start();
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
   EXPECT_TRUE(bench.has("user:2"));
-  replace_file(path, "777\n");
+  harness::write_whole_file(path + ".new", "777\n");
+  std::filesystem::rename(path + ".new", path);
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready, 2));
   EXPECT_TRUE(bench.has("user:777"));
 }
 
 TEST(Source, a_writer_in_the_way_at_the_start_delays_the_load_and_no_more) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer writer(path);
   writer.run("PRAGMA journal_mode=DELETE;" + create_users(10) + "BEGIN EXCLUSIVE");
@@ -260,7 +261,7 @@ TEST(Source, a_writer_in_the_way_at_the_start_delays_the_load_and_no_more) {
 }
 
 TEST(Source, what_cannot_be_read_is_told_to_whoever_asks_before_the_start) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   Bench bench;
   const auto targets = bench.targets();
   const auto missing = kSqlite.check(sqlite_settings(directory.file("app.db")), targets, real_now);
@@ -274,7 +275,7 @@ TEST(Source, what_cannot_be_read_is_told_to_whoever_asks_before_the_start) {
 }
 
 TEST(Source, what_cannot_be_read_at_the_start_passes_says_why_and_is_read_when_it_can_be) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   Bench bench;
   auto source = made(sqlite_settings(directory.file("app.db")), bench).value();
   source->start();

@@ -6,13 +6,13 @@
 
 #include <gtest/gtest.h>
 
-#include "source/temp_directory.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::source {
 namespace {
 
 TEST(StorageDirectory, removes_what_one_source_has_kept_and_nothing_else) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const auto storage = StorageDirectory::open(directory.file("kept"));
   ASSERT_TRUE(storage) << storage.error();
   const std::string theirs = storage->filter_path("shop.old", "users", "user");

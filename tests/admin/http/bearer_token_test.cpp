@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "filter/temporary_folder.h"
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::http {
 namespace {
@@ -19,7 +19,7 @@ class BearerTokenTest : public testing::Test {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << text;
   }
 
-  filter::testing::TemporaryFolder folder_;
+  harness::TemporaryDirectory folder_;
   std::string path_ = folder_.file("token");
   BearerToken token_{path_};
 };

@@ -8,11 +8,17 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
+
+// As careful jobs do: aside, then renamed over it.
+void replace_file(const std::string& path, std::string_view content) {
+  harness::write_whole_file(path + ".new", content);
+  std::filesystem::rename(path + ".new", path);
+}
 
 using testing::HasSubstr;
 
@@ -37,7 +43,7 @@ struct Following {
   bool is_current(const Snapshot& snapshot) { return origin.look().version == snapshot.version; }
   std::string complaint() const { return bench.witness.last().why; }
 
-  TempDirectory directory;
+  harness::TemporaryDirectory directory;
   std::string path = directory.file("ids");
   std::function<void()> at_check = [] {};
   Bench bench;
@@ -56,7 +62,7 @@ std::string many_lines() {
 
 TEST(FileOrigin, lines_are_identities) {
   Following file(kLines);
-  write_file(file.path, "1\r\n2\n\n3");
+  harness::write_whole_file(file.path, "1\r\n2\n\n3");
   EXPECT_TRUE(file.check().empty());
   const Snapshot snapshot = file.take();
   ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << snapshot.why;
@@ -71,7 +77,8 @@ TEST(FileOrigin, csv_columns_are_found_by_name_for_every_namespace) {
   Following file(
       kCsv,
       {{.columns = {{"id", "user id"}}}, {.name = "names", .keys = {"name:{tenant}:{name}"}}});
-  write_file(file.path, "name,\"user id\",tenant\na,1,\"x, inc\"\nb,,y\n\"c\"\"d\",3,z\n");
+  harness::write_whole_file(file.path,
+                            "name,\"user id\",tenant\na,1,\"x, inc\"\nb,,y\n\"c\"\"d\",3,z\n");
   EXPECT_TRUE(file.check().empty());
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
   EXPECT_TRUE(file.bench.has("user:1"));
@@ -84,7 +91,7 @@ TEST(FileOrigin, csv_columns_are_found_by_name_for_every_namespace) {
 
 TEST(FileOrigin, csv_rows_count_only_where_the_condition_holds) {
   Following file(kCsv, {{.where = "gone IS NULL AND kind IN ('a', 'b')"}});
-  write_file(file.path, "kind,id,gone\na,1,\nb,2,\nb,3,x\nc,4,\n,5,\nA,6,\n");
+  harness::write_whole_file(file.path, "kind,id,gone\na,1,\nb,2,\nb,3,x\nc,4,\n,5,\nA,6,\n");
   EXPECT_TRUE(file.check().empty());
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
   EXPECT_TRUE(file.bench.has("user:1"));
@@ -94,7 +101,7 @@ TEST(FileOrigin, csv_rows_count_only_where_the_condition_holds) {
 
 TEST(FileOrigin, a_condition_needs_its_columns_in_the_header) {
   Following file(kCsv, {{.where = "kinds = 'a'"}});
-  write_file(file.path, "id,kind\n");
+  harness::write_whole_file(file.path, "id,kind\n");
   ASSERT_EQ(file.check().size(), 1U);
   EXPECT_THAT(file.check()[0].what, HasSubstr("where: the header line has no column \"kinds\""));
 }
@@ -103,13 +110,13 @@ TEST(FileOrigin, what_keeps_it_from_starting_is_said_with_the_fix) {
   Following csv(kCsv);
   ASSERT_EQ(csv.check().size(), 1U);
   EXPECT_THAT(csv.check()[0].what, HasSubstr("there is no file " + csv.path));
-  write_file(csv.path, "uid,name\n");
+  harness::write_whole_file(csv.path, "uid,name\n");
   ASSERT_EQ(csv.check().size(), 1U);
   EXPECT_EQ(csv.check()[0].ns, "users");
   EXPECT_THAT(csv.check()[0].what, HasSubstr("no column \"id\", did you mean \"uid\"?"));
 
   Following lines(kLines, {{.keys = {"order:{tenant}:{id}"}}});
-  write_file(lines.path, "1\n");
+  harness::write_whole_file(lines.path, "1\n");
   ASSERT_EQ(lines.check().size(), 1U);
   EXPECT_THAT(lines.check()[0].what, HasSubstr("format: csv"));
   std::filesystem::remove(lines.path);
@@ -120,7 +127,7 @@ TEST(FileOrigin, what_keeps_it_from_starting_is_said_with_the_fix) {
 TEST(FileOrigin, every_way_of_changing_the_file_is_seen) {
   Following file(kLines);
   const std::string& path = file.path;
-  write_file(path, "1\n2\n");
+  harness::write_whole_file(path, "1\n2\n");
   const auto expect_seen = [&file](const std::string& how, const std::function<void()>& change) {
     const Snapshot snapshot = file.take();
     ASSERT_EQ(snapshot.kind, Snapshot::Kind::taken) << how;
@@ -133,14 +140,14 @@ TEST(FileOrigin, every_way_of_changing_the_file_is_seen) {
   expect_seen("same size in place", [&path] {
     const auto before = stamp_of_path(path);
     while (stamp_of_path(path) == before) {  // the kernel's clock ticks every few milliseconds
-      write_file(path, "7\n8\n9\n");
+      harness::write_whole_file(path, "7\n8\n9\n");
     }
   });
   expect_seen("old mtime restored", [&path] {
     const auto time = std::filesystem::last_write_time(path);
     const auto before = stamp_of_path(path);
     while (stamp_of_path(path)->changed_ns == before->changed_ns) {
-      write_file(path, "7\n8\n1\n");
+      harness::write_whole_file(path, "7\n8\n1\n");
       std::filesystem::last_write_time(path, time);
     }
   });
@@ -148,7 +155,7 @@ TEST(FileOrigin, every_way_of_changing_the_file_is_seen) {
 
 TEST(FileOrigin, a_file_is_read_only_once_its_stamp_has_stood_still) {
   Following file(kLines);
-  write_file(file.path, "1\n");
+  harness::write_whole_file(file.path, "1\n");
   const auto kind = [&file] { return file.origin.take(file.feeds, file.bench.never).kind; };
   file.origin.look();
   EXPECT_EQ(kind(), Snapshot::Kind::unclear);
@@ -181,7 +188,7 @@ TEST(FileOrigin, a_file_that_somebody_has_open_for_writing_must_stand_still_for_
 
 TEST(FileOrigin, a_change_while_it_is_read_makes_the_snapshot_outdated) {
   Following file(kLines);
-  write_file(file.path, many_lines());
+  harness::write_whole_file(file.path, many_lines());
   file.at_check = [&file] { std::ofstream(file.path, std::ios::app) << "7000\n"; };
   const Snapshot snapshot = file.take();
   file.at_check = [] {};
@@ -193,7 +200,7 @@ TEST(FileOrigin, a_change_while_it_is_read_makes_the_snapshot_outdated) {
 
 TEST(FileOrigin, a_file_that_goes_away_is_lost_and_another_version_when_it_is_back) {
   Following file(kLines);
-  write_file(file.path, "1\n");
+  harness::write_whole_file(file.path, "1\n");
   const Snapshot snapshot = file.take();
   std::filesystem::rename(file.path, file.path + ".away");
   EXPECT_EQ(file.origin.look().kind, Sighting::Kind::lost);
@@ -204,7 +211,7 @@ TEST(FileOrigin, a_file_that_goes_away_is_lost_and_another_version_when_it_is_ba
 
 TEST(FileOrigin, a_bad_line_makes_the_namespaces_unsynced_and_is_named) {
   Following file(kCsv);
-  write_file(file.path, "id,name\n1,a\n2\n");
+  harness::write_whole_file(file.path, "id,name\n1,a\n2\n");
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
   EXPECT_EQ(file.bench.lives[0].state(), filter::State::unsynced);
   EXPECT_THAT(file.complaint(), HasSubstr("line 3 has 1 fields, the header has 2"));
@@ -218,7 +225,7 @@ TEST(FileOrigin, a_bad_line_makes_the_namespaces_unsynced_and_is_named) {
 
 TEST(FileOrigin, a_filter_that_is_too_small_is_filled_again_from_the_first_line) {
   Following file(kLines);
-  write_file(file.path, "1\n");
+  harness::write_whole_file(file.path, "1\n");
   bool has_grown = false;
   file.at_check = [&] {
     if (!std::exchange(has_grown, true)) {  // the lines were counted before
@@ -229,7 +236,7 @@ TEST(FileOrigin, a_filter_that_is_too_small_is_filled_again_from_the_first_line)
       std::ofstream(file.path, std::ios::app) << more;
     }
   };
-  write_file(file.path, many_lines());
+  harness::write_whole_file(file.path, many_lines());
   ASSERT_EQ(file.take().kind, Snapshot::Kind::taken);
   ASSERT_TRUE(has_grown);
   for (const char* key : {"user:0", "user:4999", "user:10000", "user:59999"}) {
@@ -240,7 +247,7 @@ TEST(FileOrigin, a_filter_that_is_too_small_is_filled_again_from_the_first_line)
 
 TEST(FileOrigin, a_stop_ends_the_reading) {
   Following file(kLines);
-  write_file(file.path, many_lines());
+  harness::write_whole_file(file.path, many_lines());
   std::stop_source stop;
   int checks = 0;
   file.at_check = [&] {

@@ -13,11 +13,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/follow/toy_server.h"
 #include "source/source_thread.h"
 #include "source/storage_directory.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -219,7 +219,7 @@ TEST_F(ToyLogTest, a_log_that_is_begun_anew_is_not_believed_by_its_numbers) {
 }
 
 TEST_F(ToyLogTest, a_checkpoint_is_gone_on_from_if_the_log_is_the_same) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   {
     const auto storage = StorageDirectory::open(directory.file("kept")).value();
     bench_.emplace(kWanted, storage.secret());

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "mysql/log.h"
 #include "source/bench.h"
 #include "source/mysql/made_log.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -46,7 +46,7 @@ TEST(DefinitionHash, is_another_one_if_anything_is_that_decides_which_rows_are_i
 }
 
 TEST(Checkpoint, comes_back_with_all_that_it_was_labelled_with) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("user.filter");
   Bench bench;
   Feeds feeds = bench.feeds();

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "source/mysql/table_set_fixture.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -49,7 +49,7 @@ TEST_F(TableSetTest, a_row_passes_until_the_server_has_committed_that_it_is_gone
   EXPECT_FALSE(bench_.has("user:1"));
 }
 
-StorageDirectory kept_in(const TempDirectory& directory) {
+StorageDirectory kept_in(const harness::TemporaryDirectory& directory) {
   return StorageDirectory::open(directory.file("kept")).value();
 }
 
@@ -59,7 +59,7 @@ TimePoint soon() {
 
 // It would not know that the row is to go.
 TEST_F(TableSetTest, no_file_is_written_while_rows_wait_to_be_erased) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const StorageDirectory storage = kept_in(directory);
   begin();
   load_all({1});
@@ -71,7 +71,7 @@ TEST_F(TableSetTest, no_file_is_written_while_rows_wait_to_be_erased) {
 }
 
 TEST_F(TableSetTest, a_file_that_is_written_waits_until_rows_are_erased) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const StorageDirectory storage = kept_in(directory);
   begin();
   load_all({1});
@@ -87,7 +87,7 @@ TEST_F(TableSetTest, a_file_that_is_written_waits_until_rows_are_erased) {
 
 // Without it the next rows would not pass while the log has not told of them yet.
 TEST_F(TableSetTest, a_restart_keeps_the_largest_id_and_the_position_that_a_file_was_written_at) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const StorageDirectory storage = kept_in(directory);
   begin();
   const auto due = tables_.loads.take_due();

@@ -10,9 +10,9 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 #include "sqlite/origin.h"
 #include "sqlite/rows.h"
 
@@ -72,7 +72,7 @@ class SqliteCondition : public testing::Test {
     return ids;
   }
 
-  TempDirectory directory_;
+  harness::TemporaryDirectory directory_;
   Writer writer_{directory_.file("app.db")};
   SqliteDatabase database_{SqliteDatabase::open_read_only(directory_.file("app.db")).value()};
 };

@@ -309,7 +309,7 @@ TEST(SqliteLogFollower, text_and_blob_of_the_same_bytes_are_two_rows) {
 
 TEST(SqliteLogFollower,
      a_database_without_the_log_is_refused_with_what_to_do_and_installed_if_it_may_be) {
-  TempDirectory directory;
+  harness::TemporaryDirectory directory;
   SqliteLogSettings settings{
       .path = directory.file("app.db"), .install_triggers = false, .poll_every = milliseconds(1)};
   Writer writer(settings.path);

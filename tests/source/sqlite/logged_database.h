@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 #include "sqlite/log_follower.h"
 #include "sqlite/trigger_install.h"
 
@@ -93,7 +93,7 @@ class LoggedDatabase {
     return result;
   }
 
-  TempDirectory directory;
+  harness::TemporaryDirectory directory;
   Bench bench;
   Writer writer;
   std::unique_ptr<SqliteLogFollower> follower;

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -19,7 +19,7 @@ struct Database {
   }
   std::string path() const { return directory.file("app.db"); }
 
-  TempDirectory directory;
+  harness::TemporaryDirectory directory;
   Writer writer;
 };
 
@@ -202,8 +202,8 @@ TEST(SqliteOrigin, a_file_that_goes_away_is_lost_and_found_again) {
 }
 
 TEST(SqliteOrigin, a_file_that_is_no_database_is_lost_in_words) {
-  TempDirectory directory;
-  write_file(directory.file("app.db"), std::string(4096, 'x'));
+  harness::TemporaryDirectory directory;
+  harness::write_whole_file(directory.file("app.db"), std::string(4096, 'x'));
   Bench bench;
   auto feeds = bench.feeds();
   SqliteOrigin origin(directory.file("app.db"));
@@ -215,7 +215,7 @@ TEST(SqliteOrigin, a_file_that_is_no_database_is_lost_in_words) {
 TEST(SqliteOrigin, a_journal_that_nobody_holds_is_unclear_until_a_writer_has_rolled_it_back) {
   Database database("DELETE");
   database.writer.run("PRAGMA cache_size=1; BEGIN IMMEDIATE; UPDATE users SET name='changed'");
-  TempDirectory interrupted;
+  harness::TemporaryDirectory interrupted;
   const std::string copy = interrupted.file("app.db");
   std::filesystem::copy(database.path(), copy);
   std::filesystem::copy(database.path() + "-journal", copy + "-journal");

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/rescan.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 #include "sqlite/origin.h"
 #include "sqlite/tables.h"
 
@@ -57,7 +57,7 @@ class SqliteParts : public testing::Test {
     return bench_.parts[0].find({bench_.parts[0].hash(identity), id, identity}, bench_.clock.now());
   }
 
-  TempDirectory directory_;
+  harness::TemporaryDirectory directory_;
   std::string path_ = directory_.file("app.db");
   Writer writer_{path_};
   Bench bench_;

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -27,7 +27,7 @@ class RowLookupTest : public testing::Test {
   bool has(const std::string& key) { return ask(key).presence == RowPresence::present; }
   bool lacks(const std::string& key) { return ask(key).presence == RowPresence::absent; }
 
-  TempDirectory directory_;
+  harness::TemporaryDirectory directory_;
   Writer writer_{directory_.file("app.db")};
   std::optional<Bench> bench_;
   std::unique_ptr<RowLookup> lookup_;

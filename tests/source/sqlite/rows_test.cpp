@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/temporary_directory.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -21,7 +21,7 @@ struct Read {
 
 // The first row of the query, of which the second column is for text only.
 Read read(const std::string& schema, const std::string& query) {
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
   Writer(path).run(schema);
   const auto database = SqliteDatabase::open_read_only(path).value();

@@ -4,9 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include "harness/temporary_directory.h"
 #include "source/bench.h"
 #include "source/sqlite/writer.h"
-#include "source/temp_directory.h"
 #include "sqlite/origin.h"
 
 namespace cuckooguard::source {
@@ -20,7 +20,7 @@ class SqliteTable : public testing::Test {
   // What the start-up check says; empty: it may start.
   std::string refusal(const std::string& schema, const Wanted& wanted) {
     Bench bench({wanted});
-    const TempDirectory directory;
+    const harness::TemporaryDirectory directory;
     Writer(directory.file("app.db")).run(schema);
     const auto targets = bench.targets();
     const auto refusals = SqliteOrigin(directory.file("app.db")).check(targets);
@@ -31,7 +31,7 @@ class SqliteTable : public testing::Test {
   }
   std::expected<TablePlan, TableTrouble> plan(const std::string& schema, const std::string& key) {
     Bench bench({Wanted{.keys = {key}}});
-    const TempDirectory directory;
+    const harness::TemporaryDirectory directory;
     Writer(directory.file("app.db")).run(schema);
     return plan_table(SqliteDatabase::open_read_only(directory.file("app.db")).value(),
                       bench.targets().front(),
@@ -121,7 +121,7 @@ TEST_F(SqliteTable, every_refusal_comes_at_once) {
   Bench bench({{.name = "a", .keys = {"a:{id:uint64}"}, .table = "nothing"},
                {.name = "b", .keys = {"b:{id:uint64}"}},
                {.name = "c", .keys = {"c:{id:uint64}"}, .table = "nought"}});
-  const TempDirectory directory;
+  const harness::TemporaryDirectory directory;
   Writer(directory.file("app.db")).run(create_users(1));
   const auto targets = bench.targets();
   const auto refusals = SqliteOrigin(directory.file("app.db")).check(targets);

@@ -1,4 +1,4 @@
-#include "interrupt.h"
+#include "harness/interrupt.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-namespace cuckooguard::demo {
+namespace cuckooguard::harness {
 namespace {
 
 // What a signal handler can reach is global by nature.
@@ -39,15 +39,13 @@ Interrupt::Interrupt() {
 Interrupt::~Interrupt() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
-  close(interrupt_pipe[0]);
-  close(interrupt_pipe[1]);
+  for (int& end : interrupt_pipe) {
+    close(end);
+    end = -1;  // which poll passes over
+  }
 }
 
-bool Interrupt::requested() const {
-  return !wait_until(Clock::time_point::min());
-}
-
-bool Interrupt::wait_until(Clock::time_point until) const {
+bool Interrupt::wait_until(Clock::time_point until) {
   pollfd interrupted{.fd = interrupt_pipe[0], .events = POLLIN, .revents = 0};
   for (;;) {
     const auto left = std::max(until, Clock::now()) - Clock::now();
@@ -61,4 +59,4 @@ bool Interrupt::wait_until(Clock::time_point until) const {
   }
 }
 
-}  // namespace cuckooguard::demo
+}  // namespace cuckooguard::harness
