@@ -226,7 +226,7 @@ MUTANTS = [
     ("source/mysql", "proofs_are_from_after_the_question", "a commit between answer and clock is taken for proven",
      [("src/source/mysql/proof_dates.h", "    return judge(at, *lag);", "    return judge(clock_(), *lag);")]),
     ("source/mysql", "any_server_goes_on", "numbers of another server's log are believed",
-     [("src/source/follow/restore.h", "(identity == followed || is_cluster) && position", "position")]),
+     [("src/source/follow/restore.h", "(identity == followed || is_cluster) && position", "(!followed.empty() || is_cluster) && position")]),
     ("source/mysql", "a_shorter_log_goes_on", "a failover that lost transactions keeps them",
      [("src/source/follow/restore.h", " && position.covers(to);", ";")]),
     ("source/mysql", "old_views_are_taken", "a row that was logged before the view, and is not in it, is lost",
