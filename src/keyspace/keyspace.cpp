@@ -86,6 +86,13 @@ void Keyspace::find_makers() {
   }
 }
 
+std::optional<std::uint32_t> Keyspace::find(std::string_view name) const {
+  const auto found = std::ranges::find(spaces_, name, &Space::name);
+  return found == spaces_.end()
+             ? std::nullopt
+             : std::optional(static_cast<std::uint32_t>(found - spaces_.begin()));
+}
+
 std::span<const KeyTemplate> Keyspace::templates(std::uint32_t ns) const {
   const Space& space = spaces_.at(ns);
   return std::span(templates_).subspan(space.templates_begin, space.templates_count);

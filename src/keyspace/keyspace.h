@@ -151,6 +151,7 @@ class Keyspace {
 
   std::size_t size() const { return spaces_.size(); }
   const std::string& name(std::uint32_t ns) const { return spaces_.at(ns).name; }
+  std::optional<std::uint32_t> find(std::string_view name) const;
   std::span<const KeyTemplate> templates(std::uint32_t ns) const;
   // Placeholder names in identity order: the first template's, wildcards left out.
   std::span<const std::string> identity_columns(std::uint32_t ns) const {

@@ -86,9 +86,7 @@ bool has_word(Arguments arguments, std::string_view word) {
 }
 
 bool is_passing_client(Arguments arguments) {
-  return arguments.size() > 1 && std::ranges::any_of(kPassingClient, [&](std::string_view word) {
-           return is_word(arguments[1], word);
-         });
+  return arguments.size() > 1 && is_any_of(arguments[1], kPassingClient);
 }
 
 struct Table {

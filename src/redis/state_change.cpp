@@ -1,6 +1,5 @@
 #include "redis/state_change.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -150,11 +149,6 @@ constexpr std::array<std::string_view, 13> kHarmlessServer = {"whoami",
 // Of the settings of Redis 7.0 those that say something of users.
 constexpr std::array<std::string_view, 3> kUserSettings = {
     "requirepass", "aclfile", "acl-pubsub-default"};
-
-bool is_any_of(std::string_view argument, std::span<const std::string_view> words) {
-  return std::ranges::any_of(words,
-                             [argument](std::string_view word) { return is_word(argument, word); });
-}
 
 // Redis refuses CLIENT alone.
 bool is_known_client(Arguments arguments) {

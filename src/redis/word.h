@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 namespace cuckooguard::redis {
@@ -21,6 +22,10 @@ constexpr char lower_case(char c) {
 // `lower` has no upper case letters.
 constexpr bool is_word(std::string_view argument, std::string_view lower) {
   return std::ranges::equal(argument, lower, [](char a, char b) { return lower_case(a) == b; });
+}
+constexpr bool is_any_of(std::string_view argument, std::span<const std::string_view> words) {
+  return std::ranges::any_of(words,
+                             [argument](std::string_view word) { return is_word(argument, word); });
 }
 
 }  // namespace cuckooguard::redis

@@ -233,7 +233,7 @@ TEST_F(GuardFacts, a_change_where_replies_are_unread_is_asked_about) {
 TEST_F(GuardFacts, large_commands_of_who_may_not_have_logged_in_are_not_shared) {
   const auto lane = [&] {
     const std::vector<std::string_view> words(12, "mget");
-    return shop_.guard->lane_of(shop_.guard->find("mget"), words, shop_.client);
+    return shop_.guard->ask(words, shop_.client, shop_.now).lane();
   };
   EXPECT_EQ(lane(), redis::Lane::reads);
   facts().publish_users(facts().epoch(), {.unrestricted = {"root"}});

@@ -59,7 +59,8 @@ class SharedKeys : public testing::Test {
     lives_[ns]->erase(parts_[ns]->hash(identity));
   }
   Guard::Inspection inspect(std::string_view key) {
-    return guard_->inspect(key, 0, redis::UserAccess{.is_unrestricted = true}, now_);
+    const redis::UserAccess everything{.is_unrestricted = true};
+    return guard_->inspect(key, {.access = everything, .now = now_});
   }
   Verdict verdict(std::string_view key) { return inspect(key).verdict; }
   std::string why(std::string_view key) {
