@@ -151,8 +151,7 @@ Guard::KeyVerdict Guard::look_up(const keyspace::Lookup& found,
   const std::uint64_t hash = space.filter->hash(found.identity);
   const Overlay::Search overlaid = space.overlay->begin(hash, now);
   filter::Finding finding = space.filter->find({hash, found.number, found.identity}, now);
-  if (finding == filter::Finding::absent && !parts_.keyspace.makers_of(found).empty())
-      [[unlikely]] {
+  if (finding == filter::Finding::absent && parts_.keyspace.may_share(found)) [[unlikely]] {
     const SharedFinding shared =
         find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_);
     finding = shared.finding;

@@ -183,7 +183,7 @@ MUTANTS = [
      [(WRITES, "    counters_.scripts_without_keys.add();\n  }\n  for", "  }\n  for")]),
 
     ("guard_concurrent", "rows_of_others_are_not_asked_for", "a row whose key another namespace claims is hidden",
-     [(READS, "!parts_.keyspace.makers_of(found).empty()", "parts_.keyspace.makers_of(found).size() > 99")]),
+     [(READS, "parts_.keyspace.may_share(found)", "parts_.keyspace.makers_of(found).size() > 99")]),
     # Limits that hold
     ("proxy", "merged_replies_need_no_room", "65 KB of MGET make 200 MB",
      [(READS, "has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0), ", "has_room_for(is_merged ? 1 : 0, ")]),
@@ -241,6 +241,8 @@ MUTANTS = [
      [("src/keyspace/identity_pattern.cpp", "if (may_split && has_run) {", "if (may_split && has_run && values.empty()) {")]),
     ("keyspace", "templates_share_no_keys", "a row whose key another template claims is hidden",
      [("src/keyspace/keyspace.cpp", "if (maker != claimer &&", "if (maker == claimer &&")]),
+    ("keyspace", "texts_share_no_keys", "a row that has a text for an integer is hidden by whoever claims its key",
+     [("src/keyspace/keyspace.cpp", "from.ns != route.ns && with_texts[maker]", "from.ns == route.ns && with_texts[maker]")]),
     ("source/mysql", "missing_tables_are_gone", "a listing within ALTER misses tables that are there",
      [("src/source/mysql/table_listing.cpp", "    if (opened) {\n      return false;", "    if (opened) {\n      continue;")]),
     ("source/mysql", "refused_tables_are_gone", "a table that the guard may not read any more",

@@ -52,7 +52,8 @@ std::uint64_t definition_hash(const Target& target, const MysqlTable& plan) {
   definition << "cuckooguard mysql 2";
   const auto templates = target.keyspace.templates(target.ns);
   for (std::size_t i = 0; i < templates.size(); ++i) {
-    definition << templates[i].text() << std::uint64_t{target.keyspace.may_lose_keys(target.ns, i)};
+    definition << templates[i].text()
+               << static_cast<std::uint64_t>(target.keyspace.loss(target.ns, i));
   }
   definition << "columns" << plan.schema << plan.name;
   for (const MysqlColumn& column : plan.columns) {
