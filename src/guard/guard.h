@@ -148,12 +148,13 @@ class Guard {
   std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
 
   // --- for the guard's own commands (guard/own_commands.h); not counted ---
-  // Who looks for a key.
+  // Who looks for a key, and by which command.
   struct Reader {
     int db = 0;
     const redis::UserAccess& access;
     TimePoint now{};
     const WritesInFlight* writes = nullptr;  // in flight; null: none
+    std::size_t command = redis::command_index(redis::find_command("get"));
   };
   struct Inspection {
     keyspace::Lookup found{};
@@ -162,7 +163,7 @@ class Guard {
     std::optional<std::uint32_t>
         other{};  // the namespace that lets it pass, if it is another (guard/shared_keys.h)
   };
-  // What the key alone makes of a GET.
+  // What becomes of it by the key alone.
   Inspection inspect(std::string_view key, const Reader& reader);
   // Nothing: no namespace's key.
   std::optional<std::uint32_t> namespace_of(std::string_view key);
@@ -172,7 +173,7 @@ class Guard {
            Client& client,
            TimePoint now,
            std::optional<std::chrono::seconds> ttl);
-  // As of now. Valid until the next call that tells what is known.
+  // As of now. Valid until the guard is asked anything else.
   const redis::Snapshot& facts();
   // What is known of the client's user; null: nothing that holds for the namespaces as they are
   // numbered now.
@@ -195,7 +196,6 @@ class Guard {
   struct Read {
     const Question& question;
     std::size_t room;
-    std::size_t command;  // its index
     Reader reader;
 
     Arguments arguments() const { return question.arguments; }
@@ -212,10 +212,7 @@ class Guard {
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
   KeyVerdict judge(std::string_view key, const Read& read);
-  KeyVerdict look_up(const keyspace::Lookup& found,
-                     std::string_view key,
-                     std::size_t command,
-                     const Reader& reader);
+  KeyVerdict look_up(const keyspace::Lookup& found, std::string_view key, const Reader& reader);
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
   Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
   Decision answer(std::string_view reply, const Read& read);

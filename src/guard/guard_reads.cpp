@@ -38,12 +38,13 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
     return {};
   }
   const Client& client = question.client;
-  const Read read{
-      .question = question,
-      .room = room,
-      .command = redis::command_index(question.command),
-      .reader = {
-          .db = client.db(), .access = *access, .now = question.now, .writes = client.writes()}};
+  const Read read{.question = question,
+                  .room = room,
+                  .reader = {.db = client.db(),
+                             .access = *access,
+                             .now = question.now,
+                             .writes = client.writes(),
+                             .command = redis::command_index(question.command)}};
   switch (question.command.role) {
     case redis::Role::get:
       // Any other number of arguments is an error, which is Redis's to give.
@@ -94,19 +95,18 @@ Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
     unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
     return {};
   }
-  const KeyVerdict verdict = look_up(found, key, read.command, read.reader);
+  const KeyVerdict verdict = look_up(found, key, read.reader);
   counters_.guarded_keys.add();
   namespace_counters_[found.ns]->of(verdict.verdict).add();
   return verdict;
 }
 
 Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
-  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
-  const KeyVerdict seen = look_up(found, key, kGet, reader);
+  const KeyVerdict seen = look_up(found, key, reader);
   return {.found = found,
           .verdict = seen.verdict,
           .held = seen.verdict == Verdict::overlaid ? why_held(found, reader) : Held::no,
@@ -130,7 +130,6 @@ Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const 
 
 Guard::KeyVerdict Guard::look_up(const keyspace::Lookup& found,
                                  std::string_view key,
-                                 std::size_t command,
                                  const Reader& reader) {
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   const TimePoint now = reader.now;
@@ -145,7 +144,7 @@ Guard::KeyVerdict Guard::look_up(const keyspace::Lookup& found,
   if (space.db != reader.db) {
     return is(Verdict::other_db);
   }
-  if (!reader.access.may(command, found.ns)) {
+  if (!reader.access.may(reader.command, found.ns)) {
     return is(Verdict::not_allowed);
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
