@@ -190,7 +190,6 @@ class Guard {
   struct KeyVerdict {
     Verdict verdict = Verdict::unguarded;
     std::uint32_t ns = 0;
-    std::optional<std::uint32_t> other{};  // as Inspection's
   };
   // A question whose keys may be looked for.
   struct Read {
@@ -212,7 +211,10 @@ class Guard {
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
   KeyVerdict judge(std::string_view key, const Read& read);
-  KeyVerdict look_up(const keyspace::Lookup& found, std::string_view key, const Reader& reader);
+  Verdict look_up(const keyspace::Lookup& found,
+                  std::string_view key,
+                  const Reader& reader,
+                  std::optional<std::uint32_t>* other = nullptr);
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
   Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
   Decision answer(std::string_view reply, const Read& read);

@@ -95,10 +95,10 @@ Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
     unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
     return {};
   }
-  const KeyVerdict verdict = look_up(found, key, read.reader);
+  const Verdict verdict = look_up(found, key, read.reader);
   counters_.guarded_keys.add();
-  namespace_counters_[found.ns]->of(verdict.verdict).add();
-  return verdict;
+  namespace_counters_[found.ns]->of(verdict).add();
+  return {.verdict = verdict, .ns = found.ns};
 }
 
 Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
@@ -106,11 +106,12 @@ Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
-  const KeyVerdict seen = look_up(found, key, reader);
-  return {.found = found,
-          .verdict = seen.verdict,
-          .held = seen.verdict == Verdict::overlaid ? why_held(found, reader) : Held::no,
-          .other = seen.other};
+  Inspection seen{.found = found};
+  seen.verdict = look_up(found, key, reader, &seen.other);
+  if (seen.verdict == Verdict::overlaid) {
+    seen.held = why_held(found, reader);
+  }
+  return seen;
 }
 
 std::optional<std::uint32_t> Guard::namespace_of(std::string_view key) {
@@ -128,24 +129,21 @@ Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const 
                                                                 : Held::in_flight;
 }
 
-Guard::KeyVerdict Guard::look_up(const keyspace::Lookup& found,
-                                 std::string_view key,
-                                 const Reader& reader) {
+// `other`: of an Inspection; null: nobody asks.
+Verdict Guard::look_up(const keyspace::Lookup& found,
+                       std::string_view key,
+                       const Reader& reader,
+                       std::optional<std::uint32_t>* other) {
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   const TimePoint now = reader.now;
-  KeyVerdict result{.ns = found.ns};
-  const auto is = [&result](Verdict verdict) {
-    result.verdict = verdict;
-    return result;
-  };
   if (space.mode == config::Mode::bypass) {
-    return is(Verdict::bypassed);
+    return Verdict::bypassed;
   }
   if (space.db != reader.db) {
-    return is(Verdict::other_db);
+    return Verdict::other_db;
   }
   if (!reader.access.may(reader.command, found.ns)) {
-    return is(Verdict::not_allowed);
+    return Verdict::not_allowed;
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
   const Overlay::Search overlaid = space.overlay->begin(hash, now);
@@ -154,26 +152,28 @@ Guard::KeyVerdict Guard::look_up(const keyspace::Lookup& found,
     const SharedFinding shared =
         find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_);
     finding = shared.finding;
-    result.other = shared.other;
+    if (other != nullptr) {
+      *other = shared.other;
+    }
   }
   switch (finding) {
     case filter::Finding::not_fresh:
-      return is(Verdict::not_fresh);
+      return Verdict::not_fresh;
     case filter::Finding::fresh_id:
-      return is(Verdict::fresh_id);
+      return Verdict::fresh_id;
     case filter::Finding::may_exist:
-      return is(Verdict::may_exist);
+      return Verdict::may_exist;
     case filter::Finding::absent:
       break;
   }
   if (space.overlay->holds(overlaid) ||
       (reader.writes != nullptr && passes_for_client(hash, *reader.writes, now))) {
-    return is(Verdict::overlaid);
+    return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {
-    return is(Verdict::observed);
+    return Verdict::observed;
   }
-  return is(space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent);
+  return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
 }
 
 // What it has written itself, and nobody else can know of yet; or may have forgotten again.
