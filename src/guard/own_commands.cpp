@@ -277,17 +277,9 @@ OwnDecision OwnCommands::check(const Call& call) {
   reply_.clear();
   resp::append_array_header(reply_, keys.size());
   for (const std::string_view key : keys) {
-    switch (inspect(key, call).verdict) {
-      case Verdict::unguarded:
-        resp::append_integer(reply_, -1);
-        break;
-      case Verdict::absent:
-        resp::append_integer(reply_, 0);
-        break;
-      default:
-        resp::append_integer(reply_, 1);
-        break;
-    }
+    const Verdict verdict = inspect(key, call).verdict;
+    const int may_exist = verdict == Verdict::absent ? 0 : 1;
+    resp::append_integer(reply_, verdict == Verdict::unguarded ? -1 : may_exist);
   }
   return answer();
 }
