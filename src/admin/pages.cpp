@@ -248,7 +248,7 @@ Response Pages::check(const ParsedRequest& request) {
   }
   const std::size_t slash = request.path.find('/');
   const auto name = http::decoded_segments(request.path.substr(0, slash));
-  const auto ns = name ? check_.find(name->front()) : std::nullopt;
+  const auto ns = name ? parts_.guard.parts().keyspace.find(name->front()) : std::nullopt;
   if (!ns) {
     return refusal(400, "unknown_namespace", "The configuration has no namespace of this name.");
   }

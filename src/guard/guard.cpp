@@ -26,8 +26,6 @@ void Guard::adopt(const Parts& parts) {
   // Others hold references to the parts, which hold references: new ones are made in their place.
   std::destroy_at(&parts_);
   std::construct_at(&parts_, std::move(copy));
-  access_ = nullptr;
-  writes_ = nullptr;
   namespace_counters_.clear();
   stamped_replies_.clear();
   for (const GuardedNamespace& space : parts.namespaces) {
@@ -40,53 +38,38 @@ void Guard::adopt(const Parts& parts) {
   learner_.adopt(parts.namespaces);
 }
 
-Decision Guard::decide(const redis::Command& command,
-                       Arguments arguments,
-                       Client& client,
-                       TimePoint now,
-                       std::size_t room) {
-  room_ = room;
-  if (client.has_unread_replies()) {
-    return decide_unread(command, arguments, client, now);
+// What this Redis does not list under a name of the table is something else, or nothing; what the
+// table lacks may be known from Redis.
+Question Guard::ask(Arguments arguments, Client& client, TimePoint now) {
+  const redis::Snapshot& redis = facts();
+  const std::string_view name = arguments.empty() ? std::string_view() : arguments.front();
+  const redis::Command* command = &redis::find_command(name);
+  if (command->role == redis::Role::unknown) {
+    const redis::Command* const learned = redis.commands->find_learned(name);
+    command = learned != nullptr ? learned : command;
+  } else if (command->role <= redis::Role::write &&
+             !redis.commands->listed[redis::command_index(*command)]) {
+    command = &redis::find_command({});
   }
-  switch (command.role) {
-    case redis::Role::plain:
-      return {};
-    case redis::Role::get:
-      return may_look_up(command, client, now) ? decide_get(arguments, client, now) : Decision{};
-    case redis::Role::getex:
-      return may_look_up(command, client, now) ? decide_getex(command, arguments, client, now)
-                                               : Decision{};
-    case redis::Role::mget:
-      return may_look_up(command, client, now) ? decide_mget(arguments, client, now) : Decision{};
-    case redis::Role::exists:
-      return may_look_up(command, client, now) ? decide_exists(arguments, client, now) : Decision{};
-    case redis::Role::read:
-      return may_look_up(command, client, now) ? decide_read(command, arguments, client, now)
-                                               : Decision{};
-    case redis::Role::write:
-    case redis::Role::unknown:
-      return {.awaits_reply = scan_write(command, arguments, client, now)};
-    default:
-      return decide_change(command, arguments, client, now);
-  }
+  return {
+      .redis = redis, .command = *command, .arguments = arguments, .client = client, .now = now};
 }
 
-redis::Lane Guard::lane_of(const redis::Command& command,
-                           Arguments arguments,
-                           const Client& client) const {
-  const redis::Lane lane = redis::lane_of(command, arguments);
-  return redis::is_shared(lane) && may_be_too_large(arguments, client) ? redis::Lane::for_good
-                                                                       : lane;
-}
-
-// Redis may close the connection at once, since nobody has logged in there.
-bool Guard::may_be_too_large(Arguments arguments, const Client& client) const {
-  const bool is_large = std::ssize(arguments) > resp::kUnauthenticatedArgumentsMax ||
-                        std::ranges::any_of(arguments, [](std::string_view argument) {
-                          return std::ssize(argument) > resp::kUnauthenticatedArgumentBytesMax;
-                        });
-  return is_large && client.login(*facts_) != Client::Login::yes;
+Decision Guard::decide(const Question& question, std::size_t room) {
+  const redis::Role role = question.command.role;
+  if (question.client.has_unread_replies()) {
+    return decide_unread(question);
+  }
+  if (role == redis::Role::plain) {
+    return {};
+  }
+  if (redis::may_be_answered(role)) {
+    return decide_read(question, room);
+  }
+  if (role == redis::Role::write || role == redis::Role::unknown) {
+    return {.awaits_reply = scan_write(question)};
+  }
+  return decide_change(question);
 }
 
 // As of now: one load, unless something has changed.
@@ -98,68 +81,52 @@ const redis::Snapshot& Guard::facts() {
 }
 
 // By namespace it is known under the numbers of those that Redis was asked about.
-const redis::UserAccess* Guard::access_of(Client& client) {
-  const redis::UserAccess* const access = client.access(*facts_, parts_.facts);
+const redis::UserAccess* Guard::access_of(Client& client, const redis::Snapshot& redis) const {
+  const redis::UserAccess* const access = client.access(redis, parts_.facts);
   const bool holds =
       access == nullptr || access->is_unrestricted || access->numbering == parts_.numbering;
   return holds ? access : nullptr;
 }
 
-// As this Redis has it: what it does not list under a name of the table is something else, or
-// nothing; what the table lacks may be known from Redis.
-const redis::Command& Guard::find(std::string_view name) {
-  const redis::Command& command = redis::find_command(name);
-  const redis::Commands& known = *facts().commands;
-  if (command.role == redis::Role::unknown) {
-    const redis::Command* const learned = known.find_learned(name);
-    return learned != nullptr ? *learned : command;
-  }
-  const bool may_touch_keys = command.role <= redis::Role::write;
-  return may_touch_keys && !known.listed[redis::command_index(command)] ? redis::find_command({})
-                                                                        : command;
-}
-
 // Redis will surely not refuse.
-bool Guard::may_do_anything(Client& client, TimePoint now) {
-  const redis::UserAccess* const access = client.access(*facts_, parts_.facts);
-  return facts_->availability == redis::Availability::available && !client.is_wary(*facts_) &&
-         client.may_rely_on(*facts_, now) && access != nullptr && access->is_unrestricted;
+bool Guard::may_do_anything(const Question& question) {
+  const redis::Snapshot& redis = question.redis;
+  const redis::UserAccess* const access = question.client.access(redis, parts_.facts);
+  return redis.availability == redis::Availability::available && !question.client.is_wary(redis) &&
+         question.client.may_rely_on(redis, question.now) && access != nullptr &&
+         access->is_unrestricted;
 }
 
 // Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be
 // changed for all clients is asked for.
-Decision Guard::decide_unread(const redis::Command& command,
-                              Arguments arguments,
-                              Client& client,
-                              TimePoint now) {
+Decision Guard::decide_unread(const Question& question) {
+  const auto& [redis, command, arguments, client, now] = question;
   if (client.is_raw()) {
     return {.action = Action::unread};
   }
   if (redis::changes_user(command.role)) {
     client.may_become_another();
   } else if (command.role == redis::Role::write || command.role == redis::Role::unknown) {
-    scan_write(command, arguments, client, now);
+    scan_write(question);
   } else if (redis::makes_raw(command)) {
     client.become_raw();
   } else if (redis::changes_server(command, arguments)) {
-    return change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, client, now);
+    return change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, question);
   } else if (command.role == redis::Role::end_multi) {
-    stop_reading_replies(client, now);  // what was queued before
+    stop_reading_replies(client, redis, now);  // what was queued before
   }
   return {.action = Action::unread};
 }
 
-Decision Guard::decide_change(const redis::Command& command,
-                              Arguments arguments,
-                              Client& client,
-                              TimePoint now) {
+Decision Guard::decide_change(const Question& question) {
+  const auto& [redis, command, arguments, client, now] = question;
   const auto reply_mode = redis::reply_mode_of(command, arguments);
-  if (reply_mode && client.can_set_reply_mode() && may_do_anything(client, now)) {
+  if (reply_mode && client.can_set_reply_mode() && may_do_anything(question)) {
     client.set_reply_mode(*reply_mode);
     return {};
   }
   if (redis::ends_placing(command, arguments)) {
-    stop_reading_replies(client, now);
+    stop_reading_replies(client, redis, now);
     if (redis::makes_raw(command)) {
       client.become_raw();
     }
@@ -181,13 +148,13 @@ Decision Guard::decide_change(const redis::Command& command,
     client.may_become_another();
   }
   if (change->kind == redis::ChangeKind::reset && client.has_replies_off() &&
-      arguments.size() == 1 && may_do_anything(client, now)) {
+      arguments.size() == 1 && may_do_anything(question)) {
     client.set_reply_mode(redis::ReplyMode::on);  // RESET does so before it replies
   }
   // A change whose outcome could not be seen, or confirmations that would come at another time.
   if (client.is_silent() ||
       (change->kind == redis::ChangeKind::subscribe && !client.can_subscribe())) {
-    return change_unseen(*change, client, now);
+    return change_unseen(*change, question);
   }
   change_ = *std::move(change);
   if (change_.for_all_clients) {
@@ -198,12 +165,12 @@ Decision Guard::decide_change(const redis::Command& command,
 }
 
 // Nobody will see its reply.
-Decision Guard::change_unseen(const redis::StateChange& change, Client& client, TimePoint now) {
+Decision Guard::change_unseen(const redis::StateChange& change, const Question& question) {
   if (change.for_all_clients) {
-    client.may_change_all();
+    question.client.may_change_all();
     parts_.facts.doubt();
   }
-  stop_reading_replies(client, now);
+  stop_reading_replies(question.client, question.redis, question.now);
   return {.action = Action::unread};
 }
 

@@ -59,10 +59,10 @@
 #include "guard/guarded_namespace.h"
 #include "guard/key_shapes.h"
 #include "guard/learner.h"
+#include "guard/question.h"
 #include "keyspace/keyspace.h"
 #include "redis/command_table.h"
 #include "redis/facts.h"
-#include "redis/lane.h"
 #include "resp/request_scanner.h"
 
 namespace cuckooguard::guard {
@@ -93,33 +93,15 @@ class Guard {
 
   using Arguments = std::span<const std::string_view>;
 
-  // As this Redis has it. Valid until the next call of any of these.
-  const redis::Command& find(std::string_view name);
-
-  // One whole command, its name first. `room`: how many bytes the session may hold for it: a local
-  // reply's, or those of keys whose replies are compared; what needs more is forwarded as it is. 0:
-  // nothing may be answered. An action `unread` has already been told to `client`.
-  Decision decide(const redis::Command& command,
-                  Arguments arguments,
-                  Client& client,
-                  TimePoint now,
-                  std::size_t room);
-  Decision decide(Arguments arguments, Client& client, TimePoint now, std::size_t room) {
-    return decide(find(arguments.empty() ? std::string_view{} : arguments.front()),
-                  arguments,
-                  client,
-                  now,
-                  room);
-  }
+  // Of one whole command, its name first.
+  Question ask(Arguments arguments, Client& client, TimePoint now);
+  // `room`: how many bytes the session may hold for it: a local reply's, or those of keys whose
+  // replies are compared; what needs more is forwarded as it is. 0: nothing may be answered. An
+  // action `unread` has already been told to the client.
+  Decision decide(const Question& question, std::size_t room);
 
   // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner).
-  // Before its command is scanned.
   bool may_be_logged_out(const Client& client) { return client.may_be_logged_out(facts()); }
-
-  // How it may travel where connections to Redis are shared. Before decide().
-  redis::Lane lane_of(const redis::Command& command,
-                      Arguments arguments,
-                      const Client& client) const;
 
   // One chunk of a command too large to be held whole: forward, or unread if the command
   // changes the connection.
@@ -130,19 +112,17 @@ class Guard {
 
   // Replies of this client's have been read: what they say was written is learned. If
   // writes()->has_outcomes().
-  void learn_replied(Client& client, TimePoint now);
+  void learn_replied(Client& client, TimePoint now) { learn_replied(client, facts(), now); }
   // Its replies will not be read any more (Client::stop_reading_replies), or it has gone: nothing
   // comes of it after this.
-  void stop_reading_replies(Client& client, TimePoint now);
+  void stop_reading_replies(Client& client, TimePoint now) {
+    stop_reading_replies(client, facts(), now);
+  }
   void ended(Client& client, TimePoint now);
 
   // What Redis has said of a Decision's absent key; a contradiction goes to
   // Process::contradictions.
   void compare(const AbsentKeyReply& reply);
-
-  // Redis closes a client of which it has heard nothing for so long; 0: never. As of the last
-  // decide().
-  std::chrono::seconds redis_idle_timeout() const { return facts_->idle_timeout; }
 
   // Before bytes of Redis's leave for the client.
   void relayed(const Client& client) {
@@ -167,7 +147,15 @@ class Guard {
   // the next.
   std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
 
-  // For the guard's own commands (guard/own_commands.h); not counted.
+  // --- for the guard's own commands (guard/own_commands.h); not counted ---
+  // Who looks for a key, and by which command.
+  struct Reader {
+    int db = 0;
+    const redis::UserAccess& access;
+    TimePoint now{};
+    const WritesInFlight* writes = nullptr;  // in flight; null: none
+    std::size_t command = redis::command_index(redis::find_command("get"));
+  };
   struct Inspection {
     keyspace::Lookup found{};
     Verdict verdict = Verdict::unguarded;
@@ -175,22 +163,21 @@ class Guard {
     std::optional<std::uint32_t>
         other{};  // the namespace that lets it pass, if it is another (guard/shared_keys.h)
   };
-  // What the key alone makes of a GET by a user with these rights, who has these writes in flight.
-  Inspection inspect(std::string_view key,
-                     int db,
-                     const redis::UserAccess& access,
-                     TimePoint now,
-                     const WritesInFlight* writes = nullptr);
+  // What becomes of it by the key alone.
+  Inspection inspect(std::string_view key, const Reader& reader);
+  // Nothing: no namespace's key.
+  std::optional<std::uint32_t> namespace_of(std::string_view key);
   // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no
   // namespace's key.
   bool add(std::string_view key,
            Client& client,
            TimePoint now,
            std::optional<std::chrono::seconds> ttl);
+  // As of now. Valid until the guard is asked anything else.
   const redis::Snapshot& facts();
   // What is known of the client's user; null: nothing that holds for the namespaces as they are
   // numbered now.
-  const redis::UserAccess* access_of(Client& client);
+  const redis::UserAccess* access_of(Client& client, const redis::Snapshot& redis) const;
   const Parts& parts() const { return parts_; }
   const NamespaceCounters& counters(std::uint32_t ns) const { return *namespace_counters_[ns]; }
 
@@ -204,6 +191,15 @@ class Guard {
     Verdict verdict = Verdict::unguarded;
     std::uint32_t ns = 0;
   };
+  // A question whose keys may be looked for.
+  struct Read {
+    const Question& question;
+    std::size_t room;
+    Reader reader;
+
+    Arguments arguments() const { return question.arguments; }
+    resp::Version version() const { return question.client.version(); }
+  };
   struct StampedReply {
     AbsentReplyBytes reply;
     TimePoint due;  // to be stamped anew
@@ -211,72 +207,62 @@ class Guard {
 
   static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;
 
-  bool may_look_up(const redis::Command& command, Client& client, TimePoint now);
-  bool has_room_for(std::size_t bytes);
-  bool may_do_anything(Client& client, TimePoint now);
-  bool may_be_too_large(Arguments arguments, const Client& client) const;
-  KeyVerdict judge(std::string_view key, int db, TimePoint now);
-  Verdict look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now);
-  bool passes_for_client(std::uint64_t hash, TimePoint now);
-  Held why_held(const keyspace::Lookup& found, TimePoint now) const;
-  Decision answer(std::string_view reply);
-  bool is_sampled(std::uint32_t ns);
-  AbsentKey string_read(const KeyVerdict& found,
-                        std::string_view key,
-                        resp::Version version,
-                        TimePoint now);
-  Decision compare(const AbsentKey& key);
-  Decision answer_or_compare(const KeyVerdict& found, std::string_view key, std::string_view reply);
+  const redis::UserAccess* access_of_read(const Question& question);
+  bool has_room_for(std::size_t bytes, std::size_t room);
+  bool may_do_anything(const Question& question);
+  KeyVerdict judge(std::string_view key, const Read& read);
+  Verdict look_up(const keyspace::Lookup& found,
+                  std::string_view key,
+                  const Reader& reader,
+                  std::optional<std::uint32_t>* other = nullptr);
+  bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
+  Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
+  Decision answer(std::string_view reply, const Read& read);
+  bool is_sampled(std::uint32_t ns, const Read& read);
+  AbsentKey string_read(const KeyVerdict& found, std::string_view key, const Read& read);
+  Decision compare(const AbsentKey& key, const Read& read);
+  Decision answer_or_compare(const KeyVerdict& found,
+                             std::string_view key,
+                             std::string_view reply,
+                             const Read& read);
   void count_unverified(const KeyVerdict& found);
-  Decision decide_get(Arguments arguments, const Client& client, TimePoint now);
-  Decision decide_getex(const redis::Command& command,
-                        Arguments arguments,
-                        const Client& client,
-                        TimePoint now);
-  Decision decide_mget(Arguments arguments, const Client& client, TimePoint now);
-  Decision decide_exists(Arguments arguments, const Client& client, TimePoint now);
-  Decision decide_read(const redis::Command& command,
-                       Arguments arguments,
-                       const Client& client,
-                       TimePoint now);
-  bool are_absent(const redis::KeyIndexes& keys, Arguments arguments, int db, TimePoint now);
-  Decision decide_unread(const redis::Command& command,
-                         Arguments arguments,
-                         Client& client,
-                         TimePoint now);
-  Decision decide_change(const redis::Command& command,
-                         Arguments arguments,
-                         Client& client,
-                         TimePoint now);
-  Decision change_unseen(const redis::StateChange& change, Client& client, TimePoint now);
+  Decision decide_read(const Question& question, std::size_t room);
+  Decision decide_get(std::string_view key, const Read& read);
+  Decision decide_getex(const Read& read);
+  Decision decide_mget(const Read& read);
+  Decision decide_exists(const Read& read);
+  Decision decide_other_read(const Read& read);
+  bool are_absent(const redis::KeyIndexes& keys, const Read& read);
+  Decision decide_unread(const Question& question);
+  Decision decide_change(const Question& question);
+  Decision change_unseen(const redis::StateChange& change, const Question& question);
 
   // Of one command: its client, and how its writes are learned.
   struct Write {
+    const redis::Snapshot& redis;
     Client& client;
     TimePoint now;
     bool is_unseen = false;
     bool may_be_half_done = false;
     bool awaits_reply = false;
   };
-  bool scan_write(const redis::Command& command,
-                  Arguments arguments,
-                  Client& client,
-                  TimePoint now);
+  bool scan_write(const Question& question);
+  void begin_stream(const Question& question);
   void scan_chunk(const redis::Command& command,
                   const resp::Scan& chunk,
                   Arguments arguments,
                   Write& write);
   void scan_key(std::string_view key, const std::string_view* value, Write& write);
-  bool may_have_written(Client& client);
-  std::string_view sharer(const Client& client);
-  void learn_key(Client& client, std::uint32_t ns, std::uint64_t hash, TimePoint now);
+  bool may_have_written(Client& client, const redis::Snapshot& redis) const;
+  void learn_key(const Learner::Key& key,
+                 Client& client,
+                 const redis::Snapshot& redis,
+                 TimePoint now);
+  void learn_replied(Client& client, const redis::Snapshot& redis, TimePoint now);
+  void stop_reading_replies(Client& client, const redis::Snapshot& redis, TimePoint now);
 
   Parts parts_;
   std::shared_ptr<const redis::Snapshot> facts_;
-  const redis::UserAccess* access_ = nullptr;  // of the client and the command at hand
-  const WritesInFlight* writes_ = nullptr;     // of the client at hand; null: none
-  std::size_t command_ = 0;
-  std::size_t room_ = 0;  // for it
   GuardCounters counters_;
   KeyShapes unguarded_shapes_;
   std::vector<NamespaceCounters*> namespace_counters_;

@@ -17,9 +17,9 @@ constexpr std::string_view nil_of(resp::Version version) {
 
 // Of a key that would be answered. Not while Redis may be down: then it would cost the client its
 // connection.
-bool Guard::is_sampled(std::uint32_t ns) {
+bool Guard::is_sampled(std::uint32_t ns, const Read& read) {
   const double share = parts_.namespaces[ns].verify_sample;
-  if (share <= 0 || facts_->is_lost) {
+  if (share <= 0 || read.question.redis.is_lost) {
     return false;
   }
   sample_ ^= sample_ << 13U;
@@ -34,15 +34,12 @@ bool Guard::is_sampled(std::uint32_t ns) {
 
 // A GET, or an element of an MGET. The order redis-first is for GET alone: of an MGET all is
 // Redis's.
-AbsentKey Guard::string_read(const KeyVerdict& found,
-                             std::string_view key,
-                             resp::Version version,
-                             TimePoint now) {
-  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
-  const std::string_view missing = nil_of(version);
-  const std::string_view absent = absent_reply(found.ns, version, now);
-  const bool replaces = found.verdict == Verdict::absent ||
-                        (found.verdict == Verdict::redis_first && command_ == kGet);
+AbsentKey Guard::string_read(const KeyVerdict& found, std::string_view key, const Read& read) {
+  const std::string_view missing = nil_of(read.version());
+  const std::string_view absent = absent_reply(found.ns, read.version(), read.reader.now);
+  const bool replaces =
+      found.verdict == Verdict::absent ||
+      (found.verdict == Verdict::redis_first && read.question.command.role == redis::Role::get);
   return {.numbering = parts_.numbering,
           .ns = found.ns,
           .key = key,
@@ -56,22 +53,24 @@ AbsentKey Guard::string_read(const KeyVerdict& found,
 // Of a read of one key; `reply` is what Redis replies to a missing one.
 Decision Guard::answer_or_compare(const KeyVerdict& found,
                                   std::string_view key,
-                                  std::string_view reply) {
+                                  std::string_view reply,
+                                  const Read& read) {
   if (found.verdict < Verdict::observed) {
     return {};
   }
-  if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
-    return answer(reply);
+  if (found.verdict == Verdict::absent && !is_sampled(found.ns, read)) {
+    return answer(reply, read);
   }
   return compare({.numbering = parts_.numbering,
                   .ns = found.ns,
                   .key = key,
                   .missing = reply,
-                  .kept_bytes = reply.size()});
+                  .kept_bytes = reply.size()},
+                 read);
 }
 
-Decision Guard::compare(const AbsentKey& key) {
-  if (!has_room_for(key.bytes())) {
+Decision Guard::compare(const AbsentKey& key, const Read& read) {
+  if (!has_room_for(key.bytes(), read.room)) {
     return {};
   }
   absent_keys_.assign(1, key);

@@ -29,102 +29,132 @@ bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
 
 }  // namespace
 
-bool Guard::may_look_up(const redis::Command& command, Client& client, TimePoint now) {
+Decision Guard::decide_read(const Question& question, std::size_t room) {
   if (reply_.capacity() > kScratchBytesMax) {
     std::string().swap(reply_);
   }
-  if (!client.is_settled()) {
-    counters_.unsettled_reads.add();
-    return false;
+  const redis::UserAccess* const access = access_of_read(question);
+  if (access == nullptr || !has_room_for(1, room)) {
+    return {};
   }
-  const redis::Snapshot& known = *facts_;  // of find()
-  if (known.availability != redis::Availability::available || client.is_wary(known) ||
-      !client.may_rely_on(known, now)) {
-    counters_.unavailable_reads.add();
-    return false;
+  const Client& client = question.client;
+  const Read read{.question = question,
+                  .room = room,
+                  .reader = {.db = client.db(),
+                             .access = *access,
+                             .now = question.now,
+                             .writes = client.writes(),
+                             .command = redis::command_index(question.command)}};
+  switch (question.command.role) {
+    case redis::Role::get:
+      // Any other number of arguments is an error, which is Redis's to give.
+      return question.arguments.size() == 2 ? decide_get(question.arguments[1], read) : Decision{};
+    case redis::Role::getex:
+      return decide_getex(read);
+    case redis::Role::mget:
+      return decide_mget(read);
+    case redis::Role::exists:
+      return decide_exists(read);
+    default:
+      return decide_other_read(read);
   }
-  access_ = access_of(client);
-  writes_ = client.writes();
-  command_ = redis::command_index(command);
-  if (access_ == nullptr) {
-    counters_.not_allowed_reads.add();
-    return false;
-  }
-  return has_room_for(1);
 }
 
-bool Guard::has_room_for(std::size_t bytes) {
-  const bool has_room = bytes <= room_;
+// With which rights; null: it is forwarded.
+const redis::UserAccess* Guard::access_of_read(const Question& question) {
+  const redis::Snapshot& redis = question.redis;
+  Client& client = question.client;
+  if (!client.is_settled()) {
+    counters_.unsettled_reads.add();
+    return nullptr;
+  }
+  if (redis.availability != redis::Availability::available || client.is_wary(redis) ||
+      !client.may_rely_on(redis, question.now)) {
+    counters_.unavailable_reads.add();
+    return nullptr;
+  }
+  const redis::UserAccess* const access = access_of(client, redis);
+  if (access == nullptr) {
+    counters_.not_allowed_reads.add();
+  }
+  return access;
+}
+
+bool Guard::has_room_for(std::size_t bytes, std::size_t room) {
+  const bool has_room = bytes <= room;
   if (!has_room) {
     counters_.no_room_reads.add();
   }
   return has_room;
 }
 
-Guard::KeyVerdict Guard::judge(std::string_view key, int db, TimePoint now) {
+Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     counters_.unguarded_keys.add();
     unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
     return {};
   }
-  const Verdict verdict = look_up(found, key, db, now);
+  const Verdict verdict = look_up(found, key, read.reader);
   counters_.guarded_keys.add();
   namespace_counters_[found.ns]->of(verdict).add();
   return {.verdict = verdict, .ns = found.ns};
 }
 
-Guard::Inspection Guard::inspect(std::string_view key,
-                                 int db,
-                                 const redis::UserAccess& access,
-                                 TimePoint now,
-                                 const WritesInFlight* writes) {
-  static const std::size_t kGet = redis::command_index(redis::find_command("get"));
+Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
-  access_ = &access;
-  writes_ = writes;
-  command_ = kGet;
-  const Verdict verdict = look_up(found, key, db, now);
-  Inspection seen{.found = found, .verdict = verdict};
-  if (verdict == Verdict::overlaid) {
-    seen.held = why_held(found, now);
-  } else if (verdict == Verdict::may_exist || verdict == Verdict::not_fresh) {
-    seen.other =
-        find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_).other;
+  Inspection seen{.found = found};
+  seen.verdict = look_up(found, key, reader, &seen.other);
+  if (seen.verdict == Verdict::overlaid) {
+    seen.held = why_held(found, reader);
   }
   return seen;
 }
 
-Held Guard::why_held(const keyspace::Lookup& found, TimePoint now) const {
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
-  const Held held = space.overlay->why_held(space.filter->hash(found.identity), now);
-  if (held != Held::no || writes_ == nullptr) {
-    return held;
-  }
-  return now < learner_.reads_pass_until(*writes_) ? Held::share_filled : Held::in_flight;
+std::optional<std::uint32_t> Guard::namespace_of(std::string_view key) {
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  return found.kind == keyspace::Lookup::Kind::unguarded ? std::nullopt : std::optional(found.ns);
 }
 
-Verdict Guard::look_up(const keyspace::Lookup& found, std::string_view key, int db, TimePoint now) {
+Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const {
   const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const Held held = space.overlay->why_held(space.filter->hash(found.identity), reader.now);
+  if (held != Held::no || reader.writes == nullptr) {
+    return held;
+  }
+  return reader.now < learner_.reads_pass_until(*reader.writes) ? Held::share_filled
+                                                                : Held::in_flight;
+}
+
+// `other`: of an Inspection; null: nobody asks.
+Verdict Guard::look_up(const keyspace::Lookup& found,
+                       std::string_view key,
+                       const Reader& reader,
+                       std::optional<std::uint32_t>* other) {
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  const TimePoint now = reader.now;
   if (space.mode == config::Mode::bypass) {
     return Verdict::bypassed;
   }
-  if (space.db != db) {
+  if (space.db != reader.db) {
     return Verdict::other_db;
   }
-  if (!access_->may(command_, found.ns)) {
+  if (!reader.access.may(reader.command, found.ns)) {
     return Verdict::not_allowed;
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
   const Overlay::Search overlaid = space.overlay->begin(hash, now);
   filter::Finding finding = space.filter->find({hash, found.number, found.identity}, now);
-  if (finding == filter::Finding::absent && !parts_.keyspace.makers_of(found).empty())
-      [[unlikely]] {
-    finding =
-        find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_).finding;
+  if (finding == filter::Finding::absent && parts_.keyspace.may_share(found)) [[unlikely]] {
+    const SharedFinding shared =
+        find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_);
+    finding = shared.finding;
+    if (other != nullptr) {
+      *other = shared.other;
+    }
   }
   switch (finding) {
     case filter::Finding::not_fresh:
@@ -136,7 +166,8 @@ Verdict Guard::look_up(const keyspace::Lookup& found, std::string_view key, int 
     case filter::Finding::absent:
       break;
   }
-  if (space.overlay->holds(overlaid) || (writes_ != nullptr && passes_for_client(hash, now))) {
+  if (space.overlay->holds(overlaid) ||
+      (reader.writes != nullptr && passes_for_client(hash, *reader.writes, now))) {
     return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {
@@ -146,52 +177,45 @@ Verdict Guard::look_up(const keyspace::Lookup& found, std::string_view key, int 
 }
 
 // What it has written itself, and nobody else can know of yet; or may have forgotten again.
-bool Guard::passes_for_client(std::uint64_t hash, TimePoint now) {
-  if (now < learner_.reads_pass_until(*writes_)) {
+bool Guard::passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now) {
+  if (now < learner_.reads_pass_until(writes)) {
     counters_.share_filled_keys.add();
     return true;
   }
-  return writes_->is_in_flight() && writes_->holds(hash);
+  return writes.is_in_flight() && writes.holds(hash);
 }
 
-Decision Guard::answer(std::string_view reply) {
-  if (!has_room_for(reply.size())) {
+Decision Guard::answer(std::string_view reply, const Read& read) {
+  if (!has_room_for(reply.size(), read.room)) {
     return {};
   }
   counters_.answered.add();
   return {.action = Action::answer, .reply = reply};
 }
 
-// GET key. Any other number of arguments is an error, which is Redis's to give.
-Decision Guard::decide_get(Arguments arguments, const Client& client, TimePoint now) {
-  if (arguments.size() != 2) {
-    return {};
-  }
-  const KeyVerdict found = judge(arguments[1], client.db(), now);
+Decision Guard::decide_get(std::string_view key, const Read& read) {
+  const KeyVerdict found = judge(key, read);
   if (found.verdict < Verdict::observed) {
     return {};
   }
-  if (found.verdict != Verdict::absent || is_sampled(found.ns)) {
-    return compare(string_read(found, arguments[1], client.version(), now));
+  if (found.verdict != Verdict::absent || is_sampled(found.ns, read)) {
+    return compare(string_read(found, key, read), read);
   }
-  return answer(absent_reply(found.ns, client.version(), now));
+  return answer(absent_reply(found.ns, read.version(), read.reader.now), read);
 }
 
 // Redis looks at the options' grammar before it looks for the key, and at their numbers thereafter.
 // Where it takes no writes it refuses every form, the one without options, too.
-Decision Guard::decide_getex(const redis::Command& command,
-                             Arguments arguments,
-                             const Client& client,
-                             TimePoint now) {
+Decision Guard::decide_getex(const Read& read) {
   static const redis::Command& getex = redis::find_command("getex");
-  if (!facts_->takes_writes) {
+  const Arguments arguments = read.arguments();
+  if (!read.question.redis.takes_writes) {
     return {};
   }
-  if (&command != &getex) {
-    return decide_read(command, arguments, client, now);
+  if (&read.question.command != &getex) {
+    return decide_other_read(read);
   }
-  return is_getex_that_cannot_fail(arguments) ? decide_get(arguments.first(2), client, now)
-                                              : Decision{};
+  return is_getex_that_cannot_fail(arguments) ? decide_get(arguments[1], read) : Decision{};
 }
 
 std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, TimePoint now) {
@@ -207,21 +231,22 @@ std::string_view Guard::absent_reply(std::uint32_t ns, resp::Version version, Ti
   return stamped.reply.of_string_read(version);
 }
 
-Decision Guard::decide_mget(Arguments arguments, const Client& client, TimePoint now) {
+Decision Guard::decide_mget(const Read& read) {
+  const Arguments arguments = read.arguments();
   passing_.assign(1, arguments.front());
   elements_.clear();
   absent_keys_.clear();
   std::size_t bytes = 0;  // that are kept for the reply, or make it
   for (const std::string_view key : arguments.subspan(1)) {
-    const KeyVerdict found = judge(key, client.db(), now);
-    if (found.verdict == Verdict::absent && !is_sampled(found.ns)) {
-      const std::string_view reply = absent_reply(found.ns, client.version(), now);
+    const KeyVerdict found = judge(key, read);
+    if (found.verdict == Verdict::absent && !is_sampled(found.ns, read)) {
+      const std::string_view reply = absent_reply(found.ns, read.version(), read.reader.now);
       elements_.emplace_back(reply);
       bytes += reply.size();
       continue;
     }
     if (found.verdict >= Verdict::observed) {
-      absent_keys_.push_back(string_read(found, key, client.version(), now));
+      absent_keys_.push_back(string_read(found, key, read));
       absent_keys_.back().element = static_cast<std::uint32_t>(elements_.size());
       bytes += absent_keys_.back().bytes();
     }
@@ -229,7 +254,7 @@ Decision Guard::decide_mget(Arguments arguments, const Client& client, TimePoint
     passing_.push_back(key);
   }
   const bool is_merged = passing_.size() > 1 && bytes > 0;
-  if (!has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0))) {
+  if (!has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0), read.room)) {
     return {};
   }
   if (passing_.size() == arguments.size()) {
@@ -249,17 +274,18 @@ Decision Guard::decide_mget(Arguments arguments, const Client& client, TimePoint
   for (const auto& element : elements_) {
     reply_.append(*element);
   }
-  return answer(reply_);
+  return answer(reply_, read);
 }
 
 // EXISTS and TOUCH. Redis counts a key as often as it is named: what is taken out adds nothing.
-Decision Guard::decide_exists(Arguments arguments, const Client& client, TimePoint now) {
+Decision Guard::decide_exists(const Read& read) {
+  const Arguments arguments = read.arguments();
   if (arguments.size() == 2) {
-    return answer_or_compare(judge(arguments[1], client.db(), now), arguments[1], kNoneExists);
+    return answer_or_compare(judge(arguments[1], read), arguments[1], kNoneExists, read);
   }
   passing_.assign(1, arguments.front());
   for (const std::string_view key : arguments.subspan(1)) {
-    const KeyVerdict found = judge(key, client.db(), now);
+    const KeyVerdict found = judge(key, read);
     if (found.verdict != Verdict::absent) {
       count_unverified(found);
       passing_.push_back(key);
@@ -269,7 +295,7 @@ Decision Guard::decide_exists(Arguments arguments, const Client& client, TimePoi
     return {};
   }
   if (passing_.size() == 1) {
-    return answer(kNoneExists);
+    return answer(kNoneExists, read);
   }
   request_.clear();
   resp::append_command(request_, passing_);
@@ -277,32 +303,31 @@ Decision Guard::decide_exists(Arguments arguments, const Client& client, TimePoi
 }
 
 // Answered whole, or not at all.
-Decision Guard::decide_read(const redis::Command& command,
-                            Arguments arguments,
-                            const Client& client,
-                            TimePoint now) {
+Decision Guard::decide_other_read(const Read& read) {
+  const redis::Command& command = read.question.command;
+  const Arguments arguments = read.arguments();
   const auto reply = redis::missing_reply(command, arguments);
   if (!reply) {
     return {};
   }
   const redis::KeyIndexes keys = redis::key_indexes(command, arguments);
   const auto missing = [&] {
-    return redis::bytes_of(*reply, arguments.size(), client.version(), reply_);
+    return redis::bytes_of(*reply, arguments.size(), read.version(), reply_);
   };
   if (keys.first < keys.end && keys.first + keys.step >= keys.end) {
-    const KeyVerdict found = judge(arguments[keys.first], client.db(), now);
+    const KeyVerdict found = judge(arguments[keys.first], read);
     return found.verdict < Verdict::observed
                ? Decision{}
-               : answer_or_compare(found, arguments[keys.first], missing());
+               : answer_or_compare(found, arguments[keys.first], missing(), read);
   }
-  return are_absent(keys, arguments, client.db(), now) ? answer(missing()) : Decision{};
+  return are_absent(keys, read) ? answer(missing(), read) : Decision{};
 }
 
 // All of them, and there is one. What comes behind a key that may exist is not judged.
-bool Guard::are_absent(const redis::KeyIndexes& keys, Arguments arguments, int db, TimePoint now) {
+bool Guard::are_absent(const redis::KeyIndexes& keys, const Read& read) {
   bool are_absent = keys.first < keys.end;
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
-    const KeyVerdict found = judge(arguments[i], db, now);
+    const KeyVerdict found = judge(read.arguments()[i], read);
     if (found.verdict < Verdict::observed) {
       return false;
     }

@@ -7,27 +7,25 @@ namespace {
 // EVAL script numkeys [key ...]; EVALSHA, FCALL.
 constexpr std::size_t kKeyCount = 2;
 
-// What it has written before it replies with an error stays.
-bool may_be_half_done(const redis::Command& command) {
-  return command.role == redis::Role::unknown || command.name.starts_with("eval") ||
-         command.name == "fcall";
-}
-
 bool runs_script(const redis::Command& command) {
   return command.name.starts_with("eval") || command.name == "fcall";
+}
+
+// What it has written before it replies with an error stays.
+bool may_be_half_done(const redis::Command& command) {
+  return command.role == redis::Role::unknown || runs_script(command);
 }
 
 }  // namespace
 
 // True: with keys that wait for its reply.
-bool Guard::scan_write(const redis::Command& command,
-                       Arguments arguments,
-                       Client& client,
-                       TimePoint now) {
-  if (client.login(facts()) == Client::Login::yes) {
+bool Guard::scan_write(const Question& question) {
+  const auto& [redis, command, arguments, client, now] = question;
+  if (client.login(redis) == Client::Login::yes) {
     client.was_let_in();
   }
-  Write write{.client = client,
+  Write write{.redis = redis,
+              .client = client,
               .now = now,
               .is_unseen = client.is_silent() || client.has_unread_replies(),
               .may_be_half_done = may_be_half_done(command)};
@@ -76,8 +74,8 @@ void Guard::scan_key(std::string_view key, const std::string_view* value, Write&
   const std::uint64_t hash = space.filter->hash(found.identity);
   WritesInFlight& writes = write.client.remember_writes(learner_.keys_in_flight());
   if (write.is_unseen || !writes.has_room()) {
-    if (may_have_written(write.client)) {
-      learn_key(write.client, found.ns, hash, write.now);
+    if (may_have_written(write.client, write.redis)) {
+      learn_key({.ns = found.ns, .hash = hash}, write.client, write.redis, write.now);
     }
     return;
   }
@@ -89,33 +87,34 @@ void Guard::scan_key(std::string_view key, const std::string_view* value, Write&
 }
 
 // By what is known of the client, where Redis's word will not be seen. In doubt it may.
-bool Guard::may_have_written(Client& client) {
+bool Guard::may_have_written(Client& client, const redis::Snapshot& redis) const {
   if (client.may_be_another()) {
     return true;
   }
-  const Client::Login login = client.login(facts());
+  const Client::Login login = client.login(redis);
   if (login != Client::Login::yes) {
     return login == Client::Login::unknown || client.has_been_let_in();
   }
-  const redis::UserAccess* const access = access_of(client);
-  return access == nullptr || access->may_write || facts_->is_lost;
+  const redis::UserAccess* const access = access_of(client, redis);
+  return access == nullptr || access->may_write || redis.is_lost;
 }
 
-// Whose share a client's keys count in. Who may not be logged in at all takes nothing from any
-// user.
-std::string_view Guard::sharer(const Client& client) {
-  const bool is_user = client.login(facts()) == Client::Login::yes || client.has_been_let_in();
-  return is_user ? client.user() : std::string_view{};
+void Guard::learn_key(const Learner::Key& key,
+                      Client& client,
+                      const redis::Snapshot& redis,
+                      TimePoint now) {
+  // Who may not be logged in at all takes nothing from any user's share.
+  const bool is_user = client.login(redis) == Client::Login::yes || client.has_been_let_in();
+  const auto learned = learner_.learn(client.remember_writes(learner_.keys_in_flight()),
+                                      is_user ? client.user() : std::string_view(),
+                                      key,
+                                      now);
+  NamespaceCounters& counters = *namespace_counters_[key.ns];
+  (key.origin == Overlay::Origin::added ? counters.added : counters.learned).add();
+  counters.lost.add(learned.is_lost ? 1 : 0);
 }
 
-void Guard::learn_key(Client& client, std::uint32_t ns, std::uint64_t hash, TimePoint now) {
-  const auto learned =
-      learner_.learn(*client.writes(), sharer(client), {.ns = ns, .hash = hash}, now);
-  namespace_counters_[ns]->learned.add();
-  namespace_counters_[ns]->lost.add(learned.is_lost ? 1 : 0);
-}
-
-void Guard::learn_replied(Client& client, TimePoint now) {
+void Guard::learn_replied(Client& client, const redis::Snapshot& redis, TimePoint now) {
   for (const WritesInFlight::Key& key : client.writes()->take_outcomes()) {
     // After a reload its number may be another's, or nobody's: a namespace that is new lets
     // everything pass for a while.
@@ -126,17 +125,17 @@ void Guard::learn_replied(Client& client, TimePoint now) {
         ++ns;
       }
     }
-    if (ns < parts_.namespaces.size() && (!key.is_unseen || may_have_written(client))) {
-      learn_key(client, ns, key.hash, now);
+    if (ns < parts_.namespaces.size() && (!key.is_unseen || may_have_written(client, redis))) {
+      learn_key({.ns = ns, .hash = key.hash}, client, redis, now);
     }
   }
 }
 
-void Guard::stop_reading_replies(Client& client, TimePoint now) {
+void Guard::stop_reading_replies(Client& client, const redis::Snapshot& redis, TimePoint now) {
   client.stop_reading_replies();
   if (client.writes() != nullptr) {
     client.writes()->give_up_transaction();
-    learn_replied(client, now);
+    learn_replied(client, redis, now);
   }
 }
 
@@ -163,16 +162,13 @@ bool Guard::add(std::string_view key,
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return false;
   }
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
-  const auto learned = learner_.learn(client.remember_writes(learner_.keys_in_flight()),
-                                      sharer(client),
-                                      {.ns = found.ns,
-                                       .hash = space.filter->hash(found.identity),
-                                       .ttl = ttl,
-                                       .origin = Overlay::Origin::added},
-                                      now);
-  namespace_counters_[found.ns]->added.add();
-  namespace_counters_[found.ns]->lost.add(learned.is_lost ? 1 : 0);
+  learn_key({.ns = found.ns,
+             .hash = parts_.namespaces[found.ns].filter->hash(found.identity),
+             .ttl = ttl,
+             .origin = Overlay::Origin::added},
+            client,
+            facts(),
+            now);
   return true;
 }
 
@@ -180,31 +176,16 @@ Decision Guard::stream(const resp::Scan& chunk,
                        Arguments arguments,
                        Client& client,
                        TimePoint now) {
+  if (chunk.begins && !client.is_raw()) {
+    begin_stream(ask(arguments, client, now));
+  }
   if (client.is_raw()) {
     return {.action = Action::unread};
   }
-  if (chunk.begins) {
-    const redis::Command& begun = find(arguments.empty() ? std::string_view{} : arguments.front());
-    if (redis::makes_raw(begun)) {
-      stop_reading_replies(client, now);
-      client.become_raw();
-      return {.action = Action::unread};
-    }
-    if (redis::changes_user(begun.role)) {
-      client.may_become_another();
-    }
-    if (begun.role == redis::Role::server) {
-      change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, client, now);
-    } else if (redis::may_change_connection(begun, arguments)) {
-      stop_reading_replies(client, now);
-    }
-    // A learned one may be gone at the next chunk.
-    client.set_streamed(&redis::find_command(begun.name),
-                        client.is_silent() || client.has_unread_replies());
-  }
   const redis::Command& command =
       client.streamed() != nullptr ? *client.streamed() : redis::find_command({});
-  Write write{.client = client,
+  Write write{.redis = facts(),
+              .client = client,
               .now = now,
               .is_unseen = client.is_streamed_unseen(),
               .may_be_half_done = may_be_half_done(command)};
@@ -216,6 +197,26 @@ Decision Guard::stream(const resp::Scan& chunk,
   }
   return {.action = client.has_unread_replies() ? Action::unread : Action::forward,
           .awaits_reply = write.awaits_reply};
+}
+
+void Guard::begin_stream(const Question& question) {
+  const auto& [redis, command, arguments, client, now] = question;
+  if (redis::makes_raw(command)) {
+    stop_reading_replies(client, redis, now);
+    client.become_raw();
+    return;
+  }
+  if (redis::changes_user(command.role)) {
+    client.may_become_another();
+  }
+  if (command.role == redis::Role::server) {
+    change_unseen({.kind = redis::ChangeKind::server, .for_all_clients = true}, question);
+  } else if (redis::may_change_connection(command, arguments)) {
+    stop_reading_replies(client, redis, now);
+  }
+  // A learned one may be gone at the next chunk.
+  client.set_streamed(&redis::find_command(command.name),
+                      client.is_silent() || client.has_unread_replies());
 }
 
 }  // namespace cuckooguard::guard

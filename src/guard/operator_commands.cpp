@@ -29,9 +29,9 @@ std::string first_of(std::span<const std::string> errors) {
 }  // namespace
 
 OwnDecision OwnCommands::mode(const Call& call) {
-  const auto ns = find_namespace(call.arguments[1]);
+  const auto ns = find_namespace(call);
   if (!ns) {
-    return error(no_namespace(call.arguments[1]));
+    return no_namespace(call);
   }
   const auto* const wanted = std::ranges::find_if(config::kModeNames, [&](std::string_view name) {
     return redis::is_word(call.arguments[2], name);
@@ -66,9 +66,9 @@ std::string OwnCommands::seen_in_observe(std::uint32_t ns, config::Mode next, Ti
 }
 
 OwnDecision OwnCommands::clear(const Call& call) {
-  const auto ns = find_namespace(call.arguments[1]);
+  const auto ns = find_namespace(call);
   if (!ns) {
-    return error(no_namespace(call.arguments[1]));
+    return no_namespace(call);
   }
   Overlay& overlay = *guard_.parts().namespaces[*ns].overlay;
   // Rows whose keys were written just now may be on their way.
@@ -80,9 +80,9 @@ OwnDecision OwnCommands::clear(const Call& call) {
 }
 
 OwnDecision OwnCommands::rebuild(const Call& call) {
-  const auto ns = find_namespace(call.arguments[1]);
+  const auto ns = find_namespace(call);
   if (!ns) {
-    return error(no_namespace(call.arguments[1]));
+    return no_namespace(call);
   }
   guard_.parts().namespaces[*ns].filter->ask_for_rebuild();
   tell_log(call, "rebuild");

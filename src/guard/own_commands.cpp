@@ -23,7 +23,6 @@ constexpr std::string_view kKeyRefused =
     "NOPERM this user has no permissions to access one of the keys used as arguments";
 constexpr std::string_view kCommandRefused =
     "NOPERM this user has no permissions to run the 'get' command";
-const redis::UserAccess kNobody;
 
 // Why it is not known what a user may do.
 struct Ignorance {
@@ -46,7 +45,7 @@ std::string part_unknown(const redis::Snapshot& redis) {
 }
 
 Ignorance ignorance_of(const Client& client,
-                       const Guard& guard,
+                       const redis::Facts& facts,
                        const redis::Snapshot& redis,
                        TimePoint now) {
   if (redis.is_lost) {
@@ -63,7 +62,7 @@ Ignorance ignorance_of(const Client& client,
                      redis.users->refusal + remedy_of(redis),
             .passes = false};
   }
-  if (!guard.parts().facts.asks_for(client.user())) {
+  if (!facts.asks_for(client.user())) {
     return {
         .cause = "there are more than " + std::to_string(redis::Facts::kUsersToAskMax) + " users",
         .passes = false};
@@ -87,8 +86,8 @@ std::string OwnCommands::quoted(std::string_view text) {
   return "'" + std::string(text.substr(0, kEchoBytesMax)) + "'";
 }
 
-std::string OwnCommands::no_namespace(std::string_view name) {
-  return "ERR no namespace " + quoted(name);
+OwnDecision OwnCommands::no_namespace(const Call& call) {
+  return error("ERR no namespace " + quoted(call.arguments[1]));
 }
 
 OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
@@ -102,26 +101,28 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attem
   const bool is_reliable = client.may_rely_on(redis, attempt.now);
   const auto login =
       is_reliable || client.has_authenticated() ? client.login(redis) : Client::Login::unknown;
-  switch (login) {
-    case Client::Login::yes: {
-      const redis::UserAccess* const access = guard_.access_of(client);
-      return run({.arguments = arguments,
+  const redis::UserAccess* const access = guard_.access_of(client, redis);
+  const Call call{.arguments = arguments,
                   .client = client,
+                  .redis = redis,
                   .access = is_reliable ? access : nullptr,
-                  .attempt = attempt});
-    }
+                  .attempt = attempt};
+  switch (login) {
+    case Client::Login::yes:
+      return run(call);
     case Client::Login::no:
       return error("NOAUTH Authentication required.");
     case Client::Login::unknown:
       break;
   }
-  return wait_for_rights(client, attempt);
+  return wait_for_rights(call);
 }
 
 // As a rule they are being asked for now: users were withdrawn, or guard or client have just begun.
-OwnDecision OwnCommands::wait_for_rights(const Client& client, const Attempt& attempt) {
-  const Ignorance ignorance = ignorance_of(client, guard_, guard_.facts(), attempt.now);
-  if (ignorance.passes && attempt.now - attempt.since < kKnowPatience) {
+OwnDecision OwnCommands::wait_for_rights(const Call& call) {
+  const Ignorance ignorance =
+      ignorance_of(call.client, guard_.parts().facts, call.redis, call.attempt.now);
+  if (ignorance.passes && call.attempt.now - call.attempt.since < kKnowPatience) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
   return error("ERR rights unknown: " + ignorance.cause);
@@ -220,7 +221,7 @@ OwnDecision OwnCommands::run(const Call& call) {
                    "' command");
     }
     if (command.needs == Needs::rights && call.access == nullptr) {
-      return wait_for_rights(call.client, call.attempt);
+      return wait_for_rights(call);
     }
     if (command.needs == Needs::an_operator && !is_operator(call.client)) {
       return error("NOPERM this user has no permissions to run the 'guard." +
@@ -245,11 +246,8 @@ std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call
     return std::nullopt;
   }
   for (const std::string_view key : keys) {
-    const auto found = guard_.inspect(key, call.client.db(), kNobody, {}).found;
-    if (found.kind == keyspace::Lookup::Kind::unguarded) {
-      continue;
-    }
-    switch (call.access->refusal(kGet, found.ns)) {
+    const auto ns = guard_.namespace_of(key);
+    switch (ns ? call.access->refusal(kGet, *ns) : redis::UserAccess::Refusal::none) {
       case redis::UserAccess::Refusal::none:
         break;
       case redis::UserAccess::Refusal::key:
@@ -257,15 +255,18 @@ std::optional<std::string> OwnCommands::refusal(Arguments keys, const Call& call
       case redis::UserAccess::Refusal::command:
         return std::string(kCommandRefused);
       case redis::UserAccess::Refusal::unknown:
-        return "ERR rights unknown: " + part_unknown(guard_.facts());
+        return "ERR rights unknown: " + part_unknown(call.redis);
     }
   }
   return std::nullopt;
 }
 
 Guard::Inspection OwnCommands::inspect(std::string_view key, const Call& call) {
-  return guard_.inspect(
-      key, call.client.db(), *call.access, call.attempt.now, call.client.writes());
+  return guard_.inspect(key,
+                        {.db = call.client.db(),
+                         .access = *call.access,
+                         .now = call.attempt.now,
+                         .writes = call.client.writes()});
 }
 
 OwnDecision OwnCommands::check(const Call& call) {
@@ -276,17 +277,9 @@ OwnDecision OwnCommands::check(const Call& call) {
   reply_.clear();
   resp::append_array_header(reply_, keys.size());
   for (const std::string_view key : keys) {
-    switch (inspect(key, call).verdict) {
-      case Verdict::unguarded:
-        resp::append_integer(reply_, -1);
-        break;
-      case Verdict::absent:
-        resp::append_integer(reply_, 0);
-        break;
-      default:
-        resp::append_integer(reply_, 1);
-        break;
-    }
+    const Verdict verdict = inspect(key, call).verdict;
+    const int may_exist = verdict == Verdict::absent ? 0 : 1;
+    resp::append_integer(reply_, verdict == Verdict::unguarded ? -1 : may_exist);
   }
   return answer();
 }
@@ -298,7 +291,7 @@ OwnDecision OwnCommands::explain(const Call& call) {
   reply_.clear();
   append_explanation(reply_,
                      {.parts = guard_.parts(),
-                      .redis = guard_.facts(),
+                      .redis = call.redis,
                       .key = call.arguments[1],
                       .seen = inspect(call.arguments[1], call),
                       .now = call.attempt.now,
@@ -338,16 +331,15 @@ OwnDecision OwnCommands::add(const Call& call) {
 // So that nobody fills an overlay for longer than writes do.
 std::optional<std::string> OwnCommands::error_of_ttl(Arguments keys, seconds ttl) {
   for (const std::string_view key : keys) {
-    const auto found = guard_.inspect(key, 0, kNobody, {}).found;
-    if (found.kind == keyspace::Lookup::Kind::unguarded) {
+    const auto ns = guard_.namespace_of(key);
+    if (!ns) {
       continue;
     }
-    const auto most =
-        std::chrono::floor<seconds>(guard_.parts().namespaces[found.ns].overlay->ttl());
+    const auto most = std::chrono::floor<seconds>(guard_.parts().namespaces[*ns].overlay->ttl());
     if (ttl > most) {
       return "ERR invalid TTL in 'guard.add' command: overlay.ttl of namespace " +
-             quoted(guard_.parts().keyspace.name(found.ns)) + " is " +
-             std::to_string(most.count()) + " s";
+             quoted(guard_.parts().keyspace.name(*ns)) + " is " + std::to_string(most.count()) +
+             " s";
     }
   }
   return std::nullopt;
@@ -356,16 +348,6 @@ std::optional<std::string> OwnCommands::error_of_ttl(Arguments keys, seconds ttl
 OwnDecision OwnCommands::done() {
   reply_ = "+OK\r\n";
   return answer();
-}
-
-std::optional<std::uint32_t> OwnCommands::find_namespace(std::string_view name) const {
-  const keyspace::Keyspace& keyspace = guard_.parts().keyspace;
-  for (std::uint32_t ns = 0; ns < keyspace.size(); ++ns) {
-    if (keyspace.name(ns) == name) {
-      return ns;
-    }
-  }
-  return std::nullopt;
 }
 
 std::optional<std::size_t> OwnCommands::find_source(std::string_view name) const {
@@ -419,11 +401,11 @@ OwnDecision OwnCommands::wait(const Call& call) {
 }
 
 OwnDecision OwnCommands::info(const Call& call) {
-  InfoQuestion question{.guard = guard_, .redis = guard_.facts(), .now = call.attempt.now};
+  InfoQuestion question{.guard = guard_, .redis = call.redis, .now = call.attempt.now};
   if (call.arguments.size() > 1) {
-    question.ns = find_namespace(call.arguments[1]);
+    question.ns = find_namespace(call);
     if (!question.ns) {
-      return error(no_namespace(call.arguments[1]));
+      return no_namespace(call);
     }
   }
   reply_.clear();

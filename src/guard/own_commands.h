@@ -103,6 +103,7 @@ class OwnCommands {
   struct Call {
     Arguments arguments;
     Client& client;
+    const redis::Snapshot& redis;
     const redis::UserAccess* access;  // null: nothing is known of what its user may do, and nothing
                                       // is run that depends on it
     const Attempt& attempt;
@@ -131,7 +132,7 @@ class OwnCommands {
   OwnDecision reload(const Call& call);
   OwnDecision help(const Call& call);
 
-  OwnDecision wait_for_rights(const Client& client, const Attempt& attempt);
+  OwnDecision wait_for_rights(const Call& call);
   std::optional<std::string> error_of_ttl(Arguments keys, std::chrono::seconds ttl);
   std::optional<std::string> refusal(Arguments keys, const Call& call);
   Guard::Inspection inspect(std::string_view key, const Call& call);
@@ -139,9 +140,12 @@ class OwnCommands {
   OwnDecision error(std::string_view line);
   OwnDecision done();
   static std::string quoted(std::string_view text);
-  static std::string no_namespace(std::string_view name);
   std::optional<std::size_t> find_source(std::string_view name) const;
-  std::optional<std::uint32_t> find_namespace(std::string_view name) const;
+  // The argument behind the name.
+  std::optional<std::uint32_t> find_namespace(const Call& call) const {
+    return guard_.parts().keyspace.find(call.arguments[1]);
+  }
+  OwnDecision no_namespace(const Call& call);
   bool is_operator(const Client& client) const;
   std::string seen_in_observe(std::uint32_t ns, config::Mode next, TimePoint now) const;
   void tell_log(const Call& call, const std::string& what) const;

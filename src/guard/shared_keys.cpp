@@ -12,6 +12,14 @@ SharedFinding find_shared(const SharedKey& asked,
   const keyspace::Keyspace& keyspace = asked.keyspace;
   const std::span<const GuardedNamespace> namespaces = asked.namespaces;
   const keyspace::Lookup& found = asked.found;
+  const int db = namespaces[found.ns].db;
+  for (const std::uint32_t maker : keyspace.text_makers_of(found)) {
+    const std::uint32_t ns = keyspace.namespace_of(maker);
+    if (namespaces[ns].db == db && keyspace.template_at(maker).may_have_made(asked.key) &&
+        !namespaces[ns].filter->is_fresh(now)) {
+      return {.finding = Finding::not_fresh, .other = ns};
+    }
+  }
   const std::span<const std::uint32_t> makers = keyspace.makers_of(found);
   if (std::ranges::none_of(makers, [&](std::uint32_t maker) {
         return keyspace.template_at(maker).may_have_made(asked.key);
@@ -35,7 +43,7 @@ SharedFinding find_shared(const SharedKey& asked,
   for (const std::uint32_t maker : makers) {
     const keyspace::Reading row = keyspace.read(maker, asked.key, scratch);
     const GuardedNamespace& space = namespaces[row.ns];
-    if (row.kind == keyspace::Reading::Kind::none || space.db != namespaces[found.ns].db) {
+    if (row.kind == keyspace::Reading::Kind::none || space.db != db) {
       continue;
     }
     const Finding finding =

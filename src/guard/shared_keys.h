@@ -1,6 +1,7 @@
 // Keys that rows of several templates can have: `page:draft:42` is claimed by `page:draft:{id}`,
 // and is also the key of the row `draft:42` by `page:{slug}`. It is absent only if none of them has
-// it (keyspace/keyspace.h).
+// it (keyspace/keyspace.h). Where only a text in place of an integer could have it, there is no
+// such row as long as that namespace's filters are fresh: with one they never are.
 //
 // Must: nobody falls between two namespaces. A row may leave one for another: so `removals` is read
 // before and after, as in filter/parts_lookup.h.

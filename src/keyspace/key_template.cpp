@@ -333,6 +333,17 @@ bool KeyTemplate::ends_values_at_colons() const {
                               }));
 }
 
+std::optional<KeyTemplate> KeyTemplate::with_texts() const {
+  if (std::ranges::none_of(placeholders_, &Placeholder::is_integer)) {
+    return std::nullopt;
+  }
+  KeyTemplate result = *this;
+  for (Placeholder& placeholder : result.placeholders_) {
+    placeholder.type = placeholder.is_integer() ? ValueType::text : placeholder.type;
+  }
+  return result;
+}
+
 void KeyTemplate::render(std::span<const std::string_view> values, std::string& key) const {
   key += literal_prefix_;
   for (std::size_t i = 0; i < placeholders_.size(); ++i) {

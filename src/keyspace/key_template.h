@@ -109,6 +109,8 @@ class KeyTemplate {
   // fixed byte stands for them). The result need not fit(): a value may hold a ':' or the literal
   // that should end it.
   void render(std::span<const std::string_view> values, std::string& key) const;
+  // The same with texts for its integers, since a row's column may have them; nothing: it has none.
+  std::optional<KeyTemplate> with_texts() const;
 
   bool operator==(const KeyTemplate& other) const { return text_ == other.text_; }
 

@@ -1,6 +1,7 @@
 #include "keyspace/keyspace.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "keyspace/identity.h"
@@ -72,18 +73,36 @@ void Keyspace::add_space(NamespaceTemplates from) {
 }
 
 void Keyspace::find_makers() {
+  std::vector<std::optional<KeyTemplate>> with_texts;
+  std::ranges::transform(templates_, std::back_inserter(with_texts), &KeyTemplate::with_texts);
   for (std::uint32_t claimer = 0; claimer < templates_.size(); ++claimer) {
     Route& route = routes_[claimer];
+    const auto may_make = [&](const KeyTemplate& maker) {
+      return may_make_keys_of(maker, templates_[claimer], spaces_[route.ns].strict);
+    };
+    std::vector<std::uint32_t> by_text;
     route.makers_begin = static_cast<std::uint32_t>(makers_.size());
     for (std::uint32_t maker = 0; maker < templates_.size(); ++maker) {
-      if (maker != claimer &&
-          may_make_keys_of(templates_[maker], templates_[claimer], spaces_[route.ns].strict)) {
+      Route& from = routes_[maker];
+      if (maker != claimer && may_make(templates_[maker])) {
         makers_.push_back(maker);
-        routes_[maker].may_lose_keys = true;
+        from.loss = Loss::any;
         ++route.makers_count;
+      } else if (from.ns != route.ns && with_texts[maker] && may_make(*with_texts[maker])) {
+        by_text.push_back(maker);
+        from.loss = from.loss == Loss::none ? Loss::texts : from.loss;
       }
     }
+    makers_.insert(makers_.end(), by_text.begin(), by_text.end());
+    route.text_makers_count = static_cast<std::uint32_t>(by_text.size());
   }
+}
+
+std::optional<std::uint32_t> Keyspace::find(std::string_view name) const {
+  const auto found = std::ranges::find(spaces_, name, &Space::name);
+  return found == spaces_.end()
+             ? std::nullopt
+             : std::optional(static_cast<std::uint32_t>(found - spaces_.begin()));
 }
 
 std::span<const KeyTemplate> Keyspace::templates(std::uint32_t ns) const {

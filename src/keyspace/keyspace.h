@@ -7,7 +7,9 @@
 //
 // A row can have a key that another template claims (`page:{slug}` and `page:draft:{id}`: the row
 // `draft:42`). So a key may be more than one row's: match() says whose it is, makers_of() by which
-// other templates rows can have it, and read() under which identity.
+// other templates rows can have it, and read() under which identity. A row that has a text for an
+// integer and so a key that another namespace claims (`user:{id:uint64}` and `user:vip:{id}`: the
+// row `vip:7`) is an error: text_makers_of() says whose rows must be known to have none.
 //
 // Must: a row that identity_of_row() accepts has, for each of its keys, the very identity that
 // match() gives, or that read() gives for one
@@ -99,6 +101,13 @@ struct RowError {
   std::string what;  // names the row (values escaped and cut), the template and the reason
 };
 
+// Of which rows of a template others may claim the keys.
+enum class Loss : std::uint8_t {
+  none,
+  any,
+  texts,  // of those alone that have a text for an integer, which are errors then
+};
+
 class Keyspace {
  public:
   // Every error at once, in the order of namespaces and templates. Two templates that can both
@@ -117,6 +126,17 @@ class Keyspace {
     const Route& route = routes_[found.template_index];
     return std::span(makers_).subspan(route.makers_begin, route.makers_count);
   }
+  // Those of other namespaces by which only a text for an integer can have it.
+  std::span<const std::uint32_t> text_makers_of(const Lookup& found) const noexcept {
+    const Route& route = routes_[found.template_index];
+    return std::span(makers_).subspan(route.makers_begin + route.makers_count,
+                                      route.text_makers_count);
+  }
+  // Whether there are any of either.
+  bool may_share(const Lookup& found) const noexcept {
+    const Route& route = routes_[found.template_index];
+    return route.makers_count + route.text_makers_count != 0;
+  }
   std::uint32_t namespace_of(std::uint32_t template_index) const noexcept {
     return routes_[template_index].ns;
   }
@@ -128,9 +148,8 @@ class Keyspace {
   Reading read(std::uint32_t template_index,
                std::string_view key,
                IdentityBuffer& scratch) const noexcept;
-  // Whether rows can have keys by it that other templates claim.
-  bool may_lose_keys(std::uint32_t ns, std::size_t template_index) const {
-    return routes_[spaces_.at(ns).templates_begin + template_index].may_lose_keys;
+  Loss loss(std::uint32_t ns, std::size_t template_index) const {
+    return routes_[spaces_.at(ns).templates_begin + template_index].loss;
   }
 
   // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the
@@ -151,6 +170,7 @@ class Keyspace {
 
   std::size_t size() const { return spaces_.size(); }
   const std::string& name(std::uint32_t ns) const { return spaces_.at(ns).name; }
+  std::optional<std::uint32_t> find(std::string_view name) const;
   std::span<const KeyTemplate> templates(std::uint32_t ns) const;
   // Placeholder names in identity order: the first template's, wildcards left out.
   std::span<const std::string> identity_columns(std::uint32_t ns) const {
@@ -175,9 +195,10 @@ class Keyspace {
   struct Route {  // beside each template: whose it is, and where the identity's values are
     std::uint32_t ns = 0;
     std::array<std::uint8_t, kPlaceholdersMax> placeholder_of{};  // per identity column
-    bool may_lose_keys = false;
+    Loss loss = Loss::none;
     std::uint32_t makers_begin = 0;
     std::uint32_t makers_count = 0;
+    std::uint32_t text_makers_count = 0;  // behind those
   };
   using Texts = std::array<std::string_view, kPlaceholdersMax>;  // in identity order
   struct Row;                                                    // keyspace_rows.cpp

@@ -61,16 +61,11 @@ std::optional<std::string> difference(const KeyTemplate& first, const KeyTemplat
   return std::nullopt;
 }
 
-bool has_ci(const KeyTemplate& key_template) {
-  return std::ranges::count(key_template.placeholders(), ValueType::text_ci, &Placeholder::type) >
-         0;
-}
-
 // A longer prefix takes keys away from a |ci template: `user:{name|ci}` would lose `user:bob1` to
 // `user:bob{n}`, but not `user:Bob1`, although both are the same row to the database.
 bool splits_spellings(const KeyTemplate& one, const KeyTemplate& other) {
   const bool one_is_shorter = one.literal_prefix().size() < other.literal_prefix().size();
-  return has_ci(one_is_shorter ? one : other);
+  return (one_is_shorter ? one : other).has_ci();
 }
 
 std::string example_text(const std::string& key) {

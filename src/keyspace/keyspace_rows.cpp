@@ -291,7 +291,7 @@ void Keyspace::Row::add_value(const KeyTemplate& key_template,
   const bool is_key = (space.has_ci || !value.empty()) &&
                       (placeholder.rest || value.find(':') == std::string_view::npos) &&
                       (!space.is_integer || space.strict || is_canonical(placeholder.type, value));
-  if (value.size() <= kKeyBytesMax && (is_key || route.may_lose_keys)) {
+  if (value.size() <= kKeyBytesMax && (is_key || route.loss == Loss::any)) {
     add(write_identity({&value, 1}, space.types, room));
   }
 }
@@ -317,7 +317,7 @@ std::optional<RowError> Keyspace::Row::add_values(const Keyspace& keyspace,
     return has_other_keys && has_run ? std::optional(refusal()) : std::nullopt;
   }
   TemplateValues found;
-  if (!space.has_ci && !has_other_keys && !route.may_lose_keys) {
+  if (!space.has_ci && !has_other_keys && route.loss != Loss::any) {
     const TemplateFit fit = key_template.fit(key, found);
     if (fit == TemplateFit::none || (fit == TemplateFit::not_an_integer && !space.strict)) {
       return std::nullopt;
@@ -336,7 +336,7 @@ std::optional<RowError> Keyspace::Row::add_values(const Keyspace& keyspace,
   }
   if (fit != TemplateFit::none) {
     add(identity);
-  } else if (route.may_lose_keys) {
+  } else if (route.loss == Loss::any) {
     add(write_key_identity(key, space.has_ci, scratch.identity()));
   }
   return std::nullopt;

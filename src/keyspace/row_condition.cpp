@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "keyspace/canonical_integer.h"
+#include "keyspace/identity.h"
 
 namespace cuckooguard::keyspace {
 namespace {
@@ -26,12 +27,8 @@ std::string quoted(std::string_view text, char quote) {
   return all + quote;
 }
 
-char lower(char byte) {
-  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
-}
-
 bool is_word(std::string_view text, std::string_view word) {
-  return std::ranges::equal(text, word, {}, lower, lower);
+  return std::ranges::equal(text, word, {}, fold, fold);
 }
 
 }  // namespace

@@ -172,15 +172,15 @@ bool Session::take_command(std::string_view raw) {
   if (!input_.is_ahead() && guard::OwnCommands::is_own(arguments)) {
     return take_own_command(raw);
   }
-  const redis::Command& command = worker_.guard.find(arguments.front());
+  const guard::Question question = worker_.guard.ask(arguments, state_, now_);
   if (!route_.is_pinned()) {
-    const redis::Lane lane = worker_.guard.lane_of(command, arguments, state_);
+    const redis::Lane lane = question.lane();
     const bool is_wait = lane == redis::Lane::own && redis::waits_for_writes(arguments);
     if (!may_travel(lane, is_wait)) {
       return false;
     }
   }
-  carry_out(command, raw);
+  carry_out(question, raw);
   return true;
 }
 
@@ -194,13 +194,9 @@ void Session::take_nothing(std::string_view raw) {
   }
 }
 
-void Session::carry_out(const redis::Command& command, std::string_view raw) {
-  const guard::Decision decision =
-      worker_.guard.decide(command,
-                           worker_.arguments.views(),
-                           state_,
-                           now_,
-                           must_be_heard() || input_.is_ahead() ? 0 : room());
+void Session::carry_out(const guard::Question& question, std::string_view raw) {
+  const bool may_answer = !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead();
+  const guard::Decision decision = worker_.guard.decide(question, may_answer ? room() : 0);
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -234,7 +230,7 @@ void Session::carry_out(const redis::Command& command, std::string_view raw) {
     if (decision.awaits_reply) {
       state_.writes()->await(order_.last_expected());
     }
-    timed_reply_.expected(worker_.reply_clock, command, order_, now_);
+    timed_reply_.expected(worker_.reply_clock, question.command, order_, now_);
   } else {
     state_.sent(*decision.change);  // also if nobody will see its reply: it is in flight for good
     if (may_observe(*decision.change)) {
@@ -292,12 +288,9 @@ void Session::forward(std::string_view raw) {
 
 // Redis counts what it hears: its own `timeout` would close a client that asks for nothing but
 // absent keys.
-bool Session::must_be_heard() const {
-  if (!route_.has_own()) {
-    return false;
-  }
-  const std::chrono::milliseconds timeout = worker_.guard.redis_idle_timeout();
-  return timeout.count() > 0 && contact_ == Contact::up && now_ - heard_at_ > timeout / 2;
+bool Session::must_be_heard(std::chrono::milliseconds timeout) const {
+  return route_.has_own() && timeout.count() > 0 && contact_ == Contact::up &&
+         now_ - heard_at_ > timeout / 2;
 }
 
 // How many bytes may be answered here.

@@ -178,7 +178,7 @@ class Session final : public io::Disposable,
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw);
   void take_nothing(std::string_view raw);
-  void carry_out(const redis::Command& command, std::string_view raw);
+  void carry_out(const guard::Question& question, std::string_view raw);
   bool may_travel(redis::Lane lane, bool waits_for_writes = false);
   bool take_own_command(std::string_view raw);
   void go_on();
@@ -191,7 +191,7 @@ class Session final : public io::Disposable,
   void forward(std::string_view raw);
   void stop_reading_replies();
   bool may_observe(const redis::StateChange& change) const;
-  bool must_be_heard() const;
+  bool must_be_heard(std::chrono::milliseconds timeout) const;
   std::size_t room() const;
   void queue_flush();
   void update_watch();

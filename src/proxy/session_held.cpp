@@ -27,7 +27,7 @@ bool Session::take_own_command(std::string_view raw) {
   if (!may_travel(redis::Lane::own)) {
     return false;
   }
-  carry_out(worker_.guard.find(worker_.arguments.views().front()), raw);
+  carry_out(worker_.guard.ask(worker_.arguments.views(), state_, now_), raw);
   return true;
 }
 

@@ -143,7 +143,6 @@ class ClientState {
   // with.
   void upstream_is_up() { has_upstream_ = true; }
   void upstream_is_down() { has_upstream_ = false; }
-  bool has_upstream() const { return has_upstream_; }
 
   // It has sent what may change what holds for all clients; and what Redis has said to that may be
   // in what is not read.

@@ -163,13 +163,10 @@ constexpr auto kCommands = [] {
   std::array<Command, count_names()> commands{};
   std::size_t at = 0;
   for (const Family& family : kFamilies) {
-    std::string_view names = family.names;
-    while (!names.empty()) {
-      const std::string_view name = names.substr(0, names.find(' '));
+    for_each_word(family.names, [&](std::string_view name) {
       commands[at] = family.as;
       commands[at++].name = name;
-      names.remove_prefix(std::min(names.size(), name.size() + 1));
-    }
+    });
   }
   return commands;
 }();
@@ -224,8 +221,7 @@ std::size_t number(std::string_view text) {
 // XREAD [COUNT n] [BLOCK n] STREAMS key ... id ...
 KeyIndexes keys_of_streams(std::span<const std::string_view> arguments) {
   std::size_t at = 1;
-  while (at < arguments.size() &&
-         (is_word(arguments[at], "count") || is_word(arguments[at], "block"))) {
+  while (at < arguments.size() && is_any_of(arguments[at], "count block")) {
     at += 2;
   }
   if (at >= arguments.size() || !is_word(arguments[at], "streams")) {

@@ -1,7 +1,6 @@
 #include "redis/lane.h"
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 
 #include "redis/state_change.h"
@@ -14,69 +13,32 @@ using Arguments = std::span<const std::string_view>;
 
 // Of the roles `plain`, `read` and `write`: plain ones must be named to be shared, the others to be
 // kept apart.
-constexpr std::array<std::string_view, 16> kSharedPlain = {"ping",
-                                                           "echo",
-                                                           "publish",
-                                                           "spublish",
-                                                           "pubsub",
-                                                           "info",
-                                                           "keys",
-                                                           "scan",
-                                                           "dbsize",
-                                                           "randomkey",
-                                                           "time",
-                                                           "role",
-                                                           "lastsave",
-                                                           "command",
-                                                           "lolwut",
-                                                           "script"};
-constexpr std::array<std::string_view, 17> kNeverShared = {"blpop",
-                                                           "brpop",
-                                                           "blmove",
-                                                           "brpoplpush",
-                                                           "bzpopmin",
-                                                           "bzpopmax",
-                                                           "blmpop",
-                                                           "bzmpop",
-                                                           "eval",
-                                                           "evalsha",
-                                                           "fcall",
-                                                           "eval_ro",
-                                                           "evalsha_ro",
-                                                           "fcall_ro",
-                                                           "migrate",
-                                                           // Run by a thread, and wait for it:
-                                                           "vadd",
-                                                           "vsim"};
+constexpr std::string_view kSharedPlain =
+    "ping echo publish spublish pubsub info keys scan dbsize randomkey time role lastsave "
+    "command lolwut script";
+constexpr std::string_view kNeverShared =
+    "blpop brpop blmove brpoplpush bzpopmin bzpopmax blmpop bzmpop eval evalsha fcall "
+    "eval_ro evalsha_ro fcall_ro migrate "
+    "vadd vsim";  // run by a thread, and wait for it
 // Besides those with the role of a write, or of GETEX. Redis postpones whatever it may have to tell
 // its replicas.
-constexpr std::array<std::string_view, 3> kPostponed = {"pfcount", "publish", "spublish"};
+constexpr std::string_view kPostponed = "pfcount publish spublish";
 // Their subcommands tell.
-constexpr std::array<std::string_view, 2> kMayBlock = {"xread", "xreadgroup"};
+constexpr std::string_view kMayBlock = "xread xreadgroup";
 // DEBUG may have Redis send a push of its own.
-constexpr std::array<std::string_view, 4> kForGood = {"readonly", "readwrite", "asking", "debug"};
+constexpr std::string_view kForGood = "readonly readwrite asking debug";
 
 // CLIENT subcommands whose effect ends with their reply, or is told to the next connection
 // (resp/connection_state.h).
-constexpr std::array<std::string_view, 10> kPassingClient = {"setname",
-                                                             "setinfo",
-                                                             "getname",
-                                                             "list",
-                                                             "kill",
-                                                             "pause",
-                                                             "unpause",
-                                                             "unblock",
-                                                             "help",
-                                                             "trackinginfo"};
+constexpr std::string_view kPassingClient =
+    "setname setinfo getname list kill pause unpause unblock help trackinginfo";
 
 using Listed = std::bitset<kCommandsMax>;
 
-template <std::size_t kCount>
-Listed all_of(const std::array<std::string_view, kCount>& names) {
+Listed all_of(std::string_view names) {
   Listed commands;
-  for (const std::string_view name : names) {
-    commands.set(command_index(find_command(name)));
-  }
+  for_each_word(names,
+                [&](std::string_view name) { commands.set(command_index(find_command(name))); });
   return commands;
 }
 
@@ -86,9 +48,7 @@ bool has_word(Arguments arguments, std::string_view word) {
 }
 
 bool is_passing_client(Arguments arguments) {
-  return arguments.size() > 1 && std::ranges::any_of(kPassingClient, [&](std::string_view word) {
-           return is_word(arguments[1], word);
-         });
+  return arguments.size() > 1 && is_any_of(arguments[1], kPassingClient);
 }
 
 struct Table {
@@ -131,8 +91,7 @@ Lane lane_of(const Command& command, Arguments arguments) {
 }
 
 bool waits_for_writes(Arguments arguments) {
-  return !arguments.empty() &&
-         (is_word(arguments.front(), "wait") || is_word(arguments.front(), "waitaof"));
+  return !arguments.empty() && is_any_of(arguments.front(), "wait waitaof");
 }
 
 }  // namespace cuckooguard::redis

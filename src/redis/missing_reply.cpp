@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "redis/read_shape.h"
+#include "redis/word.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::redis {
@@ -180,11 +181,7 @@ constexpr Index kIndex = [] {
   std::array<Entry, kNames> entries{};
   std::size_t count = 0;
   for (const Row& row : kRows) {
-    for (std::string_view names = row.names; !names.empty();) {
-      const std::string_view name = names.substr(0, names.find(' '));
-      entries[count++] = {name, &row};
-      names.remove_prefix(std::min(names.size(), name.size() + 1));
-    }
+    for_each_word(row.names, [&](std::string_view name) { entries[count++] = {name, &row}; });
   }
   std::ranges::sort(entries, {}, &Entry::name);
   Index index;

@@ -128,10 +128,6 @@ bool is_field_offset(std::string_view text) {
                                : is_bit_offset(text);
 }
 
-bool is_unit(std::string_view text) {
-  return is_word(text, "m") || is_word(text, "km") || is_word(text, "ft") || is_word(text, "mi");
-}
-
 }  // namespace
 
 bool has_kind(std::string_view argument, ArgumentKind kind) noexcept {
@@ -171,7 +167,7 @@ bool has_kind(std::string_view argument, ArgumentKind kind) noexcept {
     case ArgumentKind::distance:
       return !argument.starts_with('-') && is_finite(argument);
     case ArgumentKind::unit:
-      return is_unit(argument);
+      return is_any_of(argument, "m km ft mi");
     case ArgumentKind::seconds:
       return is_integer_in(argument, 1, kSecondsMax);
     case ArgumentKind::milliseconds:

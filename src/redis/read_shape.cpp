@@ -75,7 +75,7 @@ class ShapeMatch {
     }
     switch (step.kind) {
       case StepKind::word:
-        return is_one_of(arguments_[at_++], step);
+        return is_any_of(arguments_[at_++], {shape_.text_.data() + step.begin, step.size}, '/');
       case StepKind::numkeys:
         return reads_numkeys();
       case StepKind::keys:
@@ -87,18 +87,6 @@ class ShapeMatch {
       default:
         return reads_many(step.repeats ? arguments_.size() - at_ : 1, step.argument);
     }
-  }
-
-  bool is_one_of(std::string_view argument, const Step& step) const {
-    std::string_view words(shape_.text_.data() + step.begin, step.size);
-    while (!words.empty()) {
-      const std::string_view word = words.substr(0, words.find('/'));
-      if (is_word(argument, word)) {
-        return true;
-      }
-      words.remove_prefix(std::min(words.size(), word.size() + 1));
-    }
-    return false;
   }
 
   bool reads_many(std::size_t count, ArgumentKind kind) {

@@ -23,4 +23,20 @@ constexpr bool is_word(std::string_view argument, std::string_view lower) {
   return std::ranges::equal(argument, lower, [](char a, char b) { return lower_case(a) == b; });
 }
 
+// Of a list of words, as tables have them; take(word).
+template <class Take>
+constexpr void for_each_word(std::string_view words, Take take, char separator = ' ') {
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(separator));
+    take(word);
+    words.remove_prefix(std::min(words.size(), word.size() + 1));
+  }
+}
+constexpr bool is_any_of(std::string_view argument, std::string_view words, char separator = ' ') {
+  bool is_one = false;
+  for_each_word(
+      words, [&](std::string_view word) { is_one = is_one || is_word(argument, word); }, separator);
+  return is_one;
+}
+
 }  // namespace cuckooguard::redis

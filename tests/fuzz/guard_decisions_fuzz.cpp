@@ -124,8 +124,8 @@ class Run {
     const std::vector<std::string_view> views(words.begin(), words.end());
     constexpr std::size_t room = std::size_t{1} << 20U;
     const bool may_answer = random_.ConsumeProbability<float>() < 0.95F;
-    const Decision decision =
-        shop_.guard->decide(views, shop_.client, shop_.now, may_answer ? room : 0);
+    const Decision decision = shop_.guard->decide(shop_.guard->ask(views, shop_.client, shop_.now),
+                                                  may_answer ? room : 0);
     require(may_answer || decision.action == Action::forward || decision.action == Action::unread,
             "an answer without room for it");
     require(!is_unread_ || decision.action == Action::unread,

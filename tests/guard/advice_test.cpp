@@ -212,7 +212,7 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   shop.decide({"GET", "user:1"});
   Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other.decide(std::span(get.begin(), get.size()), client, shop.now, 1000);
+  other.decide(other.ask(std::span(get.begin(), get.size()), client, shop.now), 1000);
   other.compare({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});
   const Evidence seen = evidence(shop.guard->parts(), GuardedShop::kUsers, shop.now);
   EXPECT_EQ(seen.watched, hours(3));

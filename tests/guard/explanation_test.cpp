@@ -34,7 +34,7 @@ std::string explained(std::string_view key_template, std::string_view key) {
                      {.parts = guard.parts(),
                       .redis = guard.facts(),
                       .key = key,
-                      .seen = guard.inspect(key, 0, everything, TimePoint{})});
+                      .seen = guard.inspect(key, {.access = everything})});
   return text;
 }
 

@@ -229,17 +229,6 @@ TEST_F(GuardFacts, a_change_where_replies_are_unread_is_asked_about) {
   EXPECT_EQ(doubts_, 1);
 }
 
-// Redis may close the connection at once, and with it those who share it.
-TEST_F(GuardFacts, large_commands_of_who_may_not_have_logged_in_are_not_shared) {
-  const auto lane = [&] {
-    const std::vector<std::string_view> words(12, "mget");
-    return shop_.guard->lane_of(shop_.guard->find("mget"), words, shop_.client);
-  };
-  EXPECT_EQ(lane(), redis::Lane::reads);
-  facts().publish_users(facts().epoch(), {.unrestricted = {"root"}});
-  EXPECT_EQ(lane(), redis::Lane::for_good);
-}
-
 TEST_F(GuardFacts, a_user_of_whom_nothing_is_known_is_asked_for) {
   shop_.send({"AUTH", "alice", "x"}, '+');
   EXPECT_FALSE(answers());

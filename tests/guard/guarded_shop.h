@@ -79,7 +79,7 @@ class GuardedShop {
   }
 
   Decision decide(std::span<const std::string_view> arguments) {
-    return guard->decide(arguments, client, now, may_answer ? room : 0);
+    return guard->decide(guard->ask(arguments, client, now), may_answer ? room : 0);
   }
   Decision decide(std::initializer_list<std::string_view> arguments) {
     return decide(std::span(arguments.begin(), arguments.size()));
@@ -108,12 +108,9 @@ class GuardedShop {
   // What another client, the user "default", is told.
   bool answers_others(std::initializer_list<std::string_view> arguments) const {
     Client other;
-    return guard
-               ->decide(std::span(arguments.begin(), arguments.size()),
-                        other,
-                        now,
-                        may_answer ? room : 0)
-               .action == Action::answer;
+    const Question question =
+        guard->ask(std::span(arguments.begin(), arguments.size()), other, now);
+    return guard->decide(question, may_answer ? room : 0).action == Action::answer;
   }
 
   // Sends a command that changes the connection; Redis replies with `reply_type`.

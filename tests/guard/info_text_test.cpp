@@ -128,7 +128,7 @@ TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
   shop_.decide({"GET", "user:500"});
   shop_.decide({"GET", "user:1"});
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
+  other.decide(other.ask(std::span(get.begin(), get.size()), client, shop_.now), 1000);
   const std::string all = text();
   EXPECT_THAT(all, HasSubstr("\r\nworkers:2\r\n"));
   EXPECT_THAT(all, HasSubstr("\r\nanswered_commands:2\r\n"));

@@ -24,6 +24,7 @@ using testing::HasSubstr;
 //   0 pages    page:{slug}              home
 //   1 drafts   page:draft:{id:uint64}   1; strict
 //   2 users    user:{id:uint64}         1; strict
+//   3 vips     user:vip:{id}            1
 class SharedKeys : public testing::Test {
  protected:
   SharedKeys() : epochs_(1), keyspace_(keyspace_of_pages()) {
@@ -50,6 +51,7 @@ class SharedKeys : public testing::Test {
   static constexpr std::uint32_t kPages = 0;
   static constexpr std::uint32_t kDrafts = 1;
   static constexpr std::uint32_t kUsers = 2;
+  static constexpr std::uint32_t kVips = 3;
 
   void prove(std::uint32_t ns) { lives_[ns]->set_fresh_until(now_ + seconds(1)); }
   void insert(std::uint32_t ns, std::string_view identity) {
@@ -59,7 +61,8 @@ class SharedKeys : public testing::Test {
     lives_[ns]->erase(parts_[ns]->hash(identity));
   }
   Guard::Inspection inspect(std::string_view key) {
-    return guard_->inspect(key, 0, redis::UserAccess{.is_unrestricted = true}, now_);
+    const redis::UserAccess everything{.is_unrestricted = true};
+    return guard_->inspect(key, {.access = everything, .now = now_});
   }
   Verdict verdict(std::string_view key) { return inspect(key).verdict; }
   std::string why(std::string_view key) {
@@ -85,6 +88,7 @@ class SharedKeys : public testing::Test {
     add("pages", "page:{slug}", false);
     add("drafts", "page:draft:{id:uint64}", true);
     add("users", "user:{id:uint64}", true);
+    add("vips", "user:vip:{id}", false);
     return keyspace::Keyspace::build(std::move(namespaces)).value();
   }
 };
@@ -120,6 +124,22 @@ TEST_F(SharedKeys, pass_while_the_other_namespace_knows_nothing) {
   lives_[kDrafts]->set_fresh_until(TimePoint::min());
   prove(kPages);
   EXPECT_THAT(why("page:draft:42"), testing::Not(HasSubstr("pages")));
+}
+
+// The row `vip:7` of users has that key, too: users, whose keys have integers, refuses it, and
+// knows nothing as long as it is there.
+TEST_F(SharedKeys, pass_while_another_namespace_may_have_a_text_for_its_integer) {
+  EXPECT_EQ(verdict("user:vip:7"), Verdict::absent);
+  lives_[kUsers]->set_fresh_until(TimePoint::min());
+  EXPECT_EQ(verdict("user:vip:7"), Verdict::not_fresh);
+  EXPECT_THAT(why("user:vip:7"), HasSubstr("a row of namespace users may have this key"));
+  EXPECT_EQ(verdict("user:vip:1"), Verdict::may_exist);
+  spaces_[kUsers].db = 1;
+  EXPECT_EQ(verdict("user:vip:7"), Verdict::absent);
+  spaces_[kUsers].db = 0;
+  prove(kUsers);
+  EXPECT_EQ(inspect("user:vip:7").found.ns, kVips);
+  EXPECT_EQ(verdict("user:vip:7"), Verdict::absent);
 }
 
 TEST_F(SharedKeys, are_not_those_of_another_db) {

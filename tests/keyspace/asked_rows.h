@@ -38,7 +38,8 @@ inline bool may_be(const Keyspace& keyspace,
     return true;
   }
   if (!accepted) {  // the namespace knows nothing: all passes that it is asked for
-    return found.ns == ns || accepted.error().reason == RowError::Reason::other_namespace ||
+    const auto is_its = [&](std::uint32_t maker) { return keyspace.namespace_of(maker) == ns; };
+    return found.ns == ns || std::ranges::any_of(keyspace.text_makers_of(found), is_its) ||
            std::ranges::any_of(keyspace.makers_of(found), [&](std::uint32_t maker) {
              const Reading read = keyspace.read(maker, key, of_key);
              return read.ns == ns && read.kind != Reading::Kind::none;

@@ -26,6 +26,15 @@ TEST(Keyspace, a_key_of_no_template_is_unguarded) {
   EXPECT_EQ(must_build({users("user:{id}")}).match("", scratch).kind, Kind::unguarded);
 }
 
+TEST(Keyspace, namespaces_are_found_by_name) {
+  const Keyspace keyspace =
+      must_build({users("user:{id}"), {"carts", {must_parse("cart:{id}")}, false}});
+  EXPECT_EQ(keyspace.find("users"), 0U);
+  EXPECT_EQ(keyspace.find("carts"), 1U);
+  EXPECT_EQ(keyspace.find("Users"), std::nullopt);
+  EXPECT_EQ(keyspace.find(""), std::nullopt);
+}
+
 TEST(Keyspace, a_single_identity_is_a_view_of_the_key) {
   IdentityBuffer scratch;
   const std::string key = "user:42:profile";

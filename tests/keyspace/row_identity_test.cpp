@@ -86,6 +86,8 @@ TEST(RowIdentity, rows_with_texts_for_integers_whose_key_is_claimed_elsewhere_ar
   const Keyspace keyspace =
       must_build({space("users", {"user:{id:uint64}"}), space("vip", {"user:vip:{id}"})});
   EXPECT_EQ(error_of(keyspace, {"vip:7"}).reason, Reason::other_namespace);
+  EXPECT_TRUE(may_be(keyspace, 0, {"vip:7"}, "user:vip:7"));
+  EXPECT_EQ(keyspace.loss(0, 0), Loss::texts) << "a checkpoint says what was accepted";
 }
 
 TEST(RowIdentity, a_row_is_what_its_key_carries) {

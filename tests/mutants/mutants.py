@@ -20,6 +20,7 @@ RUNS = 1000  # seeds, at most; a mutant should die within the first few hundred
 READS = "src/guard/guard_reads.cpp"
 WRITES = "src/guard/guard_writes.cpp"
 GUARD = "src/guard/guard.cpp"
+QUESTION = "src/guard/question.cpp"
 STATE = "src/redis/client_state.cpp"
 OWN = "src/guard/own_commands.cpp"
 IN_FLIGHT = "src/guard/writes_in_flight.cpp"
@@ -120,11 +121,11 @@ MUTANTS = [
     ("guard", "unseen_writes_need_no_rights", "CLIENT REPLY OFF without rights fills the overlay",
      [(WRITES, "|| access->may_write ||", "|| access->namespaces.size() < 1000 ||")]),
     ("attack", "unseen_writes_are_not_learned", "CLIENT REPLY OFF: what was written is absent",
-     [(WRITES, "    if (may_have_written(write.client)) {", "    if (write.now == TimePoint::max()) {")]),
+     [(WRITES, "    if (may_have_written(write.client, write.redis)) {", "    if (write.now == TimePoint::max()) {")]),
     ("guard", "writes_in_flight_have_no_limit", "who sends writes and no more fills the memory",
      [(WRITES, "if (write.is_unseen || !writes.has_room()) {", "if (write.is_unseen) {")]),
     ("attack", "own_writes_wait_for_their_reply", "a client is told that what it has just written is absent",
-     [(READS, "writes_->is_in_flight() && writes_->holds(hash)", "writes_->is_in_flight() && hash == 0")]),
+     [(READS, "writes.is_in_flight() && writes.holds(hash)", "writes.is_in_flight() && hash == 0")]),
     ("guard", "who_leaves_has_not_written", "a write whose reply never comes is forgotten",
      [(WRITES, "  writes->give_up();\n", "  writes->forget_all();\n")]),
     ("guard", "no_share_for_each_client", "one client takes all its user has",
@@ -134,10 +135,10 @@ MUTANTS = [
     ("guard", "others_pay_for_who_writes_much", "of a user it is the oldest key that is lost, whose ever it is",
      [(LEARNED, "largest.size > 1 ?", "largest.size > limits_.total ?")]),
     ("guard", "strangers_take_from_a_share", "who is not logged in takes from the user default",
-     [(WRITES, "  return is_user ?", '  return is_user || client.user() == "default" ?')]),
+     [(WRITES, "is_user ? client.user()", 'is_user || client.user() == "default" ? client.user()')]),
     ("guard", "young_keys_are_lost_unnoticed", "who lost a key that the filter cannot have yet is told that it is absent",
-     [(READS, "if (now < learner_.reads_pass_until(*writes_)) {",
-       "if (now < learner_.reads_pass_until(*writes_) && hash == 0) {")]),
+     [(READS, "if (now < learner_.reads_pass_until(writes)) {",
+       "if (now < learner_.reads_pass_until(writes) && hash == 0) {")]),
     ("guard", "added_keys_stay_for_a_day", "GUARD.ADD ... TTL 86400",
      [(OWN, "if (ttl > most) {", "if (ttl > 86400 * most) {")]),
     ("guard", "cleared_keys_are_absent_at_once", "GUARD.CLEAR hides what was written just before",
@@ -145,14 +146,14 @@ MUTANTS = [
        "  overlay.hold_all_until(call.attempt.now + guard_.parts().process->origins[*ns].max_lag,\n"
        "                         Overlay::Hold::cleared);\n", "")]),
     ("guard", "unknown_rights_are_all_rights", "GUARD.ADD gives the benefit of the doubt",
-     [(OWN, "const redis::UserAccess kNobody;",
-       "const redis::UserAccess kNobody;\nconst redis::UserAccess kAnybody{.is_unrestricted = true};"),
+     [(OWN, "constexpr std::size_t kAny = ",
+       "const redis::UserAccess kAnybody{.is_unrestricted = true};\nconstexpr std::size_t kAny = "),
       (OWN, "is_reliable ? access : nullptr", "access != nullptr ? access : &kAnybody")]),
     ("guard", "unknown_logins_are_logins", "GUARD.INFO and the like give the benefit of the doubt",
      [(OWN, "client.login(redis) : Client::Login::unknown", "client.login(redis) : Client::Login::yes")]),
     ("attack", "own_commands_need_no_login", "they are answered before AUTH",
      [(OWN, 'return error("NOAUTH Authentication required.");',
-       "return run({.arguments = arguments, .client = client, .access = &kNobody, .asked = asked});")]),
+       "return run(call);")]),
     ("guard", "unknown_rights_are_waited_for_for_ever", "an own command is never answered",
      [(OWN, "attempt.since < kKnowPatience", "attempt.since < 1000 * kKnowPatience")]),
 
@@ -182,10 +183,10 @@ MUTANTS = [
      [(WRITES, "    counters_.scripts_without_keys.add();\n  }\n  for", "  }\n  for")]),
 
     ("guard_concurrent", "rows_of_others_are_not_asked_for", "a row whose key another namespace claims is hidden",
-     [(READS, "!parts_.keyspace.makers_of(found).empty()", "parts_.keyspace.makers_of(found).size() > 99")]),
+     [(READS, "parts_.keyspace.may_share(found)", "parts_.keyspace.makers_of(found).size() > 99")]),
     # Limits that hold
     ("proxy", "merged_replies_need_no_room", "65 KB of MGET make 200 MB",
-     [(READS, "has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0))", "has_room_for(is_merged ? 1 : 0)")]),
+     [(READS, "has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0), ", "has_room_for(is_merged ? 1 : 0, ")]),
     ("proxy", "answers_that_wait_need_no_room", "the guard's own answers behind a reply to come are not counted",
      [(SESSION, "output_.size() + order_.waiting_bytes()", "output_.size()")]),
     ("proxy", "output_total_does_not_count_answers", "all clients together hold more than output_total",
@@ -194,7 +195,7 @@ MUTANTS = [
      [(SESSION, "!input_.is_ahead() && !route_.is_let_in()",
        "is_draining_ && !input_.is_ahead() && !route_.is_let_in()")]),
     ("guard", "strangers_share_with_large_commands", "Redis closes the connection of all for what one has announced",
-     [(GUARD, "return redis::is_shared(lane) && may_be_too_large", "return lane == redis::Lane::own && may_be_too_large")]),
+     [(QUESTION, "redis::is_shared(lane) && is_large", "lane == redis::Lane::own && is_large")]),
     ("proxy", "clients_count_when_they_have_come", "64 at once go to the same worker",
      [("src/proxy/clients.h", "void expect() { ++count_; }", "void expect() {}"),
       (CLIENTS, "  if (++worker_.total.open >", "  ++count_;\n  if (++worker_.total.open >")]),
@@ -210,7 +211,7 @@ MUTANTS = [
     ("config", "passwords_are_printed", "addresses: user:password@host, in an error",
      [("src/config/values.cpp", "text.find('@') != std::string_view::npos ?", "text.size() > 1000 ?")]),
     ("guard", "getex_is_answered_where_writes_are_refused", "-MISCONF, -NOREPLICAS, -READONLY",
-     [(READS, "  if (!facts_->takes_writes) {", "  if (facts_->is_lost) {")]),
+     [(READS, "  if (!read.question.redis.takes_writes) {", "  if (read.question.redis.is_lost) {")]),
     ("proxy", "lost_users_are_not_doubted", "Redis ends the connections of a user that it deletes",
      [(CLIENTS, "  if (told.login) {", "  if (told.login && count_ > 1'000'000) {")]),
     ("upstream", "escapes_in_patterns_are_text", "~user\\:* covers no key that has a backslash",
@@ -240,6 +241,8 @@ MUTANTS = [
      [("src/keyspace/identity_pattern.cpp", "if (may_split && has_run) {", "if (may_split && has_run && values.empty()) {")]),
     ("keyspace", "templates_share_no_keys", "a row whose key another template claims is hidden",
      [("src/keyspace/keyspace.cpp", "if (maker != claimer &&", "if (maker == claimer &&")]),
+    ("keyspace", "texts_share_no_keys", "a row that has a text for an integer is hidden by whoever claims its key",
+     [("src/keyspace/keyspace.cpp", "from.ns != route.ns && with_texts[maker]", "from.ns == route.ns && with_texts[maker]")]),
     ("source/mysql", "missing_tables_are_gone", "a listing within ALTER misses tables that are there",
      [("src/source/mysql/table_listing.cpp", "    if (opened) {\n      return false;", "    if (opened) {\n      continue;")]),
     ("source/mysql", "refused_tables_are_gone", "a table that the guard may not read any more",

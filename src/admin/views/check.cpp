@@ -29,16 +29,6 @@ std::string_view name_of(Verdict verdict) {
   return kNames.at(static_cast<std::size_t>(verdict));
 }
 
-std::optional<std::uint32_t> Check::find(std::string_view ns) const {
-  const keyspace::Keyspace& keyspace = guard_.parts().keyspace;
-  for (std::uint32_t i = 0; i < keyspace.size(); ++i) {
-    if (keyspace.name(i) == ns) {
-      return i;
-    }
-  }
-  return std::nullopt;
-}
-
 std::span<const std::string> Check::values_of(std::uint32_t ns) const {
   return guard_.parts().keyspace.identity_columns(ns);
 }
@@ -61,7 +51,8 @@ guard::Guard::Inspection Check::inspect(std::uint32_t ns,
                                         guard::TimePoint now) {
   const std::string_view key = key_of(ns, values);
   const int db = guard_.parts().namespaces[ns].db;
-  const guard::Guard::Inspection seen = guard_.inspect(key, db, anybody_, now);
+  const guard::Guard::Inspection seen =
+      guard_.inspect(key, {.db = db, .access = anybody_, .now = now});
   if (seen.verdict == Verdict::unguarded || seen.found.ns != ns) {
     return {};
   }

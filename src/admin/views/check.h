@@ -35,7 +35,6 @@ class Check {
 
   explicit Check(guard::Guard& guard) : guard_(guard) {}
 
-  std::optional<std::uint32_t> find(std::string_view ns) const;
   // The names of the values that make an identity, in their order.
   std::span<const std::string> values_of(std::uint32_t ns) const;
 

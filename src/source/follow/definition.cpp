@@ -13,7 +13,7 @@ Definition& Definition::operator<<(std::string_view text) {
 void Definition::add_templates(const Target& target) {
   const auto templates = target.keyspace.templates(target.ns);
   for (std::size_t i = 0; i < templates.size(); ++i) {
-    *this << templates[i].text() << std::uint64_t{target.keyspace.may_lose_keys(target.ns, i)};
+    *this << templates[i].text() << static_cast<std::uint64_t>(target.keyspace.loss(target.ns, i));
   }
 }
 

@@ -28,13 +28,6 @@ class CheckTest : public testing::Test {
   Check check_{*shop_.guard};
 };
 
-TEST_F(CheckTest, knows_the_namespaces_by_name) {
-  EXPECT_EQ(check_.find("users"), GuardedShop::kUsers);
-  EXPECT_EQ(check_.find("carts"), GuardedShop::kCarts);
-  EXPECT_EQ(check_.find("Users"), std::nullopt);
-  EXPECT_EQ(check_.find(""), std::nullopt);
-}
-
 TEST_F(CheckTest, only_what_the_filter_rules_out_cannot_exist) {
   EXPECT_EQ(ask(GuardedShop::kUsers, "1"), Verdict::may_exist);
   EXPECT_EQ(ask(GuardedShop::kUsers, "105"), Verdict::fresh_id);

@@ -73,7 +73,7 @@ TEST_F(MetricsTest, what_all_workers_have_counted_is_added_up) {
   shop_.decide({"GET", "other"});
   guard::Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
+  other_.decide(other_.ask(std::span(get.begin(), get.size()), client, shop_.now), 1000);
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"absent\"}"), "2");
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"may_exist\"}"), "1");
   EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"items\",verdict=\"absent\"}"), "0");
@@ -180,7 +180,7 @@ TEST_F(MetricsTest, are_read_while_a_worker_counts_and_a_source_writes) {
     guard::Client client;
     const std::initializer_list<std::string_view> get{"GET", "user:501"};
     while (!is_over) {
-      other_.decide(std::span(get.begin(), get.size()), client, now, 1000);
+      other_.decide(other_.ask(std::span(get.begin(), get.size()), client, now), 1000);
     }
   });
   std::thread source([&, users = shop_.filters[GuardedShop::kUsers]] {

@@ -95,7 +95,7 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
   shop_.decide({"GET", "user:500"});
   guard::Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
-  other_.decide(std::span(get.begin(), get.size()), client, shop_.now, 1000);
+  other_.decide(other_.ask(std::span(get.begin(), get.size()), client, shop_.now), 1000);
   const json::object users = status().at("namespaces").at("users").as_object();
   EXPECT_EQ(users.at("mode"), "enforce");
   EXPECT_EQ(users.at("state"), "ready");
