@@ -1,5 +1,8 @@
 // The files in config/ at the repository's root: what they say is what the program does.
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,13 +95,50 @@ TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {
   }
 }
 
-TEST(DocumentedSettings, every_absent_reply_is_named_here_and_in_the_readme) {
-  for (const char* const file : {"cuckooguard.yaml", "../README.md"}) {
-    const std::string text = joined(lines_of(path_of(file)));
-    for (const AbsentPreset& preset : absent_presets()) {
-      EXPECT_THAT(text, ::testing::HasSubstr(std::string(preset.name))) << file;
+TEST(DocumentedSettings, every_absent_reply_is_named_here) {
+  const std::string text = joined(lines_of(path_of("cuckooguard.yaml")));
+  for (const AbsentPreset& preset : absent_presets()) {
+    EXPECT_THAT(text, ::testing::HasSubstr(std::string(preset.name)));
+  }
+}
+
+// The table in docs/absent-replies.md: `| \`name\` | framework | …`.
+TEST(DocumentedSettings, the_table_of_absent_replies_has_every_one_and_no_other) {
+  std::set<std::string> documented;
+  for (const std::string& line : lines_of(path_of("../docs/absent-replies.md"))) {
+    const std::string name = line.starts_with("| `") ? line.substr(3, line.find('`', 3) - 3) : "";
+    if (!name.empty() && name != "absent_reply" && name.find(':') == std::string::npos) {
+      documented.insert(name);
     }
   }
+  std::set<std::string> presets;
+  for (const AbsentPreset& preset : absent_presets()) {
+    presets.emplace(preset.name);
+  }
+  EXPECT_EQ(documented, presets);
+}
+
+TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
+  int blocks = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path_of("../docs"))) {
+    if (file.path().extension() != ".md") {
+      continue;
+    }
+    std::optional<std::string> block;
+    for (const std::string& line : lines_of(file.path().string())) {
+      if (line == "```yaml") {
+        block.emplace();
+      } else if (block && line == "```") {
+        const auto read = parse_config(*block, "block", testing::lookup_in({}));
+        EXPECT_TRUE(read) << file.path() << ": " << read.error()[0].text() << "\n" << *block;
+        block.reset();
+        ++blocks;
+      } else if (block) {
+        *block += line + "\n";
+      }
+    }
+  }
+  EXPECT_GE(blocks, 5);
 }
 
 TEST(DocumentedSettings, the_minimal_file_is_valid_and_only_observes) {
