@@ -1,5 +1,5 @@
-"""What README.md and docs/ name is there, and what is there is named: links and their headings, metrics, GUARD.* commands, subcommands,
-settings, pages of the admin server. A line per finding, `file:line: what` or `file: what`; exit code 1 if there are any.
+"""What README.md and docs/ name is there, and what is there is named: links and their headings, metrics, alerts, GUARD.* commands, subcommands,
+settings, pages of the admin server, commands of ./dev. A line per finding, `file:line: what` or `file: what`; exit code 1 if there are any.
 
 Events and absent replies are compared by tests of the program (event_log_test.cpp, documented_settings_test.cpp).
 """
@@ -134,6 +134,15 @@ def findings():
     named = {cell.split()[-1 if " filter " in cell else 1] for cell in
              (re.sub(r" [A-Z]+$", "", cell) for cell in first_cells("docs/configuration.md")) if cell.startswith("cuckooguard ")}
     yield from compare("subcommand", subcommands, named, "docs/configuration.md")
+
+    alerts = set(re.findall(r"- alert: (\w+)", text_of("packaging/prometheus/alerts.yaml")))
+    named = {cell for cell in first_cells("docs/operations.md") if cell.startswith("CuckooGuard")}
+    yield from compare("alert", alerts, named, "docs/operations.md")
+
+    commands = set(re.findall(r"^  ([a-z]+)(?: \| [^)]*)?\) ", text_of("dev"), re.MULTILINE))
+    for file in documents:
+        for name in set(re.findall(r"\./dev ([a-z]+)", file.read_text())) - commands:
+            yield f"{file}: there is no ./dev {name}"
 
     paths = set(re.findall(r'\{\.path = "([^"]+)"', text_of("src/admin/pages.cpp")))
     pages = re.findall(r"^    (?:GET|POST) (/\S*)", text_of("docs/http.md"), re.MULTILINE)
