@@ -144,6 +144,14 @@ def findings():
         for name in set(re.findall(r"\./dev ([a-z]+)", file.read_text())) - commands:
             yield f"{file}: there is no ./dev {name}"
 
+    # What Redis's user needs, as the program asks for it.
+    rights = {each for file in tracked("src/upstream/*.cpp", "src/upstream/*.h")
+              for each in re.findall(r'"(\+acl\|getuser \+[^"]*)"', file.read_text())}
+    for name in ("README.md", "docs/quick-start.md"):
+        for each in rights:
+            if f"resetkeys -@all {each}\n" not in text_of(name):
+                yield f"{name}: ACL SETUSER does not give {each}"
+
     paths = set(re.findall(r'\{\.path = "([^"]+)"', text_of("src/admin/pages.cpp")))
     pages = re.findall(r"^    (?:GET|POST) (/\S*)", text_of("docs/http.md"), re.MULTILINE)
     named = {"/v1/check/" if page.startswith("/v1/check/") else page for page in pages}
