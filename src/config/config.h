@@ -177,7 +177,7 @@ struct FreshIds {
   bool operator==(const FreshIds&) const = default;
 };
 
-// What the filter does about rows that go, where the source tells of each (DESIGN 7).
+// What the filter does about rows that go, where the source tells of each (docs/design.md).
 enum class Deletes : std::uint8_t { automatic, trusted, deferred, exact };
 
 struct Filter {

@@ -1,5 +1,5 @@
 // The names of all events that the log can have. They are an interface: alerts and dashboards
-// search for them. README.md says what each means, and a test compares the two.
+// search for them. docs/operations.md says what each means, and a test compares the two.
 //
 // Threads: constants.
 #pragma once

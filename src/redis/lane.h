@@ -16,7 +16,7 @@
 //
 // Threads: pure function. A look-up costs a few ns beside find_command().
 // Source: Redis 7.0.15 and the newer servers of redis/command_table.h, COMMAND and its sources;
-// DESIGN 5.
+// docs/design.md, Connections.
 #pragma once
 
 #include <cstdint>

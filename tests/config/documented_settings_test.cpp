@@ -1,5 +1,8 @@
 // The files in config/ at the repository's root: what they say is what the program does.
 #include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,13 +95,68 @@ TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {
   }
 }
 
-TEST(DocumentedSettings, every_absent_reply_is_named_here_and_in_the_readme) {
-  for (const char* const file : {"cuckooguard.yaml", "../README.md"}) {
-    const std::string text = joined(lines_of(path_of(file)));
-    for (const AbsentPreset& preset : absent_presets()) {
-      EXPECT_THAT(text, ::testing::HasSubstr(std::string(preset.name))) << file;
+TEST(DocumentedSettings, every_absent_reply_is_named_here) {
+  const std::string text = joined(lines_of(path_of("cuckooguard.yaml")));
+  for (const AbsentPreset& preset : absent_presets()) {
+    EXPECT_THAT(text, ::testing::HasSubstr(std::string(preset.name)));
+  }
+}
+
+// The table in docs/absent-replies.md: `| \`name\` | framework | …`.
+TEST(DocumentedSettings, the_table_of_absent_replies_has_every_one_and_no_other) {
+  std::set<std::string> documented;
+  for (const std::string& line : lines_of(path_of("../docs/absent-replies.md"))) {
+    const std::string name = line.starts_with("| `") ? line.substr(3, line.find('`', 3) - 3) : "";
+    if (!name.empty() && name != "absent_reply" && name.find(':') == std::string::npos) {
+      documented.insert(name);
     }
   }
+  std::set<std::string> presets;
+  for (const AbsentPreset& preset : absent_presets()) {
+    presets.emplace(preset.name);
+  }
+  EXPECT_EQ(documented, presets);
+}
+
+// What stands in a document's blocks of YAML. Settings of a namespace, which begin with its keys,
+// are put into one.
+std::vector<std::string> configurations_in(const std::string& document) {
+  std::vector<std::string> all;
+  bool is_block = false;
+  bool is_of_a_namespace = false;
+  for (const std::string& line : lines_of(document)) {
+    if (line == "```yaml") {
+      is_block = true;
+      all.emplace_back();
+    } else if (is_block && line == "```") {
+      is_block = false;
+    } else if (is_block) {
+      if (all.back().empty()) {
+        is_of_a_namespace = line.starts_with("keys:");
+        all.back() = is_of_a_namespace
+                         ? "sources: { shop: { type: sqlite, path: /shop.db } }\n"
+                           "namespaces:\n  users:\n    source: { from: shop, table: user }\n"
+                         : "";
+      }
+      all.back() += (is_of_a_namespace ? "    " : "") + line + "\n";
+    }
+  }
+  return all;
+}
+
+TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path_of("../docs"))) {
+    if (file.path().extension() != ".md") {
+      continue;
+    }
+    for (const std::string& yaml : configurations_in(file.path())) {
+      const auto read = parse_config(yaml, "block", testing::lookup_in({}));
+      EXPECT_TRUE(read) << file.path() << ": " << read.error()[0].text() << "\n" << yaml;
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 15U);
 }
 
 TEST(DocumentedSettings, the_minimal_file_is_valid_and_only_observes) {

@@ -154,9 +154,9 @@ TEST(EventLimits, the_table_is_bounded_and_never_silent_about_a_new_name) {
   EXPECT_TRUE(limits.admit("state", "one more", now + EventLimits::kWindow)) << "the old are gone";
 }
 
-// The table in README.md: `| \`name\` | level | meaning |` under "Log".
+// The table in docs/operations.md: `| \`name\` | level | meaning |` under "Log".
 std::set<std::string, std::less<>> documented_events() {
-  std::ifstream file(CUCKOOGUARD_README);
+  std::ifstream file(CUCKOOGUARD_OPERATIONS);
   std::set<std::string, std::less<>> names;
   bool is_here = false;
   for (std::string line; std::getline(file, line);) {
@@ -175,7 +175,7 @@ std::set<std::string, std::less<>> documented_events() {
   return names;
 }
 
-TEST(EventNames, the_readme_has_every_event_and_no_other) {
+TEST(EventNames, the_documents_have_every_event_and_no_other) {
   const std::set<std::string, std::less<>> names(kEventNames.begin(), kEventNames.end());
   EXPECT_EQ(names.size(), kEventNames.size()) << "one is there twice";
   EXPECT_EQ(documented_events(), names);

@@ -20,7 +20,8 @@ echo "- what is in it"
 dpkg-deb -c "$package" >"$folder/list"
 for path in usr/bin/cuckooguard etc/cuckooguard/cuckooguard.yaml usr/share/man/man8/cuckooguard.8 \
   usr/lib/systemd/system/cuckooguard.service usr/lib/systemd/system/cuckooguard.socket \
-  usr/share/doc/cuckooguard/copyright usr/share/doc/cuckooguard/NOTICE \
+  usr/share/doc/cuckooguard/copyright usr/share/doc/cuckooguard/NOTICE usr/share/doc/cuckooguard/README.md \
+  usr/share/doc/cuckooguard/docs/quick-start.md usr/share/doc/cuckooguard/docs/page.png \
   usr/share/doc/cuckooguard/examples/minimal.yaml usr/share/doc/cuckooguard/examples/sidecar.yaml; do
   grep -qE " \./$path(\.gz)?$" "$folder/list" || fail "$path is missing"
 done

@@ -2,7 +2,7 @@
 //
 // The server speaks at least once per kHeartbeatEvery; whoever hears nothing for
 // MysqlLogin::timeout has lost it. A heartbeat proves that the connection lives, not that it is
-// current (notes on change following, 2; DESIGN 8).
+// current (docs/design.md, Sources).
 //
 // Threads: the source's; interrupt() from any.
 // Errors: MysqlError; is_position_gone() if the server has purged, or never had, what comes behind

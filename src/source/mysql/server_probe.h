@@ -3,8 +3,8 @@
 //
 // The proof. At time t, before the question is sent, every commit that has returned is in the log;
 // the answer p covers it. Whoever has applied p has all that was committed before t. A heartbeat or
-// an open connection prove nothing of the kind (DESIGN 8). A replica is asked first how far it is
-// behind its primary (proof_dates.h).
+// an open connection prove nothing of the kind (docs/design.md). A replica is asked first how far
+// it is behind its primary (proof_dates.h).
 //
 // Threads: its own, on which `told` is called; construction starts it, destruction ends it. Errors:
 // it ends, says why, and nothing is proven any more until the log is resumed: a server that is
