@@ -1,7 +1,9 @@
 #include "harness/guard_process.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -101,7 +103,23 @@ std::string GuardProcess::log() const {
 }
 
 std::string guard_binary() {
-  return CUCKOOGUARD_BINARY;
+  const char* const other = std::getenv("CUCKOOGUARD_BINARY");
+  return other != nullptr ? other : CUCKOOGUARD_BINARY;
+}
+
+const std::string& sanitizers() {
+  static const std::string names = [] {
+    constexpr std::string_view kLine = "\nsanitizers: ";
+    const std::string said = run_guard({"--version"}).standard_output;
+    const std::size_t line = said.find(kLine);
+    if (line == std::string::npos) {
+      throw std::runtime_error("the guard does not say its sanitizers: " + said);
+    }
+    const std::size_t begin = line + kLine.size();
+    const std::string found = said.substr(begin, said.find('\n', begin) - begin);
+    return found == "none" ? std::string() : found;
+  }();
+  return names;
 }
 
 Ended run_guard(std::vector<std::string> arguments) {
