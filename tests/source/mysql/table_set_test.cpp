@@ -246,9 +246,9 @@ TEST_F(TableSetTest, a_refused_source_that_cannot_be_reached_any_more_is_down) {
   prove();
   tables_.forget_position();
   tables_.report_refused("a wrong password");
-  EXPECT_EQ(tables_.status().read().state, SourceState::refused);
+  EXPECT_EQ(tables_.status().read().state, filter::SourceState::refused);
   tables_.report_lost("nobody is there");
-  EXPECT_EQ(tables_.status().read().state, SourceState::down);
+  EXPECT_EQ(tables_.status().read().state, filter::SourceState::down);
   EXPECT_EQ(bench_.witness.last_of("users").state, State::down);
   tables_.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   prove();
