@@ -103,12 +103,13 @@ std::string GuardProcess::log() const {
 }
 
 std::string guard_binary() {
-  const char* const other = std::getenv("CUCKOOGUARD_BINARY");
+  const char* const other =
+      std::getenv("CUCKOOGUARD_BINARY");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   return other != nullptr ? other : CUCKOOGUARD_BINARY;
 }
 
 const std::string& sanitizers() {
-  static const std::string names = [] {
+  static const std::string kNames = [] {
     constexpr std::string_view kLine = "\nsanitizers: ";
     const std::string said = run_guard({"--version"}).standard_output;
     const std::size_t line = said.find(kLine);
@@ -119,7 +120,7 @@ const std::string& sanitizers() {
     const std::string found = said.substr(begin, said.find('\n', begin) - begin);
     return found == "none" ? std::string() : found;
   }();
-  return names;
+  return kNames;
 }
 
 Ended run_guard(std::vector<std::string> arguments) {
