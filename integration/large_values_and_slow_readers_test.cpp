@@ -36,7 +36,7 @@ std::size_t available_memory() {
 // Redis's limit, unless Redis's copies of it would not fit or a sanitizer makes it take minutes.
 std::size_t large_value_bytes() {
   constexpr std::size_t kNeeded = 3 * 1024 * kMiB;
-  const bool small = kUnderSanitizer || available_memory() < kNeeded;
+  const bool small = under_sanitizer() || available_memory() < kNeeded;
   const std::size_t size = small ? 64 * kMiB : 512 * kMiB;
   std::printf("value of %zu MiB%s\n",
               size / kMiB,
@@ -64,7 +64,7 @@ class LargeValues : public testing::Test {
   LargeValues() { shop_.wait_until_it_answers(); }
 
   void expect_no_growth_since(std::size_t before) {
-    if (kUnderSanitizer) {
+    if (under_sanitizer()) {
       return;  // freed memory is kept aside there
     }
     const std::size_t after = shop_.guard().resident_bytes_max();
@@ -140,7 +140,7 @@ TEST_F(LargeValues, that_are_not_read_stay_in_redis_and_hold_up_nobody) {
 
 // As with Redis: who writes a long pipeline before he reads is not waited for.
 TEST_F(LargeValues, pipelines_of_20_mb_may_be_written_before_any_reply_is_read) {
-  const std::size_t bytes = kUnderSanitizer ? 4 * kMiB : 20 * kMiB;
+  const std::size_t bytes = under_sanitizer() ? 4 * kMiB : 20 * kMiB;
   shop_.redis().call({"SET", user(1), "the row"});
   const std::string absent = shop_.find_absent_users(1).front();
   const std::string both = command({"GET", user(1)}) + command({"GET", absent});
@@ -187,7 +187,7 @@ TEST_F(LargeValues, answers_that_are_not_read_are_bounded) {
   }
   std::printf("%zu absents, answered here: %zu\n", kReads, answered);
   EXPECT_GT(answered, 0U);
-  if (!kUnderSanitizer) {
+  if (!under_sanitizer()) {
     EXPECT_LT(shop.guard().resident_bytes_max(), before + kFewMiB);
   }
 }

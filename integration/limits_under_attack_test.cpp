@@ -112,7 +112,7 @@ TEST_P(AnswersThatNobodyReads, take_no_more_memory_than_output_total) {
   RawClient other = shop.client();
   EXPECT_EQ(other.call({"GET", absent_user()}), bulk(text)) << "others are still answered";
   const std::size_t most = shop.guard().resident_bytes_max() - before;
-  if (!kUnderSanitizer) {
+  if (!under_sanitizer()) {
     EXPECT_LT(most, kTotal + kAllowance);
   }
   // And each of them gets all that it has asked for, here or by Redis.
@@ -168,7 +168,7 @@ TEST(WithoutALogin, lengths_are_limited_as_by_redis_and_at_once) {
 
 // Limits that allow more than there is.
 TEST(OutOfMemory, is_the_last_word_of_a_guard_that_ends_for_it) {
-  if (kUnderSanitizer) {
+  if (under_sanitizer()) {
     GTEST_SKIP() << "its allocator ends the process in words of its own";
   }
   for (const std::string_view format : {"text", "json"}) {

@@ -69,7 +69,7 @@ TEST_F(OverlayShare, an_honest_bulk_load_hides_nothing_and_lets_others_be_answer
       (static_cast<long long>(shop_.guard().resident_bytes()) - static_cast<long long>(before)) /
           1024);
   EXPECT_GE(answers * 100, reads * 99);
-  if (!kUnderSanitizer) {
+  if (!under_sanitizer()) {
     EXPECT_LT(shop_.guard().resident_bytes(), before + std::size_t{8} * 1024 * 1024);
   }
   EXPECT_NE(info_field(shop_.guard(), "users", "keys_lost"), "0");

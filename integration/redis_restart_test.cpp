@@ -167,7 +167,7 @@ TEST(Addresses, a_host_name_is_resolved) {
 // A failover by DNS. The guard's own lookups, not the test's: harness/moving_name.cpp stands
 // between it and the resolver.
 TEST(Addresses, a_name_that_moves_is_followed_by_the_next_connection) {
-  if (kUnderSanitizer) {
+  if (under_sanitizer()) {
     GTEST_SKIP() << "a sanitizer's runtime must be loaded first";
   }
   Shop shop;

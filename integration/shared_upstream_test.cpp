@@ -129,7 +129,7 @@ TEST_F(SharedUpstream, a_client_that_never_reads_its_60_mb_costs_no_more_and_slo
   }
   const std::size_t grown = shop_.guard().resident_bytes_max() - before;
   std::printf("%zu bytes held of %zu\n", grown, kReads * kValue);
-  if (!kUnderSanitizer) {
+  if (!under_sanitizer()) {
     EXPECT_LE(grown, kReads * kValue + (std::size_t{8} << 20));
   }
   for (std::size_t i = 0; i < kReads; ++i) {

@@ -80,7 +80,7 @@ TEST_P(Triggers, absent_keys_are_answered_while_somebody_writes_all_the_time) {
   });
   // A proof may come late on a busy machine, and with a rollback journal a look finds the file
   // locked.
-  EXPECT_GT(answered, kUnderSanitizer ? asked / 20 : asked / 2);
+  EXPECT_GT(answered, under_sanitizer() ? asked / 20 : asked / 2);
 }
 
 TEST_P(Triggers, a_new_row_passes_long_before_max_lag_and_a_deleted_one_is_absent_again) {
@@ -103,7 +103,7 @@ TEST_P(Triggers, a_new_row_passes_long_before_max_lag_and_a_deleted_one_is_absen
   }
   std::ranges::sort(delays);
   std::printf("visible after: median %.1f ms, longest %.1f ms\n", delays[5], delays.back());
-  if (!kUnderSanitizer) {
+  if (!under_sanitizer()) {
     EXPECT_LT(delays[5], 100);  // a quarter of max_lag, where rescan would look for the first time
   }
 }

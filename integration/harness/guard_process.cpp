@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "harness/ports.h"
@@ -102,7 +103,24 @@ std::string GuardProcess::log() const {
 }
 
 std::string guard_binary() {
-  return CUCKOOGUARD_BINARY;
+  const char* const other =
+      std::getenv("CUCKOOGUARD_BINARY");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return other != nullptr ? other : CUCKOOGUARD_BINARY;
+}
+
+const std::string& sanitizers() {
+  static const std::string kNames = [] {
+    constexpr std::string_view kLine = "\nsanitizers: ";
+    const std::string said = run_guard({"--version"}).standard_output;
+    const std::size_t line = said.find(kLine);
+    if (line == std::string::npos) {
+      throw std::runtime_error("the guard does not say its sanitizers: " + said);
+    }
+    const std::size_t begin = line + kLine.size();
+    const std::string found = said.substr(begin, said.find('\n', begin) - begin);
+    return found == "none" ? std::string() : found;
+  }();
+  return kNames;
 }
 
 Ended run_guard(std::vector<std::string> arguments) {

@@ -22,15 +22,6 @@
 
 namespace cuckooguard::harness {
 
-// Sanitizers cost memory and time that are not the guard's.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kUnderSanitizer = true;
-#else
-inline constexpr bool kUnderSanitizer = false;
-#endif
-
-std::string guard_binary();
-
 class GuardProcess {
  public:
   // `yaml` without `listen`: it listens on a free port of 127.0.0.1. Returns when it does.
@@ -91,6 +82,14 @@ class GuardProcess {
   std::unique_ptr<TlsTunnel> tunnel_;
 };
 
+// What CUCKOOGUARD_BINARY names, else the one that was built with these tests.
+std::string guard_binary();
+// Sanitizers cost that binary memory and time that are not the guard's: the names of those that it
+// was built with, for example "address,undefined".
+const std::string& sanitizers();
+inline bool under_sanitizer() {
+  return !sanitizers().empty();
+}
 Ended run_guard(std::vector<std::string> arguments);  // that is expected to end by itself
 
 // One field of GUARD.INFO of a namespace; empty if it is not there.

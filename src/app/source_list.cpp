@@ -4,33 +4,20 @@
 #include <utility>
 
 #include "app/source_kinds.h"
+#include "filter/reported_state.h"
 
 namespace cuckooguard::app {
 namespace {
 
-std::string_view state_name(source::SourceState state) {
+int severity(filter::SourceState state) {
   switch (state) {
-    case source::SourceState::loading:
-      return "loading";
-    case source::SourceState::following:
-      return "following";
-    case source::SourceState::refused:
-      return "refused";
-    case source::SourceState::down:
-      break;
-  }
-  return "down";
-}
-
-int severity(source::SourceState state) {
-  switch (state) {
-    case source::SourceState::following:
+    case filter::SourceState::following:
       return 0;
-    case source::SourceState::loading:
+    case filter::SourceState::loading:
       return 1;
-    case source::SourceState::down:
+    case filter::SourceState::down:
       return 2;
-    case source::SourceState::refused:
+    case filter::SourceState::refused:
       break;
   }
   return 3;
@@ -71,7 +58,7 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
     all.losses += one.losses;
   }
   return {.type = entry.type,
-          .state = state_name(all.state),
+          .state = filter::kSourceStateNames.at(static_cast<std::size_t>(all.state)),
           .why = std::move(all.why),
           .position = std::move(all.position),
           .proven_at = all.proven_at,

@@ -179,6 +179,8 @@ struct FreshIds {
 
 // What the filter does about rows that go, where the source tells of each (docs/design.md).
 enum class Deletes : std::uint8_t { automatic, trusted, deferred, exact };
+inline constexpr std::array<std::string_view, 4> kDeletesNames{
+    "auto", "trusted", "deferred", "exact"};
 
 struct Filter {
   double false_positive_rate = 0.002;
@@ -241,6 +243,8 @@ struct Admin {                         // the HTTP pages of src/admin
 };
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
+inline constexpr std::array<std::string_view, 4> kLogLevelNames{
+    "debug", "info", "warning", "error"};
 
 enum class LogFormat : std::uint8_t { text, json };
 

@@ -21,10 +21,7 @@ using namespace std::chrono_literals;
 constexpr std::array kUpstreamModes = {Choice<UpstreamMode>{"pinned", UpstreamMode::pinned},
                                        Choice<UpstreamMode>{"shared", UpstreamMode::shared}};
 constexpr std::array kAcls = {Choice<Acl>{"ask", Acl::ask}, Choice<Acl>{"trust", Acl::trust}};
-constexpr std::array kLogLevels = {Choice<LogLevel>{"debug", LogLevel::debug},
-                                   Choice<LogLevel>{"info", LogLevel::info},
-                                   Choice<LogLevel>{"warning", LogLevel::warning},
-                                   Choice<LogLevel>{"error", LogLevel::error}};
+constexpr auto kLogLevels = choices_of<LogLevel>(kLogLevelNames);
 constexpr std::array kLogFormats = {Choice<LogFormat>{"text", LogFormat::text},
                                     Choice<LogFormat>{"json", LogFormat::json}};
 constexpr std::array kLogKeyForms = {Choice<LogKeys>{"hashed", LogKeys::hashed},

@@ -21,10 +21,7 @@ using keyspace::ValueType;
 
 constexpr auto kModes = choices_of<Mode>(kModeNames);
 constexpr auto kOrders = choices_of<Order>(kOrderNames);
-constexpr std::array kDeletes = {Choice<Deletes>{"auto", Deletes::automatic},
-                                 Choice<Deletes>{"trusted", Deletes::trusted},
-                                 Choice<Deletes>{"deferred", Deletes::deferred},
-                                 Choice<Deletes>{"exact", Deletes::exact}};
+constexpr auto kDeletes = choices_of<Deletes>(kDeletesNames);
 constexpr int kDbMax = std::numeric_limits<int>::max();
 constexpr double kFalsePositiveRateMin = 0.000'001;
 constexpr double kFalsePositiveRateMax = 0.1;

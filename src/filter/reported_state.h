@@ -5,6 +5,7 @@
 // as they are.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -19,6 +20,11 @@ enum class State : std::uint8_t { loading, ready, lagging, unsynced, down, full,
 inline constexpr State kLastState = State::refused;
 
 const char* state_name(State state) noexcept;
+
+// Of a source as a whole, whatever the states of the filters that it fills.
+enum class SourceState : std::uint8_t { loading, following, down, refused };
+inline constexpr std::array<std::string_view, 4> kSourceStateNames{
+    "loading", "following", "down", "refused"};
 
 class ReportedState {
  public:

@@ -1,7 +1,6 @@
 #include "log/event_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/chrono.h>
@@ -108,8 +107,7 @@ void append_value(std::string& out, const Field::Value& value, Append append) {
 }  // namespace
 
 std::string_view level_name(config::LogLevel level) {
-  static constexpr std::array<std::string_view, 4> kNames{"debug", "info", "warning", "error"};
-  return kNames.at(static_cast<std::size_t>(level));
+  return config::kLogLevelNames.at(static_cast<std::size_t>(level));
 }
 
 std::string text_of(const Event& event) {

@@ -7,10 +7,10 @@ void FollowStatus::proven(TimePoint at) {
   proven_at_ = at;
 }
 
-void FollowStatus::set_state(SourceState state, std::string_view why) {
+void FollowStatus::set_state(filter::SourceState state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
-  const auto is_lost = [](SourceState one) {
-    return one == SourceState::down || one == SourceState::refused;
+  const auto is_lost = [](filter::SourceState one) {
+    return one == filter::SourceState::down || one == filter::SourceState::refused;
   };
   if (is_lost(state) && !is_lost(state_)) {
     ++losses_;

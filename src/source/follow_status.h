@@ -31,10 +31,10 @@ class FollowStatus {
  public:
   // --- the follower ---
   void proven(TimePoint at);
-  void following() { set_state(SourceState::following, ""); }
-  void loading(std::string_view why) { set_state(SourceState::loading, why); }
-  void lost(std::string_view why) { set_state(SourceState::down, why); }
-  void refused(std::string_view why) { set_state(SourceState::refused, why); }
+  void following() { set_state(filter::SourceState::following, ""); }
+  void loading(std::string_view why) { set_state(filter::SourceState::loading, why); }
+  void lost(std::string_view why) { set_state(filter::SourceState::down, why); }
+  void refused(std::string_view why) { set_state(filter::SourceState::refused, why); }
 
   // --- any thread ---
   SourceStatus read() const {
@@ -48,9 +48,9 @@ class FollowStatus {
   mutable std::mutex mutex_;
 
  private:
-  void set_state(SourceState state, std::string_view why);
+  void set_state(filter::SourceState state, std::string_view why);
 
-  SourceState state_ = SourceState::loading;
+  filter::SourceState state_ = filter::SourceState::loading;
   std::string why_;
   std::optional<TimePoint> proven_at_;
   std::uint64_t losses_ = 0;

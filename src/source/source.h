@@ -33,6 +33,7 @@
 
 #include "config/config.h"
 #include "filter/live_parts.h"
+#include "filter/reported_state.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::source {
@@ -83,11 +84,8 @@ class Observer {
   virtual void on_resumed(std::string_view /*ns*/) {}
 };
 
-// Of the source as a whole; each namespace has a state of its own (filter::State).
-enum class SourceState : std::uint8_t { loading, following, down, refused };
-
 struct SourceStatus {
-  SourceState state = SourceState::loading;
+  filter::SourceState state = filter::SourceState::loading;
   std::string why{};  // for people; empty while it follows
   std::string
       position{};  // how far its log has been applied; empty: it has no log, or nothing is loaded

@@ -23,7 +23,7 @@ class ToldSource final : public source::Source {
 TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
   ToldSource files;
   ToldSource shop;
-  shop.told = {.state = source::SourceState::down,
+  shop.told = {.state = filter::SourceState::down,
                .why = "gone",
                .position = "0-1-75",
                .proven_at = source::TimePoint(seconds(5)),

@@ -8,9 +8,10 @@ BUILD_FOLDER/together, and that one is checked; the folders with headers are the
 may include what is the compiler's business. Files that declare the same name in one namespace are kept apart; files that
 do not compile together all the same are parted until they do.
 
-With --deep every check that the settings ask for is made. Without it two things are left out, which cost as much as all the
-rest: clang's analyzer, which follows paths through functions of the main file only and so sees each file alone, and, in tests,
-the checks for bugs and for speed: a test runs, under every sanitizer.
+With --deep every check that the settings ask for is made. Without it three things are left out, each of which costs as much as
+all the rest: clang's analyzer, which follows paths through functions of the main file only and so sees each file alone; the check
+of parameters that need not be copied, which for each of them goes through all that is read; and, in tests, the checks for bugs
+and for speed: a test runs, under every sanitizer.
 
 Findings of all files go to standard output, each once; the last line counts them. Exit code 1 if there are any.
 """
@@ -28,8 +29,9 @@ import sys
 
 from together import grouped
 
-MOST_TOGETHER = 20
-ANALYZER = "clang-analyzer-*"
+MOST_TOGETHER = 30
+ANALYZER = "-clang-analyzer-*"
+SLOW = ",-performance-unnecessary-value-param"
 DEEP_IN_TESTS = ",-bugprone-*,-performance-*"
 COMPILE_ERROR = "[clang-diagnostic-error"
 FINDING = re.compile(r"^(/.*?):(\d+):(\d+): (?:error|warning): (.*)$", re.MULTILINE)
@@ -39,7 +41,8 @@ def read_flags(build):
     """Of each file the folder to compile in and the flags, as the first target that compiles it has them."""
     flags = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        words = [word for word in shlex.split(entry["command"]) if not word.endswith("ccache")]
+        command = entry["command"].replace("-isystem ", "-isystem")
+        words = [word for word in shlex.split(command) if not word.endswith("ccache")]
         output = words.index("-o")
         del words[output : output + 2]
         flags.setdefault(pathlib.Path(entry["file"]), (entry["directory"], words[:-2]))  # without `-c FILE`
@@ -48,7 +51,7 @@ def read_flags(build):
 
 def is_united(word):
     """A flag that files that go together have all of: folders with headers, and what is defined."""
-    return word.startswith(("-I", "-D"))
+    return word.startswith(("-I", "-D", "-isystem"))
 
 
 def kind_of(file, flags):
@@ -99,6 +102,13 @@ def clang_tidy(database, file, checks):
 
 def is_product(file):
     return "src" in file.relative_to(pathlib.Path.cwd()).parts
+
+
+def checks_of(file, is_deep):
+    """What is added to the settings for a file that is checked with others."""
+    if is_deep:
+        return ANALYZER
+    return ANALYZER + SLOW + ("" if is_product(file) else DEEP_IN_TESTS)
 
 
 def analyzer_checks(file):
@@ -161,7 +171,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         while groups:
             runs += len(groups)
-            checks = ["-" + ANALYZER + ("" if is_deep or is_product(members[0]) else DEEP_IN_TESTS) for _, members in groups]
+            checks = [checks_of(members[0], is_deep) for _, members in groups]
             outputs = pool.map(lambda main, left: clang_tidy(together, main, left), write_mains(together, groups, flags), checks)
             apart = []
             for output, (kind, members) in zip(outputs, groups):

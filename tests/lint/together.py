@@ -16,6 +16,9 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 # A line at the margin that declares something, up to where its body, value or parameters begin.
 DECLARATION = re.compile(r"^(?!INSTANTIATE|#include|namespace|using namespace)([#A-Za-z_][^({=;]*)(\((\w+)|[^\n]*)", re.MULTILINE)
 
+# `class Name;`, which any number of files may say.
+FORWARD = re.compile(r"^(class|struct|enum class) \w+;$")
+
 
 def headers_of(file, of_headers_too=True):
     """Those that it includes of its own room and of its neighbours, and what these include."""
@@ -32,7 +35,9 @@ def names_in(text, said_by):
     namespace = NAMESPACE.search(text)
     names = {}
     for head, rest, suite in DECLARATION.findall(text):
-        words = [suite] if head.startswith("TEST") else WORD.findall(head.split(" : ")[0])  # not the base of a class
+        if FORWARD.match(head + rest):
+            continue
+        words = [suite] if head.startswith("TEST") else WORD.findall(head.split(" : ")[0].strip().removesuffix(" final"))  # not the base of a class
         is_using = head.startswith("using ")
         # `Type Class::member(`: the class is declared elsewhere, and its members are its own.
         if words and (is_using or "::" + words[-1] not in head):
@@ -55,13 +60,19 @@ def declared_names(file):
     return names | names_in(text, file.name)
 
 
+def agree(some, others):
+    return all(others.get(name, stands_for) == stands_for for name, stands_for in some.items())
+
+
 def grouped(files, most):
-    """Lists of files, each file in the first one that it fits into."""
+    """Lists of files, each file in the first one that it fits into; those first that fit beside the fewest."""
+    names_of = {file: declared_names(file) for file in files}
+    strangers = {file: sum(not agree(names, others) for others in names_of.values()) for file, names in names_of.items()}
     groups = []
-    for file in files:
-        names = declared_names(file)
+    for file in sorted(files, key=lambda file: -strangers[file]):
+        names = names_of[file]
         for members, taken in groups:
-            if len(members) < most and all(taken.get(name, stands_for) == stands_for for name, stands_for in names.items()):
+            if len(members) < most and agree(names, taken):
                 members.append(file)
                 taken |= names
                 break

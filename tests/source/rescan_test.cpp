@@ -147,21 +147,21 @@ TEST(Rescan, a_change_ends_freshness_at_once_and_until_the_new_snapshot_is_prove
 
 TEST(Rescan, tells_when_it_was_proven_last_and_what_is_the_matter) {
   Following following;
-  EXPECT_EQ(following.rescan.status().state, SourceState::loading);
+  EXPECT_EQ(following.rescan.status().state, filter::SourceState::loading);
   following.settle();
   const TimePoint proven = following.bench.clock.now();
   following.bench.clock.advance(following.step());
-  EXPECT_EQ(following.rescan.status().state, SourceState::following);
+  EXPECT_EQ(following.rescan.status().state, filter::SourceState::following);
   EXPECT_EQ(following.rescan.status().proven_at, proven);
   EXPECT_EQ(following.rescan.status().position, "");
   EXPECT_EQ(following.rescan.reached("0-1-75"), Reached::not_followed);
   following.rows->insert("3");
   following.step();
-  EXPECT_EQ(following.rescan.status().state, SourceState::loading);
+  EXPECT_EQ(following.rescan.status().state, filter::SourceState::loading);
   following.rows->lost = true;
   following.bench.clock.advance(seconds(1));
   following.step();
-  EXPECT_EQ(following.rescan.status().state, SourceState::down);
+  EXPECT_EQ(following.rescan.status().state, filter::SourceState::down);
   EXPECT_EQ(following.rescan.status().why, "gone");
   EXPECT_EQ(following.rescan.status().losses, 1U);
 }

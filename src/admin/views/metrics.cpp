@@ -2,10 +2,12 @@
 
 #include <array>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "filter/reported_state.h"
 #include "guard/contradictions.h"
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
@@ -113,8 +115,6 @@ constexpr std::array<FilterMetric, 9> kFilters{{
      "1 if a filter of the namespace is full and all keys pass.",
      [](const FilterTotals& all) { return all.full ? 1.0 : 0.0; }},
 }};
-
-constexpr std::array<const char*, 4> kSourceStates{"loading", "following", "down", "refused"};
 
 double seconds_of(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -340,10 +340,10 @@ void put_sources(MetricFamilies& families, const Model& model) {
     all.emplace_back(sources->name(i), sources->status(i));
   }
   for (const auto& [name, status] : all) {
-    for (const char* const state : kSourceStates) {
+    for (const std::string_view state : filter::kSourceStateNames) {
       families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
                    status.state == state ? 1.0 : 0.0,
-                   {{"source", name}, {"state", state}});
+                   {{"source", name}, {"state", std::string(state)}});
     }
   }
   for (const auto& [name, status] : all) {

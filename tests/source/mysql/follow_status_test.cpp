@@ -50,19 +50,19 @@ TEST(FollowStatus, what_is_no_position_of_the_servers_kind_is_refused) {
 
 TEST(FollowStatus, tells_state_reason_proof_and_position_as_they_were_said_last) {
   LogStatus<LogPosition> status;
-  EXPECT_EQ(status.read().state, SourceState::loading);
+  EXPECT_EQ(status.read().state, filter::SourceState::loading);
   EXPECT_EQ(status.read().proven_at, std::nullopt);
   status.moved_to(at("0-1-75"));
   status.proven(TimePoint(std::chrono::seconds(5)));
   status.lost("gone");
   SourceStatus now = status.read();
-  EXPECT_EQ(now.state, SourceState::down);
+  EXPECT_EQ(now.state, filter::SourceState::down);
   EXPECT_EQ(now.why, "gone");
   EXPECT_EQ(now.position, "0-1-75");
   EXPECT_EQ(now.proven_at, TimePoint(std::chrono::seconds(5)));
   status.following();
   EXPECT_EQ(status.read().why, "");
-  EXPECT_EQ(status.read().state, SourceState::following);
+  EXPECT_EQ(status.read().state, filter::SourceState::following);
 }
 
 TEST(FollowStatus, a_source_that_stays_down_was_lost_once) {
@@ -70,7 +70,7 @@ TEST(FollowStatus, a_source_that_stays_down_was_lost_once) {
   status.lost("gone");
   status.lost("gone still");
   status.refused("a wrong password");
-  EXPECT_EQ(status.read().state, SourceState::refused);
+  EXPECT_EQ(status.read().state, filter::SourceState::refused);
   EXPECT_EQ(status.read().why, "a wrong password");
   status.lost("gone again");
   EXPECT_EQ(status.read().losses, 1U);

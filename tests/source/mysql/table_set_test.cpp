@@ -246,9 +246,9 @@ TEST_F(TableSetTest, a_refused_source_that_cannot_be_reached_any_more_is_down) {
   prove();
   tables_.log.forget_position();
   tables_.log.report_refused("a wrong password");
-  EXPECT_EQ(tables_.status().read().state, SourceState::refused);
+  EXPECT_EQ(tables_.status().read().state, filter::SourceState::refused);
   tables_.log.report_lost("nobody is there");
-  EXPECT_EQ(tables_.status().read().state, SourceState::down);
+  EXPECT_EQ(tables_.status().read().state, filter::SourceState::down);
   EXPECT_EQ(bench_.witness.last_of("users").state, State::down);
   tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
   prove();
