@@ -22,6 +22,9 @@
 
 namespace cuckooguard::harness {
 
+// What CUCKOOGUARD_BINARY names, else the one that was built with these tests.
+std::string guard_binary();
+
 class GuardProcess {
  public:
   // `yaml` without `listen`: it listens on a free port of 127.0.0.1. Returns when it does.
@@ -82,10 +85,8 @@ class GuardProcess {
   std::unique_ptr<TlsTunnel> tunnel_;
 };
 
-// What CUCKOOGUARD_BINARY names, else the one that was built with these tests.
-std::string guard_binary();
-// Sanitizers cost that binary memory and time that are not the guard's: the names of those that it
-// was built with, for example "address,undefined".
+// Sanitizers cost guard_binary() memory and time that are not the guard's: the names of those that
+// it was built with, for example "address,undefined".
 const std::string& sanitizers();
 inline bool under_sanitizer() {
   return !sanitizers().empty();
