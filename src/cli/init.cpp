@@ -1,0 +1,503 @@
+#include "cli/init.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <csignal>
+#include <expected>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+#include <unistd.h>
+
+#include "app/keyspace_of.h"
+#include "app/refusals.h"
+#include "app/source_kinds.h"
+#include "cli/output.h"
+#include "cli/plan.h"
+#include "cli/redis_call.h"
+#include "config/effective.h"
+#include "config/nearest.h"
+#include "config/password_file.h"
+#include "config/table_pattern.h"
+#include "keyspace/identity.h"
+#include "keyspace/misfit.h"
+#include "keyspace/printable.h"
+#include "upstream/not_allowed.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+using Words = std::vector<std::string>;  // what is wrong; empty: nothing is
+
+struct Question {
+  const char* flag;
+  const char* what;
+  const char* otherwise = nullptr;  // what holds without an answer; null: there must be one
+};
+
+constexpr const char* kPasswordFile =
+    "File whose first line is its password, or $NAME: a variable of the guard's environment; "
+    "empty: none";
+
+constexpr std::array kAboutRedis{
+    Question{"--redis", "Address of Redis", "127.0.0.1:6379"},
+    Question{"--redis-user", "Redis user of the guard's own; empty: the default one", ""},
+    Question{"--redis-password-file", kPasswordFile, ""},
+    Question{"--listen", "Where applications will connect instead", "127.0.0.1:6380"}};
+constexpr std::array kAboutType{
+    Question{"--type", "Where the rows are: mysql (MariaDB as well), sqlite, or file"}};
+constexpr std::array kAboutServer{
+    Question{"--database-address", "Address of the database's server", "127.0.0.1:3306"},
+    Question{"--database-user", "Its user for the guard", "guard"},
+    Question{"--database-password-file", kPasswordFile, ""},
+    Question{"--database", "Name of the database"}};
+constexpr std::array kAboutFile{Question{"--path", "The SQLite database, or the file of values"}};
+constexpr std::array kAboutTable{Question{"--table", "Table whose rows the keys are made of"}};
+constexpr std::array kAboutKeys{
+    Question{"--key", "Keys that are made of a row, such as user:{id:uint64}"},
+    Question{"--example", "A key as the application reads it, to try that on; empty: none", ""}};
+
+struct Unanswered : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// ${NAME}, and nothing beside it that could be a secret.
+bool is_variable(std::string_view text) {
+  return text.starts_with("${") && text.ends_with('}') &&
+         std::ranges::all_of(text.substr(2, text.size() - 3), [](char byte) {
+           return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                  (byte >= 'a' && byte <= 'z');
+         });
+}
+
+bool is_password(std::string_view flag) {
+  return flag.ends_with("-password-file");
+}
+
+// As a namespace may be called.
+std::string name_for(std::string text) {
+  std::ranges::replace_if(
+      text, [](char byte) { return std::isalnum(static_cast<unsigned char>(byte)) == 0; }, '_');
+  return text.substr(0, 64);
+}
+
+// --- Redis ---
+
+std::string error_of(const redisReply& reply) {
+  return reply.type == REDIS_REPLY_ERROR ? std::string(reply.str, reply.len) : std::string();
+}
+
+std::string set_user(const config::Upstream& redis) {
+  const std::string& user = redis.control.username;
+  return fmt::format(
+      "In redis-cli, with the password in place of PASSWORD{}:\n"
+      "  ACL SETUSER {} on >PASSWORD resetkeys -@all {}",
+      user.empty() ? ", and then --redis-user guard with its --redis-password-file" : "",
+      user.empty() ? "guard" : user,
+      upstream::kControlRights);
+}
+
+Words log_in(RedisCall& connection, const config::Upstream& redis) {
+  const std::string& user = redis.control.username;
+  const std::string password =
+      config::password_of(redis.control.password_file, redis.control.password);
+  if (password.empty()) {
+    return {};
+  }
+  std::vector<std::string_view> words{"AUTH"};
+  if (!user.empty()) {
+    words.emplace_back(user);
+  }
+  words.emplace_back(password);
+  const auto reply = connection.call(words);
+  const std::string error = reply ? error_of(**reply) : reply.error();
+  if (error.empty() || !reply || !upstream::is_about_login(error)) {
+    return error.empty() ? Words() : Words{error};
+  }
+  return {error, set_user(redis)};
+}
+
+// As the control connection will ask, and what Redis does not let it.
+Words try_redis(const config::Upstream& redis) {
+  using upstream::Question;
+  static const std::vector<std::pair<Question, std::vector<std::string_view>>> kAll{
+      {Question::users, {"ACL", "GETUSER", "default"}},
+      {Question::commands_of_users, {"ACL", "DRYRUN", "default", "PING"}},
+      {Question::commands, {"COMMAND", "INFO", "GET"}},
+      {Question::state, {"DBSIZE"}},
+      {Question::takes_writes, {"INFO"}},
+      {Question::idle_timeout, {"CONFIG", "GET", "timeout"}}};
+  auto connection = RedisCall::open(redis.address, std::chrono::seconds(2));
+  if (!connection) {
+    return {connection.error()};
+  }
+  if (Words refused = log_in(*connection, redis); !refused.empty()) {
+    return refused;
+  }
+  upstream::Answers answers{.is_cluster = false};
+  for (const auto& [question, words] : kAll) {
+    const auto reply = connection->call(words);
+    if (!reply) {
+      return {reply.error()};
+    }
+    const std::string error = error_of(**reply);
+    const bool is_old = question == Question::users && error.starts_with("ERR unknown command");
+    if (upstream::is_about_rights(error) || is_old) {
+      answers.refused.push_back({.question = question, .error = error});
+    } else if (question == Question::users && !error.empty()) {
+      return {error};
+    }
+    if (question == Question::takes_writes && (*reply)->type == REDIS_REPLY_STRING) {
+      answers.is_cluster =
+          std::string_view((*reply)->str, (*reply)->len).contains("cluster_enabled:1");
+    }
+  }
+  const redis::ControlReport report = upstream::not_allowed(redis, answers);
+  if (report.state == redis::ControlReport::State::allowed) {
+    return {};
+  }
+  const bool helps = !*answers.is_cluster && upstream::is_about_rights(report.why);
+  return {report.why, helps ? set_user(redis) : report.hint};
+}
+
+// --- the questions ---
+
+class Interview {
+ public:
+  Interview(const Init& flags, std::istream* terminal)
+      : flags_(flags), terminal_(terminal), answers_(flags.answers) {}
+
+  int hold() {
+    if (!flags_.force && std::filesystem::exists(flags_.output)) {
+      fmt::print(stderr,
+                 "cuckooguard: {} is there already; --force overwrites it, --output writes another "
+                 "file\n",
+                 flags_.output);
+      return kExitFailure;
+    }
+    const bool redis = settle(kAboutRedis, [this] { return about_redis(); });
+    if (!redis && !parsed()) {
+      return kExitConfiguration;
+    }
+    const bool rows =
+        settle(kAboutType, [this] { return about_type(); }) &&
+        settle(answer("--type") == "mysql" ? std::span<const Question>(kAboutServer) : kAboutFile,
+               [this] { return about_source(); }) &&
+        (answer("--type") == "file" || settle(kAboutTable, [this] { return about_table(); })) &&
+        settle(kAboutKeys, [this] { return about_keys(); });
+    return redis && rows ? write() : kExitFailure;
+  }
+
+ private:
+  std::string answer(std::string_view flag) const {
+    const auto found = answers_.find(flag);
+    return found == answers_.end() ? std::string() : found->second;
+  }
+
+  // Asks until `check` has nothing to say; without a terminal once.
+  template <typename Check>
+  bool settle(std::span<const Question> questions, const Check& check) {
+    for (bool is_again = false;; is_again = true) {
+      for (const Question& question : questions) {
+        if (is_again || !answers_.contains(question.flag)) {
+          answers_.insert_or_assign(question.flag, ask(question));
+        }
+      }
+      const Words words = check();
+      for (const std::string& each : words) {
+        fmt::print(stderr, "cuckooguard: {}\n", each);
+      }
+      if (words.empty() || terminal_ == nullptr) {
+        return words.empty();
+      }
+      fmt::print("Once more; Enter keeps an answer, - empties it.\n");
+    }
+  }
+
+  // What holds if nothing is answered.
+  std::optional<std::string> preset(const Question& question) const {
+    if (const auto before = answers_.find(question.flag); before != answers_.end()) {
+      return before->second;
+    }
+    if (question.otherwise != nullptr) {
+      return question.otherwise;
+    }
+    const source::KeyedTable* const table = chosen_table();
+    if (std::string_view(question.flag) != "--key" || table == nullptr ||
+        table->placeholders().empty()) {
+      return std::nullopt;
+    }
+    return table->name + ":" + table->placeholders();
+  }
+
+  std::string ask(const Question& question) {
+    const auto otherwise = preset(question);
+    if (terminal_ == nullptr) {
+      return otherwise ? *otherwise
+                       : throw Unanswered(
+                             fmt::format("{} is missing, and there is no terminal to ask at: {}",
+                                         question.flag,
+                                         question.what));
+    }
+    for (std::string line;;) {
+      fmt::print(
+          "{}{}: ", question.what, otherwise && !otherwise->empty() ? " [" + *otherwise + "]" : "");
+      std::fflush(stdout);
+      if (!std::getline(*terminal_, line)) {
+        throw Unanswered(fmt::format("no answer: {}", question.flag));
+      }
+      if (is_password(question.flag) && line.starts_with('$') && !line.starts_with("${")) {
+        line = "${" + line.substr(1) + "}";
+      }
+      if (!line.empty() || otherwise) {
+        return line == "-" ? std::string() : (line.empty() ? *otherwise : line);
+      }
+    }
+  }
+
+  // --- what is wrong with the answers ---
+
+  std::expected<config::Config, Words> parsed() const {
+    auto config =
+        config::parse_config(configuration(), flags_.output, config::process_environment());
+    if (config) {
+      return *std::move(config);
+    }
+    Words words;
+    std::ranges::transform(config.error(), std::back_inserter(words), &config::Diagnostic::what);
+    return std::unexpected(std::move(words));
+  }
+
+  // What stands there may be the password itself, and is not repeated.
+  Words about_password(std::string_view flag) const {
+    const std::string file = answer(flag);
+    const bool is_there =
+        file.empty() || is_variable(file) || !config::password_of(file, "").empty();
+    return is_there ? Words() : Words{fmt::format("{}: no password can be read there", flag)};
+  }
+
+  Words about_redis() const {
+    const auto config = parsed();
+    if (!config) {
+      return config.error();
+    }
+    Words words = about_password("--redis-password-file");
+    return words.empty() ? try_redis(config->upstream) : words;
+  }
+
+  // The rest is still missing.
+  Words about_type() const {
+    const auto config = parsed();
+    Words words = config ? Words() : config.error();
+    std::erase_if(words, [](const std::string& each) { return !each.starts_with("type"); });
+    return words;
+  }
+
+  Words about_source() {
+    const auto config = parsed();
+    if (!config) {
+      return config.error();
+    }
+    if (Words words = about_password("--database-password-file"); !words.empty()) {
+      return words;
+    }
+    const config::Source& source = config->sources.front();
+    auto tables = app::kind_of(source).list_tables(source);
+    if (!tables) {
+      return {tables.error()};
+    }
+    tables_ = *std::move(tables);
+    const auto refusals = app::kind_of(source).check(source, {}, std::chrono::steady_clock::now);
+    return app::Refusals(refusals).sentences(source.name);
+  }
+
+  const source::KeyedTable* chosen_table() const {
+    const std::string wanted = answer("--table");
+    const auto found = std::ranges::find_if(tables_, [&](const source::KeyedTable& table) {
+      return config::matches_table(wanted, table.name, config::NameCase::ignored);
+    });
+    return found == tables_.end() ? nullptr : &*found;
+  }
+
+  Words about_table() const {
+    if (chosen_table() != nullptr) {
+      return {};
+    }
+    const std::string wanted = answer("--table");
+    std::vector<std::string_view> names;
+    std::ranges::transform(tables_, std::back_inserter(names), &source::KeyedTable::name);
+    return {fmt::format("there is no table {} that this user may read{}",
+                        keyspace::printable(wanted),
+                        names.empty() ? "" : config::suggestion(wanted, names))};
+  }
+
+  Words about_keys() const {
+    const auto config = parsed();
+    if (!config) {
+      return config.error();
+    }
+    const Plan plan = make_plan(*config);
+    if (!plan.failures.empty()) {
+      return plan.failures;
+    }
+    const keyspace::Keyspace keyspace = app::keyspace_of(*config);
+    const std::string example = answer("--example");
+    keyspace::IdentityBuffer scratch;
+    if (!example.empty() &&
+        keyspace.match(example, scratch).kind == keyspace::Lookup::Kind::unguarded) {
+      return {fmt::format("{} is none of these keys ({}): {}",
+                          keyspace::printable(example),
+                          answer("--key"),
+                          keyspace::misfit_of(keyspace, example).why)};
+    }
+    fmt::print("{}", describe(plan));
+    return {};
+  }
+
+  // --- what is written ---
+
+  std::string setting(std::string_view name, std::string_view flag) const {
+    return fmt::format("{}: {}\n", name, config::yaml_scalar(answer(flag)));
+  }
+
+  // The guard may be started in another folder.
+  std::string password(std::string_view indent, std::string_view flag) const {
+    const std::string text = answer(flag);
+    if (text.empty()) {
+      return "";
+    }
+    return is_variable(text)
+               ? fmt::format("{}password: {}\n", indent, text)
+               : fmt::format("{}password_file: {}\n",
+                             indent,
+                             config::yaml_scalar(std::filesystem::absolute(text).string()));
+  }
+
+  // As far as it is answered.
+  std::string configuration() const {
+    std::string text =
+        "# By `cuckooguard init`. Every other setting, with its default: cuckooguard.yaml, which "
+        "comes with the guard.\n"
+        "\n"
+        "# Where applications connect, instead of to Redis.\n" +
+        setting("listen", "--listen") + "\nupstream:\n" + setting("  address", "--redis");
+    const bool logs_in =
+        !answer("--redis-user").empty() || !answer("--redis-password-file").empty();
+    if (logs_in) {
+      text += "  # The guard's own login, by which it asks what other users may do.\n  control:\n" +
+              setting("    username", "--redis-user") + password("    ", "--redis-password-file");
+    }
+    if (!answers_.contains("--type")) {
+      return text;
+    }
+    text += "\nsources:\n  database:\n" + setting("    type", "--type");
+    if (answers_.contains("--database")) {
+      text += setting("    addresses", "--database-address") +
+              setting("    user", "--database-user") +
+              password("    ", "--database-password-file") + setting("    database", "--database");
+    } else if (answers_.contains("--path")) {
+      text +=
+          fmt::format("    path: {}\n",
+                      config::yaml_scalar(std::filesystem::absolute(answer("--path")).string()));
+    }
+    return answers_.contains("--key") ? text + namespaces() : text;
+  }
+
+  std::string namespaces() const {
+    const bool has_table = answer("--type") != "file";
+    return "\nnamespaces:\n  " + (has_table ? name_for(answer("--table")) : "values") + ":\n" +
+           setting("    keys", "--key") + "    source:\n      from: database\n" +
+           (has_table ? setting("      table", "--table") : "") +
+           "    # observe: everything is forwarded, and what would have been answered is counted "
+           "and compared.\n"
+           "    # When GUARD.INFO advises it: enforce, with an absent_reply; `cuckooguard presets` "
+           "lists those of frameworks.\n"
+           "    mode: observe\n"
+           "    #absent_reply: nil\n"
+           "\n"
+           "# A page for people, metrics and health.\n"
+           "#admin: { address: 127.0.0.1:9180 }\n";
+  }
+
+  int write() const {
+    const auto how = flags_.force ? std::ios::out : std::ios::out | std::ios::noreplace;
+    std::ofstream file(flags_.output, how);
+    if (!(file << configuration() << std::flush)) {
+      fmt::print(stderr, "cuckooguard: {} cannot be written\n", flags_.output);
+      return kExitFailure;
+    }
+    const std::string listen = answer("--listen");
+    fmt::print(
+        "{0} is written: it observes, and answers nothing yet. Next:\n"
+        "  cuckooguard --config {0}\n"
+        "Applications then connect to {1}, and GUARD.INFO there tells what it sees.\n",
+        flags_.output,
+        listen);
+    return 0;
+  }
+
+  const Init& flags_;
+  std::istream* terminal_;
+  std::map<std::string, std::string, std::less<>> answers_;
+  std::vector<source::KeyedTable> tables_;  // of the source
+};
+
+}  // namespace
+
+CLI::App& Init::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "init",
+      "Ask for Redis, database, table and keys, try them, say what is missing there, and write a "
+      "configuration that observes; what a flag says is not asked");
+  const auto add_flag = [&](const std::string& name, const char* type, const auto& keep) {
+    return command.add_option_function<std::string>(name, keep)->type_name(type);
+  };
+  for (const std::span<const Question> questions : std::initializer_list<std::span<const Question>>{
+           kAboutRedis, kAboutType, kAboutServer, kAboutFile, kAboutTable, kAboutKeys}) {
+    for (const Question& question : questions) {
+      const std::string flag = question.flag;
+      add_flag(flag, "TEXT", [this, flag](const std::string& text) { answers[flag] = text; })
+          ->description(question.what)
+          ->default_str(question.otherwise == nullptr ? "" : question.otherwise);
+      if (is_password(flag)) {
+        add_flag(flag.substr(0, flag.size() - 4) + "env",
+                 "NAME",
+                 [this, flag](const std::string& name) { answers[flag] = "${" + name + "}"; })
+            ->description("The variable that has that password, instead of a file");
+      }
+    }
+  }
+  command.add_option("--output", output, "The configuration to write")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command.add_flag("--force", force, "Overwrite it");
+  return command;
+}
+
+int Init::run() const {
+  ::signal(SIGPIPE, SIG_IGN);
+  return initialize(*this, ::isatty(STDIN_FILENO) != 0 ? &std::cin : nullptr);
+}
+
+int initialize(const Init& flags, std::istream* terminal) {
+  try {
+    return Interview(flags, terminal).hold();
+  } catch (const Unanswered& missing) {
+    fmt::print(stderr, "cuckooguard: {}\n", missing.what());
+    return kExitUsage;
+  }
+}
+
+}  // namespace cuckooguard::cli
