@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <expected>
@@ -18,7 +17,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <hiredis/hiredis.h>
 #include <unistd.h>
 
 #include "app/keyspace_of.h"
@@ -26,15 +24,13 @@
 #include "app/source_kinds.h"
 #include "cli/output.h"
 #include "cli/plan.h"
-#include "cli/redis_call.h"
-#include "config/effective.h"
+#include "cli/try_redis.h"
 #include "config/nearest.h"
 #include "config/password_file.h"
 #include "config/table_pattern.h"
 #include "keyspace/identity.h"
 #include "keyspace/misfit.h"
 #include "keyspace/printable.h"
-#include "upstream/not_allowed.h"
 
 namespace cuckooguard::cli {
 namespace {
@@ -47,9 +43,7 @@ struct Question {
   const char* otherwise = nullptr;  // what holds without an answer; null: there must be one
 };
 
-constexpr const char* kPasswordFile =
-    "File whose first line is its password, or $NAME: a variable of the guard's environment; "
-    "empty: none";
+constexpr const char* kPasswordFile = "File whose first line is its password; empty: none";
 
 constexpr std::array kAboutRedis{
     Question{"--redis", "Address of Redis", "127.0.0.1:6379"},
@@ -73,112 +67,16 @@ struct Unanswered : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// ${NAME}, and nothing beside it that could be a secret.
-bool is_variable(std::string_view text) {
-  return text.starts_with("${") && text.ends_with('}') &&
-         std::ranges::all_of(text.substr(2, text.size() - 3), [](char byte) {
-           return byte == '_' || (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                  (byte >= 'a' && byte <= 'z');
-         });
-}
-
 bool is_password(std::string_view flag) {
   return flag.ends_with("-password-file");
 }
-
-// As a namespace may be called.
-std::string name_for(std::string text) {
-  std::ranges::replace_if(
-      text, [](char byte) { return std::isalnum(static_cast<unsigned char>(byte)) == 0; }, '_');
-  return text.substr(0, 64);
-}
-
-// --- Redis ---
-
-std::string error_of(const redisReply& reply) {
-  return reply.type == REDIS_REPLY_ERROR ? std::string(reply.str, reply.len) : std::string();
-}
-
-std::string set_user(const config::Upstream& redis) {
-  const std::string& user = redis.control.username;
-  return fmt::format(
-      "In redis-cli, with the password in place of PASSWORD{}:\n"
-      "  ACL SETUSER {} on >PASSWORD resetkeys -@all {}",
-      user.empty() ? ", and then --redis-user guard with its --redis-password-file" : "",
-      user.empty() ? "guard" : user,
-      upstream::kControlRights);
-}
-
-Words log_in(RedisCall& connection, const config::Upstream& redis) {
-  const std::string& user = redis.control.username;
-  const std::string password =
-      config::password_of(redis.control.password_file, redis.control.password);
-  if (password.empty()) {
-    return {};
-  }
-  std::vector<std::string_view> words{"AUTH"};
-  if (!user.empty()) {
-    words.emplace_back(user);
-  }
-  words.emplace_back(password);
-  const auto reply = connection.call(words);
-  const std::string error = reply ? error_of(**reply) : reply.error();
-  if (error.empty() || !reply || !upstream::is_about_login(error)) {
-    return error.empty() ? Words() : Words{error};
-  }
-  return {error, set_user(redis)};
-}
-
-// As the control connection will ask, and what Redis does not let it.
-Words try_redis(const config::Upstream& redis) {
-  using upstream::Question;
-  static const std::vector<std::pair<Question, std::vector<std::string_view>>> kAll{
-      {Question::users, {"ACL", "GETUSER", "default"}},
-      {Question::commands_of_users, {"ACL", "DRYRUN", "default", "PING"}},
-      {Question::commands, {"COMMAND", "INFO", "GET"}},
-      {Question::state, {"DBSIZE"}},
-      {Question::takes_writes, {"INFO"}},
-      {Question::idle_timeout, {"CONFIG", "GET", "timeout"}}};
-  auto connection = RedisCall::open(redis.address, std::chrono::seconds(2));
-  if (!connection) {
-    return {connection.error()};
-  }
-  if (Words refused = log_in(*connection, redis); !refused.empty()) {
-    return refused;
-  }
-  upstream::Answers answers{.is_cluster = false};
-  for (const auto& [question, words] : kAll) {
-    const auto reply = connection->call(words);
-    if (!reply) {
-      return {reply.error()};
-    }
-    const std::string error = error_of(**reply);
-    const bool is_old = question == Question::users && error.starts_with("ERR unknown command");
-    if (upstream::is_about_rights(error) || is_old) {
-      answers.refused.push_back({.question = question, .error = error});
-    } else if (question == Question::users && !error.empty()) {
-      return {error};
-    }
-    if (question == Question::takes_writes && (*reply)->type == REDIS_REPLY_STRING) {
-      answers.is_cluster =
-          std::string_view((*reply)->str, (*reply)->len).contains("cluster_enabled:1");
-    }
-  }
-  const redis::ControlReport report = upstream::not_allowed(redis, answers);
-  if (report.state == redis::ControlReport::State::allowed) {
-    return {};
-  }
-  const bool helps = !*answers.is_cluster && upstream::is_about_rights(report.why);
-  return {report.why, helps ? set_user(redis) : report.hint};
-}
-
-// --- the questions ---
 
 class Interview {
  public:
   Interview(const Init& flags, std::istream* terminal)
       : flags_(flags), terminal_(terminal), answers_(flags.answers) {}
 
+  // The exit code.
   int hold() {
     if (!flags_.force && std::filesystem::exists(flags_.output)) {
       fmt::print(stderr,
@@ -187,28 +85,28 @@ class Interview {
                  flags_.output);
       return kExitFailure;
     }
-    const bool redis = settle(kAboutRedis, [this] { return about_redis(); });
+    const bool redis = settle(Part::redis, kAboutRedis, [this] { return about_redis(); });
     if (!redis && !parsed()) {
       return kExitConfiguration;
     }
     const bool rows =
-        settle(kAboutType, [this] { return about_type(); }) &&
-        settle(answer("--type") == "mysql" ? std::span<const Question>(kAboutServer) : kAboutFile,
+        settle(Part::type, kAboutType, [this] { return about_type(); }) &&
+        settle(Part::source,
+               answer("--type") == "mysql" ? std::span<const Question>(kAboutServer) : kAboutFile,
                [this] { return about_source(); }) &&
-        (answer("--type") == "file" || settle(kAboutTable, [this] { return about_table(); })) &&
-        settle(kAboutKeys, [this] { return about_keys(); });
+        (answer("--type") == "file" ||
+         settle(Part::source, kAboutTable, [this] { return about_table(); })) &&
+        settle(Part::keys, kAboutKeys, [this] { return about_keys(); });
     return redis && rows ? write() : kExitFailure;
   }
 
  private:
-  std::string answer(std::string_view flag) const {
-    const auto found = answers_.find(flag);
-    return found == answers_.end() ? std::string() : found->second;
-  }
+  std::string answer(std::string_view flag) const { return answer_to(answers_, flag); }
 
   // Asks until `check` has nothing to say; without a terminal once.
   template <typename Check>
-  bool settle(std::span<const Question> questions, const Check& check) {
+  bool settle(Part part, std::span<const Question> questions, const Check& check) {
+    part_ = part;
     for (bool is_again = false;; is_again = true) {
       for (const Question& question : questions) {
         if (is_again || !answers_.contains(question.flag)) {
@@ -270,8 +168,8 @@ class Interview {
   // --- what is wrong with the answers ---
 
   std::expected<config::Config, Words> parsed() const {
-    auto config =
-        config::parse_config(configuration(), flags_.output, config::process_environment());
+    auto config = config::parse_config(
+        first_configuration(answers_, part_), flags_.output, config::process_environment());
     if (config) {
       return *std::move(config);
     }
@@ -326,7 +224,7 @@ class Interview {
   const source::KeyedTable* chosen_table() const {
     const std::string wanted = answer("--table");
     const auto found = std::ranges::find_if(tables_, [&](const source::KeyedTable& table) {
-      return config::matches_table(wanted, table.name, config::NameCase::ignored);
+      return config::matches_table(wanted, table.name, config::NameCase::exact);
     });
     return found == tables_.end() ? nullptr : &*found;
   }
@@ -366,75 +264,10 @@ class Interview {
     return {};
   }
 
-  // --- what is written ---
-
-  std::string setting(std::string_view name, std::string_view flag) const {
-    return fmt::format("{}: {}\n", name, config::yaml_scalar(answer(flag)));
-  }
-
-  // The guard may be started in another folder.
-  std::string password(std::string_view indent, std::string_view flag) const {
-    const std::string text = answer(flag);
-    if (text.empty()) {
-      return "";
-    }
-    return is_variable(text)
-               ? fmt::format("{}password: {}\n", indent, text)
-               : fmt::format("{}password_file: {}\n",
-                             indent,
-                             config::yaml_scalar(std::filesystem::absolute(text).string()));
-  }
-
-  // As far as it is answered.
-  std::string configuration() const {
-    std::string text =
-        "# By `cuckooguard init`. Every other setting, with its default: cuckooguard.yaml, which "
-        "comes with the guard.\n"
-        "\n"
-        "# Where applications connect, instead of to Redis.\n" +
-        setting("listen", "--listen") + "\nupstream:\n" + setting("  address", "--redis");
-    const bool logs_in =
-        !answer("--redis-user").empty() || !answer("--redis-password-file").empty();
-    if (logs_in) {
-      text += "  # The guard's own login, by which it asks what other users may do.\n  control:\n" +
-              setting("    username", "--redis-user") + password("    ", "--redis-password-file");
-    }
-    if (!answers_.contains("--type")) {
-      return text;
-    }
-    text += "\nsources:\n  database:\n" + setting("    type", "--type");
-    if (answers_.contains("--database")) {
-      text += setting("    addresses", "--database-address") +
-              setting("    user", "--database-user") +
-              password("    ", "--database-password-file") + setting("    database", "--database");
-    } else if (answers_.contains("--path")) {
-      text +=
-          fmt::format("    path: {}\n",
-                      config::yaml_scalar(std::filesystem::absolute(answer("--path")).string()));
-    }
-    return answers_.contains("--key") ? text + namespaces() : text;
-  }
-
-  std::string namespaces() const {
-    const bool has_table = answer("--type") != "file";
-    return "\nnamespaces:\n  " + (has_table ? name_for(answer("--table")) : "values") + ":\n" +
-           setting("    keys", "--key") + "    source:\n      from: database\n" +
-           (has_table ? setting("      table", "--table") : "") +
-           "    # observe: everything is forwarded, and what would have been answered is counted "
-           "and compared.\n"
-           "    # When GUARD.INFO advises it: enforce, with an absent_reply; `cuckooguard presets` "
-           "lists those of frameworks.\n"
-           "    mode: observe\n"
-           "    #absent_reply: nil\n"
-           "\n"
-           "# A page for people, metrics and health.\n"
-           "#admin: { address: 127.0.0.1:9180 }\n";
-  }
-
   int write() const {
     const auto how = flags_.force ? std::ios::out : std::ios::out | std::ios::noreplace;
     std::ofstream file(flags_.output, how);
-    if (!(file << configuration() << std::flush)) {
+    if (!(file << first_configuration(answers_) << std::flush)) {
       fmt::print(stderr, "cuckooguard: {} cannot be written\n", flags_.output);
       return kExitFailure;
     }
@@ -450,7 +283,8 @@ class Interview {
 
   const Init& flags_;
   std::istream* terminal_;
-  std::map<std::string, std::string, std::less<>> answers_;
+  Answers answers_;
+  Part part_ = Part::redis;                 // that was asked for last
   std::vector<source::KeyedTable> tables_;  // of the source
 };
 

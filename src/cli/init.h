@@ -9,17 +9,19 @@
 // Not asked: TLS, several templates, columns of other names; config/cuckooguard.yaml has them.
 #pragma once
 
-#include <functional>
 #include <iosfwd>
-#include <map>
 #include <string>
 
-#include "cli/flags.h"
+#include "cli/first_configuration.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming)
+class App;
+}  // namespace CLI
 
 namespace cuckooguard::cli {
 
 struct Init {
-  std::map<std::string, std::string, std::less<>> answers;  // by the name of the flag
+  Answers answers;
   std::string output = "cuckooguard.yaml";
   bool force = false;  // overwrite it
 
