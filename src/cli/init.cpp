@@ -43,15 +43,15 @@ struct Question {
   const char* otherwise = nullptr;  // what holds without an answer; null: there must be one
 };
 
-constexpr const char* kPasswordFile = "File whose first line is its password; empty: none";
+constexpr const char* kPasswordFile = "File whose first line is its password (empty: none)";
 
 constexpr std::array kAboutRedis{
     Question{"--redis", "Address of Redis", "127.0.0.1:6379"},
-    Question{"--redis-user", "Redis user of the guard's own; empty: the default one", ""},
+    Question{"--redis-user", "The guard's own user of Redis (empty: the default one)", ""},
     Question{"--redis-password-file", kPasswordFile, ""},
     Question{"--listen", "Where applications will connect instead", "127.0.0.1:6380"}};
 constexpr std::array kAboutType{
-    Question{"--type", "Where the rows are: mysql (MariaDB as well), sqlite, or file"}};
+    Question{"--type", "Where the rows are (mysql, which is MariaDB as well; sqlite; file)"}};
 constexpr std::array kAboutServer{
     Question{"--database-address", "Address of the database's server", "127.0.0.1:3306"},
     Question{"--database-user", "Its user for the guard", "guard"},
@@ -61,7 +61,7 @@ constexpr std::array kAboutFile{Question{"--path", "The SQLite database, or the 
 constexpr std::array kAboutTable{Question{"--table", "Table whose rows the keys are made of"}};
 constexpr std::array kAboutKeys{
     Question{"--key", "Keys that are made of a row, such as user:{id:uint64}"},
-    Question{"--example", "A key as the application reads it, to try that on; empty: none", ""}};
+    Question{"--example", "A key as the application reads it, to try that on (empty: none)", ""}};
 
 struct Unanswered : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -150,8 +150,10 @@ class Interview {
                                          question.what));
     }
     for (std::string line;;) {
-      fmt::print(
-          "{}{}: ", question.what, otherwise && !otherwise->empty() ? " [" + *otherwise + "]" : "");
+      fmt::print("{}{}{}: ",
+                 question.what,
+                 is_password(question.flag) ? ", or $NAME of a variable that has it" : "",
+                 otherwise && !otherwise->empty() ? " [" + *otherwise + "]" : "");
       std::fflush(stdout);
       if (!std::getline(*terminal_, line)) {
         throw Unanswered(fmt::format("no answer: {}", question.flag));

@@ -36,8 +36,7 @@ const Answers kOfMysql{{"--redis", "redis:6379"},
 config::Config parsed(const std::string& yaml) {
   const auto config =
       config::parse_config(yaml, "f", [](std::string_view) { return std::string("hunter2"); });
-  return config ? *config
-                : throw std::invalid_argument(yaml + config.error().front().text());
+  return config ? *config : throw std::invalid_argument(yaml + config.error().front().text());
 }
 
 TEST(FirstConfiguration, has_every_answer_and_observes) {
@@ -80,8 +79,7 @@ TEST(FirstConfiguration, has_no_secret_whatever_is_answered) {
   EXPECT_TRUE(is_variable("${REDIS_PASSWORD_2}"));
   Answers answers = kOfMysql;
   answers["--redis-password-file"] = "/a: ${B} # \"c";
-  EXPECT_EQ(parsed(first_configuration(answers)).upstream.control.password_file,
-            "/a: ${B} # \"c")
+  EXPECT_EQ(parsed(first_configuration(answers)).upstream.control.password_file, "/a: ${B} # \"c")
       << "it is a file's name as it stands";
 }
 
@@ -140,7 +138,7 @@ TEST_F(Initialized, what_may_be_a_secret_in_the_wrong_place_is_not_repeated) {
 TEST_F(Initialized, on_a_terminal_a_bad_answer_is_asked_for_again) {
   init_.answers.clear();
   std::istringstream answers(
-      "nowhere\n\n\n\n"          // an address without a port
+      "nowhere\n\n\n\n"           // an address without a port
       "127.0.0.1:1\n\n$NONE\n\n"  // a variable that is not set
       "\n\n-\n127.0.0.1:1\n");    // the same as Redis's
   EXPECT_EQ(run(&answers), kExitUsage) << "the answers end";
