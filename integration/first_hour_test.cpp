@@ -225,6 +225,31 @@ TEST_F(FirstHour, leads_from_servers_with_passwords_to_a_stopped_attack) {
   EXPECT_EQ(guard_->exit_code(), 0) << log();
 }
 
+TEST_F(FirstHour, suggests_keys_that_a_start_takes) {
+  create_guard_user(*session_);
+  write_whole_file(flags_["--database-password-file"] = folder_ / "database", "word");
+  write_whole_file(flags_["--redis-password-file"] = folder_ / "redis", "master");
+  session_->run(
+      "CREATE TABLE post (id INT AUTO_INCREMENT PRIMARY KEY);"
+      "CREATE TABLE tag (tenant INT UNSIGNED, name VARCHAR(20) CHARACTER SET utf8mb4, PRIMARY KEY "
+      "(tenant, name));"
+      "CREATE TABLE code (c VARBINARY(9) PRIMARY KEY);"
+      "CREATE TABLE price (p DECIMAL(9, 2) PRIMARY KEY)");
+  const std::vector<std::pair<std::string, std::string>> suggested{
+      {"user", "user:{id:uint64}"},
+      {"post", "post:{id:int64}"},
+      {"tag", "tag:{tenant:uint64}:{name|ci}"},
+      {"code", "code:{c}"}};
+  for (const auto& [table, key] : suggested) {
+    flags_["--table"] = table;
+    flags_["--output"] = folder_ / table;
+    EXPECT_EQ(init().standard_error, "") << table;
+    EXPECT_THAT(read_whole_file(flags_["--output"]), HasSubstr("    keys: \"" + key + "\"\n"));
+  }
+  flags_["--table"] = "price";
+  EXPECT_THAT(init().standard_error, HasSubstr("--key is missing"));
+}
+
 // As people do, with Enter where they can: a database without a server, a Redis without a password.
 TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
   const TemporaryDirectory folder;
