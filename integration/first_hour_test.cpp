@@ -247,6 +247,7 @@ TEST_F(FirstHour, suggests_keys_that_a_start_takes) {
     EXPECT_THAT(read_whole_file(flags_["--output"]), HasSubstr("    keys: \"" + key + "\"\n"));
   }
   flags_["--table"] = "price";
+  flags_["--output"] = file();
   EXPECT_THAT(init().standard_error, HasSubstr("--key is missing"));
 }
 

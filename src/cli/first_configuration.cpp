@@ -57,6 +57,9 @@ void add_redis(Text& text, const Answers& answers) {
   text.add("listen", "--listen");
   text.add("\nupstream:\n");
   text.add("  address", "--redis");
+  if (answers.contains("--acl")) {
+    text.add("  acl", "--acl");
+  }
   const bool logs_in = !answer_to(answers, "--redis-password-file").empty();
   if (logs_in || !answer_to(answers, "--redis-user").empty()) {
     text.add("  # The guard's own login, by which it asks what other users may do.\n  control:\n");

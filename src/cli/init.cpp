@@ -315,6 +315,9 @@ CLI::App& Init::add(CLI::App& app) {
       }
     }
   }
+  add_flag("--acl", "ask|trust", [this](const std::string& text) {
+    answers["--acl"] = text;
+  })->description("trust: all users of Redis may read the keys, and it is not asked");
   command.add_option("--output", output, "The configuration to write")
       ->type_name("FILE")
       ->capture_default_str();

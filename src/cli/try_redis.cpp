@@ -68,16 +68,19 @@ std::vector<std::string> try_redis(const config::Upstream& redis) {
   }
   upstream::Answers answers{.is_cluster = false};
   for (const auto& [question, words] : kAll) {
+    if (redis.acl == config::Acl::trust && words.front() == "ACL") {
+      continue;
+    }
     const auto reply = connection->call(words);
     if (!reply) {
       return {reply.error()};
     }
     const std::string error = error_of(**reply);
-    const bool is_old = question == Question::users && error.starts_with("ERR unknown command");
-    if (upstream::is_about_rights(error) || is_old) {
+    if (upstream::is_about_rights(error)) {
       answers.refused.push_back({.question = question, .error = error});
     } else if (question == Question::users && !error.empty()) {
-      return {error};
+      return {error,
+              "if it cannot tell what its users may do: --acl trust, if all may read the keys"};
     }
     if (question == Question::takes_writes && (*reply)->type == REDIS_REPLY_STRING) {
       answers.is_cluster =
@@ -88,8 +91,7 @@ std::vector<std::string> try_redis(const config::Upstream& redis) {
   if (report.state == redis::ControlReport::State::allowed) {
     return {};
   }
-  const bool helps = !*answers.is_cluster && upstream::is_about_rights(report.why);
-  return {report.why, helps ? set_user(redis) : report.hint};
+  return {report.why, *answers.is_cluster ? report.hint : set_user(redis)};
 }
 
 }  // namespace cuckooguard::cli

@@ -67,6 +67,9 @@ TEST(FirstConfiguration, is_one_for_each_type_and_after_each_part) {
   EXPECT_EQ(std::get<config::SqliteSource>(sqlite.sources.at(0).kind).path,
             std::filesystem::current_path() / "shop.db")
       << "the guard may be started elsewhere";
+  EXPECT_EQ(sqlite.upstream.acl, config::Acl::ask);
+  answers["--acl"] = "trust";
+  EXPECT_EQ(parsed(first_configuration(answers, Part::redis)).upstream.acl, config::Acl::trust);
   answers["--type"] = "file";
   EXPECT_EQ(parsed(first_configuration(answers)).namespaces.at(0).name, "values");
 }
