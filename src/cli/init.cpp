@@ -140,31 +140,36 @@ class Interview {
     return table->name + ":" + table->placeholders();
   }
 
-  std::string ask(const Question& question) {
+  // A line of the terminal.
+  std::string read(const Question& question, std::string_view otherwise) const {
+    const bool may_be_variable = is_password(question.flag);
+    fmt::print("{}{}{}: ",
+               question.what,
+               may_be_variable ? ", or $NAME of a variable that has it" : "",
+               otherwise.empty() ? "" : fmt::format(" [{}]", otherwise));
+    std::fflush(stdout);
+    std::string line;
+    if (!std::getline(*terminal_, line)) {
+      throw Unanswered(fmt::format("no answer: {}", question.flag));
+    }
+    const bool lacks_braces = may_be_variable && line.starts_with('$') && !line.starts_with("${");
+    return lacks_braces ? "${" + line.substr(1) + "}" : line;
+  }
+
+  std::string ask(const Question& question) const {
     const auto otherwise = preset(question);
-    if (terminal_ == nullptr) {
-      return otherwise ? *otherwise
-                       : throw Unanswered(
-                             fmt::format("{} is missing, and there is no terminal to ask at: {}",
-                                         question.flag,
-                                         question.what));
+    if (terminal_ == nullptr && !otherwise) {
+      throw Unanswered(fmt::format(
+          "{} is missing, and there is no terminal to ask at: {}", question.flag, question.what));
     }
-    for (std::string line;;) {
-      fmt::print("{}{}{}: ",
-                 question.what,
-                 is_password(question.flag) ? ", or $NAME of a variable that has it" : "",
-                 otherwise && !otherwise->empty() ? " [" + *otherwise + "]" : "");
-      std::fflush(stdout);
-      if (!std::getline(*terminal_, line)) {
-        throw Unanswered(fmt::format("no answer: {}", question.flag));
-      }
-      if (is_password(question.flag) && line.starts_with('$') && !line.starts_with("${")) {
-        line = "${" + line.substr(1) + "}";
-      }
+    std::string line;
+    while (terminal_ != nullptr) {
+      line = read(question, otherwise.value_or(""));
       if (!line.empty() || otherwise) {
-        return line == "-" ? std::string() : (line.empty() ? *otherwise : line);
+        break;
       }
     }
+    return line == "-" ? "" : (line.empty() ? otherwise.value_or("") : line);
   }
 
   // --- what is wrong with the answers ---

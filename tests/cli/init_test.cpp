@@ -95,7 +95,7 @@ class Initialized : public testing::Test {
     init_.output = folder_ / "guard.yaml";
     init_.answers = {{"--redis", "127.0.0.1:1"}, {"--redis-password-file", ""}};
   }
-  ~Initialized() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   int run(std::istream* terminal = nullptr) {
     testing::internal::CaptureStdout();
