@@ -95,6 +95,7 @@ std::optional<Command> parse_options(int argc, const char* const* argv, int& exi
     auto& [command, parser] = subcommands.emplace_back(std::move(subcommand), nullptr);
     parser = &std::get<Subcommand>(command).add(parent);  // which writes the options there
   };
+  add(app, Init{});
   add(app, Check{});
   add(app, PrintConfig{});
   add(app, ShowPlan{});

@@ -10,6 +10,7 @@
 #include "cli/check.h"
 #include "cli/explain.h"
 #include "cli/filter_file_commands.h"
+#include "cli/init.h"
 #include "cli/ping.h"
 #include "cli/plan.h"
 #include "cli/presets.h"
@@ -26,6 +27,7 @@ using Command = std::variant<Serve,
                              Check,
                              PrintConfig,
                              ShowPlan,
+                             Init,
                              InspectFilter,
                              QueryFilter,
                              PrintTriggers,

@@ -18,6 +18,7 @@
 #include "filter/sizing.h"
 #include "source/feeds.h"
 #include "source/follower.h"
+#include "source/keyed_table.h"
 #include "source/origin.h"
 #include "source/row_lookup.h"
 #include "source/source.h"
@@ -75,6 +76,10 @@ struct SourceKind {
   // be read.
   std::expected<std::vector<TableSize>, std::string> (*count_rows)(const config::Source& settings,
                                                                    const Target& target);
+  // Those of the database that may be read, whatever the namespaces are; of a file none. Or a
+  // sentence: it cannot be opened, and the SQL for an account that could.
+  std::expected<std::vector<KeyedTable>, std::string> (*list_tables)(
+      const config::Source& settings);
 };
 
 // `settings` are copied.

@@ -14,8 +14,6 @@ using State = ControlReport::State;
 
 constexpr std::string_view kAllPass = "every key passes";
 constexpr std::string_view kSomePass = "every key passes for users who may not run all commands";
-constexpr std::string_view kAllRights =
-    "+acl|getuser +acl|dryrun +command +info +dbsize +config|get";
 constexpr std::string_view kStateUnknown =
     "GETEX of absent keys passes, and it is not known when Redis is loading or busy";
 
@@ -119,7 +117,7 @@ ControlReport not_logged_in(const config::Upstream& settings, std::string_view e
   std::string hint = "correct upstream.control (username, password_file)";
   if (!settings.control.username.empty()) {
     hint.append(", or ACL SETUSER ").append(user_of(settings)).append(" on >PASSWORD ");
-    hint.append(kAllRights);
+    hint.append(kControlRights);
   }
   hint.append("; until then ").append(kAllPass);
   return {.state = State::not_allowed, .why = std::string(error), .hint = std::move(hint)};

@@ -55,6 +55,35 @@ TEST(Options, a_filter_file_can_be_inspected_and_queried) {
   EXPECT_EQ(std::get<QueryFilter>(*query).keys, (std::vector<std::string>{"user:1", "user:2"}));
 }
 
+TEST(Options, what_init_would_ask_can_be_said_by_flags) {
+  int exit_code = -1;
+  const auto usual = parse({"init"}, exit_code);
+  ASSERT_TRUE(usual);
+  EXPECT_EQ(std::get<Init>(*usual).output, "cuckooguard.yaml");
+  EXPECT_TRUE(std::get<Init>(*usual).answers.empty()) << "all is asked";
+  const auto given = parse({"init",
+                            "--redis",
+                            "r:1",
+                            "--redis-user",
+                            "",
+                            "--redis-password-env",
+                            "REDIS_PASSWORD",
+                            "--database-password-file",
+                            "/word",
+                            "--output",
+                            "f",
+                            "--force"},
+                           exit_code);
+  ASSERT_TRUE(given);
+  EXPECT_EQ(std::get<Init>(*given).answers,
+            (Answers{{"--redis", "r:1"},
+                     {"--redis-user", ""},
+                     {"--redis-password-file", "${REDIS_PASSWORD}"},
+                     {"--database-password-file", "/word"}}));
+  EXPECT_EQ(std::get<Init>(*given).output, "f");
+  EXPECT_TRUE(std::get<Init>(*given).force);
+}
+
 TEST(Options, the_triggers_of_a_configuration_can_be_printed) {
   int exit_code = -1;
   const auto triggers =

@@ -56,6 +56,14 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   return std::vector{TableSize{.table = "", .rows = rows - (has_header ? 1 : 0)}};
 }
 
+std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
+  const auto file = InputFile::open(own(source).path);
+  if (!file) {
+    return std::unexpected(file.error());
+  }
+  return {};
+}
+
 }  // namespace
 
 constexpr SourceKind kFile{.name = "file",
@@ -63,6 +71,7 @@ constexpr SourceKind kFile{.name = "file",
                            .is_server = false,
                            .check = check,
                            .make = make,
-                           .count_rows = count_rows};
+                           .count_rows = count_rows,
+                           .list_tables = list_tables};
 
 }  // namespace cuckooguard::source

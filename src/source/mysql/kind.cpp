@@ -6,6 +6,7 @@
 #include "mysql/connection.h"
 #include "mysql/followed_server.h"
 #include "mysql/log_follower.h"
+#include "mysql/server.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
 #include "source/chosen_deletes.h"
@@ -90,6 +91,21 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   return sizes;
 }
 
+std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
+  const config::MysqlSource& settings = own(source);
+  auto connection = MysqlConnection::open(login_to(settings, settings.addresses.front()));
+  if (!connection) {
+    const MysqlError& error = connection.error();
+    return std::unexpected(
+        error.is_refusal() ? error.what + "\n" + account_sql(settings, error.what) : error.what);
+  }
+  auto tables = list_keyed_tables(*connection);
+  if (!tables) {
+    return std::unexpected(tables.error().what);
+  }
+  return *std::move(tables);
+}
+
 }  // namespace
 
 constexpr SourceKind kMysql{
@@ -101,6 +117,7 @@ constexpr SourceKind kMysql{
         [](const config::Source& settings) { return own(settings).server_id.has_value(); },
     .check = check,
     .make = make,
-    .count_rows = count_rows};
+    .count_rows = count_rows,
+    .list_tables = list_tables};
 
 }  // namespace cuckooguard::source

@@ -216,6 +216,22 @@ std::vector<std::string> refusals(const MysqlServer& server) {
   return all;
 }
 
+std::string account_sql(const config::MysqlSource& settings, std::string_view refusal) {
+  const std::string begin = "'" + settings.user + "'@'";
+  const std::size_t at = refusal.find(begin);
+  const std::size_t end = at == std::string_view::npos ? at : refusal.find('\'', at + begin.size());
+  const std::string account =
+      end == std::string_view::npos ? begin + "%'" : std::string(refusal.substr(at, end + 1 - at));
+  return "If the password is right, the account is not; as an administrator, with that in place of "
+         "PASSWORD:\n"
+         "  CREATE USER IF NOT EXISTS " +
+         account + " IDENTIFIED BY 'PASSWORD';\n  GRANT SELECT ON " +
+         quoted_mysql_name(settings.database) + ".* TO " + account +
+         ";\n  GRANT REPLICATION SLAVE, BINLOG MONITOR, SLAVE MONITOR ON *.* TO " + account +
+         ";  -- MariaDB\n  GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO " + account +
+         ";  -- MySQL";
+}
+
 std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb) {
   const auto status = replica_status(connection, is_mariadb);
   if (!status) {

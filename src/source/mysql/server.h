@@ -51,6 +51,10 @@ std::expected<MysqlServer, MysqlError> ask_server(MysqlConnection& connection);
 // Empty: the log can be followed.
 std::vector<std::string> refusals(const MysqlServer& server);
 
+// What gives an account all that a guard needs, with PASSWORD for its password. Who was let in
+// neither as MariaDB nor as MySQL is told of both; `refusal` names the account as the server does.
+std::string account_sql(const config::MysqlSource& settings, std::string_view refusal);
+
 struct ReplicaLag {
   bool is_replica = false;
   std::optional<std::chrono::seconds> behind;  // nothing: it does not know, or has stopped

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "config/table_pattern.h"
 #include "mysql/server.h"
@@ -112,6 +113,41 @@ std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     if (!is_there && !config::is_table_pattern(name)) {
       tables.push_back(name);
     }
+  }
+  return tables;
+}
+
+std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnection& connection) {
+  const auto rows = connection.ask(
+      "SELECT t.table_name, c.column_name, LOWER(c.data_type), LOWER(c.column_type), "
+      "c.character_set_name, c.collation_name FROM information_schema.tables t LEFT JOIN "
+      "information_schema.statistics s ON s.table_schema = t.table_schema AND s.table_name = "
+      "t.table_name AND s.index_name = 'PRIMARY' LEFT JOIN information_schema.columns c ON "
+      "c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = "
+      "s.column_name WHERE t.table_schema = DATABASE() ORDER BY t.table_name, s.seq_in_index");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  std::vector<KeyedTable> tables;
+  for (const auto& row : *rows) {
+    if (tables.empty() || tables.back().name != row[0]) {
+      tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
+    }
+    if (!row[1]) {
+      continue;
+    }
+    const MysqlColumn column{.name = row[1].value_or(""),
+                             .data_type = row[2].value_or(""),
+                             .column_type = row[3].value_or(""),
+                             .charset = row[4].value_or(""),
+                             .collation = row[5].value_or("")};
+    std::string placeholder;
+    if (column.type() == MysqlType::integer) {
+      placeholder = placeholder_for(column, {column.is_unsigned() ? ":uint64" : ":int64"});
+    } else if (!unreadable(column)) {
+      placeholder = placeholder_for(column, {"", "|ci"});
+    }
+    tables.back().primary_key.push_back(std::move(placeholder));
   }
   return tables;
 }

@@ -24,6 +24,7 @@
 #include "follow/log.h"
 #include "mysql/connection.h"
 #include "mysql/table.h"
+#include "source/keyed_table.h"
 
 namespace cuckooguard::source {
 
@@ -31,6 +32,9 @@ namespace cuckooguard::source {
 // the server (lower_case_table_names).
 std::expected<std::vector<std::string>, MysqlTrouble> list_mysql_tables(
     MysqlConnection& connection, std::span<const std::string> wanted);
+
+// All that this account may see.
+std::expected<std::vector<KeyedTable>, MysqlError> list_keyed_tables(MysqlConnection& connection);
 
 // As the server says, of a table of the connection's database.
 std::expected<TableEstimate, MysqlError> size_of_mysql_table(MysqlConnection& connection,

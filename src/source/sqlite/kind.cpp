@@ -120,6 +120,19 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
   return sizes;
 }
 
+std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& source) {
+  const std::string& path = own(source).path;
+  const auto database = SqliteDatabase::open_read_only(path);
+  if (!database) {
+    return std::unexpected(path + ": " + database.error().what);
+  }
+  auto tables = list_keyed_tables(*database);
+  if (!tables) {
+    return std::unexpected(path + ": " + tables.error().what);
+  }
+  return *std::move(tables);
+}
+
 }  // namespace
 
 constexpr SourceKind kSqlite{.name = "sqlite",
@@ -127,6 +140,7 @@ constexpr SourceKind kSqlite{.name = "sqlite",
                              .is_server = false,
                              .check = check,
                              .make = make,
-                             .count_rows = count_rows};
+                             .count_rows = count_rows,
+                             .list_tables = list_tables};
 
 }  // namespace cuckooguard::source

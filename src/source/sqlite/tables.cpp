@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/table_pattern.h"
+#include "sqlite/column.h"
 
 namespace cuckooguard::source {
 
@@ -30,6 +31,38 @@ std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
     if (!is_there && !config::is_table_pattern(name)) {
       tables.push_back(name);
     }
+  }
+  return tables;
+}
+
+std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
+    const SqliteDatabase& database) {
+  std::vector<KeyedTable> tables;
+  const auto read = each_row(
+      database,
+      "SELECT t.name, c.name, c.type, t.strict, c.pk FROM pragma_table_list t, "
+      "pragma_table_xinfo(t.name) c WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT "
+      "LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.pk",
+      "",
+      [&](const SqliteStatement& row) {
+        if (tables.empty() || tables.back().name != row.bytes(0)) {
+          tables.push_back({.name = std::string(row.bytes(0)), .primary_key = {}});
+        }
+        if (row.integer(4) == 0) {
+          return;
+        }
+        SqliteColumn column{.table = std::string(row.bytes(0)),
+                            .name = std::string(row.bytes(1)),
+                            .declared_type = std::string(row.bytes(2)),
+                            .collation = ""};
+        column.affinity = affinity_of(column.declared_type, row.integer(3) != 0);
+        column.collation = upper_case(database.collation(column.table, column.name).value_or(""));
+        tables.back().primary_key.push_back(column.affinity == SqliteAffinity::integer
+                                                ? placeholder_for(column, {":int64"})
+                                                : placeholder_for(column, {"", "|ci"}));
+      });
+  if (!read) {
+    return std::unexpected(read.error());
   }
   return tables;
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "source/keyed_table.h"
 #include "sqlite/database.h"
 
 namespace cuckooguard::source {
@@ -21,5 +22,9 @@ namespace cuckooguard::source {
 // As the schema spells them; a name for which there is no table as it is.
 std::expected<std::vector<std::string>, SqliteError> list_sqlite_tables(
     const SqliteDatabase& database, std::span<const std::string> wanted);
+
+// All that rows can be read from.
+std::expected<std::vector<KeyedTable>, SqliteError> list_keyed_tables(
+    const SqliteDatabase& database);
 
 }  // namespace cuckooguard::source

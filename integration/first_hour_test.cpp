@@ -1,0 +1,277 @@
+// From servers with passwords to a guard that observes, and to a first attack that is stopped, by
+// nothing but `cuckooguard init` and what it says: each typical mistake is made once, and its words
+// are followed as they stand.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/database.h"
+#include "harness/guard_process.h"
+#include "fixtures/guarded_mariadb.h"
+#include "harness/mariadb_server.h"
+#include "harness/ports.h"
+#include "harness/redis_server.h"
+#include "harness/temporary_directory.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kPassword = "open-sesame";
+
+class FirstHour : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = MariaDbServer::missing()) {
+      GTEST_SKIP() << *missing;
+    }
+    server_.emplace();
+    session_.emplace(server_->session());
+    session_->run("CREATE TABLE user (id BIGINT UNSIGNED NOT NULL PRIMARY KEY)");
+    session_->run("INSERT INTO user SELECT seq FROM seq_1_to_1000");
+    redis_.emplace(std::vector<std::string>{"--requirepass", "master"}, "master");
+    flags_ = {{"--redis", redis_->address()},
+              {"--listen", "127.0.0.1:" + std::to_string(port_)},
+              {"--type", "mysql"},
+              {"--database-address", "unix:" + server_->unix_path().string()},
+              {"--database", "shop"},
+              {"--output", file()}};
+  }
+
+  std::string file() const { return folder_ / "guard.yaml"; }
+  // A file with this password, as the flag's value.
+  void set_password(const std::string& flag, const std::string& password) {
+    flags_[flag] = folder_ / flag.substr(2);
+    write_whole_file(flags_[flag], password + "\n");
+  }
+
+  Ended init() const {
+    std::vector<std::string> command{guard_binary(), "init"};
+    for (const auto& [flag, value] : flags_) {
+      command.insert(command.end(), {flag, value});
+    }
+    return run_program(command, "/dev/null");
+  }
+  // It ends with 1, nothing is written, and this is why.
+  std::string refusal() const {
+    const Ended ended = init();
+    EXPECT_EQ(ended.exit_code, 1) << ended.standard_output;
+    EXPECT_FALSE(std::filesystem::exists(file()));
+    EXPECT_THAT(ended.standard_error, Not(HasSubstr(kPassword)));
+    return ended.standard_error;
+  }
+
+  // Does what stands in these words behind `begin`, up to the end of the line, as an administrator
+  // would: PASSWORD is the password.
+  template <typename Run>
+  static int follow(const std::string& words, std::string_view begin, const Run& run) {
+    int count = 0;
+    std::istringstream lines(words);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t at = line.find(begin);
+      if (at == std::string::npos || line.ends_with("-- MySQL")) {
+        continue;
+      }
+      line.erase(0, at);
+      line.erase(std::min(line.find(", in its configuration"), line.size()));
+      if (const std::size_t word = line.find("PASSWORD"); word != std::string::npos) {
+        line.replace(word, std::string_view("PASSWORD").size(), kPassword);
+      }
+      run(line);
+      ++count;
+    }
+    return count;
+  }
+  int follow_sql(const std::string& words, std::string_view begin) {
+    return follow(words, begin, [this](const std::string& line) { session_->run(line); });
+  }
+  int follow_redis(const std::string& words) const {
+    return follow(words, "ACL SETUSER ", [this](const std::string& line) {
+      RawClient client = redis_->client();
+      client.send(line + "\r\n");
+      EXPECT_EQ(client.read_reply(), "+OK\r\n") << line;
+    });
+  }
+
+  void settle_redis() {
+    const std::string words = refusal();
+    EXPECT_THAT(words, HasSubstr("NOAUTH Authentication required."));
+    EXPECT_THAT(words, HasSubstr("then --redis-user guard with its --redis-password-file"));
+    flags_["--redis-user"] = "guard";
+    set_password("--redis-password-file", "wrong");
+    EXPECT_EQ(follow_redis(words), 1);
+    EXPECT_THAT(refusal(), HasSubstr("cuckooguard: WRONGPASS "));
+    set_password("--redis-password-file", kPassword);
+    redis_->call({"ACL", "SETUSER", "guard", "-info", "-acl|getuser"});
+    const std::string rights = refusal();
+    EXPECT_THAT(rights, HasSubstr("NOPERM "));
+    EXPECT_EQ(follow_redis(rights), 1);
+    EXPECT_THAT(refusal(), AllOf(Not(HasSubstr("NOPERM")), Not(HasSubstr("ACL SETUSER"))));
+  }
+
+  void settle_database() {
+    const std::string nobody = refusal();
+    EXPECT_THAT(nobody, HasSubstr("Access denied for user 'guard'@'localhost'"));
+    EXPECT_EQ(follow_sql(nobody, "CREATE USER "), 1);
+    EXPECT_THAT(refusal(), HasSubstr("Access denied for user 'guard'@'localhost'"));
+    set_password("--database-password-file", "wrong");
+    EXPECT_THAT(refusal(), HasSubstr("If the password is right, the account is not"));
+    set_password("--database-password-file", kPassword);
+    EXPECT_THAT(refusal(), HasSubstr("to database 'shop'"));
+    EXPECT_EQ(follow_sql(refusal(), "GRANT SELECT ON `shop`.* TO 'guard'@'localhost';"), 1);
+    const std::string grants = refusal();
+    EXPECT_THAT(grants, HasSubstr("a grant is missing: GRANT REPLICATION SLAVE ON *.* TO "));
+    EXPECT_EQ(follow_sql(grants, "GRANT "), 3);
+    session_->run("SET GLOBAL binlog_format = MIXED");
+    EXPECT_EQ(follow_sql(refusal(), "SET GLOBAL binlog_format = ROW"), 1);
+  }
+
+  void settle_keys() {
+    flags_["--table"] = "usr";
+    EXPECT_THAT(refusal(),
+                HasSubstr("no table \"usr\" that this user may read, did you mean "
+                          "\"user\"?"));
+    flags_["--table"] = "user";
+    flags_["--example"] = "users:7";
+    EXPECT_THAT(refusal(),
+                HasSubstr("\"users:7\" is none of these keys (user:{id:uint64}): at byte 4, before "
+                          "\"s:7\", the template has \":\""));
+    flags_["--key"] = "users:{idd:uint64}";
+    EXPECT_THAT(refusal(), HasSubstr("has no column `idd`, did you mean \"id\"?"));
+    flags_["--key"] = "users:{id:uint64}";
+  }
+
+  // By the command that it has said.
+  void start(const std::string& said) {
+    const std::string begin = "\n  cuckooguard ";
+    std::size_t at = said.find(begin);
+    ASSERT_NE(at, std::string::npos) << said;
+    at += begin.size();
+    std::istringstream words(said.substr(at, said.find('\n', at) - at));
+    std::vector<std::string> command{guard_binary()};
+    for (std::string word; words >> word;) {
+      command.push_back(word);
+    }
+    guard_.emplace(command, ChildProcess::Output{folder_ / "output", folder_ / "errors"});
+    ASSERT_TRUE(eventually([this] { return log().contains("event=listening"); })) << log();
+  }
+  std::string log() const { return read_whole_file(folder_ / "errors"); }
+  RawClient application() const {
+    RawClient client = RawClient::to_port(port_);
+    EXPECT_EQ(client.call({"AUTH", "master"}), "+OK\r\n");
+    return client;
+  }
+
+  TemporaryDirectory folder_;
+  std::optional<MariaDbServer> server_;
+  std::optional<SqlSession> session_;
+  std::optional<RedisServer> redis_;
+  std::uint16_t port_ = free_port();
+  std::map<std::string, std::string> flags_;
+  std::optional<ChildProcess> guard_;
+};
+
+TEST_F(FirstHour, leads_from_servers_with_passwords_to_a_stopped_attack) {
+  set_password("--database-password-file", kPassword);
+  settle_redis();
+  settle_database();
+  EXPECT_THAT(init().standard_error, HasSubstr("--table is missing"));
+  settle_keys();
+
+  const Ended ended = init();
+  ASSERT_EQ(ended.exit_code, 0) << ended.standard_error;
+  EXPECT_EQ(ended.standard_error, "");
+  const std::string yaml = read_whole_file(file());
+  EXPECT_THAT(yaml, AllOf(Not(HasSubstr(kPassword)), HasSubstr("\n    mode: observe\n")));
+  EXPECT_EQ(run_guard({"check", "--config", file()}).exit_code, 0);
+
+  // A test does not wait for the first minute, in which all keys pass.
+  const std::string patient = yaml + "    overlay: { pass_at_start: false }\n";
+  write_whole_file(file(), patient);
+  start(ended.standard_output);
+  RawClient client = application();
+  EXPECT_TRUE(eventually([&] {
+    client.call({"GET", "users:123456"});
+    return testing::Value(client.call({"GUARD.INFO", "user"}),
+                          ContainsRegex("[1-9][0-9]* % of look-ups would have been stopped"));
+  })) << client.call({"GUARD.INFO", "user"})
+      << log();
+  EXPECT_THAT(log(), Not(HasSubstr("control_not_allowed")));
+
+  std::string enforcing = patient;
+  enforcing.replace(enforcing.find("mode: observe"), 13, "mode: enforce");
+  enforcing.replace(enforcing.find("#absent_reply"), 1, "");
+  write_whole_file(file(), enforcing);
+  guard_->send_signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] {
+    const std::uint64_t before = redis_->calls("get");
+    client.call({"GET", "users:123456"});
+    return redis_->calls("get") == before;
+  })) << log();
+  guard_->send_signal(SIGTERM);
+  EXPECT_EQ(guard_->exit_code(), 0) << log();
+}
+
+TEST_F(FirstHour, suggests_keys_that_a_start_takes) {
+  create_guard_user(*session_);
+  write_whole_file(flags_["--database-password-file"] = folder_ / "database", "word");
+  write_whole_file(flags_["--redis-password-file"] = folder_ / "redis", "master");
+  session_->run(
+      "CREATE TABLE post (id INT AUTO_INCREMENT PRIMARY KEY);"
+      "CREATE TABLE tag (tenant INT UNSIGNED, name VARCHAR(20) CHARACTER SET utf8mb4, PRIMARY KEY "
+      "(tenant, name));"
+      "CREATE TABLE code (c VARBINARY(9) PRIMARY KEY);"
+      "CREATE TABLE price (p DECIMAL(9, 2) PRIMARY KEY)");
+  const std::vector<std::pair<std::string, std::string>> suggested{
+      {"user", "user:{id:uint64}"},
+      {"post", "post:{id:int64}"},
+      {"tag", "tag:{tenant:uint64}:{name|ci}"},
+      {"code", "code:{c}"}};
+  for (const auto& [table, key] : suggested) {
+    flags_["--table"] = table;
+    flags_["--output"] = folder_ / table;
+    EXPECT_EQ(init().standard_error, "") << table;
+    EXPECT_THAT(read_whole_file(flags_["--output"]), HasSubstr("    keys: \"" + key + "\"\n"));
+  }
+  flags_["--table"] = "price";
+  flags_["--output"] = file();
+  EXPECT_THAT(init().standard_error, HasSubstr("--key is missing"));
+}
+
+// As people do, with Enter where they can: a database without a server, a Redis without a password.
+TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
+  const TemporaryDirectory folder;
+  const Database shop(folder / "shop.db", Journal::wal);
+  const RedisServer redis;
+  const std::string file = folder / "guard.yaml";
+  write_whole_file(folder / "answers",
+                   "nowhere\n\n\n\n" + redis.address() + "\n\n\n\nsqlite\n" + shop.path().string() +
+                       "\nusers\nuser\n\nuser:7\n");
+  const Ended ended =
+      run_program({"script", "-qec", guard_binary() + " init --output " + file, "/dev/null"},
+                  folder / "answers");
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_THAT(ended.standard_output,
+              AllOf(HasSubstr("\"nowhere\" has no port"),
+                    HasSubstr("no table \"users\" that this user may read, did you mean \"user\"?"),
+                    HasSubstr("[user:{id:int64}]: "),
+                    HasSubstr("guard.yaml is written")));
+  const Ended checked = run_guard({"plan", "--config", file});
+  EXPECT_EQ(checked.exit_code, 0) << checked.standard_error << ended.standard_output;
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness

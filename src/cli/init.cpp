@@ -1,0 +1,347 @@
+#include "cli/init.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <expected>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/keyspace_of.h"
+#include "app/refusals.h"
+#include "app/source_kinds.h"
+#include "cli/output.h"
+#include "cli/plan.h"
+#include "cli/try_redis.h"
+#include "config/nearest.h"
+#include "config/password_file.h"
+#include "config/table_pattern.h"
+#include "keyspace/identity.h"
+#include "keyspace/misfit.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+using Words = std::vector<std::string>;  // what is wrong; empty: nothing is
+
+struct Question {
+  const char* flag;
+  const char* what;
+  const char* otherwise = nullptr;  // what holds without an answer; null: there must be one
+};
+
+constexpr const char* kPasswordFile = "File whose first line is its password (empty: none)";
+
+constexpr std::array kAboutRedis{
+    Question{"--redis", "Address of Redis", "127.0.0.1:6379"},
+    Question{"--redis-user", "The guard's own user of Redis (empty: the default one)", ""},
+    Question{"--redis-password-file", kPasswordFile, ""},
+    Question{"--listen", "Where applications will connect instead", "127.0.0.1:6380"}};
+constexpr std::array kAboutType{
+    Question{"--type", "Where the rows are (mysql, which is MariaDB as well; sqlite; file)"}};
+constexpr std::array kAboutServer{
+    Question{"--database-address", "Address of the database's server", "127.0.0.1:3306"},
+    Question{"--database-user", "Its user for the guard", "guard"},
+    Question{"--database-password-file", kPasswordFile, ""},
+    Question{"--database", "Name of the database"}};
+constexpr std::array kAboutFile{Question{"--path", "The SQLite database, or the file of values"}};
+constexpr std::array kAboutTable{Question{"--table", "Table whose rows the keys are made of"}};
+constexpr std::array kAboutKeys{
+    Question{"--key", "Keys that are made of a row, such as user:{id:uint64}"},
+    Question{"--example", "A key as the application reads it, to try that on (empty: none)", ""}};
+
+struct Unanswered : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+bool is_password(std::string_view flag) {
+  return flag.ends_with("-password-file");
+}
+
+class Interview {
+ public:
+  Interview(const Init& flags, std::istream* terminal)
+      : flags_(flags), terminal_(terminal), answers_(flags.answers) {}
+
+  // The exit code.
+  int hold() {
+    if (!flags_.force && std::filesystem::exists(flags_.output)) {
+      fmt::print(stderr,
+                 "cuckooguard: {} is there already; --force overwrites it, --output writes another "
+                 "file\n",
+                 flags_.output);
+      return kExitFailure;
+    }
+    const bool redis = settle(Part::redis, kAboutRedis, [this] { return about_redis(); });
+    if (!redis && !parsed()) {
+      return kExitConfiguration;
+    }
+    const bool rows =
+        settle(Part::type, kAboutType, [this] { return about_type(); }) &&
+        settle(Part::source,
+               answer("--type") == "mysql" ? std::span<const Question>(kAboutServer) : kAboutFile,
+               [this] { return about_source(); }) &&
+        (answer("--type") == "file" ||
+         settle(Part::source, kAboutTable, [this] { return about_table(); })) &&
+        settle(Part::keys, kAboutKeys, [this] { return about_keys(); });
+    return redis && rows ? write() : kExitFailure;
+  }
+
+ private:
+  std::string answer(std::string_view flag) const { return answer_to(answers_, flag); }
+
+  // Asks until `check` has nothing to say; without a terminal once.
+  template <typename Check>
+  bool settle(Part part, std::span<const Question> questions, const Check& check) {
+    part_ = part;
+    for (bool is_again = false;; is_again = true) {
+      for (const Question& question : questions) {
+        if (is_again || !answers_.contains(question.flag)) {
+          answers_.insert_or_assign(question.flag, ask(question));
+        }
+      }
+      const Words words = check();
+      for (const std::string& each : words) {
+        fmt::print(stderr, "cuckooguard: {}\n", each);
+      }
+      if (words.empty() || terminal_ == nullptr) {
+        return words.empty();
+      }
+      fmt::print("Once more; Enter keeps an answer, - empties it.\n");
+    }
+  }
+
+  // What holds if nothing is answered.
+  std::optional<std::string> preset(const Question& question) const {
+    if (const auto before = answers_.find(question.flag); before != answers_.end()) {
+      return before->second;
+    }
+    if (question.otherwise != nullptr) {
+      return question.otherwise;
+    }
+    const source::KeyedTable* const table = chosen_table();
+    if (std::string_view(question.flag) != "--key" || table == nullptr ||
+        table->placeholders().empty()) {
+      return std::nullopt;
+    }
+    return table->name + ":" + table->placeholders();
+  }
+
+  // A line of the terminal.
+  std::string read(const Question& question, std::string_view otherwise) const {
+    const bool may_be_variable = is_password(question.flag);
+    fmt::print("{}{}{}: ",
+               question.what,
+               may_be_variable ? ", or $NAME of a variable that has it" : "",
+               otherwise.empty() ? "" : fmt::format(" [{}]", otherwise));
+    std::fflush(stdout);
+    std::string line;
+    if (!std::getline(*terminal_, line)) {
+      throw Unanswered(fmt::format("no answer: {}", question.flag));
+    }
+    const bool lacks_braces = may_be_variable && line.starts_with('$') && !line.starts_with("${");
+    return lacks_braces ? "${" + line.substr(1) + "}" : line;
+  }
+
+  std::string ask(const Question& question) const {
+    const auto otherwise = preset(question);
+    if (terminal_ == nullptr && !otherwise) {
+      throw Unanswered(fmt::format(
+          "{} is missing, and there is no terminal to ask at: {}", question.flag, question.what));
+    }
+    std::string line;
+    while (terminal_ != nullptr) {
+      line = read(question, otherwise.value_or(""));
+      if (!line.empty() || otherwise) {
+        break;
+      }
+    }
+    return line == "-" ? "" : (line.empty() ? otherwise.value_or("") : line);
+  }
+
+  // --- what is wrong with the answers ---
+
+  std::expected<config::Config, Words> parsed() const {
+    auto config = config::parse_config(
+        first_configuration(answers_, part_), flags_.output, config::process_environment());
+    if (config) {
+      return *std::move(config);
+    }
+    Words words;
+    std::ranges::transform(config.error(), std::back_inserter(words), &config::Diagnostic::what);
+    return std::unexpected(std::move(words));
+  }
+
+  // What stands there may be the password itself, and is not repeated.
+  Words about_password(std::string_view flag) const {
+    const std::string file = answer(flag);
+    const bool is_there =
+        file.empty() || is_variable(file) || !config::password_of(file, "").empty();
+    return is_there ? Words() : Words{fmt::format("{}: no password can be read there", flag)};
+  }
+
+  Words about_redis() const {
+    const auto config = parsed();
+    if (!config) {
+      return config.error();
+    }
+    Words words = about_password("--redis-password-file");
+    return words.empty() ? try_redis(config->upstream) : words;
+  }
+
+  // The rest is still missing.
+  Words about_type() const {
+    const auto config = parsed();
+    Words words = config ? Words() : config.error();
+    std::erase_if(words, [](const std::string& each) { return !each.starts_with("type"); });
+    return words;
+  }
+
+  Words about_source() {
+    const auto config = parsed();
+    if (!config) {
+      return config.error();
+    }
+    if (Words words = about_password("--database-password-file"); !words.empty()) {
+      return words;
+    }
+    const config::Source& source = config->sources.front();
+    auto tables = app::kind_of(source).list_tables(source);
+    if (!tables) {
+      return {tables.error()};
+    }
+    tables_ = *std::move(tables);
+    const auto refusals = app::kind_of(source).check(source, {}, std::chrono::steady_clock::now);
+    return app::Refusals(refusals).sentences(source.name);
+  }
+
+  const source::KeyedTable* chosen_table() const {
+    const std::string wanted = answer("--table");
+    const auto found = std::ranges::find_if(tables_, [&](const source::KeyedTable& table) {
+      return config::matches_table(wanted, table.name, config::NameCase::exact);
+    });
+    return found == tables_.end() ? nullptr : &*found;
+  }
+
+  Words about_table() const {
+    if (chosen_table() != nullptr) {
+      return {};
+    }
+    const std::string wanted = answer("--table");
+    std::vector<std::string_view> names;
+    std::ranges::transform(tables_, std::back_inserter(names), &source::KeyedTable::name);
+    return {fmt::format("there is no table {} that this user may read{}",
+                        keyspace::printable(wanted),
+                        names.empty() ? "" : config::suggestion(wanted, names))};
+  }
+
+  Words about_keys() const {
+    const auto config = parsed();
+    if (!config) {
+      return config.error();
+    }
+    const Plan plan = make_plan(*config);
+    if (!plan.failures.empty()) {
+      return plan.failures;
+    }
+    const keyspace::Keyspace keyspace = app::keyspace_of(*config);
+    const std::string example = answer("--example");
+    keyspace::IdentityBuffer scratch;
+    if (!example.empty() &&
+        keyspace.match(example, scratch).kind == keyspace::Lookup::Kind::unguarded) {
+      return {fmt::format("{} is none of these keys ({}): {}",
+                          keyspace::printable(example),
+                          answer("--key"),
+                          keyspace::misfit_of(keyspace, example).why)};
+    }
+    fmt::print("{}", describe(plan));
+    return {};
+  }
+
+  int write() const {
+    const auto how = flags_.force ? std::ios::out : std::ios::out | std::ios::noreplace;
+    std::ofstream file(flags_.output, how);
+    if (!(file << first_configuration(answers_) << std::flush)) {
+      fmt::print(stderr, "cuckooguard: {} cannot be written\n", flags_.output);
+      return kExitFailure;
+    }
+    const std::string listen = answer("--listen");
+    fmt::print(
+        "{0} is written: it observes, and answers nothing yet. Next:\n"
+        "  cuckooguard --config {0}\n"
+        "Applications then connect to {1}, and GUARD.INFO there tells what it sees.\n",
+        flags_.output,
+        listen);
+    return 0;
+  }
+
+  const Init& flags_;
+  std::istream* terminal_;
+  Answers answers_;
+  Part part_ = Part::redis;                 // that was asked for last
+  std::vector<source::KeyedTable> tables_;  // of the source
+};
+
+}  // namespace
+
+CLI::App& Init::add(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand(
+      "init",
+      "Ask for Redis, database, table and keys, try them, say what is missing there, and write a "
+      "configuration that observes; what a flag says is not asked");
+  const auto add_flag = [&](const std::string& name, const char* type, const auto& keep) {
+    return command.add_option_function<std::string>(name, keep)->type_name(type);
+  };
+  for (const std::span<const Question> questions : std::initializer_list<std::span<const Question>>{
+           kAboutRedis, kAboutType, kAboutServer, kAboutFile, kAboutTable, kAboutKeys}) {
+    for (const Question& question : questions) {
+      const std::string flag = question.flag;
+      add_flag(flag, "TEXT", [this, flag](const std::string& text) { answers[flag] = text; })
+          ->description(question.what)
+          ->default_str(question.otherwise == nullptr ? "" : question.otherwise);
+      if (is_password(flag)) {
+        add_flag(flag.substr(0, flag.size() - 4) + "env",
+                 "NAME",
+                 [this, flag](const std::string& name) { answers[flag] = "${" + name + "}"; })
+            ->description("The variable that has that password, instead of a file");
+      }
+    }
+  }
+  add_flag("--acl", "ask|trust", [this](const std::string& text) {
+    answers["--acl"] = text;
+  })->description("trust: all users of Redis may read the keys, and it is not asked");
+  command.add_option("--output", output, "The configuration to write")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command.add_flag("--force", force, "Overwrite it");
+  return command;
+}
+
+int Init::run() const {
+  ::signal(SIGPIPE, SIG_IGN);
+  return initialize(*this, ::isatty(STDIN_FILENO) != 0 ? &std::cin : nullptr);
+}
+
+int initialize(const Init& flags, std::istream* terminal) {
+  try {
+    return Interview(flags, terminal).hold();
+  } catch (const Unanswered& missing) {
+    fmt::print(stderr, "cuckooguard: {}\n", missing.what());
+    return kExitUsage;
+  }
+}
+
+}  // namespace cuckooguard::cli

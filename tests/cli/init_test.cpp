@@ -1,0 +1,158 @@
+#include "cli/init.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "config/config_file.h"
+
+namespace cuckooguard::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const Answers kOfMysql{{"--redis", "redis:6379"},
+                       {"--redis-user", "guard"},
+                       {"--redis-password-file", "/run/redis"},
+                       {"--listen", "0.0.0.0:6380"},
+                       {"--type", "mysql"},
+                       {"--database-address", "db:3306"},
+                       {"--database-user", "guard"},
+                       {"--database-password-file", "${DATABASE_PASSWORD}"},
+                       {"--database", "my shop"},
+                       {"--table", "user-accounts"},
+                       {"--key", "user:{id:uint64}"}};
+
+config::Config parsed(const std::string& yaml) {
+  const auto config =
+      config::parse_config(yaml, "f", [](std::string_view) { return std::string("hunter2"); });
+  return config ? *config : throw std::invalid_argument(yaml + config.error().front().text());
+}
+
+TEST(FirstConfiguration, has_every_answer_and_observes) {
+  const config::Config config = parsed(first_configuration(kOfMysql));
+  EXPECT_EQ(config.listen.front().address.text(), "0.0.0.0:6380");
+  EXPECT_EQ(config.upstream.address.text(), "redis:6379");
+  EXPECT_EQ(config.upstream.control,
+            (config::Control{.username = "guard", .password = "", .password_file = "/run/redis"}));
+  const auto& mysql = std::get<config::MysqlSource>(config.sources.at(0).kind);
+  EXPECT_EQ(mysql.addresses.at(0).text(), "db:3306");
+  EXPECT_EQ(mysql.user, "guard");
+  EXPECT_EQ(mysql.password, "hunter2") << "of the environment";
+  EXPECT_EQ(mysql.database, "my shop");
+  const config::Namespace& space = config.namespaces.at(0);
+  EXPECT_EQ(space.name, "user_accounts");
+  EXPECT_EQ(space.keys.at(0).text(), "user:{id:uint64}");
+  EXPECT_THAT(space.source.tables, testing::ElementsAre("user-accounts"));
+  EXPECT_EQ(space.mode, config::Mode::observe);
+}
+
+TEST(FirstConfiguration, is_one_for_each_type_and_after_each_part) {
+  Answers answers = kOfMysql;
+  EXPECT_TRUE(parsed(first_configuration(answers, Part::redis)).sources.empty());
+  EXPECT_TRUE(parsed(first_configuration(answers, Part::source)).namespaces.empty());
+  answers["--path"] = "shop.db";
+  answers["--type"] = "sqlite";
+  const config::Config sqlite = parsed(first_configuration(answers));
+  EXPECT_EQ(std::get<config::SqliteSource>(sqlite.sources.at(0).kind).path,
+            std::filesystem::current_path() / "shop.db")
+      << "the guard may be started elsewhere";
+  EXPECT_EQ(sqlite.upstream.acl, config::Acl::ask);
+  answers["--acl"] = "trust";
+  EXPECT_EQ(parsed(first_configuration(answers, Part::redis)).upstream.acl, config::Acl::trust);
+  answers["--type"] = "file";
+  EXPECT_EQ(parsed(first_configuration(answers)).namespaces.at(0).name, "values");
+}
+
+TEST(FirstConfiguration, has_no_secret_whatever_is_answered) {
+  for (const std::string_view not_a_variable :
+       {"$hunter2", "${A:-hunter2}", "${A}hunter2", "${A}${hunter2}", "${hunter-2}", "${"}) {
+    EXPECT_FALSE(is_variable(not_a_variable)) << not_a_variable;
+  }
+  EXPECT_TRUE(is_variable("${REDIS_PASSWORD_2}"));
+  Answers answers = kOfMysql;
+  answers["--redis-password-file"] = "/a: ${B} # \"c";
+  EXPECT_EQ(parsed(first_configuration(answers)).upstream.control.password_file, "/a: ${B} # \"c")
+      << "it is a file's name as it stands";
+}
+
+class Initialized : public testing::Test {
+ protected:
+  Initialized()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("init_test_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    init_.output = folder_ / "guard.yaml";
+    init_.answers = {{"--redis", "127.0.0.1:1"}, {"--redis-password-file", ""}};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  int run(std::istream* terminal = nullptr) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int exit_code = initialize(init_, terminal);
+    asked_ = testing::internal::GetCapturedStdout();
+    told_ = testing::internal::GetCapturedStderr();
+    return exit_code;
+  }
+
+  std::filesystem::path folder_;
+  Init init_;
+  std::string asked_;
+  std::string told_;
+};
+
+TEST_F(Initialized, without_a_terminal_a_missing_flag_is_named) {
+  EXPECT_EQ(run(), kExitUsage);
+  EXPECT_EQ(asked_, "");
+  EXPECT_THAT(told_,
+              AllOf(HasSubstr("127.0.0.1:1: cannot connect"),
+                    HasSubstr("cuckooguard: --type is missing, and there is no terminal")));
+  EXPECT_FALSE(std::filesystem::exists(init_.output));
+}
+
+TEST_F(Initialized, a_file_that_is_there_is_not_overwritten) {
+  std::ofstream(init_.output) << "mine";
+  EXPECT_EQ(run(), kExitFailure);
+  EXPECT_THAT(told_, AllOf(HasSubstr("guard.yaml is there already"), HasSubstr("--force")));
+  EXPECT_EQ(std::filesystem::file_size(init_.output), 4U);
+}
+
+TEST_F(Initialized, what_may_be_a_secret_in_the_wrong_place_is_not_repeated) {
+  init_.answers["--redis-password-file"] = "hunter2";
+  init_.answers["--type"] = "sqlit";
+  EXPECT_EQ(run(), kExitFailure);
+  EXPECT_THAT(told_,
+              AllOf(HasSubstr("--redis-password-file: no password can be read there"),
+                    HasSubstr("type: \"sqlit\" is unknown, did you mean \"sqlite\"?"),
+                    Not(HasSubstr("hunter2"))));
+}
+
+TEST_F(Initialized, on_a_terminal_a_bad_answer_is_asked_for_again) {
+  init_.answers.clear();
+  std::istringstream answers(
+      "nowhere\n\n\n\n"           // an address without a port
+      "127.0.0.1:1\n\n$NONE\n\n"  // a variable that is not set
+      "\n\n-\n127.0.0.1:1\n");    // the same as Redis's
+  EXPECT_EQ(run(&answers), kExitUsage) << "the answers end";
+  EXPECT_THAT(asked_, StartsWith("Address of Redis [127.0.0.1:6379]: "));
+  EXPECT_THAT(asked_, HasSubstr("Address of Redis [127.0.0.1:1]: ")) << "the answer of before";
+  EXPECT_THAT(told_,
+              AllOf(HasSubstr("\"nowhere\" has no port"),
+                    HasSubstr("needs the environment variable NONE, which is not set"),
+                    HasSubstr("listen"),
+                    HasSubstr("no answer: --redis\n")));
+}
+
+}  // namespace
+}  // namespace cuckooguard::cli
