@@ -14,9 +14,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_mariadb.h"
 #include "harness/database.h"
 #include "harness/guard_process.h"
-#include "fixtures/guarded_mariadb.h"
 #include "harness/mariadb_server.h"
 #include "harness/ports.h"
 #include "harness/redis_server.h"
@@ -226,7 +226,7 @@ TEST_F(FirstHour, leads_from_servers_with_passwords_to_a_stopped_attack) {
 }
 
 TEST_F(FirstHour, suggests_keys_that_a_start_takes) {
-  create_guard_user(*session_);
+  create_guard_user(*server_);
   write_whole_file(flags_["--database-password-file"] = folder_ / "database", "word");
   write_whole_file(flags_["--redis-password-file"] = folder_ / "redis", "master");
   session_->run(

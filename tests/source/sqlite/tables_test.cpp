@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "source/sqlite/writer.h"
 #include "harness/temporary_directory.h"
+#include "source/sqlite/writer.h"
 
 namespace cuckooguard::source {
 namespace {
