@@ -69,6 +69,7 @@ TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {
   end_when_kept();
   start("1h", milliseconds{10000});
   EXPECT_TRUE(is_absent("user:5000")) << guard_->log();
+  EXPECT_THAT(guard_->log(), HasSubstr("filter=none_yet"));
   EXPECT_THAT(guard_->log(), HasSubstr("event=namespace namespace=users filter=restored"));
   EXPECT_FALSE(is_absent("user:1"));
   end_when_kept();

@@ -10,7 +10,7 @@ void report_namespaces(log::EventLog& log, const Generation& generation) {
              {{"namespace", space.name},
               {"mode", config::name_of(space.mode)},
               {"from", space.source.from},
-              {"filter", generation.has_kept_filter_of(space.name) ? "kept" : "new"}});
+              {"filter", generation.has_kept_filter_of(space.name) ? "kept" : "none_yet"}});
   }
 }
 
