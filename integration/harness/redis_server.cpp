@@ -76,6 +76,10 @@ std::string RedisServer::address() const {
   return "127.0.0.1:" + std::to_string(port_);
 }
 
+pid_t RedisServer::pid() const {
+  return process_->pid();
+}
+
 RawClient RedisServer::client() const {
   RawClient client = RawClient::to_port(port_);
   if (!password_.empty()) {

@@ -37,7 +37,7 @@ class RedisServer {
   std::uint16_t port() const { return port_; }
   std::string address() const;  // 127.0.0.1:port
   std::filesystem::path unix_path() const { return directory_ / "redis.sock"; }
-  pid_t pid() const { return process_->pid(); }
+  pid_t pid() const;
 
   RawClient client() const;  // straight to it, authenticated
   std::string call(

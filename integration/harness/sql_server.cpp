@@ -139,6 +139,14 @@ void SqlServer::kill() {
   process_->exit_code();
 }
 
+pid_t SqlServer::pid() const {
+  return process_->pid();
+}
+
+void SqlServer::send_signal(int signal) const {
+  process_->send_signal(signal);
+}
+
 void SqlServer::stop() {
   process_->send_signal(SIGTERM);
   process_->exit_code();

@@ -58,7 +58,7 @@ class SqlServer {
   virtual bool is_mariadb() const = 0;
   std::uint16_t port() const { return port_; }
   std::filesystem::path unix_path() const { return directory_ / "server.sock"; }
-  pid_t pid() const { return process_->pid(); }
+  pid_t pid() const;
 
   // As root.
   SqlLogin login(const std::string& database = kDatabase) const {
@@ -68,7 +68,7 @@ class SqlServer {
     return SqlSession(login(database));
   }
 
-  void send_signal(int signal) const { process_->send_signal(signal); }
+  void send_signal(int signal) const;
   void kill();  // SIGKILL
   void stop();  // SIGTERM, and waits
   // On the same port and data; `more` arguments count this time.

@@ -84,11 +84,12 @@ void Keyspace::find_makers() {
     route.makers_begin = static_cast<std::uint32_t>(makers_.size());
     for (std::uint32_t maker = 0; maker < templates_.size(); ++maker) {
       Route& from = routes_[maker];
+      const std::optional<KeyTemplate>& with_text = with_texts[maker];
       if (maker != claimer && may_make(templates_[maker])) {
         makers_.push_back(maker);
         from.loss = Loss::any;
         ++route.makers_count;
-      } else if (from.ns != route.ns && with_texts[maker] && may_make(*with_texts[maker])) {
+      } else if (from.ns != route.ns && with_text && may_make(*with_text)) {
         by_text.push_back(maker);
         from.loss = from.loss == Loss::none ? Loss::texts : from.loss;
       }

@@ -47,6 +47,7 @@ std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
   }
   std::string_view text = file->label.source_position;
   std::vector<std::string> resume;
+  resume.reserve(kResumeLines);
   for (std::size_t line = 0; line < kResumeLines; ++line) {
     resume.emplace_back(take_line(text));
   }

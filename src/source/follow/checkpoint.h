@@ -71,18 +71,19 @@ std::expected<std::optional<Checkpoint<Log>>, std::string> read_checkpoint(
   if (!file) {
     return std::unexpected(std::move(file.error()));
   }
-  if (!*file) {
+  std::optional<CheckpointFile>& found = *file;
+  if (!found) {
     return std::nullopt;
   }
-  auto at = Log::parse_resume((*file)->resume);
+  auto at = Log::parse_resume(found->resume);
   if (!at || !at->first.covers(at->second.id())) {
     return std::unexpected(path + kPositionUnreadable);
   }
-  return Checkpoint<Log>{.loaded = std::move((*file)->loaded),
+  return Checkpoint<Log>{.loaded = std::move(found->loaded),
                          .position = std::move(at->first),
                          .last_group = std::move(at->second),
-                         .server = std::move((*file)->server),
-                         .age = (*file)->age};
+                         .server = std::move(found->server),
+                         .age = found->age};
 }
 
 }  // namespace cuckooguard::source

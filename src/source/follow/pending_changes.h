@@ -44,7 +44,7 @@ class PendingChanges {
 
   [[nodiscard]] bool add(const Mark& mark, const Transaction& transaction) {
     if (view_) {
-      return place(mark, transaction);
+      return place(*view_, mark, transaction);
     }
     Undecided& added = undecided_.emplace_back(Undecided{mark, transaction});
     added.transaction.seal();
@@ -55,7 +55,7 @@ class PendingChanges {
     view_ = view;
     bool is_good = true;
     for (const Undecided& each : undecided_) {
-      is_good = is_good && place(each.mark, each.transaction);
+      is_good = is_good && place(view, each.mark, each.transaction);
     }
     std::deque<Undecided>().swap(undecided_);
     return is_good;
@@ -95,8 +95,8 @@ class PendingChanges {
     std::size_t operator()(const RowName& row) const { return row.low; }
   };
 
-  bool place(const Mark& mark, const Transaction& transaction) {
-    const Visibility visibility = view_->shows(mark);
+  bool place(const View& view, const Mark& mark, const Transaction& transaction) {
+    const Visibility visibility = view.shows(mark);
     if (visibility == Visibility::visible) {
       note_last_word(transaction);
       return true;

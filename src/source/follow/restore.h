@@ -104,8 +104,8 @@ class Restore {
       if (!found) {
         return std::unexpected(found.error());
       }
-      if (*found) {
-        candidates.push_back(**std::move(found));
+      if (std::optional<Candidate<Log>>& usable = *found) {
+        candidates.push_back(*std::move(usable));
       }
     }
     const auto now = reader_.position();
@@ -154,11 +154,12 @@ class Restore {
                                     checkpoint.error() + "; the table is read anew");
       return std::nullopt;
     }
-    if (!*checkpoint) {
+    std::optional<Checkpoint<Log>>& found = *checkpoint;
+    if (!found) {
       return std::nullopt;
     }
     return Candidate<Log>{
-        .index = index, .plan = *std::move(plan), .checkpoint = **std::move(checkpoint)};
+        .index = index, .plan = *std::move(plan), .checkpoint = *std::move(found)};
   }
 
   // Those of whose tables each goes on from a file, and one that is no older.

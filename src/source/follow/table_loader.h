@@ -303,10 +303,11 @@ std::expected<Intake, typename Log::Error> TableLoader<Log>::read_rows(
     if (!next) {
       return std::unexpected(next.error());
     }
-    if (!*next) {
+    const std::optional<RowValues>& found = *next;
+    if (!found) {
       return complete(load, table.plan, n - 1, reader);
     }
-    const RowValues row = **next;
+    const RowValues row = *found;
     // One for which the log has the last word is left to it.
     const bool is_wanted =
         !(has_settled && pending.is_settled(table.table.name_of(row))) && table.feed.counts(row);

@@ -185,13 +185,16 @@ TableSetCheckpoints<Log>::write_paused(Lock& lock,
   Place& followed = state_.tables[index];
   const std::string path =
       directory.filter_path(source, followed.feed->target().settings.name, followed.feed->table());
-  filter::FilterFileLabel label = checkpoint_label(
-      {.resume =  // can_be_kept() wants a last group
-       Log::resume_text(state_.applier->position(), state_.applier->last_group().value()),
-       .largest_id = followed.feed->largest_id(),
-       .ids_grow = followed.feed->ids_grow(),
-       .server = server},
-      Log::definition_hash(followed.feed->target(), followed.current->plan));
+  const std::optional<typename Log::Group>& last = state_.applier->last_group();
+  if (!last) {
+    return unwritable("nothing of the log has been seen");
+  }
+  filter::FilterFileLabel label =
+      checkpoint_label({.resume = Log::resume_text(state_.applier->position(), *last),
+                        .largest_id = followed.feed->largest_id(),
+                        .ids_grow = followed.feed->ids_grow(),
+                        .server = server},
+                       Log::definition_hash(followed.feed->target(), followed.current->plan));
   label.attachment = followed.feed->live().writable_isolated().bytes();
   const filter::CuckooFilter& filter = *followed.feed->live().writable();
   lock.unlock();

@@ -95,33 +95,27 @@ class ToyApplier {
 
   void commit(const ToyEvent& event) {
     for (const ToyChange& change : event.changes) {
-      for (Table* const table : std::set(tables_)) {
-        if (table->plan().name != change.table) {
-          continue;
-        }
-        const std::optional<std::string_view> before = change.before;
-        const std::optional<std::string_view> after = change.after;
-        const auto done =
-            table->change(change.before ? std::optional(RowValues(&before, 1)) : std::nullopt,
-                          change.after ? std::optional(RowValues(&after, 1)) : std::nullopt);
-        if (!done) {
-          put_out_of_step(change.table, done.error());
-        }
-      }
+      const std::optional<std::string_view> before = change.before;
+      const std::optional<std::string_view> after = change.after;
+      each(change.table, [&](Table& table) {
+        return table.change(change.before ? std::optional(RowValues(&before, 1)) : std::nullopt,
+                            change.after ? std::optional(RowValues(&after, 1)) : std::nullopt);
+      });
     }
     const ToyMark mark{.number = event.group.number};
+    each("", [&](Table& table) { return table.commit_inserts(mark); });
+    each("", [&](Table& table) { return table.commit_erases(mark); });
+  }
+
+  // Of this name; of any, if that is empty. One that fails is out of step.
+  void each(const std::string& name,
+            const std::function<std::expected<void, std::string>(Table& table)>& apply) {
     for (Table* const table : std::set(tables_)) {
-      const auto inserted =
-          table->is_touched() ? table->commit_inserts(mark) : std::expected<void, std::string>();
-      if (!inserted) {
-        put_out_of_step(table->plan().name, inserted.error());
+      if (name.empty() ? !table->is_touched() : table->plan().name != name) {
+        continue;
       }
-    }
-    for (Table* const table : std::set(tables_)) {
-      const auto erased =
-          table->is_touched() ? table->commit_erases(mark) : std::expected<void, std::string>();
-      if (!erased) {
-        put_out_of_step(table->plan().name, erased.error());
+      if (const auto done = apply(*table); !done) {
+        put_out_of_step(table->plan().name, done.error());
       }
     }
   }

@@ -277,7 +277,7 @@ TEST_F(TableSetTest, a_load_that_is_refused_leaves_a_table_in_step_as_it_is_and_
 
 class PatternedTableSetTest : public TableSetTest {
  protected:
-  std::uint64_t doubt() { return patterned_.listing.doubt().value_or(0); }
+  std::uint64_t doubt() const { return patterned_.listing.doubt().value_or(0); }
   void begin_patterned() {
     patterned_.log.begin_at(at(""));
     patterned_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
