@@ -254,6 +254,7 @@ TEST_F(ToyLogTest, a_checkpoint_is_gone_on_from_if_the_log_is_the_same) {
   ASSERT_TRUE(becomes_current());
   EXPECT_EQ(hidden_rows(), 0U);
   EXPECT_EQ(items(kUsers), server_.rows("user").size());
+  stop();
 }
 
 // Random writers, loads in between, all that a view may show.
