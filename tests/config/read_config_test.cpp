@@ -8,9 +8,9 @@
 namespace cuckooguard::config {
 namespace {
 
+using testing::config_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using testing::config_of;
 
 TEST(ReadConfig, a_list_to_listen_on_has_one_at_least_and_has_an_end) {
   EXPECT_THAT(testing::errors_of("listen: []\n"),
