@@ -22,15 +22,29 @@
 // Threads: types.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace cuckooguard::source {
 
 // A row's values, in the order of Plan::needed(); nullopt for NULL.
 using RowValues = std::span<const std::optional<std::string_view>>;
+
+// Where these columns are in a row that is read with those that are `needed`.
+inline std::vector<std::size_t> places_in(std::span<const std::size_t> needed,
+                                          std::span<const std::size_t> columns) {
+  std::vector<std::size_t> places;
+  places.reserve(columns.size());
+  for (const std::size_t column : columns) {
+    places.push_back(static_cast<std::size_t>(std::ranges::find(needed, column) - needed.begin()));
+  }
+  return places;
+}
 
 // Whether a snapshot has what a transaction has done.
 enum class Visibility : std::uint8_t { visible, perhaps, not_yet };

@@ -10,7 +10,6 @@
 // not have, disagrees with the log: the table must be read again.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,13 +37,10 @@ class LogFeed final : public RowTarget<Log> {
   using Position = typename Log::Position;
   using Done = std::expected<void, std::string>;
 
-  LogFeed(Feed& feed, const Plan& plan) : feed_(feed), plan_(plan) {
-    const std::vector<std::size_t> needed = plan.needed();
-    for (const std::size_t column : plan.condition_columns) {
-      condition_places_.push_back(
-          static_cast<std::size_t>(std::ranges::find(needed, column) - needed.begin()));
-    }
-  }
+  LogFeed(Feed& feed, const Plan& plan)
+      : feed_(feed),
+        plan_(plan),
+        condition_places_(places_in(plan.needed(), plan.condition_columns)) {}
 
   // Of a row's values those that are its identity.
   static RowValues identity(const Plan& plan, RowValues values) {

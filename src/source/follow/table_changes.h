@@ -11,7 +11,6 @@
 // again.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -60,13 +59,9 @@ class TableChanges {
       : plan_(&plan),
         target_(&target),
         needed_(plan.needed()),
+        key_places_(places_in(needed_, plan.primary_key)),
         name_low_(filter::random_secret()),
-        name_high_(filter::random_secret()) {
-    for (const std::size_t column : plan.primary_key) {
-      key_places_.push_back(
-          static_cast<std::size_t>(std::ranges::find(needed_, column) - needed_.begin()));
-    }
-  }
+        name_high_(filter::random_secret()) {}
 
   const Plan& plan() const { return *plan_; }
   RowTarget<Log>& target() const { return *target_; }

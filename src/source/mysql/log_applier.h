@@ -94,9 +94,8 @@ class LogApplier {
 
   const LogPosition& position() const { return position_; }
   XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
-  // How far the stream has been read.
-  const LogPlace& place() const { return place_.place(); }
-  LogReach reach() const { return {.position = position_, .place = place()}; }
+  // And how far the stream has been read.
+  LogReach reach() const { return {.position = position_, .place = place_.place()}; }
   // Whether XA transactions that were listed as not done are among those whose verdict was read.
   void judge(Committed& committed) const;
 
