@@ -120,6 +120,9 @@ void LoadReport::on_state(std::string_view ns, filter::State state, std::string_
 
 void LoadReport::on_trouble(std::string_view source, std::string_view what) {
   log_.warning("source_trouble", {{"source", source}, {"what", what}});
+  if (board_ != nullptr) {
+    board_->count_trouble(source);
+  }
 }
 
 void LoadReport::on_restored(std::string_view ns) {

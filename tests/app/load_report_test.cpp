@@ -53,6 +53,16 @@ TEST(LoadReport, the_page_is_told_of_a_load_while_it_goes_on) {
   EXPECT_FALSE(board.of("users", io::now_since_boot()));
 }
 
+TEST(LoadReport, trouble_is_counted_by_source) {
+  log::WrittenLog log;
+  views::LoadBoard board;
+  LoadReport report(log.log, &board);
+  report.on_trouble("shop", "no space left");
+  report.on_trouble("shop", "no space left");
+  EXPECT_EQ(board.troubles("shop"), 2U);
+  EXPECT_EQ(board.troubles("other"), 0U);
+}
+
 TEST(LoadReport, a_namespace_that_is_taken_up_from_checkpoints_says_so) {
   log::WrittenLog log;
   LoadReport report(log.log);

@@ -38,6 +38,28 @@ def numbered_lines(file):
             yield number, line
 
 
+# What stands in a block: commands, which integration/documents_test.cpp runs, unless the block says why it cannot; a configuration, which
+# documented_settings_test.cpp loads; or neither.
+COMMANDS = {"sh", "sql", "redis", "http"}
+LANGUAGES = COMMANDS | {"yaml", "ini", "text"}
+
+
+def blocks_that_nobody_tries(file):
+    """Of which it is not said what they are: no language, another one, indented instead of fenced."""
+    is_block = False
+    above = ""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        fence = re.match(r" *```(\w*)(.*)", line)
+        if fence and not is_block and fence[1] not in LANGUAGES:
+            yield f"{file}:{number}: a block is one of {', '.join(sorted(LANGUAGES))}"
+        elif fence and not is_block and fence[2] and not (fence[1] in COMMANDS and re.fullmatch(r" not run: \S.*", fence[2])):
+            yield f"{file}:{number}: behind {fence[1]} stands nothing, or of commands `not run: ` and why"
+        elif not fence and not is_block and not above and re.match(r"    \s*[^\s*+-]", line):
+            yield f"{file}:{number}: a block begins with ``` and what it is"
+        is_block ^= bool(fence)
+        above = line.strip()
+
+
 def anchors(file):
     """As GitHub makes them of headings."""
     found = set()
@@ -95,6 +117,18 @@ def first_cells(page):
     return re.findall(r"^\| `([^`]+)` \|", text_of(page), re.MULTILINE)
 
 
+def half_alerts():
+    """Each says what it is and what to do, and is seen to go off and not to."""
+    for rule in text_of("packaging/prometheus/alerts.yaml").split("- alert: ")[1:]:
+        for word in ("summary", "description"):
+            if f"{word}: " not in rule:
+                yield f"packaging/prometheus/alerts.yaml: {rule.split()[0]} has no {word}"
+        tested = re.findall(rf"alertname: {rule.split()[0]}\b,?\s+exp_alerts:(.*)", text_of("packaging/prometheus/alerts_test.yaml"))
+        for what, there in (("goes off", ""), ("does not go off", " [] }")):
+            if there not in tested:
+                yield f"packaging/prometheus/alerts_test.yaml: no test in which {rule.split()[0]} {what}"
+
+
 def findings():
     files = {path.resolve() for path in tracked()}
     documents = tracked("*.md")
@@ -106,7 +140,11 @@ def findings():
     known_settings = settings()
     for file in documents:
         yield from dead_links(file, files)
+        yield from blocks_that_nobody_tries(file)
         yield from unknown_settings(file, known_settings)
+    for name in set(re.findall(r"^\.BR? ([a-z]+[._][a-z._]*[a-z])(?=\W*$)", text_of("packaging/cuckooguard.8"), re.MULTILINE)):
+        if name not in known_settings:
+            yield f"packaging/cuckooguard.8: there is no setting {name}"
     for page in tracked("docs/*.md"):
         if f"({page})" not in text_of("README.md"):
             yield f"README.md: no link to {page}"
@@ -138,6 +176,7 @@ def findings():
     alerts = set(re.findall(r"- alert: (\w+)", text_of("packaging/prometheus/alerts.yaml")))
     named = {cell for cell in first_cells("docs/operations.md") if cell.startswith("CuckooGuard")}
     yield from compare("alert", alerts, named, "docs/operations.md")
+    yield from half_alerts()
 
     commands = set(re.findall(r"^  ([a-z]+)(?: \| [^)]*)?\) ", text_of("dev"), re.MULTILINE))
     for file in documents:
@@ -153,7 +192,7 @@ def findings():
                 yield f"{name}: ACL SETUSER does not give {each}"
 
     paths = set(re.findall(r'\{\.path = "([^"]+)"', text_of("src/admin/pages.cpp")))
-    pages = re.findall(r"^    (?:GET|POST) (/\S*)", text_of("docs/http.md"), re.MULTILINE)
+    pages = re.findall(r"^(?:GET|POST) (/\S*)", text_of("docs/http.md"), re.MULTILINE)
     named = {"/v1/check/" if page.startswith("/v1/check/") else page for page in pages}
     yield from compare("page", paths, named, "docs/http.md")
 

@@ -51,4 +51,15 @@ std::optional<Load> LoadBoard::of(std::string_view ns, io::TimePoint now) const 
   return all;
 }
 
+void LoadBoard::count_trouble(std::string_view source) {
+  const std::lock_guard lock(mutex_);
+  ++troubles_[std::string(source)];
+}
+
+std::uint64_t LoadBoard::troubles(std::string_view source) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = troubles_.find(source);
+  return found == troubles_.end() ? 0 : found->second;
+}
+
 }  // namespace cuckooguard::views

@@ -1,8 +1,8 @@
-// How far the loads are that go on now, for whoever looks.
+// How far the loads are that go on now, and how often sources had trouble, for whoever looks.
 //
 // Threads: any; a lock is held for no longer than a few numbers are copied. Limits: an entry per
 // table that is being loaded; what nobody has written for kShownFor has ended in another way than
-// with its last row, and is not told.
+// with its last row, and is not told. A number per source that ever had trouble.
 #pragma once
 
 #include <chrono>
@@ -37,6 +37,10 @@ class LoadBoard {
   // loaded.
   std::optional<Load> of(std::string_view ns, io::TimePoint now) const;
 
+  // A checkpoint that could not be written or used, and the like: event=source_trouble.
+  void count_trouble(std::string_view source);
+  std::uint64_t troubles(std::string_view source) const;
+
  private:
   struct Entry {
     Load load;
@@ -45,6 +49,7 @@ class LoadBoard {
 
   mutable std::mutex mutex_;
   std::map<std::string, Entry, std::less<>> loads_;
+  std::map<std::string, std::uint64_t, std::less<>> troubles_;  // by source
 };
 
 }  // namespace cuckooguard::views

@@ -362,6 +362,14 @@ void put_sources(MetricFamilies& families, const Model& model) {
                  status.losses,
                  {{"source", name}});
   }
+  for (const auto& [name, status] : all) {
+    families.put({"cuckooguard_source_troubles_total",
+                  "How often a checkpoint of the source could not be written or used, or the like "
+                  "(event=source_trouble).",
+                  Type::Counter},
+                 model.process_state.loads.troubles(name),
+                 {{"source", name}});
+  }
 }
 
 // Whether Redis lets the guard ask.

@@ -144,6 +144,9 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_source_proof_age_seconds{source=\"shop\"}"), "0.25");
   EXPECT_EQ(value("cuckooguard_source_proof_age_seconds{source=\"ids\"}"), "");
   EXPECT_EQ(value("cuckooguard_source_losses_total{source=\"shop\"}"), "3");
+  process_state_.loads.count_trouble("shop");
+  EXPECT_EQ(value("cuckooguard_source_troubles_total{source=\"shop\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_source_troubles_total{source=\"ids\"}"), "0");
   EXPECT_EQ(value("cuckooguard_clients{worker=\"0\"}"), "3");
   EXPECT_EQ(value("cuckooguard_upstream_up"), "0");
   process_state_.redis = RedisSeen::up;
