@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "fixtures/guarded_mariadb.h"
+#include "harness/admin_client.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -21,7 +22,9 @@ class Checkpoint : public GuardedMariaDb {
     run("INSERT INTO user SELECT seq, NULL FROM seq_1_to_1000");
   }
 
-  std::string yaml() const { return configuration(Guarded().yaml(), harness::storage(storage())); }
+  std::string yaml() const {
+    return configuration(Guarded().yaml(), harness::storage(storage()) + std::string(kAdmin));
+  }
   std::filesystem::path storage() const { return folder_ / "kept"; }
   std::filesystem::path file() const { return storage() / "shop.users.user.filter"; }
 
@@ -121,6 +124,10 @@ TEST_F(Checkpoint, that_is_damaged_is_told_of_and_read_anew) {
   EXPECT_TRUE(has_read_the_table());
   EXPECT_NE(guard_->log().find("event=source_trouble source=shop"), std::string::npos)
       << guard_->log();
+  EXPECT_NE(AdminClient(*guard_)
+                .get("/metrics")
+                .body.find("\ncuckooguard_source_troubles_total{source=\"shop\"} 1\n"),
+            std::string::npos);
   EXPECT_FALSE(is_absent("user:1"));
 }
 

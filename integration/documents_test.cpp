@@ -2,11 +2,12 @@
 // CONTRIBUTING.md and docs/ is run as it stands there, the quick start first, the other pages on
 // what it leaves behind.
 //
-//   sh      each command by a shell; of ./dev only that its help has it
+//   sh      each command by a shell; of ./dev only that its help has it; systemctl is the test
 //   sql     by an administrator of the database
 //   redis   to the guard, or to Redis as long as no guard runs
 //   http    to the admin server: GET or POST, path, body, and the status if one is promised
 //
+// With the addresses, ports and paths of here(), and the configurations that the pages have.
 // `# 1: words` behind a command says that the reply is 1. A block that cannot be run here says why
 // behind its language, `not run: why`; tests/lint/documents.py has no block be neither.
 

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "fixtures/skip.h"
+#include "harness/admin_client.h"
 #include "harness/redis_command.h"
 #include "harness/shop.h"
 
@@ -22,7 +23,7 @@ TEST(Limits, one_client_too_many_gets_redis_own_text_and_is_closed) {
   const std::string refusal = RawClient::to_port(full.port()).read_until_closed();
   ASSERT_TRUE(refusal.starts_with("-ERR ")) << shown(refusal);
 
-  Shop shop({.more = "limits: { max_clients: 3 }\n"});
+  Shop shop({.more = "limits: { max_clients: 3 }\n" + std::string(kAdmin)});
   std::vector<RawClient> clients;
   clients.reserve(kClients);
   for (std::size_t i = 0; i < kClients; ++i) {
@@ -32,6 +33,10 @@ TEST(Limits, one_client_too_many_gets_redis_own_text_and_is_closed) {
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(shop.client().read_until_closed(), refusal);
   }
+  EXPECT_NE(AdminClient(shop.guard())
+                .get("/metrics")
+                .body.find("\ncuckooguard_refused_clients_total 10\n"),
+            std::string::npos);
   for (RawClient& client : clients) {
     EXPECT_EQ(client.call({"PING"}), kPong) << "those inside are not touched";
   }

@@ -170,6 +170,7 @@ void Assembly::make_admin() {
   for (const auto& parts : workers_) {
     process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
   }
+  process_state_.refused_clients = [this] { return client_count_.refused.load(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
                                     .guarded = generation_->guarded(0),

@@ -29,6 +29,7 @@ void Clients::admit_expected(std::unique_ptr<io::Transport> client) {
   }
   if (++worker_.total.open > worker_.settings.limits.max_clients) {
     --worker_.total.open;
+    ++worker_.total.refused;
     --count_;
     client->write(kTooManyClients);  // an empty socket buffer takes 36 bytes
     client->close();

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -30,7 +31,8 @@ namespace cuckooguard::proxy {
 // Of the process.
 struct ClientCount {
   std::atomic<std::size_t> open{0};
-  std::atomic<std::size_t> gone{0};  // beside those: sessions of clients who send no more
+  std::atomic<std::size_t> gone{0};       // beside those: sessions of clients who send no more
+  std::atomic<std::uint64_t> refused{0};  // ever: above max_clients
 };
 
 class Clients final : Session::Owner {

@@ -27,6 +27,7 @@ TEST_F(ClientsTest, one_too_many_gets_redis_own_words_and_is_closed) {
   EXPECT_EQ(second.read(), kTooMany);
   EXPECT_TRUE(second.at_end());
   EXPECT_EQ(sessions(), 1U);
+  EXPECT_EQ(total_.refused, 1U);
   EXPECT_FALSE(client_is_closed());
 }
 

@@ -4,7 +4,9 @@
 // Source: https://prometheus.io/docs/instrumenting/exposition_formats (text format 0.0.4)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -24,18 +26,20 @@ struct MetricName {
   prometheus::MetricType type;
 };
 
-// Families in the order in which they first come; all values of one are put one after the other.
+// Families in the order in which they first come; values of one stand together, whenever they come.
 class MetricFamilies {
  public:
   void put(const MetricName& name, double value, Labels labels = {}) {
-    if (all_.empty() || all_.back().name != name.name) {
+    auto family = std::ranges::find(all_, name.name, &prometheus::MetricFamily::name);
+    if (family == all_.end()) {
       all_.push_back({.name = name.name, .help = name.help, .type = name.type, .metric = {}});
+      family = std::prev(all_.end());
     }
     prometheus::ClientMetric metric;
     metric.label = std::move(labels);
     metric.counter.value = name.type == prometheus::MetricType::Counter ? value : 0;
     metric.gauge.value = value;
-    all_.back().metric.push_back(std::move(metric));
+    family->metric.push_back(std::move(metric));
   }
   void put(const MetricName& name, std::uint64_t value, Labels labels = {}) {
     put(name, static_cast<double>(value), std::move(labels));

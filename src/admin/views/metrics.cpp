@@ -254,8 +254,6 @@ void put_namespaces(MetricFamilies& families, const Model& model) {
                    {{"namespace", model.guarded.keyspace.name(ns)},
                     {"mode", std::string(config::kModeNames.at(mode))}});
     }
-  }
-  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
     const filter::State state = model.guarded.namespaces[ns].filter->state();
     for (auto each = filter::State::loading; each <= filter::kLastState;
          each = static_cast<filter::State>(static_cast<int>(each) + 1)) {
@@ -333,42 +331,38 @@ void put_filters(MetricFamilies& families, const Model& model) {
                    });
 }
 
+void put_source(MetricFamilies& families,
+                const Model& model,
+                const std::string& name,
+                const guard::SourceStatus& status) {
+  for (const std::string_view state : filter::kSourceStateNames) {
+    families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
+                 status.state == state ? 1.0 : 0.0,
+                 {{"source", name}, {"state", std::string(state)}});
+  }
+  if (status.proven_at) {
+    families.put({"cuckooguard_source_proof_age_seconds",
+                  "Time since all filters of the source were last proven up to date.",
+                  Type::Gauge},
+                 seconds_of(model.now - *status.proven_at),
+                 {{"source", name}});
+  }
+  families.put({"cuckooguard_source_losses_total",
+                "How often the connection to the source was lost.",
+                Type::Counter},
+               status.losses,
+               {{"source", name}});
+  families.put({"cuckooguard_source_troubles_total",
+                "How often the source had trouble, such as a checkpoint that cannot be written.",
+                Type::Counter},
+               model.process_state.loads.troubles(name),
+               {{"source", name}});
+}
+
 void put_sources(MetricFamilies& families, const Model& model) {
   const guard::SourceView* const sources = model.process.sources;
-  std::vector<std::pair<std::string, guard::SourceStatus>> all;
   for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
-    all.emplace_back(sources->name(i), sources->status(i));
-  }
-  for (const auto& [name, status] : all) {
-    for (const std::string_view state : filter::kSourceStateNames) {
-      families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
-                   status.state == state ? 1.0 : 0.0,
-                   {{"source", name}, {"state", std::string(state)}});
-    }
-  }
-  for (const auto& [name, status] : all) {
-    if (status.proven_at) {
-      families.put({"cuckooguard_source_proof_age_seconds",
-                    "Time since all filters of the source were last proven up to date.",
-                    Type::Gauge},
-                   seconds_of(model.now - *status.proven_at),
-                   {{"source", name}});
-    }
-  }
-  for (const auto& [name, status] : all) {
-    families.put({"cuckooguard_source_losses_total",
-                  "How often the connection to the source was lost.",
-                  Type::Counter},
-                 status.losses,
-                 {{"source", name}});
-  }
-  for (const auto& [name, status] : all) {
-    families.put({"cuckooguard_source_troubles_total",
-                  "How often a checkpoint of the source could not be written or used, or the like "
-                  "(event=source_trouble).",
-                  Type::Counter},
-                 model.process_state.loads.troubles(name),
-                 {{"source", name}});
+    put_source(families, model, std::string(sources->name(i)), sources->status(i));
   }
 }
 
@@ -389,40 +383,47 @@ void put_control(MetricFamilies& families, redis::ControlReport::State now) {
 }
 
 void put_process(MetricFamilies& families, const Model& model) {
+  const auto put = [&](const char* name, const char* help, Type type, double value) {
+    families.put({name, help, type}, value);
+  };
   families.put({"cuckooguard_build_info", "1, with the version.", Type::Gauge},
                1.0,
                {{"version", model.process.version}});
   if (model.process.reloads != nullptr) {
     const guard::ReloadOutcome last = model.process.reloads->last();
-    families.put(
-        {"cuckooguard_config_last_reload_successful",
-         "0 if the last reload was refused and the previous configuration is still in force.",
-         Type::Gauge},
+    put("cuckooguard_config_last_reload_successful",
+        "0 if the last reload was refused and the previous configuration is still in force.",
+        Type::Gauge,
         last.errors.empty() ? 1.0 : 0.0);
-    families.put({"cuckooguard_config_last_reload_timestamp_seconds",
-                  "Unix time at which the configuration in force was loaded.",
-                  Type::Gauge},
-                 static_cast<double>(last.loaded_at.time_since_epoch().count()));
-    families.put({"cuckooguard_config_settings_needing_restart",
-                  "Changed settings that take effect only after a restart.",
-                  Type::Gauge},
-                 static_cast<double>(last.needs_restart.size()));
+    put("cuckooguard_config_last_reload_timestamp_seconds",
+        "Unix time at which the configuration in force was loaded.",
+        Type::Gauge,
+        static_cast<double>(last.loaded_at.time_since_epoch().count()));
+    put("cuckooguard_config_settings_needing_restart",
+        "Changed settings that take effect only after a restart.",
+        Type::Gauge,
+        static_cast<double>(last.needs_restart.size()));
   }
   for (std::size_t worker = 0; worker < model.process_state.clients.size(); ++worker) {
     families.put({"cuckooguard_clients", "Connected clients, by worker.", Type::Gauge},
                  static_cast<std::uint64_t>(model.process_state.clients[worker]()),
                  {{"worker", std::to_string(worker)}});
   }
+  if (model.process_state.refused_clients) {
+    put("cuckooguard_refused_clients_total",
+        "Clients that were refused because there were limits.max_clients of them.",
+        Type::Counter,
+        static_cast<double>(model.process_state.refused_clients()));
+  }
   if (!model.guarded.namespaces.empty()) {
-    families.put(
-        {"cuckooguard_upstream_up", "1 while the control connection reaches Redis.", Type::Gauge},
-        model.process_state.redis.load(std::memory_order_relaxed) == RedisSeen::up ? 1.0 : 0.0);
+    const RedisSeen redis = model.process_state.redis.load(std::memory_order_relaxed);
+    put("cuckooguard_upstream_up",
+        "1 while the control connection reaches Redis.",
+        Type::Gauge,
+        redis == RedisSeen::up ? 1.0 : 0.0);
     put_control(families, model.redis.control.state);
   }
   const ProcessUse use = process_use();
-  const auto put = [&](const char* name, const char* help, Type type, double value) {
-    families.put({name, help, type}, value);
-  };
   put("process_cpu_seconds_total", "User and system time.", Type::Counter, use.cpu_seconds);
   put("process_resident_memory_bytes", "Resident memory.", Type::Gauge, use.resident_bytes);
   put("process_virtual_memory_bytes", "Virtual memory.", Type::Gauge, use.virtual_bytes);

@@ -1,7 +1,7 @@
 // What the process tells the admin pages of itself, beside what the guards count.
 //
 // Threads: the atomics any; the rest is complete before the first request.
-// Lifetimes: outlives the pages; what `clients` and the heartbeats refer to, too.
+// Lifetimes: outlives the pages; what the functions and the heartbeats refer to, too.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,7 @@ struct ProcessState {
   std::atomic<RedisSeen> redis{
       RedisSeen::never};  // by the control connection, which there is if there are namespaces
   std::vector<std::function<std::size_t()>> clients{};  // of each worker; any thread
+  std::function<std::uint64_t()> refused_clients{};     // ever; any thread
   std::vector<Heartbeat> heartbeats{};                  // the admin thread's
   LoadBoard loads{};
   const EventList* events = nullptr;  // null: nobody keeps them

@@ -32,6 +32,7 @@ class MetricsTest : public testing::Test {
       shop_.process.origins.push_back({.source = "shop", .max_lag = seconds(1)});
     }
     process_state_.clients.emplace_back([] { return std::size_t{3}; });
+    process_state_.refused_clients = [] { return std::uint64_t{5}; };
   }
 
   std::string text() {
@@ -148,6 +149,7 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_source_troubles_total{source=\"shop\"}"), "1");
   EXPECT_EQ(value("cuckooguard_source_troubles_total{source=\"ids\"}"), "0");
   EXPECT_EQ(value("cuckooguard_clients{worker=\"0\"}"), "3");
+  EXPECT_EQ(value("cuckooguard_refused_clients_total"), "5");
   EXPECT_EQ(value("cuckooguard_upstream_up"), "0");
   process_state_.redis = RedisSeen::up;
   EXPECT_EQ(value("cuckooguard_upstream_up"), "1");
