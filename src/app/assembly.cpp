@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -201,6 +202,9 @@ void Assembly::run() {
   process_state_.is_listening = true;
   make_admin();
   report_start(log_, *generation_, worker_count_);
+  report_reach(log_,
+               config_.listen,
+               is_container_of_its_own(kContainerMarks, std::getenv("KUBERNETES_SERVICE_HOST")));
   control_.open(config_, generation_->numbering());
   generation_->start_sources();
   verify();
