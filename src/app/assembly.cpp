@@ -19,6 +19,7 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
     : log_(log),
       config_(std::move(config)),
       read_(std::move(start.read)),
+      last_read_(config_),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
       reloads_(

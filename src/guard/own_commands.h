@@ -13,8 +13,10 @@
 //                                      heard of what was written a moment ago, all of its keys pass
 //   GUARD.REBUILD namespace            +OK: its tables are read again, now if they are followed
 //   GUARD.RELOAD                       +OK: the configuration file is in force; "+OK needs a
-//                                      restart: upstream.mode" names what is not. -ERR and why: it
-//                                      is not, and all is as before (guard/reloads.h)
+//                                      restart: upstream.mode" names what is not, "+OK every
+//                                      setting is as before" says that the file has not changed.
+//                                      -ERR and why: it is not in force, and all is as before
+//                                      (guard/reloads.h)
 //   GUARD.PING                         +PONG, by this guard itself, in whatever state Redis is
 //   GUARD.HELP
 //
