@@ -50,7 +50,13 @@ TEST_F(Logs, a_healthy_guard_says_what_it_does_and_then_nothing) {
   wait_until_started(shop, "event=upstream_up");
   const std::string started = shop.guard().log();
   const std::vector<std::string> lines = lines_of(started);
+  // The one warning is true where these tests run in a container: they listen on 127.0.0.1.
+  const std::size_t warnings = count_of(lines, " warning event=loopback_in_container ");
+  EXPECT_LE(warnings, 1U) << started;
   for (const std::string& line : lines) {
+    if (line.contains("event=loopback_in_container")) {
+      continue;
+    }
     EXPECT_THAT(line,
                 MatchesRegex("[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+\\.[0-9]+Z info event=.+"));
   }
@@ -58,7 +64,7 @@ TEST_F(Logs, a_healthy_guard_says_what_it_does_and_then_nothing) {
   EXPECT_EQ(count_of(lines, "event=namespace namespace="), 2U) << started;
   EXPECT_EQ(count_of(lines, "event=listening address="), 1U) << started;
   EXPECT_EQ(count_of(lines, "event=loaded namespace="), 2U) << started;
-  EXPECT_LE(lines.size(), 12U) << started;
+  EXPECT_LE(lines.size() - warnings, 12U) << started;
 
   for (int round = 0; round < 20; ++round) {
     RawClient client = shop.client();

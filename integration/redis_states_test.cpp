@@ -1,9 +1,13 @@
 // While Redis refuses reads, or holds them back, the guard does not answer for it; it resumes when
 // Redis does.
 
+#include <csignal>
 #include <exception>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/ports.h"
@@ -190,6 +194,81 @@ TEST(RedisThatComesBack, with_a_password_is_not_answered_for_by_what_was_known_b
       }
     }));
   }
+}
+
+// Of the guard, by the command that the image's health check is made of.
+Ended ping(std::uint16_t port, std::vector<std::string> flags) {
+  std::vector<std::string> words{"ping", "127.0.0.1:" + std::to_string(port)};
+  words.insert(words.end(), flags.begin(), flags.end());
+  return run_guard(std::move(words));
+}
+
+void expect_alive(const Shop& shop, std::string_view while_what) {
+  const Ended alive = ping(shop.guard().port(), {"--alive"});
+  EXPECT_EQ(alive.exit_code, 0) << while_what << ": " << alive.standard_error;
+  EXPECT_EQ(alive.standard_output, "PONG\n") << while_what;
+}
+
+TEST(Alive, says_the_guard_in_whatever_state_redis_is) {
+  Shop shop;
+  shop.wait_until_it_answers();
+  expect_alive(shop, "all is well");
+  ::kill(shop.redis().pid(), SIGSTOP);
+  expect_alive(shop, "Redis hangs");
+  EXPECT_EQ(ping(shop.guard().port(), {"--timeout", "100ms"}).exit_code, 1) << "it is forwarded";
+  ::kill(shop.redis().pid(), SIGCONT);
+  shop.redis().kill();
+  for (int i = 0; i < 10; ++i) {
+    expect_alive(shop, "Redis is down");
+  }
+  EXPECT_EQ(ping(shop.guard().port(), {}).exit_code, 1) << "it is forwarded";
+  shop.redis().start_again_as({"--requirepass", "word"}, "word");
+  expect_alive(shop, "it has come back with a password");
+  EXPECT_TRUE(eventually([&] { return shop.client().call({"PING"}).starts_with("-NOAUTH"); }));
+  expect_alive(shop, "clients must log in, and the guard's own connection may not");
+}
+
+TEST(Alive, says_a_guard_whose_redis_has_never_been_there) {
+  const Shop shop({.upstream = "127.0.0.1:" + std::to_string(free_port())});
+  expect_alive(shop, "nobody listens");
+}
+
+TEST(Alive, says_a_guard_whose_users_are_restricted) {
+  const Shop shop(
+      {.control = "password: word",
+       .redis_arguments = {"--requirepass", "word", "--user", "app", "on", ">app", "~*", "+get"},
+       .password = "word"});
+  expect_alive(shop, "clients must log in");
+}
+
+TEST(Alive, says_a_guard_or_a_redis_that_takes_no_more_clients) {
+  const Shop full({.more = "limits: { max_clients: 1 }\n"});
+  const RawClient only = full.client();
+  EXPECT_TRUE(eventually([&] {
+    const Ended alive = ping(full.guard().port(), {"--alive"});
+    EXPECT_EQ(alive.exit_code, 0) << alive.standard_error;
+    return alive.standard_output == "ERR max number of clients reached\n";
+  }));
+  Shop shop;
+  shop.redis().call({"CONFIG", "SET", "maxclients", "1"});
+  EXPECT_EQ(ping(shop.guard().port(), {"--alive"}).exit_code, 0);
+}
+
+TEST(Alive, says_not_a_guard_that_hangs_nor_one_that_is_gone_nor_a_redis) {
+  Shop shop;
+  EXPECT_THAT(ping(shop.redis().port(), {"--alive"}).standard_error,
+              testing::HasSubstr("no guard that knows --alive: ERR unknown command"));
+  shop.guard().send_signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return is_stopped(shop.guard().pid()); }));
+  const auto began = SteadyClock::now();
+  const Ended hanging = ping(shop.guard().port(), {"--alive", "--timeout", "200ms"});
+  EXPECT_EQ(hanging.exit_code, 1);
+  EXPECT_LT(SteadyClock::now() - began, milliseconds(5000));
+  shop.guard().send_signal(SIGCONT);
+  expect_alive(shop, "it goes on");
+  shop.guard().send_signal(SIGTERM);
+  ASSERT_EQ(shop.guard().exit_code(), 0);
+  EXPECT_EQ(ping(shop.guard().port(), {"--alive"}).exit_code, 1);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr std::string_view kLoadedUsers = "event=loaded namespace=users ";
+constexpr std::string_view kAsBefore = "+OK every setting is as before\r\n";
 constexpr std::string_view kLoadedTags = "event=loaded namespace=tags ";
 
 std::string with(std::string text, std::string_view part, std::string_view instead) {
@@ -84,6 +85,20 @@ TEST_F(Reload, is_asked_for_by_signal_command_and_http_and_existing_clients_see_
   EXPECT_EQ(admin_.get("/-/reload").status, 405);
 }
 
+// A file that Docker mounts by itself stays what it was when an editor replaces it.
+TEST_F(Reload, says_that_a_file_is_as_before) {
+  EXPECT_EQ(reload(yaml_), kAsBefore);
+  EXPECT_THAT(post("# the same\n" + yaml_).body, HasSubstr("every setting is as before"));
+  EXPECT_EQ(count_in(log(), "event=reloaded unchanged=true hint="), 2U) << log();
+  EXPECT_EQ(reload(with(yaml_, "bytes:__ABSENT__", "bytes:one")), kOk);
+  EXPECT_THAT(post(yaml_).body, Not(HasSubstr("every setting is as before")));
+  const std::string other = with(yaml_, "workers: 2", "workers: 3");
+  EXPECT_EQ(reload(other), "+OK needs a restart: workers\r\n");
+  EXPECT_EQ(reload(other), "+OK every setting is as before; needs a restart: workers\r\n");
+  EXPECT_THAT(reload("nonsense"), StartsWith("-ERR "));
+  EXPECT_EQ(reload(other), "+OK every setting is as before; needs a restart: workers\r\n");
+}
+
 TEST_F(Reload, is_for_operators_alone) {
   EXPECT_EQ(reload(with(yaml_, "operators: default", "operators: ops")),
             "-NOPERM this user has no "
@@ -92,7 +107,7 @@ TEST_F(Reload, is_for_operators_alone) {
   EXPECT_THAT(reload(yaml_), StartsWith("-NOPERM "));
   EXPECT_TRUE(eventually([&] { return count_in(log(), "event=reloaded") == 1; })) << log();
   EXPECT_EQ(post(yaml_).status, 200);
-  EXPECT_EQ(reload(yaml_), kOk);
+  EXPECT_EQ(reload(yaml_), kAsBefore);
 }
 
 TEST_F(Reload, keeps_the_filters_of_namespaces_that_are_defined_as_before_and_no_others) {
@@ -177,7 +192,7 @@ TEST_F(Reload, a_file_that_is_wrong_changes_nothing_and_says_why_everywhere) {
   EXPECT_EQ(client.call({"GET", absent_user()}), absent_reply());
   EXPECT_EQ(count_in(log(), kLoadedUsers), 1U);
 
-  EXPECT_EQ(reload(yaml_), kOk);
+  EXPECT_EQ(reload(yaml_), kAsBefore);
   EXPECT_EQ(metric("cuckooguard_config_last_reload_successful"), "1");
   EXPECT_THAT(client.call({"GUARD.INFO"}), HasSubstr("config_last_reload:ok\r\n"));
 }
@@ -252,7 +267,7 @@ TEST_F(Reload, takes_back_a_mode_that_an_operator_has_set_and_says_so) {
   RawClient client = shop_.client();
   ASSERT_EQ(client.call({"GUARD.MODE", "users", "observe"}), kOk);
   EXPECT_TRUE(is_visible(client, absent_user()));
-  ASSERT_EQ(reload(yaml_), kOk);
+  ASSERT_EQ(reload(yaml_), kAsBefore);
   EXPECT_FALSE(is_visible(client, absent_user()));
   EXPECT_THAT(log(), HasSubstr("event=mode_reset namespace=users was=observe"));
 }

@@ -169,7 +169,7 @@ TEST_F(ReloadUnderLoad, loses_no_command_and_hides_no_key) {
   for (; reloads < wanted && !is_over_; ++reloads) {
     shop_.guard().set_configuration(any_configuration());
     const std::string reply = operators.call({"GUARD.RELOAD"});
-    if (reply != kOk) {
+    if (!reply.starts_with("+OK")) {  // the same by chance says so
       ADD_FAILURE() << reply << shop_.guard().log();
       break;
     }
@@ -179,7 +179,7 @@ TEST_F(ReloadUnderLoad, loses_no_command_and_hides_no_key) {
   EXPECT_EQ(reloads, wanted);
   EXPECT_GT(answered_, 0U);
   shop_.guard().set_configuration(shop_.yaml());
-  EXPECT_EQ(operators.call({"GUARD.RELOAD"}), kOk);
+  EXPECT_TRUE(operators.call({"GUARD.RELOAD"}).starts_with("+OK"));
   EXPECT_TRUE(eventually([&] { return shop_.answers_absent(operators); })) << shop_.guard().log();
   const std::string log = shop_.guard().log();
   std::size_t loads = 0;

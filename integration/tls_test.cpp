@@ -203,6 +203,17 @@ TEST_P(OverTls, ping_goes_by_tls_too) {
   EXPECT_EQ(run_guard({"ping", address, "--tls", "--insecure"}).standard_output, "PONG\n");
 }
 
+TEST_P(OverTls, a_guard_says_that_it_lives_by_tls_too_while_redis_is_down) {
+  Shop shop(settings());
+  const std::string address = "localhost:" + std::to_string(shop.guard().tls_port());
+  shop.redis().kill();
+  const Ended alive =
+      run_guard({"ping", "--alive", address, "--tls", "--cacert", shop.certificate_file("ca.crt")});
+  EXPECT_EQ(alive.standard_output, "PONG\n") << alive.standard_error;
+  EXPECT_EQ(run_guard({"ping", "--alive", address, "--timeout", "1s"}).exit_code, 1)
+      << "it does not speak TLS";
+}
+
 TEST_P(OverTls, a_guard_is_asked_what_a_key_is_by_tls_too) {
   Shop shop(settings());
   shop.wait_until_it_answers();

@@ -230,6 +230,9 @@ Response Pages::reload(const ParsedRequest& request) {
   const bool is_loaded = outcome->errors.empty();
   std::string body(is_loaded ? "The configuration is loaded.\n"
                              : "The configuration is as before:\n");
+  if (is_loaded && outcome->is_unchanged) {
+    body += "every setting is as before\n";
+  }
   for (const std::string& error : outcome->errors) {
     body += error + "\n";
   }

@@ -2,17 +2,10 @@
 
 #include <system_error>
 
+#include "app/machine.h"
 #include "io/clock.h"
 
 namespace cuckooguard::app {
-namespace {
-
-bool is_loopback(const config::Address& address) {
-  return address.is_unix() || address.host == "localhost" || address.host == "::1" ||
-         address.host.starts_with("127.");
-}
-
-}  // namespace
 
 std::optional<std::string> refusal(const config::Admin& settings) {
   if (!settings.address || settings.token_file.empty()) {
@@ -64,7 +57,7 @@ void AdminServer::start() {
   }
   server_.start();
   log_.info("admin_listening", {{"address", bound.text()}});
-  if (!asks_for_token_ && !is_loopback(bound)) {
+  if (!asks_for_token_ && !bound.is_unix() && !is_loopback(bound)) {
     log_.warning(
         "admin_without_token",
         {{"address", bound.text()}, {"why", "whoever reaches it may ask which rows exist"}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +19,7 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
     : log_(log),
       config_(std::move(config)),
       read_(std::move(start.read)),
+      last_read_(config_),
       worker_count_(worker_count(config_.workers)),
       epochs_(worker_count_ + 2),  // the last are the admin server's and the verification's
       reloads_(
@@ -202,6 +204,9 @@ void Assembly::run() {
   process_state_.is_listening = true;
   make_admin();
   report_start(log_, *generation_, worker_count_);
+  report_reach(log_,
+               config_.listen,
+               is_container_of_its_own(kContainerMarks, std::getenv("KUBERNETES_SERVICE_HOST")));
   control_.open(config_, generation_->numbering());
   generation_->start_sources();
   verify();

@@ -36,6 +36,7 @@
 #include "app/load_report.h"
 #include "app/recent_events.h"
 #include "app/reload_thread.h"
+#include "app/settings_as_read.h"
 #include "app/supervisor.h"
 #include "app/tls_sides.h"
 #include "app/verification.h"
@@ -96,6 +97,7 @@ class Assembly {
   log::EventLog& log_;
   const config::Config config_;  // of the start: what needs a restart is as it says
   Read read_;
+  SettingsAsRead last_read_;  // of what is in force, but for what needs a restart
   unsigned worker_count_;
   filter::Epochs epochs_;
   redis::Facts facts_;

@@ -45,6 +45,8 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
   if (!config) {
     return std::unexpected(std::move(config.error()));
   }
+  SettingsAsRead as_read(*config);
+  const bool is_unchanged = as_read == last_read_;
   std::vector<std::string> needs_restart =
       config::keep_what_needs_a_restart(generation_->config(), *config);
   std::vector<std::string> refusals;
@@ -61,6 +63,7 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
     return std::unexpected(std::move(refusals));
   }
   // From here on nothing is refused.
+  last_read_ = std::move(as_read);
   log_.set((*next)->config().log);
   retiring_ = std::exchange(generation_, std::move(*next));
   generation_->let_pass(retiring_.get());
@@ -74,7 +77,8 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
   retiring_.reset();  // its sources end before others begin in their place
   generation_->start_sources();
   report_namespaces(log_, *generation_);
-  return needs_restart;
+  return ReloadThread::Taken{.needs_restart = std::move(needs_restart),
+                             .is_unchanged = is_unchanged};
 }
 
 // False: the process ends.

@@ -1,8 +1,10 @@
 #include "app/machine.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <sys/resource.h>
@@ -39,6 +41,17 @@ void raise_descriptor_limit() {
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
+}
+
+bool is_loopback(const config::Address& address) {
+  return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
+}
+
+bool is_container_of_its_own(std::span<const std::string> marks, const char* kubernetes) {
+  return kubernetes == nullptr && std::ranges::any_of(marks, [](const std::string& mark) {
+           std::error_code ignored;
+           return std::filesystem::exists(mark, ignored);
+         });
 }
 
 }  // namespace cuckooguard::app

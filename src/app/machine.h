@@ -1,7 +1,13 @@
-// What this process may use of its machine.
+// What this process may use of its machine, and who can reach it there.
 //
 // Threads: before there are others. Errors: none; what cannot be raised stays as it is.
 #pragma once
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "config/config.h"
 
 namespace cuckooguard::app {
 
@@ -10,5 +16,15 @@ unsigned worker_count(unsigned configured);
 
 // Two descriptors per client; the soft limit of a shell is often 1024.
 void raise_descriptor_limit();
+
+// 127.0.0.1 and the like: whoever is outside of this machine, or container, does not reach it.
+bool is_loopback(const config::Address& address);
+
+// Docker makes the first in every container, Podman the second.
+inline const std::array<std::string, 2> kContainerMarks{"/.dockerenv", "/run/.containerenv"};
+
+// One of `marks` is there, and `kubernetes` (the environment's KUBERNETES_SERVICE_HOST) is not:
+// the containers of a pod share their network, and a sidecar's loopback is the application's.
+bool is_container_of_its_own(std::span<const std::string> marks, const char* kubernetes);
 
 }  // namespace cuckooguard::app

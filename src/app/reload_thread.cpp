@@ -6,6 +6,10 @@
 namespace cuckooguard::app {
 namespace {
 
+constexpr std::string_view kUnchanged =
+    "every setting is as before; if it should not be: a file that is mounted by itself stays the "
+    "old one when an editor replaces it, so mount its folder";
+
 std::chrono::sys_seconds wall_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
@@ -81,9 +85,13 @@ void ReloadThread::run(const std::stop_token& stop) {
 // Who hears of it finds it in the log.
 void ReloadThread::end(Loaded loaded) {
   if (loaded) {
-    log_.info("reloaded");
+    if (loaded->is_unchanged) {
+      log_.info("reloaded", {{"unchanged", "true"}, {"hint", kUnchanged}});
+    } else {
+      log_.info("reloaded");
+    }
     std::string settings;
-    for (const std::string& setting : *loaded) {
+    for (const std::string& setting : loaded->needs_restart) {
       settings += (settings.empty() ? "" : ", ") + setting;
     }
     if (!settings.empty()) {
@@ -97,7 +105,9 @@ void ReloadThread::end(Loaded loaded) {
   const std::lock_guard lock(mutex_);
   last_began_ = std::exchange(running_since_, std::nullopt);
   if (loaded) {
-    last_ = {.needs_restart = std::move(*loaded), .loaded_at = wall_seconds()};
+    last_ = {.needs_restart = std::move(loaded->needs_restart),
+             .is_unchanged = loaded->is_unchanged,
+             .loaded_at = wall_seconds()};
   } else {
     last_.errors = std::move(loaded.error());
   }

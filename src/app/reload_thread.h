@@ -31,8 +31,12 @@ namespace cuckooguard::app {
 class ReloadThread final : public guard::Reloads {
  public:
   using Lines = std::vector<std::string>;
-  // What needs a restart, or what is wrong: then all is as it was.
-  using Loaded = std::expected<Lines, Lines>;
+  struct Taken {
+    Lines needs_restart{};
+    bool is_unchanged = false;  // as guard::ReloadOutcome
+  };
+  // What is in force now, or what is wrong: then all is as it was.
+  using Loaded = std::expected<Taken, Lines>;
   using Load = std::function<Loaded(const std::stop_token& stop)>;
 
   ReloadThread(Load load, log::EventLog& log);

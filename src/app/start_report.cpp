@@ -1,6 +1,10 @@
 #include "app/start_report.h"
 
+#include <algorithm>
+#include <string>
+
 #include "app/commit.h"
+#include "app/machine.h"
 
 namespace cuckooguard::app {
 
@@ -24,6 +28,24 @@ void report_start(log::EventLog& log, const Generation& generation, unsigned wor
               {"upstream", config.upstream.address.text()},
               {"workers", workers}});
   }
+}
+
+void report_reach(log::EventLog& log,
+                  std::span<const config::Listen> listen,
+                  bool is_container_of_its_own) {
+  const bool is_inside = std::ranges::all_of(
+      listen, [](const config::Listen& each) { return is_loopback(each.address); });
+  if (!is_container_of_its_own || !is_inside) {
+    return;
+  }
+  const std::string port = std::to_string(listen.front().address.port);
+  log.warning(
+      "loopback_in_container",
+      {{"why",
+        "every address of `listen` is this container's own loopback: unless it shares its network "
+        "(a pod, --network host or container:NAME), nobody outside of it gets in, and ports "
+        "published with -p do not lead here"},
+       {"hint", "listen: 0.0.0.0:" + port + ", published with -p 127.0.0.1:" + port + ":" + port}});
 }
 
 }  // namespace cuckooguard::app

@@ -4,6 +4,8 @@
 // Threads: the main thread's, the reload's.
 #pragma once
 
+#include <span>
+
 #include "app/generation.h"
 #include "log/event_log.h"
 
@@ -11,5 +13,10 @@ namespace cuckooguard::app {
 
 void report_namespaces(log::EventLog& log, const Generation& generation);
 void report_start(log::EventLog& log, const Generation& generation, unsigned workers);
+// Warns where nobody outside of a container reaches it: ports that Docker or Podman publish lead to
+// the container's network interface, not to its loopback.
+void report_reach(log::EventLog& log,
+                  std::span<const config::Listen> listen,
+                  bool is_container_of_its_own);
 
 }  // namespace cuckooguard::app

@@ -6,6 +6,11 @@
 //
 // Any reply is good, an error too: -NOAUTH comes from a server that works. The guard forwards PING,
 // so that it answers as long as Redis does.
+//
+// With --alive the guard itself is asked (GUARD.PING), which needs no Redis and no login; again, a
+// few times, while the time-out is not over and nothing is replied. What Redis says to a command
+// that it does not know is no sign of a guard; any other error is: at `max_clients` the guard
+// refuses, and a pinned client hears of a Redis that is full.
 #pragma once
 
 #include <chrono>
@@ -20,6 +25,7 @@ namespace cuckooguard::cli {
 struct Ping {
   config::Address address{.host = "127.0.0.1", .port = 6380, .unix_path = {}};
   std::chrono::milliseconds timeout{2000};
+  bool alive = false;  // the guard itself
   TlsFlags tls;
 
   CLI::App& add(CLI::App& app);

@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -13,12 +12,13 @@
 #include "filter/filter_file.h"
 #include "filter/filter_file_format.h"
 #include "filter/table.h"
+#include "filter/write_error.h"
 
 namespace cuckooguard::filter {
 namespace {
 
 std::unexpected<FilterFileError> unwritable(const std::string& path, const char* what) {
-  const std::string reason = std::generic_category().message(errno);
+  const std::string reason = write_error(errno, folder_of(path));
   return std::unexpected(
       FilterFileError{FilterFileFault::unwritable, path + ": cannot " + what + ": " + reason});
 }
@@ -141,9 +141,7 @@ bool write_contents(int file, const CuckooFilter& filter, const FilterFileLabel&
 
 // The rename itself must survive a power cut too.
 bool sync_folder(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const FileDescriptor file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const FileDescriptor file(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return file.is_open() && ::fsync(file.number()) == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "filter/file_descriptor.h"
+#include "filter/write_error.h"
 
 namespace cuckooguard::filter {
 namespace {
@@ -23,14 +24,14 @@ std::expected<void, std::string> create(const std::string& path) {
   std::string temporary = path + ".XXXXXX";
   FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));  // creates with mode 0600
   if (!file.is_open()) {
-    return std::unexpected(path + ": cannot create: " + reason());
+    return std::unexpected(path + ": cannot create: " + write_error(errno, folder_of(path)));
   }
   const HashSecret secret = random_secret();
   const bool written = ::write(file.number(), secret.bytes.data(), secret.bytes.size()) ==
                            static_cast<ssize_t>(secret.bytes.size()) &&
                        ::fsync(file.number()) == 0 && file.close();
   const bool linked = written && (::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST);
-  const std::string why = linked ? "" : reason();
+  const std::string why = linked ? "" : write_error(errno, folder_of(path));
   ::unlink(temporary.c_str());
   if (!linked) {
     return std::unexpected(path + ": cannot write: " + why);
@@ -43,7 +44,7 @@ std::expected<void, std::string> create(const std::string& path) {
 std::expected<HashSecret, std::string> read_secret(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
-    return std::unexpected(path + ": cannot open: " + reason());
+    return std::unexpected(path + ": cannot open: " + write_error(errno, path));
   }
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "guard/advice.h"
 #include "guard/own_commands.h"
@@ -102,9 +104,10 @@ OwnDecision OwnCommands::reload(const Call& call) {
   if (!outcome->errors.empty()) {
     return error("ERR the configuration is as before: " + first_of(outcome->errors));
   }
-  std::string line = "OK";
+  std::string line = outcome->is_unchanged ? "OK every setting is as before" : "OK";
+  std::string_view before = outcome->is_unchanged ? "; needs a restart: " : " needs a restart: ";
   for (const std::string& setting : outcome->needs_restart) {
-    line += (line == "OK" ? " needs a restart: " : ", ") + setting;
+    line.append(std::exchange(before, ", ")) += setting;
   }
   reply_.clear();
   resp::append_simple(reply_, line);

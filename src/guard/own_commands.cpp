@@ -107,9 +107,15 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attem
                   .redis = redis,
                   .access = is_reliable ? access : nullptr,
                   .attempt = attempt};
+  const Entry* const command = find(arguments.front());
+  if (command != nullptr && command->needs == Needs::no_login) {
+    return run(*command, call);
+  }
   switch (login) {
     case Client::Login::yes:
-      return run(call);
+      return command != nullptr
+                 ? run(*command, call)
+                 : error("ERR unknown command " + quoted(arguments.front()) + "; try GUARD.HELP");
     case Client::Login::no:
       return error("NOAUTH Authentication required.");
     case Client::Login::unknown:
@@ -129,7 +135,7 @@ OwnDecision OwnCommands::wait_for_rights(const Call& call) {
 }
 
 // In the order of GUARD.HELP, which is laid out as Redis lays out its own.
-const std::array<OwnCommands::Entry, 10> OwnCommands::kEntries{{
+const std::array<OwnCommands::Entry, 11> OwnCommands::kEntries{{
     {"check",
      2,
      kAny,
@@ -157,7 +163,7 @@ const std::array<OwnCommands::Entry, 10> OwnCommands::kEntries{{
     {"wait",
      4,
      4,
-     Needs::nothing,
+     Needs::login,
      &OwnCommands::wait,
      "WAIT <source> <position> <timeout-ms>\n"
      "    Block until the <source> has applied its server's <position> (a GTID). Return 1 when\n"
@@ -165,7 +171,7 @@ const std::array<OwnCommands::Entry, 10> OwnCommands::kEntries{{
     {"info",
      1,
      2,
-     Needs::nothing,
+     Needs::login,
      &OwnCommands::info,
      "INFO [<namespace>]\n"
      "    Return information about the guard, its namespaces and its sources, or about one\n"
@@ -201,35 +207,42 @@ const std::array<OwnCommands::Entry, 10> OwnCommands::kEntries{{
      "RELOAD\n"
      "    Read the configuration file again. Return OK and what needs a restart, or an error and\n"
      "    change nothing. For operators."},
+    {"ping",
+     1,
+     1,
+     Needs::no_login,
+     &OwnCommands::ping,
+     "PING\n"
+     "    Return PONG, by the guard itself. Needs no login, and no Redis."},
     {"help",
      1,
      1,
-     Needs::nothing,
+     Needs::login,
      &OwnCommands::help,
      "HELP\n"
      "    Prints this help."},
 }};
 
-OwnDecision OwnCommands::run(const Call& call) {
-  const std::string_view name = call.arguments.front();
-  for (const Entry& command : kEntries) {
-    if (!redis::is_word(name.substr(kPrefix.size()), command.name)) {
-      continue;
-    }
-    if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
-      return error("ERR wrong number of arguments for 'guard." + std::string(command.name) +
-                   "' command");
-    }
-    if (command.needs == Needs::rights && call.access == nullptr) {
-      return wait_for_rights(call);
-    }
-    if (command.needs == Needs::an_operator && !is_operator(call.client)) {
-      return error("NOPERM this user has no permissions to run the 'guard." +
-                   std::string(command.name) + "' command: it is not one of admin.operators");
-    }
-    return (this->*command.run)(call);
+const OwnCommands::Entry* OwnCommands::find(std::string_view name) {
+  const auto* const found = std::ranges::find_if(kEntries, [name](const Entry& command) {
+    return redis::is_word(name.substr(kPrefix.size()), command.name);
+  });
+  return found != kEntries.end() ? found : nullptr;
+}
+
+OwnDecision OwnCommands::run(const Entry& command, const Call& call) {
+  if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
+    return error("ERR wrong number of arguments for 'guard." + std::string(command.name) +
+                 "' command");
   }
-  return error("ERR unknown command " + quoted(name) + "; try GUARD.HELP");
+  if (command.needs == Needs::rights && call.access == nullptr) {
+    return wait_for_rights(call);
+  }
+  if (command.needs == Needs::an_operator && !is_operator(call.client)) {
+    return error("NOPERM this user has no permissions to run the 'guard." +
+                 std::string(command.name) + "' command: it is not one of admin.operators");
+  }
+  return (this->*command.run)(call);
 }
 
 OwnDecision OwnCommands::error(std::string_view line) {
@@ -410,6 +423,11 @@ OwnDecision OwnCommands::info(const Call& call) {
   }
   reply_.clear();
   resp::append_verbatim_text(reply_, call.client.version(), info_text(question));
+  return answer();
+}
+
+OwnDecision OwnCommands::ping(const Call& /*call*/) {
+  reply_ = "+PONG\r\n";
   return answer();
 }
 

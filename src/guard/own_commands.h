@@ -13,8 +13,11 @@
 //                                      heard of what was written a moment ago, all of its keys pass
 //   GUARD.REBUILD namespace            +OK: its tables are read again, now if they are followed
 //   GUARD.RELOAD                       +OK: the configuration file is in force; "+OK needs a
-//                                      restart: upstream.mode" names what is not. -ERR and why: it
-//                                      is not, and all is as before (guard/reloads.h)
+//                                      restart: upstream.mode" names what is not, "+OK every
+//                                      setting is as before" says that the file has not changed.
+//                                      -ERR and why: it is not in force, and all is as before
+//                                      (guard/reloads.h)
+//   GUARD.PING                         +PONG, by this guard itself, in whatever state Redis is
 //   GUARD.HELP
 //
 // CHECK says 0 only where a GET would be answered absent by the filter, and 1 wherever it would be
@@ -25,13 +28,14 @@
 // whose words are atomic and which all workers share: nothing is to be told to them. A namespace of
 // that source that is out of step passes.
 //
-// Who may. All: a client that is known to be authenticated; else -NOAUTH. CHECK, EXPLAIN and ADD:
-// its user must be one who may GET the namespace's keys; one to whom Redis would surely refuse that
-// gets Redis's own -NOPERM. Nobody has the benefit of the doubt: where it is not known whether the
-// client is authenticated, or what its user may do, the reply is "-ERR rights unknown: " and why;
-// at once if waiting is of no use (the guard may not ask, too many users, a user with a selector).
-// MODE, CLEAR, REBUILD and RELOAD: Process::operators, nobody by default; who is none any more when
-// the reload has ended hears -NOPERM.
+// Who may. PING: anybody, at once, for a health check must not depend on Redis, and it tells no
+// more than that a guard is here. All others: a client that is known to be authenticated; else
+// -NOAUTH. CHECK, EXPLAIN and ADD: its user must be one who may GET the namespace's keys; one to
+// whom Redis would surely refuse that gets Redis's own -NOPERM. Nobody has the benefit of the
+// doubt: where it is not known whether the client is authenticated, or what its user may do, the
+// reply is "-ERR rights unknown: " and why; at once if waiting is of no use (the guard may not ask,
+// too many users, a user with a selector). MODE, CLEAR, REBUILD and RELOAD: Process::operators,
+// nobody by default; who is none any more when the reload has ended hears -NOPERM.
 //
 // Held. While changes of the connection are in flight (SELECT, AUTH ...), while there is no room
 // for a reply, and for kKnowPatience at most while rights are being asked for, the command
@@ -109,7 +113,7 @@ class OwnCommands {
     const Attempt& attempt;
   };
 
-  enum class Needs : std::uint8_t { nothing, rights /* on its keys */, an_operator };
+  enum class Needs : std::uint8_t { no_login, login, rights /* on its keys */, an_operator };
   struct Entry {
     std::string_view name;  // behind the prefix, lower case
     std::size_t least;      // arguments, the name included
@@ -118,9 +122,10 @@ class OwnCommands {
     OwnDecision (OwnCommands::*run)(const Call&);
     std::string_view help;  // lines
   };
-  static const std::array<Entry, 10> kEntries;
+  static const std::array<Entry, 11> kEntries;
 
-  OwnDecision run(const Call& call);
+  static const Entry* find(std::string_view name);
+  OwnDecision run(const Entry& command, const Call& call);
   OwnDecision check(const Call& call);
   OwnDecision explain(const Call& call);
   OwnDecision add(const Call& call);
@@ -130,6 +135,7 @@ class OwnCommands {
   OwnDecision clear(const Call& call);
   OwnDecision rebuild(const Call& call);
   OwnDecision reload(const Call& call);
+  OwnDecision ping(const Call& call);
   OwnDecision help(const Call& call);
 
   OwnDecision wait_for_rights(const Call& call);

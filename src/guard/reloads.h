@@ -19,6 +19,7 @@ struct ReloadOutcome {
   // Settings that are other in the file than in this process, and stay so until it is started
   // again.
   std::vector<std::string> needs_restart{};
+  bool is_unchanged = false;             // the file says what it said when it was last loaded
   std::chrono::sys_seconds loaded_at{};  // when the configuration in force was read
 };
 

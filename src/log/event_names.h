@@ -31,6 +31,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "loaded",
     "loading",
     "loop_stalled",
+    "loopback_in_container",
     "mode_reset",
     "namespace",
     "needs_restart",

@@ -10,6 +10,7 @@
 
 #include "filter/filter_file.h"
 #include "filter/secret_file.h"
+#include "filter/write_error.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -19,6 +20,17 @@ constexpr std::size_t kNameBytesMax = 200;
 
 std::string reason(int error) {
   return std::generic_category().message(error);
+}
+
+// What is around it belongs to others: it is not for the guard to be given.
+std::string way_to_make(const std::string& path, int error) {
+  if (error != EACCES && error != EPERM && error != EROFS) {
+    return "";
+  }
+  const std::string process = filter::ids_of_process();
+  const std::size_t colon = process.find(':');
+  return ": this process is " + process + "; make it for that one: install -d -m 0700 -o " +
+         process.substr(0, colon) + " -g " + process.substr(colon + 1) + " " + path;
 }
 
 bool is_plain(char byte) {
@@ -62,12 +74,16 @@ std::expected<StorageDirectory, std::string> StorageDirectory::open(const std::s
   std::filesystem::create_directory(path, error);
   if (error || !std::filesystem::is_directory(path)) {
     return std::unexpected(path + ": cannot be made a folder: " +
-                           (error ? error.message() : "something else has this name"));
+                           (error ? error.message() + way_to_make(path, error.value())
+                                  : "something else has this name"));
   }
   const std::string lock_path = path + "/lock";
   filter::FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.is_open()) {
-    return std::unexpected(lock_path + ": cannot be opened: " + reason(errno));
+    const int why = errno;
+    return std::unexpected(
+        lock_path + ": cannot be opened: " +
+        filter::write_error(why, std::filesystem::exists(lock_path, error) ? lock_path : path));
   }
   if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
     return std::unexpected(errno == EWOULDBLOCK

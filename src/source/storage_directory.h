@@ -4,9 +4,9 @@
 //   DIRECTORY/secret                      what all filters here are hashed with, mode 0600
 //   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
 //
-// Threads: open() once; then immutable. Errors: a sentence for the operator: no right to write, a
-// second process, a secret that is damaged. Limits: a file's name is cut at 200 bytes, its hash
-// behind it.
+// Threads: open() once; then immutable. Errors: a sentence for the operator: no right to write, and
+// what gives it (filter/write_error.h), a second process, a secret that is damaged. Limits: a
+// file's name is cut at 200 bytes, its hash behind it.
 #pragma once
 
 #include <expected>

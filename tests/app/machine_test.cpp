@@ -1,8 +1,12 @@
 #include "app/machine.h"
 
+#include <array>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
+
+#include "harness/temporary_directory.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -15,6 +19,32 @@ TEST(WorkerCount, auto_is_at_most_half_of_the_cores_and_at_least_one) {
   const unsigned workers = worker_count(0);
   EXPECT_GE(workers, 1U);
   EXPECT_LE(workers, std::max(1U, std::thread::hardware_concurrency() / 2));
+}
+
+TEST(Container, is_known_by_one_of_its_marks) {
+  const harness::TemporaryDirectory folder;
+  const std::array<std::string, 2> marks{folder.file(".dockerenv"), folder.file(".containerenv")};
+  EXPECT_FALSE(is_container_of_its_own(marks, nullptr));
+  harness::write_whole_file(marks[1], "");
+  EXPECT_TRUE(is_container_of_its_own(marks, nullptr));
+}
+
+TEST(Container, of_a_pod_has_not_a_network_of_its_own) {
+  const harness::TemporaryDirectory folder;
+  const std::array<std::string, 1> marks{folder.file(".dockerenv")};
+  harness::write_whole_file(marks[0], "");
+  EXPECT_FALSE(is_container_of_its_own(marks, "10.96.0.1"));
+}
+
+TEST(Loopback, is_what_others_do_not_reach) {
+  for (const char* const host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) {
+    EXPECT_TRUE(is_loopback({.host = host, .port = 1, .unix_path = {}})) << host;
+  }
+  for (const char* const host : {"0.0.0.0", "::", "10.0.0.1", "guard"}) {
+    EXPECT_FALSE(is_loopback({.host = host, .port = 1, .unix_path = {}})) << host;
+  }
+  EXPECT_FALSE(is_loopback({.host = {}, .port = 0, .unix_path = "/run/guard.sock"}))
+      << "it may be in a folder that others have, too";
 }
 
 }  // namespace

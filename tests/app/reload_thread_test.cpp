@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "log/written_log.h"
+
 namespace cuckooguard::app {
 namespace {
 
@@ -29,7 +31,7 @@ guard::ReloadOutcome outcome_of(ReloadThread& reloads, io::TimePoint since) {
 
 TEST(ReloadThread, who_asks_is_told_what_came_of_it) {
   log::EventLog log{config::Log{}};
-  ReloadThread::Loaded next = Lines{"upstream.mode"};
+  ReloadThread::Loaded next = ReloadThread::Taken{.needs_restart = {"upstream.mode"}};
   ReloadThread reloads([&](const std::stop_token&) { return next; }, log);
   reloads.start();
   const auto first = outcome_of(reloads, io::now_since_boot());
@@ -42,6 +44,22 @@ TEST(ReloadThread, who_asks_is_told_what_came_of_it) {
   EXPECT_THAT(reloads.last().errors, testing::ElementsAre("one", "two"));
 }
 
+TEST(ReloadThread, of_a_file_that_says_what_it_said_is_told_with_what_may_be_the_cause) {
+  log::WrittenLog log;
+  bool is_unchanged = true;
+  ReloadThread reloads(
+      [&](const std::stop_token&) { return ReloadThread::Taken{.is_unchanged = is_unchanged}; },
+      log.log);
+  reloads.start();
+  EXPECT_TRUE(outcome_of(reloads, io::now_since_boot()).is_unchanged);
+  EXPECT_THAT(
+      log.take(),
+      testing::HasSubstr("event=reloaded unchanged=true hint=\"every setting is as before"));
+  is_unchanged = false;
+  EXPECT_FALSE(outcome_of(reloads, io::now_since_boot()).is_unchanged);
+  EXPECT_THAT(log.take(), testing::EndsWith("event=reloaded;"));
+}
+
 TEST(ReloadThread, who_asks_while_one_runs_is_told_of_the_next_one_and_all_share_it) {
   log::EventLog log{config::Log{}};
   std::atomic<int> begun = 0;
@@ -50,7 +68,7 @@ TEST(ReloadThread, who_asks_while_one_runs_is_told_of_the_next_one_and_all_share
       [&](const std::stop_token&) -> ReloadThread::Loaded {
         const int number = ++begun;
         may_end.acquire();
-        return Lines{std::to_string(number)};
+        return ReloadThread::Taken{.needs_restart = {std::to_string(number)}};
       },
       log);
   reloads.start();

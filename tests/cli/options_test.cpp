@@ -98,8 +98,11 @@ TEST(Options, a_ping_goes_to_the_default_listener_unless_told_otherwise) {
   const auto usual = parse({"ping"}, exit_code);
   ASSERT_TRUE(usual);
   EXPECT_EQ(std::get<Ping>(*usual).address, config::Listen{}.address);
-  const auto given = parse({"ping", "unix:/run/redis.sock", "--timeout", "500ms"}, exit_code);
+  EXPECT_FALSE(std::get<Ping>(*usual).alive);
+  const auto given =
+      parse({"ping", "--alive", "unix:/run/redis.sock", "--timeout", "500ms"}, exit_code);
   ASSERT_TRUE(given);
+  EXPECT_TRUE(std::get<Ping>(*given).alive);
   EXPECT_EQ(std::get<Ping>(*given).address.unix_path, "/run/redis.sock");
   EXPECT_EQ(std::get<Ping>(*given).timeout, std::chrono::milliseconds(500));
 }

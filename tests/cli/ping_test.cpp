@@ -73,6 +73,50 @@ TEST(Ping, an_error_is_an_answer_too) {
   EXPECT_EQ(ping(port.ping()), "NOAUTH Authentication required.\n");
 }
 
+TEST(Ping, asks_the_guard_itself_whether_it_is_alive) {
+  const Port port;
+  std::string asked;
+  std::jthread server([&] { asked = port.serve_one("+PONG\r\n"); });
+  Ping alive = port.ping();
+  alive.alive = true;
+  EXPECT_EQ(ping(alive), "PONG\n");
+  server.join();
+  EXPECT_EQ(asked, "*1\r\n$10\r\nGUARD.PING\r\n");
+}
+
+TEST(Ping, what_redis_says_to_a_command_it_does_not_know_is_no_sign_of_a_guard) {
+  for (const auto* const reply : {"-ERR unknown command 'GUARD.PING', with args beginning with: ",
+                                  "-NOAUTH Authentication required.",
+                                  "-NOPERM User default has no permissions"}) {
+    const Port port;
+    std::jthread server([&] { port.serve_one(std::string(reply) + "\r\n"); });
+    Ping alive = port.ping();
+    alive.alive = true;
+    const auto outcome = ping(alive);
+    ASSERT_FALSE(outcome) << *outcome;
+    EXPECT_THAT(outcome.error(), HasSubstr("no guard"));
+  }
+}
+
+TEST(Ping, a_guard_that_closes_since_its_redis_does_is_asked_again) {
+  const Port port;
+  std::jthread server([&] {
+    port.serve_one("");
+    port.serve_one("+PONG\r\n");
+  });
+  Ping alive = port.ping();
+  alive.alive = true;
+  EXPECT_EQ(ping(alive), "PONG\n");
+}
+
+TEST(Ping, a_guard_that_is_full_lives) {
+  const Port port;
+  std::jthread server([&] { port.serve_one("-ERR max number of clients reached\r\n"); });
+  Ping alive = port.ping();
+  alive.alive = true;
+  EXPECT_EQ(ping(alive), "ERR max number of clients reached\n");
+}
+
 TEST(Ping, fails_if_the_connection_is_closed_without_a_reply) {
   const Port port;
   std::jthread server([&] { port.serve_one(""); });

@@ -174,6 +174,10 @@ TEST_F(ReloadCommand, waits_for_a_reload_that_began_when_it_had_come) {
   EXPECT_EQ(decide().reply, "+OK\r\n");
   reloads_.told->needs_restart = {"listen", "workers"};
   EXPECT_EQ(decide().reply, "+OK needs a restart: listen, workers\r\n");
+  reloads_.told->is_unchanged = true;
+  EXPECT_EQ(decide().reply, "+OK every setting is as before; needs a restart: listen, workers\r\n");
+  reloads_.told->needs_restart.clear();
+  EXPECT_EQ(decide().reply, "+OK every setting is as before\r\n");
 }
 
 TEST_F(ReloadCommand, says_what_is_wrong) {

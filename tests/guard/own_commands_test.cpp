@@ -246,6 +246,7 @@ TEST_F(OwnCommandsTest, help_names_each_command) {
                                  "+WAIT <source>",
                                  "+INFO",
                                  "+CLEAR <namespace>",
+                                 "+PING",
                                  "+HELP"}) {
     EXPECT_THAT(help, HasSubstr(name));
   }
@@ -368,6 +369,19 @@ TEST_F(OwnCommandsTest, who_has_not_authenticated_is_refused_in_redis_words) {
   }
   shop_.send({"AUTH", "word"}, '+');
   EXPECT_EQ(reply({"GUARD.CHECK", "user:500"}), "*1\r\n:0\r\n");
+}
+
+TEST_F(OwnCommandsTest, a_ping_needs_neither_a_login_nor_redis) {
+  constexpr std::string_view kPong = "+PONG\r\n";
+  shop_.facts.publish_users(shop_.facts.epoch(), {.unrestricted = {"default"}});
+  EXPECT_EQ(reply({"guard.ping"}), kPong);
+  shop_.facts.withdraw_users();
+  EXPECT_EQ(reply({"GUARD.PING"}), kPong);
+  shop_.client.upstream_is_up();
+  shop_.facts.lost({.why = "Connection refused"});
+  EXPECT_EQ(reply({"GUARD.PING"}), kPong);
+  EXPECT_EQ(reply({"GUARD.PING", "a"}),
+            "-ERR wrong number of arguments for 'guard.ping' command\r\n");
 }
 
 TEST_F(OwnCommandsTest, while_users_are_asked_for_anew_nobody_is_refused) {

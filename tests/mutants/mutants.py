@@ -153,7 +153,7 @@ MUTANTS = [
      [(OWN, "client.login(redis) : Client::Login::unknown", "client.login(redis) : Client::Login::yes")]),
     ("attack", "own_commands_need_no_login", "they are answered before AUTH",
      [(OWN, 'return error("NOAUTH Authentication required.");',
-       "return run(call);")]),
+       "return command != nullptr ? run(*command, call) : done();")]),
     ("guard", "unknown_rights_are_waited_for_for_ever", "an own command is never answered",
      [(OWN, "attempt.since < kKnowPatience", "attempt.since < 1000 * kKnowPatience")]),
 
