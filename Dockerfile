@@ -1,6 +1,7 @@
 # The guard, and its demo, on Debian 12:
 #   docker build -t cuckooguard .               the guard; give it a configuration at /etc/cuckooguard/cuckooguard.yaml
 #   docker build -t cuckooguard-demo --target demo .
+# (A Docker before 23 builds the demo for the first, too, unless DOCKER_BUILDKIT=1 is in the environment.)
 # What `cuckooguard --version` and the image's labels say of its commit, which the context does not have:
 #   docker build -t cuckooguard --build-arg COMMIT="$(git describe --always --dirty --abbrev=12 --exclude='*')" .
 # The same base every time, by the digest that `docker image inspect --format '{{.RepoDigests}}' debian:bookworm-slim` prints once
