@@ -132,12 +132,12 @@ int run_on_given_servers(const GivenServers& given, const Options& options) {
                              .database = given.database_name});
   const std::uint64_t users = database.count_up_to(options.mix.users);
   if (users != options.mix.users) {
-    throw std::runtime_error(
-        fmt::format("{} at {} has {} of the users 1 to {}: create them by demo/compose/schema.sql",
-                    database.name(),
-                    given.database.text(),
-                    users,
-                    options.mix.users));
+    throw std::runtime_error(fmt::format(
+        "{} at {} has {} of the users 1 to {}: create them by demo/compose/mysql/schema.sql",
+        database.name(),
+        given.database.text(),
+        users,
+        options.mix.users));
   }
   require_that_redis_may_be_emptied(given);
   progress.say(

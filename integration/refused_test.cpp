@@ -131,6 +131,19 @@ TEST_F(Refused, a_rotated_password_takes_no_redis_away_and_is_ready_when_it_is_r
   }
 }
 
+TEST_F(Refused, a_password_file_that_cannot_be_read_is_told_until_it_can_be) {
+  const std::string file = (folder_ / "database.password").string();
+  std::string text = yaml();
+  const std::string word = "password: word";
+  ASSERT_NE(text.find(word), std::string::npos) << text;
+  text.replace(text.find(word), word.size(), "password_file: " + file);
+  start(text);
+  ASSERT_TRUE(becomes("user", "refused")) << guard_->log();
+  EXPECT_THAT(guard_->log(), AllOf(HasSubstr(kDenied), HasSubstr(file + " is empty or cannot")));
+  write_whole_file(file, "word\n");
+  ASSERT_TRUE(becomes_absent("user:6000")) << guard_->log();
+}
+
 TEST_F(Refused, a_table_without_a_key_passes_beside_others_until_it_has_one) {
   start(yaml(ns("loose", "loose")));
   ASSERT_TRUE(becomes_absent("user:5000")) << guard_->log();

@@ -159,6 +159,34 @@ TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
   EXPECT_GE(count, 15U);
 }
 
+// That of the ConfigMap, four columns to the right.
+std::string configuration_of_the_sidecar() {
+  std::vector<std::string> lines;
+  bool is_inside = false;
+  for (const std::string& line : lines_of(path_of("../packaging/kubernetes/sidecar.yaml"))) {
+    if (line == "  cuckooguard.yaml: |") {
+      is_inside = true;
+    } else if (line == "---") {
+      is_inside = false;
+    } else if (is_inside) {
+      lines.push_back(line.substr(std::min<std::size_t>(4, line.size())));
+    }
+  }
+  return joined(lines);
+}
+
+TEST(DocumentedSettings, that_of_the_sidecar_is_valid_and_fits_a_pod_without_a_cpu_limit) {
+  const auto read =
+      parse_config(configuration_of_the_sidecar(), "sidecar.yaml", testing::lookup_in({}));
+  ASSERT_TRUE(read) << read.error()[0].text();
+  ASSERT_EQ(read->namespaces.size(), 1U);
+  EXPECT_EQ(read->namespaces[0].mode, Mode::observe);
+  EXPECT_NE(read->workers, Config{}.workers) << "auto is half of the node's cores";
+  EXPECT_LT(read->limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
+  EXPECT_FALSE(read->storage.directory.empty());
+  EXPECT_FALSE(read->admin.token_file.empty()) << "all but the health pages would be open";
+}
+
 TEST(DocumentedSettings, the_minimal_file_is_valid_and_only_observes) {
   const auto loaded = load_config(path_of("minimal.yaml"), testing::lookup_in({}));
   ASSERT_TRUE(loaded) << loaded.error()[0].text();

@@ -1,5 +1,5 @@
 """What README.md and docs/ name is there, and what is there is named: links and their headings, metrics, alerts, GUARD.* commands, subcommands,
-settings, pages of the admin server, commands of ./dev. A line per finding, `file:line: what` or `file: what`; exit code 1 if there are any.
+settings, pages of the admin server, commands of ./dev, the version. A line per finding, `file:line: what` or `file: what`; exit code 1 if there are any.
 
 Events and absent replies are compared by tests of the program (event_log_test.cpp, documented_settings_test.cpp).
 """
@@ -15,6 +15,8 @@ LINK = re.compile(r"\]\(([^()\s]+)\)")
 # `limits.max_clients`, of a section that the configuration has.
 DOTTED_SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)+)(?:: [^`]*)?`")
 METRIC = re.compile(r"\bcuckooguard_[a-z_]+\b")
+# Of a package, an image, or an image's label.
+VERSION = re.compile(r"(?:\bcuckooguard[_:]|image\.version=\")(\d+\.\d+\.\d+)")
 # Names that begin like a metric's and are none.
 NO_METRICS = {"cuckooguard_log"}
 
@@ -190,6 +192,12 @@ def findings():
         for each in rights:
             if f"resetkeys -@all {each}\n" not in text_of(name):
                 yield f"{name}: ACL SETUSER does not give {each}"
+
+    version = re.search(r"project\(cuckooguard VERSION (\S+)", text_of("CMakeLists.txt"))[1]
+    for file in tracked("README.md", "docs/*.md", "Dockerfile", "packaging/*.yaml"):
+        for name in VERSION.findall(file.read_text()):
+            if name != version:
+                yield f"{file}: this is not version {name}, but {version}"
 
     paths = set(re.findall(r'\{\.path = "([^"]+)"', text_of("src/admin/pages.cpp")))
     pages = re.findall(r"^(?:GET|POST) (/\S*)", text_of("docs/http.md"), re.MULTILINE)

@@ -4,7 +4,7 @@
 set -eu
 source=$1
 build=$2
-for tool in dpkg-deb dpkg-shlibdeps file; do
+for tool in dpkg-deb dpkg-shlibdeps file readelf; do
   command -v "$tool" >/dev/null || { echo "no $tool here"; exit 77; }
 done
 folder=$(mktemp -d)
@@ -44,6 +44,11 @@ echo "- its program"
 dpkg-deb -x "$package" "$folder/root"
 "$folder/root/usr/bin/cuckooguard" --check-config --config "$folder/root/etc/cuckooguard/cuckooguard.yaml" || fail "--check-config"
 cmp "$source/config/cuckooguard.yaml" "$folder/root/etc/cuckooguard/cuckooguard.yaml" || fail "another configuration"
+
+# Stripped, to be loaded anywhere, and with its tables of symbols closed to writes once it runs.
+file "$folder/root/usr/bin/cuckooguard" | grep -q 'pie executable,.*, stripped' || fail "the program is not stripped, or not position independent"
+readelf --wide --dynamic "$folder/root/usr/bin/cuckooguard" | grep -q 'NOW' || fail "the program binds symbols late"
+readelf --wide --segments "$folder/root/usr/bin/cuckooguard" | grep -q 'GNU_RELRO' || fail "the program has no RELRO"
 
 echo "- its manual"
 if command -v man >/dev/null; then

@@ -58,9 +58,10 @@ std::string address_of(const MysqlLogin& login) {
                                  : "unix:" + login.unix_path;
 }
 
-// The server's words with what they leave out: which server, or the statement that mends it.
-MysqlError told_in_full(MysqlError error, const MysqlLogin& login) {
+// The server's words with what they leave out: which server, or what mends it.
+MysqlError told_in_full(MysqlError error, const MysqlLogin& login, std::string_view password) {
   constexpr unsigned kDatabaseDenied = 1044;
+  constexpr unsigned kUserDenied = 1045;
   constexpr std::string_view kUser = "for user ";
   constexpr std::string_view kDatabase = " to database ";
   if (error.is_lost()) {
@@ -73,6 +74,9 @@ MysqlError told_in_full(MysqlError error, const MysqlLogin& login) {
     const std::size_t begin = user + kUser.size();
     error.what += ": GRANT SELECT ON " + quoted_mysql_name(login.database) + ".* TO " +
                   error.what.substr(begin, database - begin);
+  }
+  if (error.code == kUserDenied && password.empty() && !login.password_file.empty()) {
+    error.what += ": " + login.password_file + " is empty or cannot be read";
   }
   return error;
 }
@@ -132,15 +136,16 @@ std::expected<MysqlConnection, MysqlError> MysqlConnection::open(const MysqlLogi
   set(raw, MYSQL_OPT_LOCAL_INFILE, 0);  // a server may ask for files of ours
   mysql_optionsv(raw, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   set_tls(raw, login);
+  const std::string password = config::password_of(login.password_file, login.password);
   if (mysql_real_connect(raw,
                          text_or_null(login.host),
                          login.user.c_str(),
-                         config::password_of(login.password_file, login.password).c_str(),
+                         password.c_str(),
                          text_or_null(login.database),
                          login.port,
                          text_or_null(login.unix_path),
                          0) == nullptr) {
-    return std::unexpected(told_in_full(MysqlError::last_of(raw), login));
+    return std::unexpected(told_in_full(MysqlError::last_of(raw), login, password));
   }
   MysqlConnection opened(std::move(connection));
   if (auto settled = settle_session(opened, login.database); !settled) {
