@@ -342,7 +342,7 @@ void put_sources(MetricFamilies& families, const Model& model) {
   for (const auto& [name, status] : all) {
     for (const std::string_view state : filter::kSourceStateNames) {
       families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
-                   status.state == state ? 1.0 : 0.0,
+                   name_of(status.state) == state ? 1.0 : 0.0,
                    {{"source", name}, {"state", std::string(state)}});
     }
   }
