@@ -32,7 +32,10 @@ int attack_at(Clock::duration since_begin) {
 
 }  // namespace
 
-void run_live_load(const UsersDatabase& database, const Endpoint& guard, std::uint64_t users) {
+void run_live_load(const UsersDatabase& database,
+                   const Endpoint& guard,
+                   std::uint64_t users,
+                   const std::stop_token& stop) {
   CacheAside application(guard, database);
   RedisClient sessions(guard);
   const auto writer = database.writer();
@@ -41,7 +44,8 @@ void run_live_load(const UsersDatabase& database, const Endpoint& guard, std::ui
   std::uniform_int_distribution<std::uint64_t> absent(kAbsentFirst, kAbsentLast);
   const auto begin = Clock::now();
   auto insert_at = begin + kInsertEvery;
-  for (auto next = begin; Interrupt::wait_until(next); next = Clock::now() + kPace) {
+  for (auto next = begin; !stop.stop_requested() && Interrupt::wait_until(next);
+       next = Clock::now() + kPace) {
     for (int i = 0; i < kOwnLookups; ++i) {
       application.look_up(existing(random) * (users / kHotUsers));
     }

@@ -29,6 +29,7 @@
 #include "live_load.h"
 #include "mysql_users.h"
 #include "options.h"
+#include "pictures.h"
 #include "progress_line.h"
 #include "redis_client.h"
 #include "sqlite_users.h"
@@ -55,7 +56,7 @@ harness::GuardProcess start_guard(const Options& options,
                                      .absent_reply = fmt::format("bytes:{}", kAbsentReply),
                                      .filter = ""}
                         .yaml(),
-      .more = options.keep ? std::string(harness::kAdmin) : "",
+      .more = options.keep || !options.pictures.empty() ? std::string(harness::kAdmin) : "",
       .workers = "auto"};
   return harness::GuardProcess::on_port(
       configuration.yaml(), options.guard, directory.folder("guard"));
@@ -111,6 +112,14 @@ int run_on_own_servers(const Options& options) {
     progress.say(fmt::format("The guard's page, with some load, until Ctrl-C: http://127.0.0.1:{}/",
                              admin_port(guard_process)));
     run_live_load(*database, guard, options.mix.users);
+  }
+  if (!options.pictures.empty()) {
+    progress.say("Taking pictures of the guard's page, when its charts are full, in five minutes");
+    take_pictures({.page = fmt::format("http://127.0.0.1:{}/", admin_port(guard_process)),
+                   .database = *database,
+                   .guard = guard,
+                   .users = options.mix.users},
+                  options.pictures);
   }
   return exit_code;
 }
@@ -208,7 +217,8 @@ void add_framework(CLI::App& app, Options& options) {
                     options.framework,
                     "Instead: a shop on Django that nobody has changed, without guard, with "
                     "`nil`, and with Django's own reply");
-  for (const char* const other : {"--mysql", "--clients", "--without-only", "--database-address"}) {
+  for (const char* const other :
+       {"--mysql", "--clients", "--pictures", "--without-only", "--database-address"}) {
     framework.excludes(app.get_option(other));
   }
   app.add_option("--application", options.application, "Its attack.py")
@@ -228,6 +238,12 @@ int run_with_options(int argc, char** argv) {
                options.keep,
                "Go on until Ctrl-C, with the guard's page to look at; then keep the database, the "
                "configuration and the logs");
+  app.add_option("--pictures",
+                 options.pictures,
+                 "Takes pictures of the guard's page with Chromium, page.png and page-phone.png")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory)
+      ->excludes("--keep");
   app.add_flag("--without-only", options.without_only, "Only the phase without the guard");
   app.add_option("--lookups", options.mix.lookups, "Look-ups per phase")->capture_default_str();
   app.add_option("--clients", options.mix.clients, "Threads of the application")

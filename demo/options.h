@@ -26,6 +26,7 @@ struct Options {
   bool framework = false;
   std::string application = "integration/frameworks/django_redis/attack.py";
   bool keep = false;
+  std::string pictures;  // the folder of those of the page; empty: none are taken
   bool without_only = false;
   std::optional<GivenServers> given;
   Mix mix;

@@ -127,9 +127,10 @@ TEST_F(OwnCommandsWithMariaDb, info_tells_how_far_the_source_is) {
   EXPECT_THAT(text, HasSubstr("# Namespace users\r\nmode:enforce\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nstate:ready\r\nfresh:1\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nitems:101\r\n"));
-  EXPECT_THAT(text,
-              HasSubstr("# Source shop\r\ntype:mysql\r\nstate:following\r\nwhy:\r\nposition:" +
-                        position + "\r\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("# Source shop\r\ntype:mysql\r\nstate:following\r\nwhy:\r\nhint:\r\nposition:" +
+                position + "\r\n"));
   EXPECT_THAT(text, HasSubstr("\r\nlosses:0\r\n"));
 }
 

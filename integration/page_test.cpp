@@ -157,9 +157,12 @@ TEST_F(PageTest, says_first_what_is_wrong) {
       order_for(shop, {.name = "redis_down", .width = 1280, .height = 800, .dark = false});
   order["until"] = text_of("sentence") + ".startsWith('Redis cannot be reached') && " +
                    text_of("events") + ".includes('upstream down')";
-  order["read"] = {{"mark", "document.getElementById('verdict').className"}};
+  order["read"] = {{"mark", "document.getElementById('verdict').className"},
+                   {"sentence", text_of("sentence")}};
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
+  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("Connection refused."));
+  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("See that Redis runs and answers"));
   EXPECT_THAT(seen.errors, testing::IsEmpty());
   EXPECT_THAT(seen.violations, testing::IsEmpty());
 }
@@ -178,8 +181,8 @@ TEST_F(PageTest, says_of_a_guard_that_may_not_ask_its_redis_that_it_does_nothing
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
   EXPECT_EQ(seen.read.at("sentence"),
-            "Redis does not let the guard ask (NOAUTH Authentication required.): set "
-            "upstream.control (username, password_file); until then every key passes.");
+            "Redis does not let the guard ask: NOAUTH Authentication required."
+            "Set upstream.control (username, password_file); until then every key passes.");
   EXPECT_EQ(seen.read.at("redis"), "role unknown, available");
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
@@ -194,11 +197,11 @@ TEST_F(PageTest, says_of_a_redis_in_cluster_mode_that_it_is_not_supported) {
                    {"sentence", text_of("sentence")}};
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
-  EXPECT_EQ(
-      seen.read.at("sentence"),
-      "this Redis runs in cluster mode (cluster_enabled:1), which is not supported: put the "
-      "guard in front of one without it; until then every command is forwarded to this node, and "
-      "nothing is answered here.");
+  EXPECT_EQ(seen.read.at("sentence"),
+            "The guard cannot work with this Redis: this Redis runs in cluster mode "
+            "(cluster_enabled:1), which is not supported.Put the guard in front of one without it; "
+            "until then every command is "
+            "forwarded to this node, and nothing is answered here.");
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
 
@@ -220,7 +223,7 @@ TEST_F(PageTest, counts_isolated_rows_where_there_are_any) {
 TEST_F(PageTest, says_of_what_passes_for_a_while_why_and_for_how_long) {
   Shop shop({.overlay = "{ ttl: 90s }", .more = std::string(kAdmin)});
   json::object order =
-      order_for(shop, {.name = "passing", .width = 1280, .height = 800, .dark = false});
+      order_for(shop, {.name = "passing", .width = 390, .height = 844, .dark = false});
   order["until"] = text_of("namespaces") + ".match(/passing[0-9.]+.s more/) !== null";
   order["read"] = {{"mark", "document.getElementById('verdict').className"},
                    {"sentence", text_of("sentence")},
@@ -229,10 +232,13 @@ TEST_F(PageTest, says_of_what_passes_for_a_while_why_and_for_how_long) {
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-warning"));
   EXPECT_THAT(
       seen.read.at("sentence"),
-      AllOf(HasSubstr("users, tags pass everything for a while: the guard has just begun, and "
-                      "does not know what was written before"),
+      AllOf(HasSubstr("users, tags pass everything: the guard has just begun, and does not know "
+                      "what was written before."),
+            HasSubstr("It ends by itself, after overlay.ttl (90s); "),
             Not(HasSubstr("ready"))));
-  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("morethe guard has just begun"));
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("comparisonsThe guard has just begun"));
+  EXPECT_THAT(seen.read.at("namespaces"), HasSubstr("before.It ends by itself"));
+  EXPECT_EQ(seen.overflow, 0);
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
 

@@ -51,7 +51,8 @@ TEST_F(PassingAtStart, lasts_for_one_ttl) {
       AllOf(HasSubstr("all keys pass for "), HasSubstr(" s more: the guard has just begun")));
   EXPECT_THAT(guard_->call({"GUARD.INFO", "users"}),
               AllOf(HasSubstr("\r\nstate:ready\r\nfresh:1\r\nwhy:the guard has just begun, and "
-                              "does not know what was written before\r\npassing_seconds:"),
+                              "does not know what was written before\r\nhint:it ends by itself, "
+                              "after overlay.ttl ("),
                     Not(HasSubstr("passing_seconds:0\r\n"))));
   EXPECT_TRUE(eventually([this] {
     return guard_->log().contains(
@@ -60,7 +61,7 @@ TEST_F(PassingAtStart, lasts_for_one_ttl) {
   EXPECT_TRUE(becomes_absent("user:5000")) << guard_->log();
   EXPECT_FALSE(is_absent("user:1"));
   EXPECT_THAT(guard_->call({"GUARD.INFO", "users"}),
-              HasSubstr("\r\nfresh:1\r\nwhy:\r\npassing_seconds:0\r\n"));
+              HasSubstr("\r\nfresh:1\r\nwhy:\r\nhint:\r\npassing_seconds:0\r\n"));
 }
 
 TEST_F(PassingAtStart, is_not_needed_behind_a_checkpoint_of_just_now) {

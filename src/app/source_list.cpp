@@ -58,7 +58,7 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
     all.losses += one.losses;
   }
   return {.type = entry.type,
-          .state = filter::kSourceStateNames.at(static_cast<std::size_t>(all.state)),
+          .state = all.state,
           .why = std::move(all.why),
           .position = std::move(all.position),
           .proven_at = all.proven_at,

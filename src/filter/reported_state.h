@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -25,6 +26,9 @@ const char* state_name(State state) noexcept;
 enum class SourceState : std::uint8_t { loading, following, down, refused };
 inline constexpr std::array<std::string_view, 4> kSourceStateNames{
     "loading", "following", "down", "refused"};
+constexpr std::string_view name_of(SourceState state) {
+  return kSourceStateNames.at(static_cast<std::size_t>(state));
+}
 
 class ReportedState {
  public:

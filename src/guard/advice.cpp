@@ -166,8 +166,7 @@ std::string what_to_do(const Evidence& seen) {
   const Contradictions::Counts& counts = seen.contradictions;
   const bool enforces = seen.mode == config::Mode::enforce;
   if (counts.of(Cause::hidden_row) > 0) {
-    return enforces ? ": go back to observe; see event=hidden_row in the log"
-                    : ": do not enforce; see event=hidden_row in the log";
+    return ": " + std::string(hint_of_hidden_rows(seen.mode));
   }
   if (counts.of(Cause::hidden_value) > 0) {
     return "; only Redis has those values: the keys are wider than the table, or a cache is stale" +
@@ -253,6 +252,11 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
     }
   }
   return all;
+}
+
+std::string_view hint_of_hidden_rows(config::Mode mode) {
+  return mode == config::Mode::enforce ? "go back to observe; see event=hidden_row in the log"
+                                       : "do not enforce; see event=hidden_row in the log";
 }
 
 std::string advice(const Evidence& evidence) {

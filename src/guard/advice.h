@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "config/config.h"
 #include "guard/contradictions.h"
@@ -61,6 +62,9 @@ struct Evidence {
 
 // Of all workers. Nothing is known of the process: all of it is zero but what was counted.
 Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now);
+
+// What an operator does about them.
+std::string_view hint_of_hidden_rows(config::Mode mode);
 
 // Empty in bypass: nothing is looked at.
 std::string advice(const Evidence& evidence);

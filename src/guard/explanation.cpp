@@ -6,6 +6,7 @@
 
 #include "guard/passing.h"
 #include "guard/process.h"
+#include "guard/trouble.h"
 #include "keyspace/identity.h"
 #include "keyspace/misfit.h"
 #include "resp/reply_writer.h"
@@ -28,18 +29,9 @@ std::string readable(std::string_view identity, std::span<const std::string> col
 }
 
 // What stands against answering at all.
-std::optional<std::string_view> why_redis(const redis::Snapshot& redis) {
-  switch (redis.availability) {
-    case redis::Availability::available:
-      return std::nullopt;
-    case redis::Availability::loading:
-      return "Redis is loading: it answers itself";
-    case redis::Availability::master_link_down:
-      return "Redis has lost its master: it answers itself";
-    case redis::Availability::busy:
-      break;
-  }
-  return "Redis is busy with a script: it answers itself";
+std::optional<std::string> why_redis(const redis::Snapshot& redis) {
+  const std::string_view why = why_of(redis.availability);
+  return why.empty() ? std::nullopt : std::optional(std::string(why) + ": it answers itself");
 }
 
 // In the words of `cuckooguard explain`.

@@ -11,6 +11,7 @@
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
 #include "guard/process.h"
+#include "guard/trouble.h"
 
 namespace cuckooguard::guard {
 namespace {
@@ -125,6 +126,9 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
   }
   lines.add("namespaces", parts.namespaces.size());
   lines.add("redis", asked.redis.is_lost ? "lost" : redis::name_of(asked.redis.availability));
+  const auto redis = trouble_with(asked.redis).value_or(Trouble());
+  lines.add("redis_why", redis.why);
+  lines.add("redis_hint", redis.hint);
   lines.add("redis_role", redis::role_name(asked.redis).value_or("unknown"));
   lines.add("control", redis::name_of(asked.redis.control.state));
   lines.add("control_why", asked.redis.control.why);
@@ -186,6 +190,7 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);
   const Passing all = passing(space, asked.now);
   lines.add("why", all.why);
+  lines.add("hint", all.hint);
   lines.add("passing_seconds",
             std::chrono::ceil<std::chrono::seconds>(all.left.value_or(std::chrono::nanoseconds(0)))
                 .count());
@@ -219,8 +224,10 @@ void add_source(Lines& lines, const SourceView& sources, std::size_t source, Tim
   const SourceStatus status = sources.status(source);
   lines.section("Source", sources.name(source));
   lines.add("type", status.type);
-  lines.add("state", status.state);
-  lines.add("why", status.why);
+  const auto trouble = trouble_with(status).value_or(Trouble());
+  lines.add("state", name_of(status.state));
+  lines.add("why", trouble.why);
+  lines.add("hint", trouble.hint);
   lines.add("position", status.position);
   lines.add("proven_ms_ago",
             status.proven_at ? whole_milliseconds(now - *status.proven_at) : std::int64_t{-1});

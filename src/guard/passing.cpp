@@ -2,6 +2,9 @@
 
 #include <string_view>
 
+#include "config/value_text.h"
+#include "guard/trouble.h"
+
 namespace cuckooguard::guard {
 namespace {
 
@@ -17,6 +20,26 @@ std::string_view words_of(Overlay::Hold hold) {
       break;
   }
   return "it is new since a reload, or its overlay is: what was written before is not known";
+}
+
+std::string in_words(std::string_view setting, std::chrono::nanoseconds value) {
+  return std::string(setting) + " (" +
+         config::text_of(std::chrono::floor<std::chrono::milliseconds>(value)) + ")";
+}
+
+std::string when_it_ends(Overlay::Hold hold, const GuardedNamespace& space) {
+  const std::string after = "it ends by itself, after ";
+  switch (hold) {
+    case Overlay::Hold::begun:
+      return after + in_words("overlay.ttl", space.overlay->ttl()) +
+             "; a guard that has storage, and is away for less than max_lag, goes on without it";
+    case Overlay::Hold::bypassed:
+    case Overlay::Hold::reloaded:
+      return after + in_words("overlay.ttl", space.overlay->ttl());
+    case Overlay::Hold::cleared:
+      break;
+  }
+  return after + in_words("max_lag", space.max_lag);
 }
 
 // Where the source has not said.
@@ -39,6 +62,15 @@ std::string_view words_of(filter::State state) {
   return "there is no proof that the filter is up to date";
 }
 
+// A ready filter that is not fresh any more will be said to lag.
+std::string hint_not_fresh(const GuardedNamespace& space) {
+  const filter::State state = space.filter->state();
+  return state == filter::State::ready || state == filter::State::lagging
+             ? std::string(hint_of(filter::State::lagging)) + ", " +
+                   in_words("max_lag", space.max_lag)
+             : std::string(hint_of(state));
+}
+
 std::string why_not_fresh(const filter::LiveParts& filter) {
   std::string told = filter.why();
   return told.empty() ? std::string(words_of(filter.state())) : told;
@@ -54,8 +86,10 @@ Passing passing(const GuardedNamespace& space, TimePoint now) {
   }
   if (space.filter->state() != filter::State::ready || !space.filter->is_fresh(now)) {
     all.why = why_not_fresh(*space.filter);
+    all.hint = hint_not_fresh(space);
   } else if (held) {
     all.why = words_of(held->because);
+    all.hint = when_it_ends(held->because, space);
   }
   return all;
 }

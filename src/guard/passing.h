@@ -14,7 +14,8 @@
 namespace cuckooguard::guard {
 
 struct Passing {
-  std::string why{};  // empty: they do not, but for each its own reason
+  std::string why{};   // empty: they do not, but for each its own reason
+  std::string hint{};  // what an operator can do about it; empty as well
   // What was written before is not known: so long they pass even if the filter is up to date.
   std::optional<std::chrono::nanoseconds> left{};
 };

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "filter/key_hash.h"
+#include "filter/reported_state.h"
 #include "guard/overlay.h"
 #include "guard/reloads.h"
 
@@ -26,7 +27,7 @@ class Guard;
 
 struct SourceStatus {
   std::string_view type{};  // as in the configuration: mysql, sqlite, file
-  std::string_view state{};
+  filter::SourceState state = filter::SourceState::loading;
   std::string why{};
   std::string position{};  // empty: it has none
   std::optional<TimePoint> proven_at{};

@@ -35,10 +35,10 @@ TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
   EXPECT_EQ(list.name(0), "files");
   EXPECT_EQ(list.name(1), "shop");
   EXPECT_EQ(list.status(0).type, "file");
-  EXPECT_EQ(list.status(0).state, "loading");
+  EXPECT_EQ(list.status(0).state, filter::SourceState::loading);
   const guard::SourceStatus told = list.status(1);
   EXPECT_EQ(told.type, "mysql");
-  EXPECT_EQ(told.state, "down");
+  EXPECT_EQ(told.state, filter::SourceState::down);
   EXPECT_EQ(told.why, "gone");
   EXPECT_EQ(told.position, "0-1-75");
   EXPECT_EQ(told.proven_at, guard::TimePoint(seconds(5)));

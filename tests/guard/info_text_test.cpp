@@ -35,14 +35,15 @@ class InfoTextTest : public testing::Test {
   }
 
   GuardedShop shop_;
-  ToldSources sources_{{{.name = "shop",
-                         .status = {.type = "mysql",
-                                    .state = "down",
-                                    .why = "it is\r\ngone",
-                                    .position = "0-1-75",
-                                    .proven_at = shop_.now - milliseconds(1500),
-                                    .losses = 3}},
-                        {.name = "files", .status = {.type = "file", .state = "following"}}}};
+  ToldSources sources_{
+      {{.name = "shop",
+        .status = {.type = "mysql",
+                   .state = filter::SourceState::down,
+                   .why = "it is\r\ngone",
+                   .position = "0-1-75",
+                   .proven_at = shop_.now - milliseconds(1500),
+                   .losses = 3}},
+       {.name = "files", .status = {.type = "file", .state = filter::SourceState::following}}}};
 };
 
 TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source) {
@@ -57,10 +58,12 @@ TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source)
   }
   EXPECT_THAT(all,
               HasSubstr("\r\n\r\n# Source shop\r\ntype:mysql\r\nstate:down\r\nwhy:it is  gone\r\n"
-                        "position:0-1-75\r\nproven_ms_ago:1500\r\nlosses:3\r\n"));
-  EXPECT_THAT(all,
-              HasSubstr("# Source files\r\ntype:file\r\nstate:following\r\nwhy:\r\nposition:\r\n"
-                        "proven_ms_ago:-1\r\nlosses:0\r\n"));
+                        "hint:see that the database runs"));
+  EXPECT_THAT(all, HasSubstr("\r\nposition:0-1-75\r\nproven_ms_ago:1500\r\nlosses:3\r\n"));
+  EXPECT_THAT(
+      all,
+      HasSubstr("# Source files\r\ntype:file\r\nstate:following\r\nwhy:\r\nhint:\r\nposition:\r\n"
+                "proven_ms_ago:-1\r\nlosses:0\r\n"));
 }
 
 TEST_F(InfoTextTest, tells_whether_redis_lets_the_guard_ask_and_the_remedy) {
@@ -88,15 +91,18 @@ TEST_F(InfoTextTest, tells_what_the_filter_holds_and_how_old_its_proof_is) {
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::ready);
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(shop_.now + milliseconds(700));
   const std::string users = text(GuardedShop::kUsers);
-  EXPECT_THAT(users,
-              HasSubstr("\r\ndb:0\r\nstate:ready\r\nfresh:1\r\nwhy:\r\npassing_seconds:0\r\nsource:"
-                        "shop\r\nproven_ms_ago:"
-                        "300\r\ntables:1\r\nitems:100\r\n"));
+  EXPECT_THAT(
+      users,
+      HasSubstr(
+          "\r\ndb:0\r\nstate:ready\r\nfresh:1\r\nwhy:\r\nhint:\r\npassing_seconds:0\r\nsource:"
+          "shop\r\nproven_ms_ago:"
+          "300\r\ntables:1\r\nitems:100\r\n"));
   EXPECT_THAT(users, HasSubstr("\r\nfull:0\r\n"));
   shop_.filters[GuardedShop::kUsers]->set_fresh_until(TimePoint::min());
   EXPECT_THAT(text(GuardedShop::kUsers),
-              HasSubstr("\r\nfresh:0\r\nwhy:there is no proof that the filter is up to "
-                        "date\r\npassing_seconds:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n"));
+              AllOf(HasSubstr("\r\nfresh:0\r\nwhy:there is no proof that the filter is up to "
+                              "date\r\nhint:it ends by itself with the next proof; "),
+                    HasSubstr("\r\npassing_seconds:0\r\nsource:shop\r\nproven_ms_ago:-1\r\n")));
   shop_.overlays[GuardedShop::kUsers]->hold_all_until(shop_.now + seconds(40));
   EXPECT_THAT(text(GuardedShop::kUsers), HasSubstr("\r\npassing_seconds:41\r\n"));
   shop_.filters[GuardedShop::kUsers]->publish(nullptr);
@@ -139,8 +145,9 @@ TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
 TEST_F(InfoTextTest, says_what_is_the_matter_with_redis) {
   shop_.facts.publish(shop_.facts.epoch(), {.availability = redis::Availability::loading});
   EXPECT_THAT(text(), HasSubstr("\r\nredis:loading\r\n"));
-  shop_.facts.lost();
-  EXPECT_THAT(text(), HasSubstr("\r\nredis:lost\r\n"));
+  shop_.facts.lost({.why = "Connection refused"});
+  EXPECT_THAT(text(),
+              HasSubstr("\r\nredis:lost\r\nredis_why:Connection refused\r\nredis_hint:see "));
 }
 
 TEST_F(InfoTextTest, needs_to_know_nothing_of_the_process) {

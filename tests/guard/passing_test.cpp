@@ -34,6 +34,7 @@ TEST_F(PassingTest, every_state_that_is_not_ready_has_a_reason) {
     users_.set_fresh_until(shop_.now + seconds(1));
     users_.set_state(state);
     EXPECT_EQ(passing_of_users().why.empty(), state == State::ready) << state_name(state);
+    EXPECT_EQ(passing_of_users().hint.empty(), state == State::ready) << state_name(state);
     users_.set_state(state, "in its source's words");
     users_.set_fresh_until(TimePoint::min());
     EXPECT_EQ(passing_of_users().why, "in its source's words");

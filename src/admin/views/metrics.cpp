@@ -337,7 +337,7 @@ void put_source(MetricFamilies& families,
                 const guard::SourceStatus& status) {
   for (const std::string_view state : filter::kSourceStateNames) {
     families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
-                 status.state == state ? 1.0 : 0.0,
+                 name_of(status.state) == state ? 1.0 : 0.0,
                  {{"source", name}, {"state", std::string(state)}});
   }
   if (status.proven_at) {

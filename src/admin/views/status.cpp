@@ -8,7 +8,9 @@
 #include "guard/advice.h"
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
+#include "guard/trouble.h"
 #include "keyspace/printable.h"
+#include "views/problems.h"
 #include "views/process_use.h"
 #include "views/totals.h"
 
@@ -92,7 +94,7 @@ json::value namespace_of(const Model& model, std::uint32_t ns) {
       return counters.*counter;
     });
   };
-  const guard::Passing all_pass = guard::passing(space, model.now);
+  const guard::Trouble all_pass = why_all_pass(model, ns);
   const bool has_origin = ns < model.process.origins.size();
   const guard::Evidence seen = guard::evidence(model.guarded, ns, model.now);
   const auto measured = model.probe != nullptr ? model.probe->result(ns).rate() : std::nullopt;
@@ -102,7 +104,8 @@ json::value namespace_of(const Model& model, std::uint32_t ns) {
       {"state", filter::state_name(space.filter->state())},
       {"fresh", space.filter->is_fresh(model.now)},
       {"why", text_of(all_pass.why)},
-      {"passing_seconds", seconds_of(all_pass.left)},
+      {"hint", text_of(all_pass.hint)},
+      {"passing_seconds", seconds_of(guard::passing(space, model.now).left)},
       {"order", config::name_of(space.order)},
       {"source", has_origin ? json::value(model.process.origins[ns].source) : json::value()},
       {"proven_seconds_ago", seconds_of(model.proof_age(ns))},
@@ -148,13 +151,26 @@ json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
   const auto age = status.proven_at
                        ? std::optional<std::chrono::nanoseconds>(now - *status.proven_at)
                        : std::nullopt;
+  const guard::Trouble trouble = guard::trouble_with(status).value_or(guard::Trouble());
   return json::object{
       {"type", status.type},
-      {"state", status.state},
-      {"why", text_of(status.why)},
+      {"state", name_of(status.state)},
+      {"why", text_of(trouble.why)},
+      {"hint", text_of(trouble.hint)},
       {"position", status.position.empty() ? json::value() : text_of(status.position)},
       {"proven_seconds_ago", seconds_of(age)},
       {"losses", status.losses}};
+}
+
+json::value problems_of(const Model& model, const ProcessUse& use) {
+  json::array all;
+  for (const Problem& problem : problems(model, use)) {
+    all.push_back(json::object{{"grade", name_of(problem.grade)},
+                               {"what", text_of(problem.what)},
+                               {"why", text_of(problem.why)},
+                               {"hint", text_of(problem.hint)}});
+  }
+  return all;
 }
 
 json::value process_of(const ProcessUse& use) {
@@ -216,12 +232,14 @@ std::string status_json(const Model& model, std::uint64_t events_after) {
   }
   const auto uptime =
       std::chrono::floor<std::chrono::seconds>(model.now - model.process.started_at);
+  const ProcessUse use = process_use();
   return json::serialize(json::object{{"version", model.process.version},
                                       {"uptime_seconds", uptime.count()},
                                       {"draining", model.process_state.is_draining.load()},
+                                      {"problems", problems_of(model, use)},
                                       {"configuration", configuration_of(model)},
                                       {"workers", std::move(workers)},
-                                      {"process", process_of(process_use())},
+                                      {"process", process_of(use)},
                                       {"redis", redis_of(model)},
                                       {"totals", json_of(totals_of(model))},
                                       {"reply_time_bounds", reply_time_bounds()},

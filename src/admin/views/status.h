@@ -1,6 +1,7 @@
 // The page /status: what GUARD.INFO tells, and a little more, as JSON for people and programs.
 //
 //   {"version", "uptime_seconds", "draining", "workers": [{"clients"}],
+//    "problems": [{"grade" (bad, warning), "what", "why", "hint"}] (problems.h),
 //    "configuration": {"loaded_at" (since 1970), "last_reload_successful", "errors": [line],
 //                      "needs_restart": [setting]},
 //    "process": {"cpu_seconds", "resident_bytes", "open_descriptors", "descriptors_max"},
@@ -8,8 +9,9 @@
 //              "control": {"state", "why", "hint", "why_keys_pass"}},
 //    "totals": {...} (totals.h), "reply_time_bounds": [seconds] (of the counts in totals; the last
 //    count is of longer ones), "unchecked_reads": {REASON: count},
-//    "namespaces": {NAME: {"mode", "db", "state", "fresh", "why", "passing_seconds", "order",
-//                          "source", "proven_seconds_ago", "tables", "rows", "capacity", "load",
+//    "namespaces": {NAME: {"mode", "db", "state", "fresh", "why", "hint", "passing_seconds",
+//                          "order", "source", "proven_seconds_ago", "tables", "rows",
+//                          "capacity", "load",
 //                          "expected_false_positive_rate", "measured_false_positive_rate",
 //                          "bytes", "full",
 //                          "loading": null or {"rows", "rows_expected", "rows_per_second",
@@ -18,14 +20,16 @@
 //                          "contradictions": {"hidden_rows", "hidden_values", "late_rows",
 //                                             "unknown", "open"},
 //                          "unmatched" (there were reads, but none of this namespace), "advice"}},
-//    "sources": {NAME: {"type", "state", "why", "position", "proven_seconds_ago", "losses"}},
+//    "sources": {NAME: {"type", "state", "why", "hint", "position", "proven_seconds_ago",
+//                       "losses"}},
 //    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
 // `control`: may the guard ask? Its state is allowed, limited, not_allowed, unsupported (a cluster)
 // or unknown; why_keys_pass says in one sentence why keys pass for it, empty: none does.
-// `why`: of a namespace, why all of its keys pass; empty: they do not. passing_seconds: so long
-// they do even if it is fresh, since what was written before is not known; null: they do not. Else
-// null: not known. Names are stable; new ones may come. `why`, `advice` and events are for people.
+// `why`: of a namespace, why all of its keys pass; empty: they do not. `hint`: what to do about it.
+// passing_seconds: so long they do even if it is fresh, since what was written before is not known;
+// null: they do not. Else null: not known. Names are stable; new ones may come. `why`, `hint`,
+// `advice`, problems and events are for people.
 //
 // Threads and lifetimes: as Model.
 #pragma once

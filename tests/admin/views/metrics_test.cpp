@@ -56,13 +56,14 @@ class MetricsTest : public testing::Test {
 
   GuardedShop shop_;
   guard::Guard other_{shop_.guard->parts()};
-  guard::ToldSources sources_{{{.name = "shop",
-                                .status = {.type = "mysql",
-                                           .state = "following",
-                                           .position = "0-1-75",
-                                           .proven_at = shop_.now - std::chrono::milliseconds(250),
-                                           .losses = 3}},
-                               {.name = "ids", .status = {.type = "file", .state = "down"}}}};
+  guard::ToldSources sources_{
+      {{.name = "shop",
+        .status = {.type = "mysql",
+                   .state = filter::SourceState::following,
+                   .position = "0-1-75",
+                   .proven_at = shop_.now - std::chrono::milliseconds(250),
+                   .losses = 3}},
+       {.name = "ids", .status = {.type = "file", .state = filter::SourceState::down}}}};
   ProcessState process_state_;
   Check check_{*shop_.guard};
 };

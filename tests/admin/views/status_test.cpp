@@ -47,12 +47,13 @@ class StatusTest : public testing::Test {
   guard::ToldSources sources_{
       {{.name = "shop",
         .status = {.type = "mysql",
-                   .state = "down",
+                   .state = filter::SourceState::down,
                    .why = "it is \"gone\" \xff",
                    .position = "0-1-75",
                    .proven_at = shop_.now - std::chrono::milliseconds(1500),
                    .losses = 3}},
-       {.name = "ids", .status = {.type = "file", .state = "loading", .why = "g\xc3\xa4hnt"}}}};
+       {.name = "ids",
+        .status = {.type = "file", .state = filter::SourceState::loading, .why = "g\xc3\xa4hnt"}}}};
   ProcessState process_state_;
   Check check_{*shop_.guard};
   FilterProbe probe_{1};

@@ -22,6 +22,12 @@ function percent(share) {
   return value.toLocaleString('en', small ? {maximumSignificantDigits: 2} : {maximumFractionDigits: 0}) + NARROW + '%';
 }
 
+// A reason or a remedy, which begin and end within a sentence.
+function asSentence(text, isWhole) {
+  const ended = /[.!?]$/.test(text) ? text : text + '.';
+  return isWhole ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
+}
+
 function duration(seconds) {
   if (!Number.isFinite(seconds)) {
     return UNKNOWN;

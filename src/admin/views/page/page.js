@@ -48,7 +48,7 @@ function askForToken() {
   askedToken = '';
   byId('login').hidden = false;
   byId('all').hidden = true;
-  setText('login-trouble', wasGiven ? 'This is not the token.' : '');
+  setText('login-trouble', wasGiven ? 'This is not the token: it is the word in that file.' : '');
   setText('pulse', 'waiting for the token');
   byId('token').focus();
 }
@@ -81,7 +81,7 @@ async function poll() {
       return;
     }
     const since = answeredAt === 0 ? '' : ' for ' + duration((Date.now() - answeredAt) / 1000);
-    setText('pulse', `no answer${since}`);
+    setText('pulse', `no answer${since} (${error.message}): see whether the guard runs; asked again each second`);
     byId('pulse').className = 'lost';
   }
   setTimeout(poll, TRIES_EVERY);
@@ -109,60 +109,27 @@ async function take(heard) {
 
 // ---------- what it comes to ----------
 
-function problemsOf(status) {
-  const found = [];
-  const say = (grade, text) => found.push({grade, text});
-  const held = new Map();  // by why; how long is in the table, so that it is not read out each second
-  for (const [name, space] of Object.entries(status.namespaces)) {
-    if (space.contradictions?.hidden_rows > 0) {
-      say('bad', `${name}: ${space.contradictions.hidden_rows} existing rows were taken for absent`);
-    }
-    if (space.mode !== 'bypass' && !space.fresh) {
-      const loading = space.loading && space.state === 'loading' ? `, ${percent(space.loading.fraction)}` : '';
-      say('warning', `${name} passes everything: ${space.state === 'ready' ? 'not proven up to date' : space.state}${loading} (${space.why})`);
-    } else if (space.mode !== 'bypass' && space.passing_seconds !== null) {
-      held.set(space.why, [...(held.get(space.why) ?? []), name]);
-    } else if (space.full) {
-      say('warning', `${name}: its filter is full`);
-    }
-  }
-  for (const [why, names] of held) {
-    say('warning', `${names.join(', ')} ${names.length === 1 ? 'passes' : 'pass'} everything for a while: ${why}`);
-  }
-  if (status.redis.control?.why_keys_pass) {
-    say('bad', status.redis.control.why_keys_pass);
-  }
-  if (status.redis.up === false) {
-    say('bad', 'Redis cannot be reached');
-  } else if (status.redis.up && status.redis.state !== 'available') {
-    say('warning', `Redis is ${status.redis.state.replaceAll('_', ' ')}`);
-  }
-  if (status.configuration?.last_reload_successful === false) {
-    say('warning', 'The configuration could not be loaded anew, that of before is in force');
-  }
-  if (status.draining) {
-    say('warning', 'It is draining: no new clients');
-  }
-  const grades = ['bad', 'warning'];
-  return found.sort((a, b) => grades.indexOf(a.grade) - grades.indexOf(b.grade));
-}
-
 function stateSentence(status) {
   const names = Object.keys(status.namespaces);
   const modes = new Set(Object.values(status.namespaces).map((space) => space.mode));
-  if (names.length === 0) {
-    return 'No namespaces are configured: everything passes.';
-  }
   const who = names.length === 1 ? `Namespace ${names[0]} is ready` : `All ${names.length} namespaces are ready`;
   return who + (modes.size === 1 && !modes.has('enforce') ? `, in mode ${[...modes][0]}.` : '.');
 }
 
+// Of what the guard itself calls a problem, in its own words.
+function problemItem(problem) {
+  return element('div', {className: 'problem'},
+                 element('p', {}, element('b', {textContent: problem.what + ':'}), ' ' + asSentence(problem.why, false)),
+                 element('p', {className: 'hint', textContent: asSentence(problem.hint, true)}));
+}
+
 function showVerdict(status) {
-  const problems = problemsOf(status);
-  const sentence = problems.length === 0 ? stateSentence(status) : problems.map((one) => one.text).join('; ') + '.';
+  const {problems} = status;
+  const made = problems.length === 0 ? [element('p', {textContent: stateSentence(status)})] : problems.map(problemItem);
   byId('verdict').className = 'card verdict is-' + (problems[0]?.grade ?? 'good');
-  if (byId('sentence').textContent !== sentence) {  // it is read out when it changes
-    setText('sentence', sentence);
+  const shown = byId('sentence').children;
+  if (shown.length !== made.length || made.some((one, i) => !one.isEqualNode(shown[i]))) {  // it is read out when it changes
+    byId('sentence').replaceChildren(...made);
   }
   const minuteAgo = totals.find((one) => one.at > status.totals.at - 60) ?? status.totals;
   const share = shareBetween(minuteAgo, status.totals);
@@ -256,7 +223,6 @@ function showProcess(status) {
     'Clients by worker': status.workers.map((worker) => count(worker.clients)).join(', '),
     'Reads not looked at': unseen.length > 0 ? unseen.join(', ') : 'none',
     'Redis does not tell': status.redis.control?.why ? `${status.redis.control.why}; ${status.redis.control.hint}` : 'nothing',
-    'Waits for a restart': status.configuration?.needs_restart.join(', ') || 'nothing',
   };
   byId('process').replaceChildren(...Object.entries(facts).flatMap(
       ([name, text]) => [element('dt', {textContent: name}), element('dd', {textContent: text})]));

@@ -18,6 +18,11 @@ function renew(body, rows) {
       body.append(made);
       return;
     }
+    if (old.children.length !== made.children.length) {
+      old.replaceWith(made);
+      return;
+    }
+    old.className = made.className;
     [...made.children].forEach((fresh, column) => {
       if (!fresh.isEqualNode(old.children[column])) {
         old.children[column].replaceWith(fresh);
@@ -41,10 +46,10 @@ function badge(grade, text) {
   return element('span', {className: 'badge ' + grade, textContent: text});
 }
 
-function bar(share, grade = '') {
+function bar(share) {
   const inner = element('i');
   inner.style.width = `${Math.min(100, share * 100)}%`;
-  const outer = element('span', {className: 'bar ' + grade}, inner);
+  const outer = element('span', {className: 'bar'}, inner);
   outer.setAttribute('aria-hidden', 'true');
   return outer;
 }
@@ -53,6 +58,17 @@ function row(...cells) {
   const made = element('tr', {}, ...cells);
   made.setAttribute('role', 'row');
   return made;
+}
+
+// Under what is not well, a row as wide as the table.
+function withReason(made, {why, hint}) {
+  if (!why && !hint) {
+    return [made];
+  }
+  made.className = 'explained';
+  return [made, row(cell('Why, and what to do', {className: 'wide', colSpan: made.children.length},
+                         element('p', {textContent: asSentence(why, true)}),
+                         element('p', {className: 'hint', textContent: asSentence(hint, true)})))];
 }
 
 function stateCell(space) {
@@ -68,10 +84,7 @@ function stateCell(space) {
   } else if (space.passing_seconds !== null && space.fresh) {
     content.push(under(`${duration(space.passing_seconds)} more`));
   } else {
-    content.push(under(`proven ${duration(space.proven_seconds_ago ?? NaN)} ago`));
-  }
-  if (space.mode !== 'bypass' && space.why) {
-    content.push(element('span', {className: 'why', textContent: space.why}));
+    content.push(under(space.proven_seconds_ago === null ? 'not proven yet' : `proven ${duration(space.proven_seconds_ago)} ago`));
   }
   return cell('State', {className: 'state'}, ...content);
 }
@@ -97,7 +110,7 @@ function namespaceRow(name, space, before, seconds) {
       cell(wouldBe > 0 ? 'Would be stopped' : 'Stopped', {className: 'number'}, percent(absent / all), ...(wouldBe > 0 ? [under('would be')] : [])),
       cell('Rows', {className: 'number'}, count(space.rows), under(`room for ${count(space.capacity)}`),
            ...(space.isolated_rows > 0 ? [under(`${count(space.isolated_rows)} isolated`)] : [])),
-      cell('Filter fill', {}, percent(fill), bar(fill, fill > .9 ? 'warning' : '')),
+      cell('Filter fill', {}, percent(fill), bar(fill)),
       cell('False positives', {className: 'number'}, percent(space.measured_false_positive_rate ?? NaN),
            under(`expected ${percent(space.expected_false_positive_rate)}`)),
       cell('Memory', {className: 'number'}, bytes(space.bytes), under(space.tables === 1 ? '1 table' : `${space.tables} tables`)),
@@ -108,7 +121,7 @@ function sourceRow(name, source) {
   const grade = {following: 'good', loading: 'warning', down: 'bad', refused: 'bad'}[source.state];
   return row(
       cell('Source', {className: 'name wide'}, name, under(source.type)),
-      cell('State', {}, badge(grade, source.state), ...(source.why ? [under(source.why)] : [])),
+      cell('State', {}, badge(grade, source.state)),
       cell('Lag', {className: 'number'}, duration(source.proven_seconds_ago ?? NaN)),
       cell('Position', {className: 'position wide'}, source.position ?? 'none: read again as a whole'),
       cell('Times lost', {className: 'number'}, count(source.losses)));
@@ -118,6 +131,7 @@ function sourceRow(name, source) {
 function showTables(status, before) {
   const seconds = status.totals.at - before.totals.at;
   renew(byId('namespaces'),
-        Object.entries(status.namespaces).map(([name, space]) => namespaceRow(name, space, before.namespaces[name], seconds)));
-  renew(byId('sources'), Object.entries(status.sources).map(([name, source]) => sourceRow(name, source)));
+        Object.entries(status.namespaces).flatMap(
+            ([name, space]) => withReason(namespaceRow(name, space, before.namespaces[name], seconds), space)));
+  renew(byId('sources'), Object.entries(status.sources).flatMap(([name, source]) => withReason(sourceRow(name, source), source)));
 }

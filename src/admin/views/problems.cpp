@@ -1,0 +1,178 @@
+#include "views/problems.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "guard/advice.h"
+#include "guard/filter_totals.h"
+#include "guard/grouped.h"
+#include "guard/passing.h"
+
+namespace cuckooguard::views {
+namespace {
+
+std::string counted(std::uint64_t number, std::string_view one, std::string_view several) {
+  return guard::grouped(number).append(" ").append(number == 1 ? one : several);
+}
+
+std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all.append(all.empty() ? std::string_view() : separator).append(text);
+  }
+  return all;
+}
+
+void add_redis(std::vector<Problem>& all, const Model& model) {
+  const redis::ControlReport& control = model.redis.control;
+  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
+  const bool is_down = seen == RedisSeen::down;
+  if (const std::string why = control.why_keys_pass(); !why.empty()) {
+    all.push_back({.grade = Grade::bad,
+                   .what = control.state == redis::ControlReport::State::unsupported
+                               ? "The guard cannot work with this Redis"
+                               : "Redis does not let the guard ask",
+                   .why = control.why,
+                   .hint = control.hint});
+  } else if (seen == RedisSeen::never) {
+    if (!model.guarded.namespaces.empty()) {
+      all.push_back({.what = "Redis has not been asked yet",
+                     .why = "the guard has just begun",
+                     .hint = "it ends by itself, in a moment; until then every key passes"});
+    }
+  } else if (auto trouble = guard::trouble_with(is_down && !model.redis.is_lost
+                                                    ? redis::Snapshot{.is_lost = true}
+                                                    : model.redis)) {
+    all.push_back({.grade = is_down ? Grade::bad : Grade::warning,
+                   .what = is_down               ? "Redis cannot be reached"
+                           : model.redis.is_lost ? "Redis does not answer"
+                                                 : "Redis does not serve",
+                   .why = std::move(trouble->why),
+                   .hint = std::move(trouble->hint)});
+  }
+}
+
+// Of as many namespaces as have it in common.
+struct Held {
+  std::vector<std::string> names;
+  guard::Trouble trouble;
+};
+
+void add_held(std::vector<Held>& all, const std::string& name, guard::Trouble trouble) {
+  const auto same = std::ranges::find_if(all, [&](const Held& held) {
+    return held.trouble.why == trouble.why && held.trouble.hint == trouble.hint;
+  });
+  if (same != all.end()) {
+    same->names.push_back(name);
+  } else {
+    all.push_back({.names = {name}, .trouble = std::move(trouble)});
+  }
+}
+
+void add_hidden_rows(std::vector<Problem>& all, const Model& model, std::uint32_t ns) {
+  const guard::Evidence seen = guard::evidence(model.guarded, ns, model.now);
+  const std::uint64_t rows = seen.contradictions.of(guard::Cause::hidden_row);
+  if (rows > 0) {
+    all.push_back({.grade = Grade::bad,
+                   .what = model.guarded.keyspace.name(ns) + ": " +
+                           counted(rows, "existing row was", "existing rows were") +
+                           " taken for absent",
+                   .why = "the filter lacked for longer than max_lag what the source has",
+                   .hint = std::string(guard::hint_of_hidden_rows(seen.mode))});
+  }
+}
+
+void add_namespaces(std::vector<Problem>& all, const Model& model) {
+  std::vector<Held> held;
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+    const guard::GuardedNamespace& space = model.guarded.namespaces[ns];
+    const std::string& name = model.guarded.keyspace.name(ns);
+    add_hidden_rows(all, model, ns);
+    if (space.mode == config::Mode::bypass) {
+      continue;  // as somebody has wished
+    }
+    guard::Trouble trouble = why_all_pass(model, ns);
+    if (!trouble.why.empty()) {
+      add_held(held, name, std::move(trouble));
+    } else if (const guard::FilterTotals totals = guard::filter_totals(*space.filter);
+               totals.full) {
+      all.push_back({.what = name + ": its filter is full",
+                     .why = "it has room for " + guard::grouped(totals.capacity) + " rows",
+                     .hint = std::string(guard::hint_of(filter::State::full))});
+    }
+  }
+  for (Held& each : held) {
+    all.push_back({.what = joined(each.names, ", ") +
+                           (each.names.size() == 1 ? " passes everything" : " pass everything"),
+                   .why = std::move(each.trouble.why),
+                   .hint = std::move(each.trouble.hint)});
+  }
+  if (model.guarded.namespaces.empty()) {
+    all.push_back({.what = "Everything passes",
+                   .why = "no namespaces are configured",
+                   .hint = "`cuckooguard init` asks what it needs to know, and writes one"});
+  }
+}
+
+void add_configuration(std::vector<Problem>& all, const Model& model) {
+  if (model.process.reloads == nullptr) {
+    return;
+  }
+  const guard::ReloadOutcome last = model.process.reloads->last();
+  if (!last.errors.empty()) {
+    const std::size_t more = last.errors.size() - 1;
+    all.push_back(
+        {.what = "The configuration could not be loaded anew, that of before is in force",
+         .why = last.errors.front() +
+                (more == 0 ? "" : ", and " + counted(more, "error more", "errors more")),
+         .hint = "correct the file (cuckooguard --check-config tells all errors) and reload it"});
+  }
+  if (!last.needs_restart.empty()) {
+    all.push_back({.what = "Part of the configuration is not in force",
+                   .why = joined(last.needs_restart, ", ") + " cannot change while it runs",
+                   .hint = "restart the guard, at a time that suits its clients"});
+  }
+}
+
+void add_process(std::vector<Problem>& all, const Model& model, const ProcessUse& use) {
+  constexpr double kMost = 0.9;
+  if (use.descriptors_max > 0 && use.open_descriptors > kMost * use.descriptors_max) {
+    all.push_back({.grade = Grade::bad,
+                   .what = "File descriptors run out",
+                   .why = "more than nine tenths of " +
+                          guard::grouped(static_cast<std::uint64_t>(use.descriptors_max)) +
+                          " are open, and without one no client can be taken",
+                   .hint = "raise LimitNOFILE= of the service (ulimit -n), or lower "
+                           "limits.max_clients"});
+  }
+  if (model.process_state.is_draining.load(std::memory_order_relaxed)) {
+    all.push_back({.what = "It is draining: no new clients",
+                   .why = "a signal ends the process when its clients are done",
+                   .hint = "connect to another guard; who is left after drain_timeout is closed"});
+  }
+}
+
+}  // namespace
+
+guard::Trouble why_all_pass(const Model& model, std::uint32_t ns) {
+  const guard::GuardedNamespace& space = model.guarded.namespaces[ns];
+  if (space.mode == config::Mode::bypass) {
+    return {.why = "its mode is bypass",
+            .hint = "GUARD.MODE " + model.guarded.keyspace.name(ns) +
+                    " observe (or enforce) has it guarded again, or `mode` in the configuration"};
+  }
+  guard::Passing all = guard::passing(space, model.now);
+  return {.why = std::move(all.why), .hint = std::move(all.hint)};
+}
+
+std::vector<Problem> problems(const Model& model, const ProcessUse& use) {
+  std::vector<Problem> all;
+  add_redis(all, model);
+  add_namespaces(all, model);
+  add_configuration(all, model);
+  add_process(all, model, use);
+  std::ranges::stable_sort(all, {}, &Problem::grade);
+  return all;
+}
+
+}  // namespace cuckooguard::views
