@@ -1,0 +1,192 @@
+// The messages of pgoutput, PostgreSQL's logical decoding as a subscriber sees it, as values.
+// Of protocol versions 1 to 3, without streaming of transactions that have not ended.
+//
+// Without two_phase a transaction comes whole, once it has committed: Begin, changes, Commit. With
+// it, one that is prepared comes as BeginPrepare, changes, Prepare, and CommitPrepared or
+// RollbackPrepared follows.
+//
+// Threads: any.
+// Lifetimes: texts are views into the message's bytes, rows and columns into the decoder, to its
+//   next message.
+// Source: PostgreSQL's "Logical Replication Message Formats"; corners as recorded from PostgreSQL
+//   15 (tests/pgoutput/recorded).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "pgoutput/lsn.h"
+#include "pgoutput/timestamp.h"
+
+namespace cuckooguard::pgoutput {
+
+using Oid = std::uint32_t;
+using TransactionId = std::uint32_t;  // of 32 bits: they are used anew
+
+struct Begin {
+  Lsn final_lsn;  // Commit::commit_lsn of the same transaction
+  Timestamp commit_time;
+  TransactionId xid = 0;
+};
+
+struct Commit {
+  Lsn commit_lsn;
+  Lsn end_lsn;  // behind the commit: whoever has this transaction may begin here
+  Timestamp commit_time;
+};
+
+// Behind Begin: the transaction came here from another server.
+struct Origin {
+  Lsn commit_lsn;  // over there
+  std::string_view name;
+};
+
+// What an update or a delete tells of the row before it.
+enum class ReplicaIdentity : char { primary_key = 'd', nothing = 'n', full = 'f', index = 'i' };
+
+struct RelationColumn {
+  bool is_key = false;  // part of the replica identity; with `full` every column is
+  std::string_view name;
+  Oid type = 0;
+  std::int32_t type_modifier = -1;  // VARCHAR's length, NUMERIC's precision; -1: none
+};
+
+// Announces a table, before the first of its rows and whenever it has changed, if only by TRUNCATE.
+// Columns that are not published, as generated ones before PostgreSQL 18, are not among them.
+struct Relation {
+  Oid oid = 0;
+  std::string_view schema;  // empty: pg_catalog
+  std::string_view name;
+  ReplicaIdentity replica_identity = ReplicaIdentity::primary_key;
+  std::span<const RelationColumn> columns;
+};
+
+// Announces a type that is not built in, before a Relation that has it.
+struct Type {
+  Oid oid = 0;
+  std::string_view schema;  // empty: pg_catalog
+  std::string_view name;
+};
+
+struct Value {
+  // `unchanged`: a long value (TOAST) that the update has not touched, and that is not sent again;
+  // a `whole` old row has it.
+  enum class State : char { null = 'n', unchanged = 'u', text = 't', binary = 'b' };
+  State state = State::null;
+  std::string_view bytes;  // of text and binary
+};
+
+// A value for each column. As many as the Relation has, or the two do not fit: who uses them must
+// compare.
+using Row = std::span<const Value>;
+
+struct Insert {
+  Oid relation = 0;
+  Row row;
+};
+
+// How much there is of the row before a change.
+//   none: its replica identity is as it was, or it has none.
+//   key: only columns of the replica identity; all others are null here, whatever they were.
+//   whole: every column, with replica identity `full`.
+enum class OldRow : std::uint8_t { none, key, whole };
+
+struct Update {
+  Oid relation = 0;
+  OldRow old_row_is = OldRow::none;
+  Row old_row;
+  Row new_row;
+};
+
+struct Delete {
+  Oid relation = 0;
+  OldRow old_row_is = OldRow::key;  // never none
+  Row old_row;
+};
+
+class OidList {
+ public:
+  OidList() = default;
+  // Big-endian, one after the other.
+  explicit OidList(std::string_view bytes) : bytes_(bytes) {}
+
+  std::size_t size() const { return bytes_.size() / sizeof(Oid); }
+  // `i` < size().
+  Oid operator[](std::size_t i) const {
+    Oid oid = 0;
+    std::memcpy(&oid, bytes_.data() + i * sizeof(Oid), sizeof(Oid));
+    return std::endian::native == std::endian::little ? std::byteswap(oid) : oid;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+struct Truncate {
+  OidList relations;
+  bool cascades = false;
+  bool restarts_sequences = false;
+};
+
+// What somebody wrote into the log: pg_logical_emit_message.
+struct LogicalMessage {
+  bool is_transactional = false;  // false: stands outside of Begin and Commit
+  Lsn lsn;
+  std::string_view prefix;
+  std::string_view content;
+};
+
+struct BeginPrepare {
+  Lsn prepare_lsn;
+  Lsn end_lsn;
+  Timestamp prepare_time;
+  TransactionId xid = 0;
+  std::string_view gid;  // by which PREPARE TRANSACTION calls it
+};
+
+struct Prepare {
+  Lsn prepare_lsn;
+  Lsn end_lsn;
+  Timestamp prepare_time;
+  TransactionId xid = 0;
+  std::string_view gid;
+};
+
+struct CommitPrepared {
+  Lsn commit_lsn;
+  Lsn end_lsn;
+  Timestamp commit_time;
+  TransactionId xid = 0;
+  std::string_view gid;
+};
+
+struct RollbackPrepared {
+  Lsn prepare_end_lsn;
+  Lsn rollback_end_lsn;
+  Timestamp prepare_time;
+  Timestamp rollback_time;
+  TransactionId xid = 0;
+  std::string_view gid;
+};
+
+using Message = std::variant<Begin,
+                             Commit,
+                             Origin,
+                             Relation,
+                             Type,
+                             Insert,
+                             Update,
+                             Delete,
+                             Truncate,
+                             LogicalMessage,
+                             BeginPrepare,
+                             Prepare,
+                             CommitPrepared,
+                             RollbackPrepared>;
+
+}  // namespace cuckooguard::pgoutput

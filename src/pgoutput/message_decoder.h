@@ -1,0 +1,48 @@
+// Makes a Message of one message's bytes, as WalMessage or pg_logical_slot_get_binary_changes has
+// it.
+//
+// It keeps nothing of a stream: whether rows fit their Relation, or come between Begin and Commit,
+// is for who follows it to see.
+//
+// Threads: one. Lifetimes: see message.h; the next `decode` ends them, whatever comes of it.
+// Errors: DecodeError; the decoder itself is as before.
+// Limits: kColumnsMax columns, beyond PostgreSQL's own 1,600; names and GIDs of kNameBytesMax,
+//   beyond its 63 and 199; else `too_large`. Memory: two rows and a relation of that many columns
+//   at most, whatever a message claims, kept between messages.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string_view>
+#include <vector>
+
+#include "pgoutput/decode_error.h"
+#include "pgoutput/message.h"
+
+namespace cuckooguard::pgoutput {
+
+class ByteCursor;
+
+class MessageDecoder {
+ public:
+  static constexpr std::size_t kColumnsMax = 1664;
+  static constexpr std::size_t kNameBytesMax = 1024;
+
+  std::expected<Message, DecodeError> decode(std::string_view bytes);
+
+ private:
+  using Reason = DecodeError::Reason;
+  using Body = std::expected<Message, Reason>;
+
+  Body read(std::uint8_t type, ByteCursor& cursor);
+  Body read_relation(ByteCursor& cursor);
+  Body read_insert(ByteCursor& cursor);
+  Body read_update(ByteCursor& cursor);
+  Body read_delete(ByteCursor& cursor);
+
+  std::vector<Value> old_row_;
+  std::vector<Value> new_row_;
+  std::vector<RelationColumn> columns_;
+};
+
+}  // namespace cuckooguard::pgoutput

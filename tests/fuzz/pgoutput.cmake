@@ -1,0 +1,1 @@
+cuckooguard_fuzz(pgoutput_fuzz cuckooguard_pgoutput)

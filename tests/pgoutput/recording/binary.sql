@@ -1,0 +1,1 @@
+INSERT INTO plain VALUES (30, 'in binary', 'sad');

@@ -1,0 +1,8 @@
+BEGIN;
+INSERT INTO plain VALUES (20, 'kept');
+PREPARE TRANSACTION 'to keep';
+COMMIT PREPARED 'to keep';
+BEGIN;
+INSERT INTO plain VALUES (21, 'dropped');
+PREPARE TRANSACTION 'to drop';
+ROLLBACK PREPARED 'to drop';
