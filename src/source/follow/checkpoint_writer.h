@@ -12,7 +12,9 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -39,6 +41,8 @@ class CheckpointWriter {
     std::chrono::nanoseconds every;
     Observer& observer;
     Clock clock;
+    // Files have all that the log says up to there: it need not be kept for them. Its thread.
+    std::function<void(const typename Log::Position& position)> on_kept{};
   };
 
   CheckpointWriter(Settings settings, TableSet<Log>& tables);
@@ -49,6 +53,7 @@ class CheckpointWriter {
  private:
   struct Last {
     TableVersion version;
+    typename Log::Position position;
     TimePoint at{};
   };
 
@@ -56,6 +61,7 @@ class CheckpointWriter {
   void try_to_write_all(bool also_unchanged);
   void write_all(bool also_unchanged);
   void remove(const std::string& file);
+  void tell_what_is_kept();
 
   Settings settings_;
   TableSet<Log>& tables_;
@@ -103,6 +109,7 @@ void CheckpointWriter<Log>::write_all(bool also_unchanged) {
                      now - known->second.at < kUnchangedEvery)) {
       continue;
     }
+    const auto position = tables_.log.position();  // the file's is no earlier
     auto written = tables_.checkpoints.write(
         index, settings_.directory, settings_.source, settings_.server, until);
     const auto done = written ? written->put_in_place() : std::unexpected(written.error());
@@ -110,7 +117,33 @@ void CheckpointWriter<Log>::write_all(bool also_unchanged) {
       settings_.observer.on_trouble(settings_.source, done.error().what);
       continue;
     }
-    last_.insert_or_assign(index, Last{.version = *version, .at = now});
+    last_.insert_or_assign(index, Last{.version = *version, .position = position, .at = now});
+  }
+  tell_what_is_kept();
+}
+
+// A table that has no file yet, or only one of a former run, needs the log as it is kept now.
+template <class Log>
+void CheckpointWriter<Log>::tell_what_is_kept() {
+  if (!settings_.on_kept) {
+    return;
+  }
+  std::optional<typename Log::Position> oldest;
+  for (TableIndex index = 0; index < tables_.size(); ++index) {
+    if (tables_.listing.is_gone(index) ||
+        tables_.checkpoints.useless_file(index, settings_.directory, settings_.source)) {
+      continue;
+    }
+    const auto known = last_.find(index);
+    if (known == last_.end()) {
+      return;
+    }
+    if (!oldest || !known->second.position.covers(*oldest)) {
+      oldest = known->second.position;
+    }
+  }
+  if (oldest) {
+    settings_.on_kept(*oldest);
   }
 }
 

@@ -31,12 +31,15 @@ struct Successor {
   std::string_view identity;  // which it is
   bool is_cluster;            // several addresses say that it is one of a cluster
   const typename Log::Position& position;
+  // Where its log begins, if it says so: of what was committed before it would be silent.
+  std::optional<typename Log::Position> begins{};
 
   // Itself, or another one of the cluster, that has all of it: one that was made the primary
   // without the last transactions has others in their place, and what a server has never had is of
   // another history.
   bool goes_on(std::string_view followed, const typename Log::Position& to) const {
-    return (identity == followed || is_cluster) && position.covers(to);
+    return (identity == followed || is_cluster) && position.covers(to) &&
+           (!begins || to.covers(*begins));
   }
 };
 
@@ -91,6 +94,7 @@ class Restore {
     std::string server;  // which it is
     bool is_cluster;     // a file of another server is as good
     std::chrono::nanoseconds max_lag;
+    std::optional<typename Log::Position> begins{};  // Successor's
   };
 
   Restore(Settings settings, TableSet<Log>& tables, typename Log::Reader& reader)
@@ -112,9 +116,11 @@ class Restore {
     if (!now) {
       return std::unexpected(now.error());
     }
-    const auto oldest = leave_resumable<Log>(
-        candidates,
-        {.identity = settings_.server, .is_cluster = settings_.is_cluster, .position = *now});
+    const auto oldest = leave_resumable<Log>(candidates,
+                                             {.identity = settings_.server,
+                                              .is_cluster = settings_.is_cluster,
+                                              .position = *now,
+                                              .begins = settings_.begins});
     if (!oldest) {
       return false;
     }

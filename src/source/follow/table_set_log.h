@@ -66,6 +66,8 @@ class TableSetLog {
   // All that was committed before `at` is in the log up to `position`: proven as soon as that is
   // applied.
   void prove(TimePoint at, const Position& position);
+  // The server keeps so many bytes of its log for us.
+  void retains(std::uint64_t bytes) { state_.status.retains(bytes); }
   std::string_view why_void() const {
     const std::scoped_lock lock(state_.mutex);
     return state_.why_void;

@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "mysql/connection.h"
-#include "mysql/followed_server.h"
 #include "mysql/log_follower.h"
+#include "mysql/row_lookup.h"
 #include "mysql/server.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
@@ -40,7 +40,7 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
                                 .max_lag = making.settings.max_lag,
                                 .storage = making.storage,
                                 .observer = &making.observer,
-                                .followed = std::make_shared<FollowedServer>()};
+                                .followed = std::make_shared<FollowedServer<MysqlLogin>>()};
   auto rows = make_mysql_row_lookup(following.followed, making.copied_targets());
   return SourceParts{
       .follower = std::make_unique<LogFollower>(std::move(following), making.feeds(), making.clock),

@@ -32,8 +32,8 @@
 #include "binlog/event_decoder.h"
 #include "binlog/payload_reader.h"
 #include "binlog/query_words.h"
+#include "follow/joined_tables.h"
 #include "mysql/followed_table.h"
-#include "mysql/joined_tables.h"
 #include "mysql/log.h"
 #include "mysql/log_group.h"
 #include "mysql/log_place.h"
@@ -149,7 +149,7 @@ class LogApplier {
   Calls calls_;
   binlog::EventDecoder decoder_;
   binlog::PayloadReader payload_;
-  JoinedTables tables_;
+  JoinedTables<FollowedTable> tables_;
   std::vector<std::pair<std::uint64_t, FollowedTable*>> maps_;  // of the transaction
   std::vector<FollowedTable*> unread_;  // of the transaction: older definitions than theirs
   std::optional<LogGtid> gtid_;         // of the transaction

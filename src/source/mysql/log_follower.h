@@ -41,8 +41,8 @@
 #include <vector>
 
 #include "follow/checkpoint_writer.h"
+#include "follow/followed_server.h"
 #include "follow/table_set.h"
-#include "mysql/followed_server.h"
 #include "mysql/log_stream.h"
 #include "mysql/server_probe.h"
 #include "mysql/table_reader.h"
@@ -60,8 +60,8 @@ struct LogFollowerSettings {
   std::chrono::nanoseconds max_lag;
   OpenView open_view = source::open_view;
   Storage storage;
-  Observer* observer = nullptr;                        // with storage
-  std::shared_ptr<FollowedServer> followed = nullptr;  // is told; may be null
+  Observer* observer = nullptr;                                    // with storage
+  std::shared_ptr<FollowedServer<MysqlLogin>> followed = nullptr;  // is told; may be null
 };
 
 class LogFollower final : public Follower {

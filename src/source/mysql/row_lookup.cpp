@@ -1,3 +1,5 @@
+#include "mysql/row_lookup.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -5,7 +7,6 @@
 
 #include "follow/log_feed.h"
 #include "keyspace/identity.h"
-#include "mysql/followed_server.h"
 #include "mysql/log.h"
 #include "mysql/server_probe.h"
 #include "mysql/table.h"
@@ -45,7 +46,8 @@ std::vector<std::size_t> condition_places(const MysqlTable& plan) {
 
 class MysqlRowLookup final : public RowLookup {
  public:
-  MysqlRowLookup(std::shared_ptr<const FollowedServer> server, std::vector<Target> targets)
+  MysqlRowLookup(std::shared_ptr<const FollowedServer<MysqlLogin>> server,
+                 std::vector<Target> targets)
       : RowLookup(std::move(targets)), server_(std::move(server)) {}
 
  private:
@@ -116,13 +118,13 @@ class MysqlRowLookup final : public RowLookup {
     return std::unexpected("too many rows are equal to it");
   }
 
-  std::shared_ptr<const FollowedServer> server_;
+  std::shared_ptr<const FollowedServer<MysqlLogin>> server_;
 };
 
 }  // namespace
 
-std::unique_ptr<RowLookup> make_mysql_row_lookup(std::shared_ptr<const FollowedServer> server,
-                                                 std::vector<Target> targets) {
+std::unique_ptr<RowLookup> make_mysql_row_lookup(
+    std::shared_ptr<const FollowedServer<MysqlLogin>> server, std::vector<Target> targets) {
   return std::make_unique<MysqlRowLookup>(std::move(server), std::move(targets));
 }
 

@@ -41,6 +41,14 @@ TEST(GoesOn, the_same_server_or_one_of_the_cluster_that_has_all_of_it) {
   }
 }
 
+TEST(GoesOn, what_is_older_than_the_beginning_of_a_log_does_not) {
+  const LogPosition logged = at("0-1-75");
+  const Successor<MysqlLog> server{
+      .identity = "db1", .is_cluster = false, .position = logged, .begins = at("0-1-60")};
+  EXPECT_FALSE(server.goes_on("db1", at("0-1-59")));
+  EXPECT_TRUE(server.goes_on("db1", at("0-1-60")));
+}
+
 class LeaveResumableTest : public testing::Test {
  protected:
   void file(std::string_view position,

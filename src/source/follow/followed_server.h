@@ -1,27 +1,24 @@
 // The server that a follower follows, and who asks it for rows: another one's rows would prove
 // nothing.
+//
+// Threads: any.
 #pragma once
 
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
-
-#include "mysql/connection.h"
-#include "source/row_lookup.h"
 
 namespace cuckooguard::source {
 
-// Any thread.
+template <class Login>
 class FollowedServer {
  public:
   struct Known {
-    MysqlLogin login{};
+    Login login{};
     std::string identity{};
   };
 
-  void is(const MysqlLogin& login, const std::string& identity) {
+  void is(const Login& login, const std::string& identity) {
     const std::lock_guard lock(mutex_);
     known_ = Known{.login = login, .identity = identity};
   }
@@ -34,8 +31,5 @@ class FollowedServer {
   mutable std::mutex mutex_;
   std::optional<Known> known_;
 };
-
-std::unique_ptr<RowLookup> make_mysql_row_lookup(std::shared_ptr<const FollowedServer> server,
-                                                 std::vector<Target> targets);
 
 }  // namespace cuckooguard::source
