@@ -1,11 +1,12 @@
 // `./dev demo`: what a penetration attack does to Redis and the database, without and with the
 // guard.
 //
-// A real redis-server, a database (SQLite; with --mysql a MariaDB server), the guard's own binary
-// and a cache-aside application, all in one temporary directory and on free ports; nothing is left
-// behind. Or servers that are there already, as those of docker-compose.yml. The same look-ups are
-// sent twice, first straight at Redis, then through the guard. What Redis was asked is taken from
-// Redis, what the database was asked from the application.
+// A real redis-server, a database (SQLite; with --mysql a MariaDB server, with --postgres a
+// PostgreSQL), the guard's own binary and a cache-aside application, all in one temporary directory
+// and on free ports; nothing is left behind. Or servers that are there already, as those of
+// docker-compose.yml. The same look-ups are sent twice, first straight at Redis, then through the
+// guard. What Redis was asked is taken from Redis, what the database was asked from the
+// application.
 //
 // Exit codes: 0 no existing key was hidden and at least 99 % of the attack was stopped; 1 anything
 // else; 130 Ctrl-C.
@@ -25,11 +26,13 @@
 #include "harness/guard_process.h"
 #include "harness/interrupt.h"
 #include "harness/mariadb_server.h"
+#include "harness/postgres_server.h"
 #include "harness/redis_server.h"
 #include "live_load.h"
 #include "mysql_users.h"
 #include "options.h"
 #include "pictures.h"
+#include "postgres_users.h"
 #include "progress_line.h"
 #include "redis_client.h"
 #include "sqlite_users.h"
@@ -70,6 +73,7 @@ int run_on_own_servers(const Options& options) {
     progress.say("Everything is kept in " + directory.path().string());
   }
   std::optional<harness::MariaDbServer> mariadb;
+  std::optional<harness::PostgresServer> postgres;
   std::unique_ptr<UsersDatabase> database;
   if (options.mysql) {
     mariadb.emplace(std::vector<std::string>{"--innodb-buffer-pool-size=256M"},
@@ -77,6 +81,16 @@ int run_on_own_servers(const Options& options) {
     create_guard_user(*mariadb);
     database = std::make_unique<MysqlUsers>(
         mariadb->login(), harness::mysql_source(harness::unix_address(*mariadb), kMaxLag));
+  } else if (options.postgres) {
+    // It runs as a user of its own, who must get to its folder.
+    std::filesystem::permissions(
+        directory.path(), std::filesystem::perms::others_exec, std::filesystem::perm_options::add);
+    postgres.emplace(harness::PostgresOptions{.settings = {"shared_buffers=256MB"}},
+                     directory.folder("postgres"));
+    create_guard_role(*postgres);
+    database = std::make_unique<PostgresUsers>(
+        postgres->login(),
+        harness::postgres_source(harness::port_address(postgres->port()), kMaxLag));
   } else {
     database = std::make_unique<SqliteUsers>(directory / "shop.db");
   }
@@ -132,21 +146,20 @@ void require_that_redis_may_be_emptied(const GivenServers& given) {
   }
 }
 
-int run_on_given_servers(const GivenServers& given, const Options& options) {
+// `users`: how many of those that it asks for the database has.
+int run_on_given_servers(const UsersDatabase& database,
+                         std::uint64_t users,
+                         const GivenServers& given,
+                         const Options& options) {
   ProgressLine progress;
-  const MysqlUsers database({.host = given.database.host,
-                             .port = given.database.port,
-                             .user = given.database_user,
-                             .password = given.database_password,
-                             .database = given.database_name});
-  const std::uint64_t users = database.count_up_to(options.mix.users);
   if (users != options.mix.users) {
     throw std::runtime_error(fmt::format(
-        "{} at {} has {} of the users 1 to {}: create them by demo/compose/mysql/schema.sql",
+        "{} at {} has {} of the users 1 to {}: create them by demo/compose/{}/schema.sql",
         database.name(),
         given.database.text(),
         users,
-        options.mix.users));
+        options.mix.users,
+        given.database_kind));
   }
   require_that_redis_may_be_emptied(given);
   progress.say(
@@ -168,6 +181,34 @@ int run_on_given_servers(const GivenServers& given, const Options& options) {
   return comparison.conclude() ? 0 : kExitFailed;
 }
 
+// As libpq's connection strings have it.
+std::string quoted(const std::string& value) {
+  std::string all = "'";
+  for (const char each : value) {
+    all += each == '\'' || each == '\\' ? "\\" : "";
+    all += each;
+  }
+  return all + "'";
+}
+
+int run_on_given_servers(const GivenServers& given, const Options& options) {
+  if (given.database_kind == "postgres") {
+    const PostgresUsers database(fmt::format("host={} port={} user={} password={} dbname={}",
+                                             quoted(given.database.host),
+                                             given.database.port,
+                                             quoted(given.database_user),
+                                             quoted(given.database_password),
+                                             quoted(given.database_name)));
+    return run_on_given_servers(database, database.count_up_to(options.mix.users), given, options);
+  }
+  const MysqlUsers database({.host = given.database.host,
+                             .port = given.database.port,
+                             .user = given.database_user,
+                             .password = given.database_password,
+                             .database = given.database_name});
+  return run_on_given_servers(database, database.count_up_to(options.mix.users), given, options);
+}
+
 CLI::Option* add_endpoint(CLI::App& app, const char* name, Endpoint& endpoint, const char* what) {
   return app
       .add_option_function<std::string>(
@@ -186,16 +227,22 @@ CLI::Option* add_endpoint(CLI::App& app, const char* name, Endpoint& endpoint, c
 
 // All three addresses, or none. The first is what says so.
 CLI::Option& add_given_servers(CLI::App& app, GivenServers& given) {
-  CLI::Option& database = *add_endpoint(
-      app, "--database-address", given.database, "MariaDB or MySQL with the table `users`");
+  CLI::Option& database =
+      *add_endpoint(app, "--database-address", given.database, "A database with the table `users`");
   CLI::Option& redis = *add_endpoint(
       app, "--redis-address", given.redis, "A Redis of the demo's own: it empties all of it");
   CLI::Option& guard =
       *add_endpoint(app, "--guard-address", given.guard, "The guard in front of that Redis");
   database.needs(&redis)->needs(&guard)->excludes(app.get_option("--mysql"));
+  database.excludes(app.get_option("--postgres"));
   redis.needs(&database);
   guard.needs(&database);
   const std::string group = database.get_group();
+  app.add_option("--database-kind", given.database_kind, "mysql, which MariaDB is too, or postgres")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"mysql", "postgres"}))
+      ->needs(&database)
+      ->group(group);
   app.add_option("--database", given.database_name, "Its name")
       ->capture_default_str()
       ->group(group);
@@ -217,8 +264,12 @@ void add_framework(CLI::App& app, Options& options) {
                     options.framework,
                     "Instead: a shop on Django that nobody has changed, without guard, with "
                     "`nil`, and with Django's own reply");
-  for (const char* const other :
-       {"--mysql", "--clients", "--pictures", "--without-only", "--database-address"}) {
+  for (const char* const other : {"--mysql",
+                                  "--postgres",
+                                  "--clients",
+                                  "--pictures",
+                                  "--without-only",
+                                  "--database-address"}) {
     framework.excludes(app.get_option(other));
   }
   app.add_option("--application", options.application, "Its attack.py")
@@ -234,6 +285,8 @@ int run_with_options(int argc, char** argv) {
   app.add_option("--guard", options.guard, "The cuckooguard binary")
       ->default_val(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "cuckooguard");
   app.add_flag("--mysql", options.mysql, "With Debian's MariaDB instead of SQLite");
+  app.add_flag("--postgres", options.postgres, "With Debian's PostgreSQL instead")
+      ->excludes("--mysql");
   app.add_flag("--keep",
                options.keep,
                "Go on until Ctrl-C, with the guard's page to look at; then keep the database, the "

@@ -11,7 +11,8 @@ namespace cuckooguard::demo {
 
 // Servers that are there already: nothing is started.
 struct GivenServers {
-  Endpoint database;  // of MariaDB or MySQL
+  Endpoint database;
+  std::string database_kind = "mysql";  // MariaDB as well; or "postgres"
   std::string database_name = "shop";
   std::string database_user = "shop";
   std::string database_password;
@@ -23,6 +24,7 @@ struct GivenServers {
 struct Options {
   std::string guard;  // the binary
   bool mysql = false;
+  bool postgres = false;
   bool framework = false;
   std::string application = "integration/frameworks/django_redis/attack.py";
   bool keep = false;

@@ -3,7 +3,8 @@
 // what it leaves behind.
 //
 //   sh      each command by a shell; of ./dev only that its help has it; systemctl is the test
-//   sql     by an administrator of the database
+//   sql     by an administrator of the database, a MariaDB
+//   postgresql  by one of a PostgreSQL, which has no role and no publication yet
 //   redis   to the guard, or to Redis as long as no guard runs
 //   http    to the admin server: GET or POST, path, body, and the status if one is promised
 //
@@ -30,6 +31,7 @@
 #include "harness/guard_process.h"
 #include "harness/mariadb_server.h"
 #include "harness/ports.h"
+#include "harness/postgres_server.h"
 #include "harness/redis_server.h"
 #include "harness/temporary_directory.h"
 
@@ -132,12 +134,17 @@ class Documents : public testing::Test {
  protected:
   void SetUp() override {
     SKIP_IF_MISSING(MariaDbServer::missing());
+    SKIP_IF_MISSING(PostgresServer::missing());
     SKIP_IF_MISSING(missing_program("redis-cli", "redis-tools"));
     server_.emplace();
     session_.emplace(server_->session());
     session_->run(
         "CREATE TABLE user (id BIGINT UNSIGNED NOT NULL PRIMARY KEY);"
         "INSERT INTO user VALUES (41), (43)");
+    postgres_.emplace();
+    postgres_session_.emplace(postgres_->session());
+    postgres_session_->run(
+        "CREATE TABLE users (id bigint PRIMARY KEY); CREATE TABLE orders (id bigint PRIMARY KEY)");
     redis_.emplace(std::vector<std::string>{"--requirepass", kMaster}, kMaster);
     for (const char* const name : {"bin", "etc", "var"}) {
       std::filesystem::create_directory(folder_ / name);
@@ -161,6 +168,7 @@ class Documents : public testing::Test {
         {"redis-cli SET ", "redis-cli  -p " + std::to_string(redis_->port()) + " SET "},
         {"127.0.0.1:6379", redis_->address()},
         {"127.0.0.1:3306", "127.0.0.1:" + std::to_string(server_->port())},
+        {"127.0.0.1:5432", "127.0.0.1:" + std::to_string(postgres_->port())},
         {"127.0.0.1:9180", "127.0.0.1:" + std::to_string(admin_port_)},
         {"/run/secrets/admin", folder_.file("admin")},
         {"/etc/cuckooguard", folder_.file("etc")},
@@ -239,6 +247,15 @@ class Documents : public testing::Test {
     position_ = value.empty() ? position_ : value;
   }
 
+  void run_postgresql(const std::string& text) { postgres_session_->run(here(text)); }
+  // As it was before a page had a role made.
+  void begin_anew_on_postgres() {
+    if (!postgres_session_->value("SELECT 1 FROM pg_roles WHERE rolname = 'guard'").empty()) {
+      postgres_session_->run(
+          "DROP PUBLICATION IF EXISTS cuckooguard; DROP OWNED BY guard; DROP ROLE guard");
+    }
+  }
+
   void run_redis(const std::string& text) {
     const Line line = line_of(text);
     std::string reply;
@@ -276,6 +293,9 @@ class Documents : public testing::Test {
 
   // As many commands.
   int run(const Block& block) {
+    if (block.language == "postgresql") {
+      begin_anew_on_postgres();
+    }
     int count = 0;
     std::string whole;
     for (const std::string& line : block.lines) {
@@ -289,6 +309,8 @@ class Documents : public testing::Test {
         run_shell(whole);
       } else if (block.language == "sql") {
         run_sql(whole);
+      } else if (block.language == "postgresql") {
+        run_postgresql(whole);
       } else if (block.language == "redis") {
         run_redis(whole);
       } else if (block.language == "http") {
@@ -305,6 +327,8 @@ class Documents : public testing::Test {
   TemporaryDirectory folder_;
   std::optional<MariaDbServer> server_;
   std::optional<SqlSession> session_;
+  std::optional<PostgresServer> postgres_;
+  std::optional<PostgresSession> postgres_session_;
   std::optional<RedisServer> redis_;
   std::uint16_t port_ = free_port();
   std::uint16_t admin_port_ = free_port();
@@ -319,7 +343,7 @@ TEST_F(Documents, say_what_can_be_typed_and_does_what_they_say) {
       commands[block.language] += run(block);
     }
   }
-  for (const char* const language : {"sh", "sql", "redis", "http"}) {
+  for (const char* const language : {"sh", "sql", "postgresql", "redis", "http"}) {
     EXPECT_GT(commands[language], 2) << language;
   }
   EXPECT_THAT(log(), testing::Not(testing::HasSubstr("control_not_allowed"))) << log();

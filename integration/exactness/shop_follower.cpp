@@ -1,6 +1,5 @@
 #include "exactness/shop_follower.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -130,34 +129,12 @@ View open_view_before_its_position(MysqlConnection& connection) {
 ShopFollower::ShopFollower(const SqlServer& server,
                            ShopFilters& guarded,
                            source::OpenView open_view)
-    : guarded_(guarded), thread_(make_follower(server, guarded, *this, open_view), nullptr) {
+    : guarded_(guarded), thread_(make_follower(server, guarded, reports_, open_view), nullptr) {
   thread_.start();
 }
 
 bool ShopFollower::is_proven_since(source::TimePoint at) const {
-  for (std::size_t ns = 0; ns < guarded_tables().size(); ++ns) {
-    const source::TimePoint until = guarded_.live(ns).fresh_until();
-    if (until == source::TimePoint::min() || until - kMaxLag < at) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void ShopFollower::on_state(std::string_view ns, filter::State state, std::string_view why) {
-  const std::scoped_lock lock(mutex_);
-  reports_.push_back(std::string(ns) + ": " + filter::state_name(state) + " " + std::string(why));
-}
-
-std::string ShopFollower::reports() const {
-  constexpr std::size_t kShown = 30;
-  const std::scoped_lock lock(mutex_);
-  std::string text;
-  for (std::size_t i = reports_.size() - std::min(kShown, reports_.size()); i < reports_.size();
-       ++i) {
-    text += reports_[i] + "\n";
-  }
-  return text;
+  return guarded_.is_proven_since(at, kMaxLag);
 }
 
 }  // namespace cuckooguard::harness

@@ -8,11 +8,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <string_view>
-#include <vector>
 
+#include "exactness/reports.h"
 #include "exactness/shop_tables.h"
 #include "mysql/read_view.h"
 #include "source/source_thread.h"
@@ -41,7 +39,7 @@ views_with_a_window();  // of which the server does not say whether a transactio
 
 // --- the follower ---
 
-class ShopFollower final : public source::Observer {
+class ShopFollower {
  public:
   static constexpr std::chrono::milliseconds kMaxLag{500};
 
@@ -49,16 +47,11 @@ class ShopFollower final : public source::Observer {
 
   // All namespaces have been proven to be as current as the database was at `at`.
   bool is_proven_since(source::TimePoint at) const;
-  std::string reports() const;  // the last of them
+  std::string reports() const { return reports_.last(); }
 
  private:
-  void on_progress(const source::Progress&) override {}
-  void on_state(std::string_view ns, filter::State state, std::string_view why) override;
-  void on_trouble(std::string_view, std::string_view) override {}
-
   ShopFilters& guarded_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> reports_;
+  Reports reports_;
   source::SourceThread thread_;
 };
 

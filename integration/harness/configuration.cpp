@@ -17,6 +17,14 @@ std::string mysql_source(const std::string& addresses,
          std::to_string(max_lag.count()) + "ms" + more;
 }
 
+std::string postgres_source(const std::string& addresses,
+                            milliseconds max_lag,
+                            const std::string& more) {
+  return "type: postgres, addresses: [ " + addresses +
+         " ], user: guard, password: word, database: shop, max_lag: " +
+         std::to_string(max_lag.count()) + "ms" + more;
+}
+
 std::string sqlite_source(const std::filesystem::path& path, const std::string& more) {
   return "type: sqlite, path: " + quoted(path.string()) + more;
 }

@@ -11,7 +11,7 @@
 
 namespace cuckooguard::harness {
 
-inline constexpr milliseconds kMaxLag{500};  // of mysql_source
+inline constexpr milliseconds kMaxLag{500};  // of mysql_source and postgres_source
 // What a guard says for a key that cannot exist: not what Redis would say, so that it tells who has
 // answered.
 inline constexpr std::string_view kAbsentText = "__ABSENT__";
@@ -21,6 +21,10 @@ inline constexpr std::string_view kAnswer = "$10\r\n__ABSENT__\r\n";
 std::string mysql_source(const std::string& addresses,
                          milliseconds max_lag = kMaxLag,
                          const std::string& more = "");
+// As the role that create_guard_role() makes.
+std::string postgres_source(const std::string& addresses,
+                            milliseconds max_lag = kMaxLag,
+                            const std::string& more = "");
 std::string sqlite_source(const std::filesystem::path& path, const std::string& more = "");
 // For `addresses`.
 std::string unix_address(const SqlServer& server);

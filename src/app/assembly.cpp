@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "app/assembly_parts.h"
 #include "app/machine.h"
 #include "app/start_report.h"
+#include "config/environment.h"
 
 namespace cuckooguard::app {
 
@@ -204,9 +204,8 @@ void Assembly::run() {
   process_state_.is_listening = true;
   make_admin();
   report_start(log_, *generation_, worker_count_);
-  report_reach(log_,
-               config_.listen,
-               is_container_of_its_own(kContainerMarks, std::getenv("KUBERNETES_SERVICE_HOST")));
+  const bool is_in_pod = config::process_environment()("KUBERNETES_SERVICE_HOST").has_value();
+  report_reach(log_, config_.listen, is_container_of_its_own(kContainerMarks, is_in_pod));
   control_.open(config_, generation_->numbering());
   generation_->start_sources();
   verify();

@@ -47,11 +47,11 @@ bool is_loopback(const config::Address& address) {
   return address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
 }
 
-bool is_container_of_its_own(std::span<const std::string> marks, const char* kubernetes) {
-  return kubernetes == nullptr && std::ranges::any_of(marks, [](const std::string& mark) {
-           std::error_code ignored;
-           return std::filesystem::exists(mark, ignored);
-         });
+bool is_container_of_its_own(std::span<const std::string> marks, bool is_in_pod) {
+  return !is_in_pod && std::ranges::any_of(marks, [](const std::string& mark) {
+    std::error_code ignored;
+    return std::filesystem::exists(mark, ignored);
+  });
 }
 
 }  // namespace cuckooguard::app

@@ -23,8 +23,8 @@ bool is_loopback(const config::Address& address);
 // Docker makes the first in every container, Podman the second.
 inline const std::array<std::string, 2> kContainerMarks{"/.dockerenv", "/run/.containerenv"};
 
-// One of `marks` is there, and `kubernetes` (the environment's KUBERNETES_SERVICE_HOST) is not:
+// One of `marks` is there. Not in Kubernetes (KUBERNETES_SERVICE_HOST is in the environment):
 // the containers of a pod share their network, and a sidecar's loopback is the application's.
-bool is_container_of_its_own(std::span<const std::string> marks, const char* kubernetes);
+bool is_container_of_its_own(std::span<const std::string> marks, bool is_in_pod);
 
 }  // namespace cuckooguard::app

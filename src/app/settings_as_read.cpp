@@ -19,10 +19,14 @@ SettingsAsRead::SettingsAsRead(const config::Config& config) : config_(config) {
   }
   look_at(config.upstream.control.password_file);
   for (const config::Source& source : config.sources) {
-    if (const auto* const mysql = std::get_if<config::MysqlSource>(&source.kind)) {
-      look_at(mysql->password_file);
-      look_at(mysql->ca_file);
-    }
+    std::visit(
+        [this](const auto& kind) {
+          if constexpr (requires { kind.password_file; }) {
+            look_at(kind.password_file);
+            look_at(kind.ca_file);
+          }
+        },
+        source.kind);
   }
   look_at(config.admin.token_file);
 }

@@ -4,12 +4,14 @@
 
 #include "file/kind.h"
 #include "mysql/kind.h"
+#include "postgres/kind.h"
 #include "sqlite/kind.h"
 
 namespace cuckooguard::app {
 
 const source::SourceKind& kind_of(const config::Source& settings) {
-  for (const source::SourceKind* const kind : {&source::kFile, &source::kSqlite, &source::kMysql}) {
+  for (const source::SourceKind* const kind :
+       {&source::kFile, &source::kSqlite, &source::kMysql, &source::kPostgres}) {
     if (kind->is(settings)) {
       return *kind;
     }

@@ -56,13 +56,17 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
                         ? std::optional(std::min(*all.proven_at, *one.proven_at))
                         : std::nullopt;
     all.losses += one.losses;
+    if (one.log_retained) {
+      all.log_retained = all.log_retained.value_or(0) + *one.log_retained;
+    }
   }
   return {.type = entry.type,
           .state = all.state,
           .why = std::move(all.why),
           .position = std::move(all.position),
           .proven_at = all.proven_at,
-          .losses = all.losses};
+          .losses = all.losses,
+          .log_retained = all.log_retained};
 }
 
 // A text that is not a position of one is not a position of the others.

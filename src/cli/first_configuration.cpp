@@ -69,7 +69,8 @@ void add_redis(Text& text, const Answers& answers) {
 }
 
 void add_source(Text& text, const Answers& answers) {
-  if (answer_to(answers, "--type") != "mysql") {
+  const std::string type = answer_to(answers, "--type");
+  if (type != "mysql" && type != "postgres") {
     text.add_file("    path", "--path");
     return;
   }
@@ -77,6 +78,9 @@ void add_source(Text& text, const Answers& answers) {
   text.add("    user", "--database-user");
   text.add_password("    ", "--database-password-file");
   text.add("    database", "--database");
+  if (type == "postgres") {
+    text.add("    schema", "--schema");
+  }
 }
 
 void add_namespace(Text& text, const Answers& answers) {

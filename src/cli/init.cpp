@@ -50,13 +50,16 @@ constexpr std::array kAboutRedis{
     Question{"--redis-user", "The guard's own user of Redis (empty: the default one)", ""},
     Question{"--redis-password-file", kPasswordFile, ""},
     Question{"--listen", "Where applications will connect instead", "127.0.0.1:6380"}};
-constexpr std::array kAboutType{
-    Question{"--type", "Where the rows are (mysql, which is MariaDB as well; sqlite; file)"}};
+constexpr std::array kAboutType{Question{
+    "--type", "Where the rows are (mysql, which is MariaDB as well; postgres; sqlite; file)"}};
+constexpr const char* kPostgresAddress = "127.0.0.1:5432";
 constexpr std::array kAboutServer{
     Question{"--database-address", "Address of the database's server", "127.0.0.1:3306"},
     Question{"--database-user", "Its user for the guard", "guard"},
     Question{"--database-password-file", kPasswordFile, ""},
     Question{"--database", "Name of the database"}};
+constexpr std::array kAboutSchema{
+    Question{"--schema", "Schema of the database that has the tables", "public"}};
 constexpr std::array kAboutFile{Question{"--path", "The SQLite database, or the file of values"}};
 constexpr std::array kAboutTable{Question{"--table", "Table whose rows the keys are made of"}};
 constexpr std::array kAboutKeys{
@@ -66,6 +69,17 @@ constexpr std::array kAboutKeys{
 struct Unanswered : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+std::vector<Question> questions_about(std::string_view type) {
+  if (type != "mysql" && type != "postgres") {
+    return {kAboutFile.begin(), kAboutFile.end()};
+  }
+  std::vector<Question> questions(kAboutServer.begin(), kAboutServer.end());
+  if (type == "postgres") {
+    questions.insert(questions.end(), kAboutSchema.begin(), kAboutSchema.end());
+  }
+  return questions;
+}
 
 bool is_password(std::string_view flag) {
   return flag.ends_with("-password-file");
@@ -91,9 +105,8 @@ class Interview {
     }
     const bool rows =
         settle(Part::type, kAboutType, [this] { return about_type(); }) &&
-        settle(Part::source,
-               answer("--type") == "mysql" ? std::span<const Question>(kAboutServer) : kAboutFile,
-               [this] { return about_source(); }) &&
+        settle(
+            Part::source, questions_about(answer("--type")), [this] { return about_source(); }) &&
         (answer("--type") == "file" ||
          settle(Part::source, kAboutTable, [this] { return about_table(); })) &&
         settle(Part::keys, kAboutKeys, [this] { return about_keys(); });
@@ -130,7 +143,9 @@ class Interview {
       return before->second;
     }
     if (question.otherwise != nullptr) {
-      return question.otherwise;
+      const bool is_at_postgres =
+          std::string_view(question.flag) == "--database-address" && answer("--type") == "postgres";
+      return is_at_postgres ? kPostgresAddress : question.otherwise;
     }
     const source::KeyedTable* const table = chosen_table();
     if (std::string_view(question.flag) != "--key" || table == nullptr ||
@@ -305,8 +320,14 @@ CLI::App& Init::add(CLI::App& app) {
   const auto add_flag = [&](const std::string& name, const char* type, const auto& keep) {
     return command.add_option_function<std::string>(name, keep)->type_name(type);
   };
-  for (const std::span<const Question> questions : std::initializer_list<std::span<const Question>>{
-           kAboutRedis, kAboutType, kAboutServer, kAboutFile, kAboutTable, kAboutKeys}) {
+  for (const std::span<const Question> questions :
+       std::initializer_list<std::span<const Question>>{kAboutRedis,
+                                                        kAboutType,
+                                                        kAboutServer,
+                                                        kAboutSchema,
+                                                        kAboutFile,
+                                                        kAboutTable,
+                                                        kAboutKeys}) {
     for (const Question& question : questions) {
       const std::string flag = question.flag;
       add_flag(flag, "TEXT", [this, flag](const std::string& text) { answers[flag] = text; })

@@ -103,6 +103,9 @@ std::optional<Command> parse_options(int argc, const char* const* argv, int& exi
   add(filter, InspectFilter{});
   add(filter, QueryFilter{});
   add(app, PrintTriggers{});
+  CLI::App& slot = add_slot(app);
+  add(slot, ListSlots{});
+  add(slot, DropSlot{});
   add(app, ListPresets{});
   add(app, Explain{});
   add(app, Ping{});

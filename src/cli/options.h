@@ -17,6 +17,7 @@
 #include "cli/print_config.h"
 #include "cli/print_triggers.h"
 #include "cli/serve.h"
+#include "cli/slots.h"
 #include "cli/version.h"
 
 namespace cuckooguard::cli {
@@ -31,6 +32,8 @@ using Command = std::variant<Serve,
                              InspectFilter,
                              QueryFilter,
                              PrintTriggers,
+                             ListSlots,
+                             DropSlot,
                              ListPresets,
                              Explain,
                              ShowVersion,

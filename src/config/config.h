@@ -1,38 +1,27 @@
-// What the operator can set, as plain structs. Every default of the product is stated here and
-// nowhere else; config/cuckooguard.yaml documents them, and a test compares the two.
+// What the operator can set, as plain structs. Every default of the product is stated here and in
+// sources.h, and nowhere else; config/cuckooguard.yaml documents them, and a test compares the two.
 //
 // Threads: plain values.
 // Units: durations are std::chrono, sizes are bytes, rates are fractions of 1.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "config/address.h"
+#include "config/sources.h"
 #include "keyspace/key_template.h"
 #include "keyspace/keyspace.h"
-#include "keyspace/row_condition.h"
 
 namespace cuckooguard::config {
 
 using std::chrono::milliseconds;
 
 struct AbsentPreset;  // config/absent_presets.h
-
-struct Address {  // host:port or unix:/path
-  std::string host;
-  std::uint16_t port = 0;
-  std::string unix_path;
-
-  bool is_unix() const { return !unix_path.empty(); }
-  std::string text()
-      const;  // as it is written in the file: 127.0.0.1:6379, [::1]:6379, unix:/run/redis.sock
-  bool operator==(const Address&) const = default;
-};
 
 // Clients connect over TLS. Files are PEM.
 struct ListenTls {
@@ -76,73 +65,6 @@ struct Upstream {
   std::optional<UpstreamTls> tls;  // nullopt: plain text
 
   bool operator==(const Upstream&) const = default;
-};
-
-inline constexpr milliseconds kDefaultMaxLag{1000};
-inline constexpr int kPollsPerMaxLag = 4;
-
-// How a SQLite source comes by what has changed: it reads all rows again, or what triggers have
-// written down.
-enum class Follow : std::uint8_t { rescan, triggers };
-
-// With triggers a look is a look at the news: it comes as often as a new row should be known.
-inline constexpr milliseconds kTriggersPollMost{10};
-
-struct SqliteSource {
-  std::string path;
-  Follow follow = Follow::rescan;
-  bool install_triggers = false;
-  // auto: a quarter of the source's max_lag; with triggers kTriggersPollMost at most.
-  milliseconds poll_every = kDefaultMaxLag / kPollsPerMaxLag;
-
-  bool operator==(const SqliteSource&) const = default;
-};
-
-enum class Tls : std::uint8_t {
-  off,
-  required,  // encrypted, whoever the server is
-  verified,  // and the server's certificate is good for its host
-};
-
-struct MysqlSource {
-  std::vector<Address> addresses;  // tried in this order
-  std::string user;
-  std::string password;
-  std::string password_file;  // read again at every connect
-  std::string database;
-  Tls tls = Tls::off;
-  std::string ca_file;                     // empty: the system's
-  std::optional<std::uint32_t> server_id;  // nullopt: random
-
-  bool operator==(const MysqlSource&) const = default;
-};
-
-enum class FileFormat : std::uint8_t { lines, csv };
-
-struct FileSource {
-  std::string path;
-  FileFormat format = FileFormat::lines;
-
-  bool operator==(const FileSource&) const = default;
-};
-
-struct Source {
-  std::string name;
-  std::variant<SqliteSource, MysqlSource, FileSource> kind;
-  milliseconds max_lag = kDefaultMaxLag;
-
-  bool operator==(const Source&) const = default;
-};
-
-struct SourceTable {
-  std::string from;                 // Source::name
-  std::vector<std::string> tables;  // names and patterns (table_pattern.h); empty for a file
-  std::map<std::string, std::string> columns;  // every identity placeholder -> its column
-  keyspace::RowCondition where;                // the rows that count; empty: all of them
-
-  // One and the same for good: neither a list nor a pattern.
-  bool is_one_table() const;
-  bool operator==(const SourceTable&) const = default;
 };
 
 enum class Mode : std::uint8_t { observe, enforce, bypass };

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "config/section_table.h"
 
 namespace cuckooguard::config {
@@ -12,10 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class SourceType : std::uint8_t { sqlite, mysql, file };
+enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file };
+
+constexpr std::size_t kPostgresNameMax = 63;  // NAMEDATALEN - 1
 
 constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sqlite},
                                      Choice<SourceType>{"mysql", SourceType::mysql},
+                                     Choice<SourceType>{"postgres", SourceType::postgres},
                                      Choice<SourceType>{"file", SourceType::file}};
 constexpr std::array kFileFormats = {Choice<FileFormat>{"lines", FileFormat::lines},
                                      Choice<FileFormat>{"csv", FileFormat::csv}};
@@ -30,11 +35,38 @@ Parsed<SourceType> parse_source_type(std::string_view text) {
   if (text == "mariadb") {
     return std::unexpected("is unknown, did you mean \"mysql\"? It is for MariaDB as well");
   }
-  if (text.starts_with("postgres")) {
-    return std::unexpected(
-        "is unknown: PostgreSQL cannot be followed; a list of its keys can be, as type: file");
+  if (text == "postgresql" || text == "pgsql" || text == "pg") {
+    return std::unexpected("is unknown, did you mean \"postgres\"?");
   }
   return parse_choice(text, kSourceTypes);
+}
+
+// host, host:port or unix:/path.
+Parsed<Address> parse_postgres_address(std::string_view text) {
+  const bool is_host = !text.empty() && text.find_first_of(":@") == std::string_view::npos;
+  return parse_address(is_host ? fmt::format("{}:{}", text, kPostgresPort) : std::string(text));
+}
+
+Parsed<ReplicationSlot> parse_slot(std::string_view text) {
+  using enum ReplicationSlot::Kind;
+  if (text == "auto" || text == "temporary") {
+    return ReplicationSlot{.kind = text == "auto" ? automatic : temporary, .name = {}};
+  }
+  const bool is_name =
+      !text.empty() && text.size() <= kPostgresNameMax &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+  if (!is_name) {
+    return std::unexpected(
+        "must be auto, temporary, or a name of 1 to 63 small letters, digits and '_'");
+  }
+  return ReplicationSlot{.kind = named, .name = std::string(text)};
+}
+
+template <typename Settings>
+void check_ca_file(const Section& section, const Settings& read) {
+  if (!read.ca_file.empty() && read.tls != Tls::verified) {
+    section.report(section.place_of("ca_file"), "ca_file is of no use without tls: verified");
+  }
 }
 
 constexpr auto kSqlite =
@@ -70,10 +102,27 @@ constexpr auto kMysql =
                   parse_count, 1, 0xFFFFFFFF, "must be auto, or from 1 to 4294967295"))))
         .checked_by([](const Section& section, MysqlSource& mysql) {
           check_password(section, mysql);
-          if (!mysql.ca_file.empty() && mysql.tls != Tls::verified) {
-            section.report(section.place_of("ca_file"),
-                           "ca_file is of no use without tls: verified");
-          }
+          check_ca_file(section, mysql);
+        });
+
+constexpr auto kPostgres =
+    section<PostgresSource>(
+        "sources.* of type postgres",
+        ReadBy<PostgresSource>{"type"},
+        ReadBy<PostgresSource>{"max_lag"},
+        list("addresses", &PostgresSource::addresses, parse_postgres_address).required(),
+        value("user", &PostgresSource::user, parse_text).required(),
+        secret("password", &PostgresSource::password),
+        text("password_file", &PostgresSource::password_file),
+        value("database", &PostgresSource::database, parse_text).required(),
+        value("schema", &PostgresSource::schema, parse_text),
+        value("publication", &PostgresSource::publication, parse_text),
+        value("slot", &PostgresSource::slot, parse_slot),
+        choice("tls", &PostgresSource::tls, kTls),
+        text("ca_file", &PostgresSource::ca_file))
+        .checked_by([](const Section& section, PostgresSource& postgres) {
+          check_password(section, postgres);
+          check_ca_file(section, postgres);
         });
 
 constexpr auto kFile = section<FileSource>("sources.* of type file",
@@ -82,7 +131,7 @@ constexpr auto kFile = section<FileSource>("sources.* of type file",
                                            value("path", &FileSource::path, parse_text).required(),
                                            choice("format", &FileSource::format, kFileFormats));
 
-constexpr std::array kOfEachType = {kSqlite.keys(), kMysql.keys(), kFile.keys()};
+constexpr std::array kOfEachType = {kSqlite.keys(), kMysql.keys(), kPostgres.keys(), kFile.keys()};
 
 // The keys of every type, for as long as the type is not known.
 const KeyList& any_source() {
@@ -150,6 +199,8 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
     read_poll_every(section, source.max_lag, sqlite);
   } else if (type == SourceType::mysql) {
     kMysql.read(section, source.kind.emplace<MysqlSource>());
+  } else if (type == SourceType::postgres) {
+    kPostgres.read(section, source.kind.emplace<PostgresSource>());
   } else {
     kFile.read(section, source.kind.emplace<FileSource>());
   }

@@ -106,6 +106,11 @@ std::string text_of(const FreshIds& window) {
   return window.kind == FreshIds::Kind::automatic ? "auto" : text_of(window.window);
 }
 
+std::string text_of(const ReplicationSlot& slot) {
+  using enum ReplicationSlot::Kind;
+  return slot.kind == named ? slot.name : (slot.kind == automatic ? "auto" : "temporary");
+}
+
 std::string text_of(const std::optional<Address>& address) {
   return address ? address->text() : "";
 }

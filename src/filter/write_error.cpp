@@ -46,7 +46,7 @@ std::string rights(const std::string& path) {
 }  // namespace
 
 std::string write_error(int error, const std::string& path) {
-  const std::string reason = std::generic_category().message(error);
+  std::string reason = std::generic_category().message(error);
   switch (error) {
     case EACCES:
     case EPERM:

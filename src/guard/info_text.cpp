@@ -232,6 +232,9 @@ void add_source(Lines& lines, const SourceView& sources, std::size_t source, Tim
   lines.add("proven_ms_ago",
             status.proven_at ? whole_milliseconds(now - *status.proven_at) : std::int64_t{-1});
   lines.add("losses", status.losses);
+  if (status.log_retained) {
+    lines.add("log_retained", *status.log_retained);
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 //                           reads of all workers
 //   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by
 //                           verdict
-//   # Source shop           type, state, position, proof, losses
+//   # Source shop           type, state, position, proof, losses, log that is kept
 //
 // Fields are stable names; new ones may come. -1: not known. `why` is for people and ends its line.
 // Threads: its worker's, between Epochs::Reader enter() and leave(); counters are of all workers,

@@ -166,8 +166,8 @@ const std::array<OwnCommands::Entry, 11> OwnCommands::kEntries{{
      Needs::login,
      &OwnCommands::wait,
      "WAIT <source> <position> <timeout-ms>\n"
-     "    Block until the <source> has applied its server's <position> (a GTID). Return 1 when\n"
-     "    it has, 0 when the time is over."},
+     "    Block until the <source> has applied its server's <position> (a GTID, an LSN). Return 1\n"
+     "    when it has, 0 when the time is over."},
     {"info",
      1,
      2,

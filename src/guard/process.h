@@ -32,6 +32,7 @@ struct SourceStatus {
   std::string position{};  // empty: it has none
   std::optional<TimePoint> proven_at{};
   std::uint64_t losses = 0;
+  std::optional<std::uint64_t> log_retained{};  // bytes that its server keeps for us
 };
 
 enum class Reached : std::uint8_t {

@@ -7,6 +7,11 @@ void FollowStatus::proven(TimePoint at) {
   proven_at_ = at;
 }
 
+void FollowStatus::retains(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  log_retained_ = bytes;
+}
+
 void FollowStatus::set_state(filter::SourceState state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
   const auto is_lost = [](filter::SourceState one) {
@@ -20,7 +25,11 @@ void FollowStatus::set_state(filter::SourceState state, std::string_view why) {
 }
 
 SourceStatus FollowStatus::read_locked() const {
-  return {.state = state_, .why = why_, .proven_at = proven_at_, .losses = losses_};
+  return {.state = state_,
+          .why = why_,
+          .proven_at = proven_at_,
+          .losses = losses_,
+          .log_retained = log_retained_};
 }
 
 }  // namespace cuckooguard::source

@@ -35,6 +35,8 @@ class FollowStatus {
   void loading(std::string_view why) { set_state(filter::SourceState::loading, why); }
   void lost(std::string_view why) { set_state(filter::SourceState::down, why); }
   void refused(std::string_view why) { set_state(filter::SourceState::refused, why); }
+  // The server keeps so much of its log for us.
+  void retains(std::uint64_t bytes);
 
   // --- any thread ---
   SourceStatus read() const {
@@ -54,6 +56,7 @@ class FollowStatus {
   std::string why_;
   std::optional<TimePoint> proven_at_;
   std::uint64_t losses_ = 0;
+  std::optional<std::uint64_t> log_retained_;
 };
 
 // Of a source that follows a log. A Position has text(), covers(Position), its flavor(), and

@@ -91,6 +91,8 @@ struct SourceStatus {
       position{};  // how far its log has been applied; empty: it has no log, or nothing is loaded
   std::optional<TimePoint> proven_at{};  // up to then nothing is missing
   std::uint64_t losses = 0;              // how often it was lost
+  std::optional<std::uint64_t>
+      log_retained{};  // bytes that the server keeps for us; nothing: it does not
 };
 
 enum class Reached : std::uint8_t {
@@ -121,8 +123,8 @@ class Source {
 
   // Any thread, at any time; neither waits for the source's work (source/follow_status.h).
   virtual SourceStatus status() const = 0;
-  // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set), has been
-  // applied.
+  // Whether `position`, as its server writes it (MariaDB's @@last_gtid, MySQL's GTID set,
+  // PostgreSQL's LSN), has been applied.
   virtual Reached reached(std::string_view position) const = 0;
 
   // Asks the database itself for the row with this identity (source/row_lookup.h): it blocks. One

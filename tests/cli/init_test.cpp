@@ -61,6 +61,10 @@ TEST(FirstConfiguration, is_one_for_each_type_and_after_each_part) {
   Answers answers = kOfMysql;
   EXPECT_TRUE(parsed(first_configuration(answers, Part::redis)).sources.empty());
   EXPECT_TRUE(parsed(first_configuration(answers, Part::source)).namespaces.empty());
+  answers["--type"] = "postgres";
+  answers["--schema"] = "app";
+  const config::Config postgres = parsed(first_configuration(answers));
+  EXPECT_EQ(std::get<config::PostgresSource>(postgres.sources.at(0).kind).schema, "app");
   answers["--path"] = "shop.db";
   answers["--type"] = "sqlite";
   const config::Config sqlite = parsed(first_configuration(answers));

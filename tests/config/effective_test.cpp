@@ -74,6 +74,8 @@ TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
       "7ms }\n"
       "  main: { type: mysql, addresses: ['db:1', 'unix:/x y'], user: null_, database: 'null',\n"
       "          tls: verified, ca_file: /ca.pem, server_id: 7, max_lag: 2500ms }\n"
+      "  pg: { type: postgres, addresses: [db, '[::1]:1'], user: u, database: d, schema: 'A b',\n"
+      "        publication: p, slot: my_slot, tls: required, password_file: /p, max_lag: 50ms }\n"
       "  list: { type: file, path: '-x', format: csv }\n"
       "namespaces:\n"
       "  users:\n"

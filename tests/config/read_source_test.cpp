@@ -88,19 +88,18 @@ TEST(ReadSource, the_type_decides_which_keys_there_are) {
 
 TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
   EXPECT_THAT(source_errors("path: /x, format: csv"), ElementsAre("2:3: type is missing here"));
-  EXPECT_THAT(source_errors("type: oracle, path: /x"),
-              ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, file"));
+  EXPECT_THAT(
+      source_errors("type: oracle, path: /x"),
+      ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, postgres, file"));
 }
 
 TEST(ReadSource, other_names_of_databases_lead_to_what_there_is) {
   EXPECT_THAT(source_errors("type: mariadb, user: guard"),
               ElementsAre("2:17: type: \"mariadb\" is unknown, did you mean \"mysql\"? It is for "
                           "MariaDB as well"));
-  for (const std::string type : {"postgresql", "postgres"}) {
+  for (const std::string type : {"postgresql", "pgsql", "pg"}) {
     EXPECT_THAT(source_errors("type: " + type),
-                ElementsAre("2:17: type: \"" + type +
-                            "\" is unknown: PostgreSQL cannot be followed; a list of its keys can "
-                            "be, as type: file"));
+                ElementsAre("2:17: type: \"" + type + "\" is unknown, did you mean \"postgres\"?"));
   }
 }
 
@@ -145,6 +144,67 @@ TEST(ReadSource, mysql_says_what_is_wrong_and_shows_no_secret) {
   EXPECT_THAT(source_errors(good + "ca_file: /ca"), ElementsAre(HasSubstr("tls: verified")));
   EXPECT_THAT(source_errors(good + "server_id: 0"),
               ElementsAre(HasSubstr("must be auto, or from")));
+}
+
+TEST(ReadSource, postgres_needs_addresses_a_user_and_a_database) {
+  EXPECT_EQ(source_of("type: postgres, addresses: db, user: guard, database: shop"),
+            (Source{"shop",
+                    PostgresSource{.addresses = {{.host = "db", .port = 5432}},
+                                   .user = "guard",
+                                   .database = "shop",
+                                   .schema = "public",
+                                   .publication = "cuckooguard",
+                                   .slot = {}},
+                    1s}));
+  EXPECT_THAT(source_errors("type: postgres"),
+              ElementsAre("2:3: addresses is missing here",
+                          "2:3: database is missing here",
+                          "2:3: user is missing here"));
+  const auto several = std::get<PostgresSource>(
+      source_of("type: postgres, addresses: ['a:1', '[::1]:5433', 'unix:/run/postgresql'], user: "
+                "u, database: d, schema: App, publication: guard, tls: verified, ca_file: /ca")
+          .kind);
+  EXPECT_EQ(several.addresses.at(0).text(), "a:1");
+  EXPECT_EQ(several.addresses.at(1).text(), "[::1]:5433");
+  EXPECT_EQ(several.addresses.at(2).unix_path, "/run/postgresql");
+  EXPECT_EQ(several.schema, "App");
+  EXPECT_EQ(several.publication, "guard");
+  EXPECT_EQ(several.tls, Tls::verified);
+}
+
+TEST(ReadSource, a_slot_of_postgres_is_chosen_temporary_or_has_a_name) {
+  const std::string good = "type: postgres, addresses: db, user: guard, database: shop, ";
+  const auto slot_of = [&good](const std::string& text) {
+    return std::get<PostgresSource>(source_of(good + "slot: " + text).kind).slot;
+  };
+  using enum ReplicationSlot::Kind;
+  EXPECT_EQ(slot_of("auto"), (ReplicationSlot{automatic, ""}));
+  EXPECT_EQ(slot_of("temporary"), (ReplicationSlot{temporary, ""}));
+  const std::string longest(63, 'x');
+  EXPECT_EQ(slot_of(longest), (ReplicationSlot{named, longest}));
+  for (const std::string& wrong : {longest + "x", std::string("Guard"), std::string("'a-b'")}) {
+    EXPECT_THAT(source_errors(good + "slot: " + wrong),
+                ElementsAre(HasSubstr("must be auto, temporary, or a name of 1 to 63")))
+        << wrong;
+  }
+}
+
+TEST(ReadSource, postgres_says_what_is_wrong_and_shows_no_secret) {
+  for (const std::string_view address : {"guard:hunter2@db:5432",
+                                         "guard:hunter2@db",
+                                         "hunter2@db",
+                                         "postgres://guard:hunter2@db:5432/shop"}) {
+    EXPECT_THAT(source_errors("type: postgres, addresses: '" + std::string(address) +
+                              "', user: u, database: d"),
+                ElementsAre(::testing::AllOf(HasSubstr("addresses: the value "),
+                                             HasSubstr("write host:port"),
+                                             ::testing::Not(HasSubstr("hunter2")))))
+        << address;
+  }
+  const std::string good = "type: postgres, addresses: db, user: guard, database: shop, ";
+  EXPECT_THAT(source_errors(good + "password: tell, password_file: /nobody"),
+              ElementsAre(HasSubstr("password_file and password are both here")));
+  EXPECT_THAT(source_errors(good + "ca_file: /ca"), ElementsAre(HasSubstr("tls: verified")));
 }
 
 TEST(ReadSource, a_path_is_needed) {

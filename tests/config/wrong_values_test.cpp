@@ -51,7 +51,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"sources.* of type sqlite", "install_triggers", "yes", "is neither true nor false"},
     {"sources.* of type sqlite", "poll_every", "900ms", "must be from 1ms to half of max_lag"},
     {"sources.* of type sqlite", "max_lag", "5ms", "must be from 10ms to 1h"},
-    {"sources.* of type mysql", "type", "maria", "valid: sqlite, mysql, file"},
+    {"sources.* of type mysql", "type", "maria", "valid: sqlite, mysql, postgres, file"},
     {"sources.* of type mysql", "addresses", "\"127.0.0.1\"", "has no port: write host:port"},
     {"sources.* of type mysql", "user", "\"\"", "is empty"},
     {"sources.* of type mysql", "password", "", ""},
@@ -61,6 +61,18 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"sources.* of type mysql", "ca_file", "/ca.pem", "is of no use without tls: verified"},
     {"sources.* of type mysql", "server_id", "0", "must be auto, or from 1 to 4294967295"},
     {"sources.* of type mysql", "max_lag", "2h", "must be from 10ms to 1h"},
+    {"sources.* of type postgres", "type", "postgresql", "did you mean \"postgres\"?"},
+    {"sources.* of type postgres", "addresses", "\"127.0.0.1:\"", "has no port from 0 to 65535"},
+    {"sources.* of type postgres", "user", "\"\"", "is empty"},
+    {"sources.* of type postgres", "password", "", ""},
+    {"sources.* of type postgres", "password_file", "", ""},
+    {"sources.* of type postgres", "database", "\"\"", "is empty"},
+    {"sources.* of type postgres", "schema", "\"\"", "is empty"},
+    {"sources.* of type postgres", "publication", "\"\"", "is empty"},
+    {"sources.* of type postgres", "slot", "Guard-1", "must be auto, temporary, or a name"},
+    {"sources.* of type postgres", "tls", "on", "valid: off, required, verified"},
+    {"sources.* of type postgres", "ca_file", "/ca.pem", "is of no use without tls: verified"},
+    {"sources.* of type postgres", "max_lag", "2h", "must be from 10ms to 1h"},
     {"sources.* of type file", "type", "files", "did you mean \"file\"?"},
     {"sources.* of type file", "path", "\"\"", "is empty"},
     {"sources.* of type file", "format", "cvs", "did you mean \"csv\"?"},
@@ -115,7 +127,7 @@ constexpr auto kSections = std::to_array<std::string_view>({"listen",
                                                             "admin",
                                                             "log"});
 
-// `tls` is one, but that of a mysql source is not.
+// `tls` is one, but that of a source is not.
 bool is_section(const KeyList& list, std::string_view key) {
   return std::ranges::count(kSections, key) == 1 &&
          std::ranges::none_of(kWrong, [&](const Wrong& wrong) {

@@ -42,7 +42,7 @@ def numbered_lines(file):
 
 # What stands in a block: commands, which integration/documents_test.cpp runs, unless the block says why it cannot; a configuration, which
 # documented_settings_test.cpp loads; or neither.
-COMMANDS = {"sh", "sql", "redis", "http"}
+COMMANDS = {"sh", "sql", "postgresql", "redis", "http"}
 LANGUAGES = COMMANDS | {"yaml", "ini", "text"}
 
 
@@ -151,7 +151,7 @@ def findings():
         if f"({page})" not in text_of("README.md"):
             yield f"README.md: no link to {page}"
 
-    metrics = set(re.findall(r'"((?:cuckooguard|process)_[a-z_]+)"', text_of("src/admin/views/metrics.cpp")))
+    metrics = set(re.findall(r'"((?:cuckooguard|process)_[a-z_]+)"', "".join(file.read_text() for file in tracked("src/admin/views/*metrics.cpp"))))
     cells = first_cells("docs/http.md")
     yield from compare("metric", metrics, {name for name in cells if "_" in name}, "docs/http.md")
     for file in documents:
@@ -170,8 +170,8 @@ def findings():
     subcommands = set()
     for file in tracked("src/cli/*.cpp"):
         subcommands.update(re.findall(r'add_subcommand\(\s*(?:\w+,\s*)?"([a-z-]+)"', file.read_text()))
-    subcommands -= {"filter"}  # of two more words
-    named = {cell.split()[-1 if " filter " in cell else 1] for cell in
+    subcommands -= {"filter", "slot"}  # of two more words
+    named = {cell.split()[-1 if " filter " in cell or " slot " in cell else 1] for cell in
              (re.sub(r" [A-Z]+$", "", cell) for cell in first_cells("docs/configuration.md")) if cell.startswith("cuckooguard ")}
     yield from compare("subcommand", subcommands, named, "docs/configuration.md")
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <sstream>
@@ -19,6 +20,10 @@
 namespace cuckooguard::views {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
+
+inline double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 struct MetricName {
   const char* name;

@@ -13,6 +13,7 @@
 #include "guard/passing.h"
 #include "views/metric_families.h"
 #include "views/process_use.h"
+#include "views/source_metrics.h"
 
 namespace cuckooguard::views {
 namespace {
@@ -115,10 +116,6 @@ constexpr std::array<FilterMetric, 9> kFilters{{
      "1 if a filter of the namespace is full and all keys pass.",
      [](const FilterTotals& all) { return all.full ? 1.0 : 0.0; }},
 }};
-
-double seconds_of(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 
 void put_guard(MetricFamilies& families, const Model& model) {
   for (const auto& metric : kGuardCounters) {
@@ -329,41 +326,6 @@ void put_filters(MetricFamilies& families, const Model& model) {
                          model.process_state.loads.of(model.guarded.keyspace.name(ns), model.now);
                      return load ? load->fraction : 1.0;
                    });
-}
-
-void put_source(MetricFamilies& families,
-                const Model& model,
-                const std::string& name,
-                const guard::SourceStatus& status) {
-  for (const std::string_view state : filter::kSourceStateNames) {
-    families.put({"cuckooguard_source_state", "1 for the current state.", Type::Gauge},
-                 name_of(status.state) == state ? 1.0 : 0.0,
-                 {{"source", name}, {"state", std::string(state)}});
-  }
-  if (status.proven_at) {
-    families.put({"cuckooguard_source_proof_age_seconds",
-                  "Time since all filters of the source were last proven up to date.",
-                  Type::Gauge},
-                 seconds_of(model.now - *status.proven_at),
-                 {{"source", name}});
-  }
-  families.put({"cuckooguard_source_losses_total",
-                "How often the connection to the source was lost.",
-                Type::Counter},
-               status.losses,
-               {{"source", name}});
-  families.put({"cuckooguard_source_troubles_total",
-                "How often the source had trouble, such as a checkpoint that cannot be written.",
-                Type::Counter},
-               model.process_state.loads.troubles(name),
-               {{"source", name}});
-}
-
-void put_sources(MetricFamilies& families, const Model& model) {
-  const guard::SourceView* const sources = model.process.sources;
-  for (std::size_t i = 0; sources != nullptr && i < sources->size(); ++i) {
-    put_source(families, model, std::string(sources->name(i)), sources->status(i));
-  }
 }
 
 // Whether Redis lets the guard ask.

@@ -159,7 +159,8 @@ json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
       {"hint", text_of(trouble.hint)},
       {"position", status.position.empty() ? json::value() : text_of(status.position)},
       {"proven_seconds_ago", seconds_of(age)},
-      {"losses", status.losses}};
+      {"losses", status.losses},
+      {"log_retained", status.log_retained ? json::value(*status.log_retained) : json::value()}};
 }
 
 json::value problems_of(const Model& model, const ProcessUse& use) {

@@ -21,7 +21,7 @@
 //                                             "unknown", "open"},
 //                          "unmatched" (there were reads, but none of this namespace), "advice"}},
 //    "sources": {NAME: {"type", "state", "why", "hint", "position", "proven_seconds_ago",
-//                       "losses"}},
+//                       "losses", "log_retained" (bytes; null: its server keeps none for us)}},
 //    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
 // `control`: may the guard ask? Its state is allowed, limited, not_allowed, unsupported (a cluster)

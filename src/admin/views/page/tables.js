@@ -123,7 +123,8 @@ function sourceRow(name, source) {
       cell('Source', {className: 'name wide'}, name, under(source.type)),
       cell('State', {}, badge(grade, source.state)),
       cell('Lag', {className: 'number'}, duration(source.proven_seconds_ago ?? NaN)),
-      cell('Position', {className: 'position wide'}, source.position ?? 'none: read again as a whole'),
+      cell('Position', {className: 'position wide'}, source.position ?? 'none: read again as a whole',
+           ...(source.log_retained === null ? [] : [under(`${bytes(source.log_retained)} of its log kept for this guard`)])),
       cell('Times lost', {className: 'number'}, count(source.losses)));
 }
 

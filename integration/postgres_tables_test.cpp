@@ -1,0 +1,335 @@
+// What is refused of PostgreSQL's tables is accepted once the SQL in its words was run; and a
+// table's fingerprint changes with all by which rows can change unseen, and with nothing else.
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config_file.h"
+#include "filter/live_parts.h"
+#include "fixtures/on_postgres.h"
+#include "keyspace/keyspace.h"
+#include "postgres/connection.h"
+#include "postgres/fingerprints.h"
+#include "postgres/table.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A namespace with these settings.
+struct Wanted {
+  explicit Wanted(const std::string& settings)
+      : config(parsed(settings)),
+        keyspace(keyspace::Keyspace::build(config::namespace_templates(config)).value()),
+        parts(epochs, filter::HashSecret{}) {}
+
+  static config::Config parsed(const std::string& settings) {
+    auto config = config::parse_config(
+        "sources: { shop: { type: postgres, addresses: db, user: guard, database: shop } }\n"
+        "namespaces: { users: { " +
+            settings + " } }\n",
+        "f",
+        [](std::string_view) { return std::nullopt; });
+    if (!config) {
+      throw std::invalid_argument(config.error().front().text());
+    }
+    return *std::move(config);
+  }
+  Target target() { return {keyspace, 0, config.namespaces.front(), parts}; }
+
+  config::Config config;
+  keyspace::Keyspace keyspace;
+  filter::Epochs epochs{1};
+  filter::LiveParts parts;
+};
+
+class PostgresTables : public harness::OnPostgres {
+ protected:
+  void prepare() override {
+    run("CREATE SCHEMA app; CREATE ROLE guard LOGIN REPLICATION PASSWORD 'word'; GRANT USAGE ON "
+        "SCHEMA app TO guard; ALTER DEFAULT PRIVILEGES IN SCHEMA app GRANT SELECT ON TABLES TO "
+        "guard; CREATE PUBLICATION cuckooguard WITH (publish_via_partition_root = true)");
+    connection_.emplace(PostgresConnection::open(login()).value());
+  }
+
+  PostgresLogin login() const {
+    return {.addresses = {{.host = "127.0.0.1", .port = server_->port(), .unix_path = {}}},
+            .user = "guard",
+            .password = "word",
+            .password_file = {},
+            .database = harness::PostgresServer::kDatabase,
+            .ca_file = {}};
+  }
+  void make(const std::string& columns, const std::string& more = "") {
+    run("CREATE TABLE app.users (" + columns + ")" + more +
+        "; ALTER PUBLICATION cuckooguard ADD TABLE app.users");
+  }
+
+  std::expected<PostgresTable, PostgresTrouble> plan(const std::string& settings = kById,
+                                                     const std::string& table = "users") {
+    Wanted wanted(settings);
+    return plan_postgres_table(*connection_, place_, wanted.target(), table);
+  }
+  std::string refusal(const std::string& settings = kById, const std::string& table = "users") {
+    const auto planned = plan(settings, table);
+    return planned ? "" : words_of(planned.error());
+  }
+  // It is refused in these words, until the SQL in them was run.
+  void expect_mended(const std::string& words, const std::string& settings = kById) {
+    std::string why = refusal(settings);
+    EXPECT_THAT(why, HasSubstr(words));
+    const std::size_t sql =
+        std::min({why.find(": ALTER "), why.find(": CREATE "), why.find(": GRANT ")});
+    ASSERT_NE(sql, std::string::npos) << why;
+    run(why.substr(sql + 2));
+    EXPECT_EQ(refusal(settings), "");
+  }
+  // Of what is read by the guard's role, as the log tells it.
+  std::vector<std::string> read(const PostgresTable& table) {
+    auto rows = connection_->stream(table.copy_sql(), table.needed().size());
+    std::vector<std::string> all;
+    while (true) {
+      const auto next = rows.value().next();
+      if (!next.value()) {
+        return all;
+      }
+      std::string text;
+      for (const auto& value : **next) {
+        text += (text.empty() ? "" : "|") + std::string(value.value_or("NULL"));
+      }
+      all.push_back(text);
+    }
+  }
+  std::string fingerprint(const std::string& table = "users") {
+    const std::vector<std::string> names{table};
+    const auto all = ask_fingerprints(*connection_, place_.schema, place_.publication, names);
+    return all.value().contains(table) ? all->at(table) : "";
+  }
+  void expect_changes(const std::vector<std::string>& statements) {
+    for (const std::string& sql : statements) {
+      const std::string before = fingerprint();
+      run(sql);
+      EXPECT_NE(fingerprint(), before) << sql;
+    }
+  }
+  void expect_same(const std::vector<std::string>& statements) {
+    for (const std::string& sql : statements) {
+      const std::string before = fingerprint();
+      run(sql);
+      EXPECT_EQ(fingerprint(), before) << sql;
+    }
+  }
+
+  static constexpr const char* kById =
+      "keys: 'user:{id:int64}', source: { from: shop, table: users }";
+  static constexpr const char* kActive =
+      "keys: 'user:{id:int64}', source: { from: shop, table: users, where: \"gone IS NULL\" }";
+
+  PostgresPlace place_{.schema = "app", .publication = "cuckooguard"};
+  std::optional<PostgresConnection> connection_;
+};
+
+TEST_F(PostgresTables, an_ordinary_table_is_planned) {
+  make("id bigserial PRIMARY KEY, name text NOT NULL, gone timestamptz");
+  run("INSERT INTO app.users (name) VALUES ('a'), ('b')");
+  const auto planned = plan().value();
+  EXPECT_EQ(planned.columns.size(), 3U);
+  EXPECT_THAT(planned.needed(), ElementsAre(0));
+  EXPECT_TRUE(planned.grows);
+  EXPECT_TRUE(planned.identity_is_unique);
+  EXPECT_FALSE(planned.has_full_rows);
+  EXPECT_EQ(planned.fingerprint, fingerprint());
+  EXPECT_THAT(read(planned), ElementsAre("1", "2"));
+  EXPECT_EQ(connection_->value(planned.count_sql()).value(), "2");
+  EXPECT_EQ(size_of_postgres_table(*connection_, planned)->next_id, 3U);
+}
+
+TEST_F(PostgresTables, what_the_log_must_name_rows_by_is_said) {
+  make("id bigint NOT NULL, gone timestamptz");
+  expect_mended("has no replica identity");
+  EXPECT_TRUE(plan()->has_full_rows);
+  run("ALTER TABLE app.users REPLICA IDENTITY DEFAULT, ADD PRIMARY KEY (id)");
+  EXPECT_EQ(refusal(), "");
+  expect_mended("is logged without column \"gone\"", kActive);
+  run("ALTER TABLE app.users REPLICA IDENTITY NOTHING");
+  expect_mended("has no replica identity");
+  EXPECT_FALSE(plan()->has_full_rows) << "the key is enough";
+}
+
+TEST_F(PostgresTables, an_index_with_all_that_is_needed_is_preferred) {
+  make("id bigint PRIMARY KEY, name text NOT NULL UNIQUE");
+  const std::string by_name = "keys: 'user:{name}', source: { from: shop, table: users }";
+  EXPECT_THAT(refusal(by_name), HasSubstr("REPLICA IDENTITY USING INDEX \"users_name_key\""));
+  expect_mended("is logged without column \"name\"", by_name);
+  EXPECT_TRUE(plan(by_name)->identity_is_unique);
+}
+
+TEST_F(PostgresTables, rights_are_asked_for) {
+  make("id bigint PRIMARY KEY");
+  run("REVOKE SELECT ON app.users FROM guard");
+  expect_mended("there is no right to read");
+  run("REVOKE USAGE ON SCHEMA app FROM guard");
+  expect_mended("there is no right to use the schema");
+  run("ALTER TABLE app.users ENABLE ROW LEVEL SECURITY");
+  expect_mended("row security would hide rows");
+}
+
+TEST_F(PostgresTables, the_publication_must_have_all) {
+  run("CREATE TABLE app.users (id bigint PRIMARY KEY, name text)");
+  expect_mended("does not have the table");
+  run("DROP PUBLICATION cuckooguard");
+  expect_mended("there is no publication");
+  run("ALTER PUBLICATION cuckooguard SET (publish = 'insert, update')");
+  expect_mended("leaves out some kinds of changes");
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users WHERE (id > 7)");
+  expect_mended("leaves out rows");
+  run("ALTER PUBLICATION cuckooguard SET TABLE app.users (id)");
+  expect_mended("leaves out columns");
+  run("ALTER PUBLICATION cuckooguard DROP TABLE app.users; ALTER PUBLICATION cuckooguard ADD "
+      "TABLES "
+      "IN SCHEMA app");
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(PostgresTables, partitions_are_read_as_the_whole) {
+  make("id bigint, part int, gone timestamptz, PRIMARY KEY (id, part)",
+       " PARTITION BY LIST (part)");
+  run("CREATE TABLE app.users_1 PARTITION OF app.users FOR VALUES IN (1); CREATE TABLE app.users_2 "
+      "PARTITION OF app.users FOR VALUES IN (2); INSERT INTO app.users VALUES (7, 1), (8, 2)");
+  EXPECT_THAT(read(plan().value()), ElementsAre("7|1", "8|2"));
+  run("ALTER PUBLICATION cuckooguard SET (publish_via_partition_root = false)");
+  expect_mended("has rows of partitions under their own names");
+  expect_mended("is logged without column \"gone\"", kActive);
+  EXPECT_TRUE(plan(kActive)->has_full_rows);
+  run("CREATE TABLE app.users_3 PARTITION OF app.users FOR VALUES IN (3)");
+  expect_mended("REPLICA IDENTITY FULL", kActive);
+  run("ALTER TABLE app.users_3 SET UNLOGGED");
+  expect_mended("has an unlogged partition");
+  EXPECT_THAT(refusal("keys: 'user:{id:int64}', source: { from: shop, table: users_1 }", "users_1"),
+              HasSubstr("is a partition"));
+  const std::vector<std::string> pattern{"users*"};
+  EXPECT_THAT(list_postgres_tables(*connection_, place_, pattern).value(), ElementsAre("users"));
+  const std::vector<std::string> named{"users_?", "none"};
+  EXPECT_THAT(list_postgres_tables(*connection_, place_, named).value(),
+              ElementsAre("users_1", "users_2", "users_3", "none"));
+}
+
+TEST_F(PostgresTables, what_is_no_table_of_logged_rows_is_refused) {
+  make("id bigint PRIMARY KEY");
+  run("CREATE VIEW app.v AS TABLE app.users; CREATE MATERIALIZED VIEW app.m AS TABLE app.users");
+  EXPECT_THAT(refusal(kById, "v"), HasSubstr("no table but a view"));
+  EXPECT_THAT(refusal(kById, "m"), HasSubstr("no table but a materialized view"));
+  EXPECT_THAT(refusal(kById, "user"),
+              AllOf(HasSubstr("there is no table \"user\""), HasSubstr("did you mean \"users\"?")));
+  run("CREATE TABLE app.heir () INHERITS (app.users)");
+  expect_mended("inherit from it");
+  run("ALTER PUBLICATION cuckooguard DROP TABLE app.users; ALTER TABLE app.users SET UNLOGGED");
+  EXPECT_THAT(refusal(), HasSubstr("unlogged: ALTER TABLE \"app\".\"users\" SET LOGGED"));
+  place_.schema = "none";
+  EXPECT_THAT(refusal(), HasSubstr("there is no schema \"none\""));
+}
+
+TEST_F(PostgresTables, columns_are_judged_by_what_they_are_made_of) {
+  run("CREATE TYPE app.mood AS ENUM ('good', 'bad'); CREATE DOMAIN app.code AS text; CREATE DOMAIN "
+      "app.deep AS app.code");
+  make(
+      "id bigint, code app.deep, mood app.mood, twice bigint GENERATED ALWAYS AS (id * 2) STORED, "
+      "u "
+      "uuid, padded char(5), ok boolean, PRIMARY KEY (id)");
+  run("ALTER TABLE app.users REPLICA IDENTITY FULL; INSERT INTO app.users VALUES (1, 'c', 'bad', "
+      "DEFAULT, NULL, 'x', true)");
+  const auto with = [](const std::string& key, const std::string& where = "id <> -1") {
+    return "keys: 'k:" + key + "', source: { from: shop, table: users, where: \"" + where + "\" }";
+  };
+  EXPECT_THAT(refusal(with("{twice:int64}")),
+              HasSubstr("\"twice\" of table \"users\" is generated"));
+  EXPECT_THAT(refusal(with("{u}")), HasSubstr("several spellings"));
+  EXPECT_THAT(refusal(with("{padded}")), HasSubstr("write {padded|ci}"));
+  EXPECT_THAT(refusal(with("{id}")), HasSubstr("write {id:uint64} or {id:int64}"));
+  EXPECT_THAT(refusal(with("{nothing}")), HasSubstr("has no column \"nothing\""));
+  EXPECT_THAT(refusal(with("{id:int64}", "ok = 'true'")), HasSubstr("write 't' or 'f'"));
+  const auto good = plan(with("{code}:{mood}", "ok = 't' AND u IS NULL"));
+  ASSERT_TRUE(good) << words_of(good.error());
+  EXPECT_THAT(read(*good), ElementsAre("c|bad|t|NULL|1"));
+}
+
+TEST_F(PostgresTables, keyed_tables_are_listed_with_the_keys_that_suit_them) {
+  make("id bigint PRIMARY KEY");
+  run("CREATE TABLE app.names (name text PRIMARY KEY); CREATE TABLE app.hidden (id int PRIMARY "
+      "KEY); "
+      "REVOKE SELECT ON app.hidden FROM guard; CREATE TABLE app.none (id uuid PRIMARY KEY)");
+  std::vector<std::string> all;
+  const auto tables = list_keyed_tables(*connection_, place_);
+  for (const KeyedTable& table : tables.value()) {
+    all.push_back(table.name + " " + table.placeholders());
+  }
+  EXPECT_THAT(all, ElementsAre("names {name}", "none ", "users {id:int64}"));
+}
+
+TEST_F(PostgresTables, fingerprints_change_with_all_that_changes_rows_unseen) {
+  run("CREATE TYPE app.mood AS ENUM ('good', 'bad'); CREATE DOMAIN app.feeling AS app.mood");
+  make("id bigint NOT NULL, name varchar(9), mood app.feeling");
+  run("CREATE TABLE app.other (LIKE app.users)");
+  expect_changes(
+      {"ALTER TABLE app.users ALTER name TYPE text",
+       "ALTER TABLE app.users ADD more int",
+       "ALTER TABLE app.users RENAME more TO most",
+       "ALTER TABLE app.users DROP most",
+       "ALTER TABLE app.users ADD PRIMARY KEY (id)",
+       "CREATE UNIQUE INDEX ON app.users (name)",
+       "ALTER TABLE app.users REPLICA IDENTITY FULL",
+       "ALTER TABLE app.users ENABLE ROW LEVEL SECURITY",
+       "ALTER TYPE app.mood RENAME VALUE 'bad' TO 'worse'",
+       "TRUNCATE app.users",
+       "VACUUM FULL app.users",
+       "ALTER PUBLICATION cuckooguard SET (publish = 'insert')",
+       "ALTER PUBLICATION cuckooguard SET TABLE app.users WHERE (id > 1)",
+       "ALTER PUBLICATION cuckooguard DROP TABLE app.users",
+       "CREATE TABLE app.heir () INHERITS (app.users)",
+       "DROP TABLE app.heir",
+       "BEGIN; ALTER TABLE app.users RENAME TO t; ALTER TABLE app.other RENAME TO users; "
+       "ALTER TABLE app.t RENAME TO other; COMMIT",
+       "DROP PUBLICATION cuckooguard",
+       "DROP TABLE app.users"});
+}
+
+TEST_F(PostgresTables, fingerprints_change_with_partitions) {
+  make("id bigint, part int, PRIMARY KEY (id, part)", " PARTITION BY LIST (part)");
+  run("CREATE TABLE app.one (id bigint, part int NOT NULL, PRIMARY KEY (id, part))");
+  expect_changes({"ALTER TABLE app.users ATTACH PARTITION app.one FOR VALUES IN (1)",
+                  "TRUNCATE app.one",
+                  "ALTER TABLE app.one REPLICA IDENTITY FULL",
+                  "ALTER TABLE app.users DETACH PARTITION app.one CONCURRENTLY",
+                  "CREATE TABLE app.two PARTITION OF app.users FOR VALUES IN (2)",
+                  "DROP TABLE app.two",
+                  "ALTER PUBLICATION cuckooguard SET (publish_via_partition_root = false)"});
+}
+
+TEST_F(PostgresTables, fingerprints_do_not_change_with_the_rest) {
+  make("id bigserial PRIMARY KEY, name text");
+  run("CREATE TABLE app.other (id int)");
+  expect_same({"INSERT INTO app.users (name) SELECT 'n' FROM generate_series(1, 1000)",
+               "UPDATE app.users SET name = 'm'",
+               "DELETE FROM app.users WHERE id > 500",
+               "VACUUM app.users",
+               "ANALYZE app.users",
+               "CREATE INDEX ON app.users (name)",
+               "REINDEX TABLE app.users",
+               "GRANT SELECT ON app.users TO PUBLIC",
+               "ALTER PUBLICATION cuckooguard ADD TABLE app.other",
+               "DROP TABLE app.other",
+               "CHECKPOINT"});
+}
+
+}  // namespace
+}  // namespace cuckooguard::source

@@ -1,0 +1,116 @@
+// Where rows come from, as the operator says it: `sources` in the configuration, and the tables
+// that a namespace takes from one.
+//
+// Threads: plain values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "config/address.h"
+#include "keyspace/row_condition.h"
+
+namespace cuckooguard::config {
+
+using std::chrono::milliseconds;
+
+inline constexpr milliseconds kDefaultMaxLag{1000};
+inline constexpr int kPollsPerMaxLag = 4;
+
+// How a SQLite source comes by what has changed: it reads all rows again, or what triggers have
+// written down.
+enum class Follow : std::uint8_t { rescan, triggers };
+
+// With triggers a look is a look at the news: it comes as often as a new row should be known.
+inline constexpr milliseconds kTriggersPollMost{10};
+
+struct SqliteSource {
+  std::string path;
+  Follow follow = Follow::rescan;
+  bool install_triggers = false;
+  // auto: a quarter of the source's max_lag; with triggers kTriggersPollMost at most.
+  milliseconds poll_every = kDefaultMaxLag / kPollsPerMaxLag;
+
+  bool operator==(const SqliteSource&) const = default;
+};
+
+enum class Tls : std::uint8_t {
+  off,
+  required,  // encrypted, whoever the server is
+  verified,  // and the server's certificate is good for its host
+};
+
+struct MysqlSource {
+  std::vector<Address> addresses;  // tried in this order
+  std::string user;
+  std::string password;
+  std::string password_file;  // read again at every connect
+  std::string database;
+  Tls tls = Tls::off;
+  std::string ca_file;                     // empty: the system's
+  std::optional<std::uint32_t> server_id;  // nullopt: random
+
+  bool operator==(const MysqlSource&) const = default;
+};
+
+inline constexpr std::uint16_t kPostgresPort = 5432;
+
+// What a server keeps its log by for those who follow it.
+struct ReplicationSlot {
+  // auto: one that is kept between runs if there is `storage`, else one that goes with the session.
+  enum class Kind : std::uint8_t { automatic, temporary, named };
+  Kind kind = Kind::automatic;
+  std::string name;  // if kind is named
+
+  bool operator==(const ReplicationSlot&) const = default;
+};
+
+struct PostgresSource {
+  std::vector<Address> addresses;  // the first that takes writes
+  std::string user;
+  std::string password;
+  std::string password_file;  // read again at every connect
+  std::string database;
+  std::string schema = "public";
+  std::string publication = "cuckooguard";
+  ReplicationSlot slot;
+  Tls tls = Tls::off;
+  std::string ca_file;  // empty: the system's
+
+  bool operator==(const PostgresSource&) const = default;
+};
+
+enum class FileFormat : std::uint8_t { lines, csv };
+
+struct FileSource {
+  std::string path;
+  FileFormat format = FileFormat::lines;
+
+  bool operator==(const FileSource&) const = default;
+};
+
+struct Source {
+  std::string name;
+  std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource> kind;
+  milliseconds max_lag = kDefaultMaxLag;
+
+  bool operator==(const Source&) const = default;
+};
+
+struct SourceTable {
+  std::string from;                 // Source::name
+  std::vector<std::string> tables;  // names and patterns (table_pattern.h); empty for a file
+  std::map<std::string, std::string> columns;  // every identity placeholder -> its column
+  keyspace::RowCondition where;                // the rows that count; empty: all of them
+
+  // One and the same for good: neither a list nor a pattern.
+  bool is_one_table() const;
+  bool operator==(const SourceTable&) const = default;
+};
+
+}  // namespace cuckooguard::config

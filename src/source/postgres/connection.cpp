@@ -1,0 +1,367 @@
+#include "postgres/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <libpq-fe.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "postgres/copy_row.h"
+#include "postgres/exchange.h"
+#include "postgres/session.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using std::chrono::steady_clock;
+
+void append_rows(PostgresAnswer& answer, const PGresult* result) {
+  for (int row = 0; row < PQntuples(result); ++row) {
+    auto& values = answer.emplace_back();
+    for (int i = 0; i < PQnfields(result); ++i) {
+      if (PQgetisnull(result, row, i) != 0) {
+        values.emplace_back();
+      } else {
+        values.emplace_back(std::string(PQgetvalue(result, row, i),
+                                        static_cast<std::size_t>(PQgetlength(result, row, i))));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+PostgresLogin login_to(const config::PostgresSource& source) {
+  return {.addresses = source.addresses,
+          .user = source.user,
+          .password = source.password,
+          .password_file = source.password_file,
+          .database = source.database,
+          .tls = source.tls,
+          .ca_file = source.ca_file};
+}
+
+bool PostgresError::is_refusal() const {
+  static constexpr std::array<std::string_view, 7> kStates{
+      "0A000",                                      // feature_not_supported
+      "3D000",                                      // invalid_catalog_name: no such database
+      "3F000",                                      // invalid_schema_name
+      "42501",                                      // insufficient_privilege, row security, too
+      "42703",                                      // undefined_column
+      "42P01",                                      // undefined_table
+      "53400"};                                     // configuration_limit_exceeded: no slot is left
+  const bool is_let_in = !state.starts_with("28");  // invalid_authorization_specification
+  return is_ours || !is_let_in || std::ranges::find(kStates, state) != kStates.end();
+}
+
+// --- PostgresRows ---
+
+PostgresRows::PostgresRows(pg_conn* connection, std::chrono::seconds timeout, std::size_t columns)
+    : connection_(connection), timeout_(timeout), values_(columns) {}
+
+PostgresRows::PostgresRows(PostgresRows&& other) noexcept
+    : connection_(std::exchange(other.connection_, nullptr)),
+      timeout_(other.timeout_),
+      row_(std::exchange(other.row_, nullptr)),
+      values_(std::move(other.values_)) {}
+
+PostgresRows::~PostgresRows() {
+  free_row();
+  if (connection_ != nullptr) {
+    ::shutdown(PQsocket(connection_), SHUT_RDWR);
+  }
+}
+
+void PostgresRows::free_row() {
+  PQfreemem(std::exchange(row_, nullptr));
+}
+
+std::expected<std::optional<RowValues>, PostgresError> PostgresRows::next() {
+  free_row();
+  if (connection_ == nullptr) {
+    return std::nullopt;
+  }
+  int size = 0;
+  while ((size = PQgetCopyData(connection_, &row_, 1)) == 0) {
+    const bool has_come = wait_for(connection_, false, steady_clock::now() + timeout_);
+    if (!has_come) {
+      return libpq::is_silent(std::exchange(connection_, nullptr));
+    }
+    if (PQconsumeInput(connection_) == 0) {
+      return std::unexpected(told_by_libpq(std::exchange(connection_, nullptr)));
+    }
+  }
+  if (size < 0) {
+    return end();
+  }
+  const std::size_t without_line_end = static_cast<std::size_t>(size) - 1;
+  if (!parse_copy_row({row_, without_line_end}, values_)) {
+    return std::unexpected(libpq::ended(std::exchange(connection_, nullptr),
+                                        "a row has other columns than were asked for"));
+  }
+  return RowValues(values_);
+}
+
+std::expected<std::optional<RowValues>, PostgresError> PostgresRows::end() {
+  PGconn* const connection = std::exchange(connection_, nullptr);
+  if (auto done = libpq::finish(connection, steady_clock::now() + timeout_); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  return std::nullopt;
+}
+
+// --- PostgresConnection ---
+
+// What other threads may touch while libpq's own descriptor may be closed under them.
+struct PostgresConnection::Signals {
+  explicit Signals(int libpqs)
+      : socket(::fcntl(libpqs, F_DUPFD_CLOEXEC, 0)),
+        wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (socket < 0 || wake < 0) {
+      const int why = errno;
+      ::close(socket);
+      ::close(wake);
+      throw std::system_error(why, std::system_category(), "a session with PostgreSQL");
+    }
+  }
+  ~Signals() {
+    ::close(socket);
+    ::close(wake);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int socket;
+  int wake;
+};
+
+void PostgresConnection::FreeMessage::operator()(char* message) const {
+  PQfreemem(message);
+}
+
+PostgresConnection::PostgresConnection(PostgresSession session, std::chrono::seconds timeout)
+    : connection_(std::move(session)),
+      timeout_(timeout),
+      signals_(std::make_unique<Signals>(PQsocket(connection_.get()))) {}
+
+PostgresConnection::PostgresConnection(PostgresConnection&&) noexcept = default;
+PostgresConnection& PostgresConnection::operator=(PostgresConnection&&) noexcept = default;
+PostgresConnection::~PostgresConnection() = default;
+
+std::expected<PostgresConnection, PostgresError> PostgresConnection::open(
+    const PostgresLogin& login, Purpose purpose) {
+  auto session = begin_session(login, purpose);
+  if (!session) {
+    return std::unexpected(std::move(session.error()));
+  }
+  PQsetnonblocking(session->get(), 1);
+  PostgresConnection opened(*std::move(session), login.timeout);
+  if (auto settled = opened.run(kPostgresSettings); !settled) {
+    return std::unexpected(std::move(settled.error()));
+  }
+  return opened;
+}
+
+std::expected<PostgresConnection, PostgresError> PostgresConnection::open_same(
+    const PostgresLogin& login, std::string_view identity) {
+  auto opened = open(login);
+  if (!opened) {
+    return opened;
+  }
+  const auto found = server_identity(*opened);
+  if (!found) {
+    return std::unexpected(found.error());
+  }
+  if (*found != identity) {
+    return std::unexpected(
+        PostgresError{.state = {},
+                      .what = "another server answers, or another history of it, than is followed",
+                      .is_connection_gone = true});
+  }
+  return opened;
+}
+
+std::expected<void, PostgresError> PostgresConnection::run(const std::string& sql) {
+  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  if (auto sent = libpq::send_query(connection_.get(), sql, deadline); !sent) {
+    return sent;
+  }
+  return libpq::finish(connection_.get(), deadline);
+}
+
+std::expected<PostgresAnswer, PostgresError> PostgresConnection::ask(const std::string& sql) {
+  PGconn* const raw = connection_.get();
+  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
+    return std::unexpected(std::move(sent.error()));
+  }
+  PQsetSingleRowMode(raw);
+  PostgresAnswer answer;
+  std::optional<PostgresError> error;
+  while (true) {
+    auto result = libpq::next_result(raw, deadline);
+    if (!result) {
+      return std::unexpected(std::move(result.error()));
+    }
+    if (*result == nullptr) {
+      break;
+    }
+    if (libpq::is_copy(result->get())) {
+      return std::unexpected(libpq::ended(raw, libpq::kCopies));
+    }
+    if (libpq::has_failed(result->get()) && !error) {
+      error = libpq::error_of(raw, result->get());
+    }
+    append_rows(answer, result->get());
+    if (answer.size() > kPostgresAnswerRowsMax) {
+      return std::unexpected(libpq::ended(raw, "an answer has more rows than are taken"));
+    }
+  }
+  if (error) {
+    return std::unexpected(*std::move(error));
+  }
+  return answer;
+}
+
+std::expected<std::optional<std::string>, PostgresError> PostgresConnection::value(
+    const std::string& sql) {
+  auto answer = ask(sql);
+  if (!answer) {
+    return std::unexpected(std::move(answer.error()));
+  }
+  if (answer->empty() || answer->front().empty()) {
+    return std::nullopt;
+  }
+  return std::move(answer->front().front());
+}
+
+// Until the server says that it is about to copy.
+std::expected<void, PostgresError> PostgresConnection::begin(const std::string& sql,
+                                                             int copy_status) {
+  PGconn* const raw = connection_.get();
+  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
+    return sent;
+  }
+  auto result = libpq::next_result(raw, deadline);
+  if (!result) {
+    return std::unexpected(std::move(result.error()));
+  }
+  if (PQresultStatus(result->get()) == copy_status) {
+    return {};
+  }
+  if (!libpq::has_failed(result->get())) {
+    return std::unexpected(libpq::ended(raw, "the server copies nothing: " + sql));
+  }
+  PostgresError error = libpq::error_of(raw, result->get());
+  if (auto done = libpq::finish(raw, deadline); !done && done.error().is_lost()) {
+    error.is_connection_gone = true;
+  }
+  return std::unexpected(std::move(error));
+}
+
+std::expected<PostgresRows, PostgresError> PostgresConnection::stream(const std::string& sql,
+                                                                      std::size_t columns) {
+  if (auto begun = begin(sql, PGRES_COPY_OUT); !begun) {
+    return std::unexpected(std::move(begun.error()));
+  }
+  return PostgresRows(connection_.get(), timeout_, columns);
+}
+
+std::expected<void, PostgresError> PostgresConnection::start_stream(const std::string& command) {
+  return begin(command, PGRES_COPY_BOTH);
+}
+
+std::expected<std::optional<std::string_view>, PostgresError> PostgresConnection::message(
+    std::chrono::milliseconds wait) {
+  PGconn* const raw = connection_.get();
+  const PostgresDeadline deadline = steady_clock::now() + wait;
+  bool is_over = false;
+  while (true) {
+    char* bytes = nullptr;
+    const int size = PQgetCopyData(raw, &bytes, 1);
+    message_.reset(bytes);
+    if (size > 0) {
+      return std::string_view(bytes, static_cast<std::size_t>(size));
+    }
+    if (size < 0) {
+      return std::unexpected(finish_stream());
+    }
+    if (is_over) {
+      return std::nullopt;
+    }
+    is_over = !wait_for(raw, false, deadline, signals_->wake);
+    std::uint64_t calls = 0;
+    is_over |= ::read(signals_->wake, &calls, sizeof calls) > 0;
+    if (PQconsumeInput(raw) == 0) {
+      return std::unexpected(told_by_libpq(raw));
+    }
+  }
+}
+
+// Whatever it says: nothing comes any more.
+PostgresError PostgresConnection::finish_stream() {
+  PGconn* const raw = connection_.get();
+  const auto result = libpq::next_result(raw, steady_clock::now() + timeout_);
+  if (result && *result != nullptr && libpq::has_failed(result->get())) {
+    PostgresError error = libpq::error_of(raw, result->get());
+    error.is_connection_gone = true;
+    return error;
+  }
+  return libpq::ended(raw, "the server has ended the stream");
+}
+
+std::expected<void, PostgresError> PostgresConnection::send(std::string_view message) {
+  PGconn* const raw = connection_.get();
+  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  int done = 0;
+  while ((done = PQputCopyData(raw, message.data(), static_cast<int>(message.size()))) ==
+         0) {  // its buffer is full
+    if (auto flushed = libpq::flush(raw, deadline); !flushed) {
+      return flushed;
+    }
+  }
+  if (done < 0) {
+    return std::unexpected(told_by_libpq(raw));
+  }
+  return libpq::flush(raw, deadline);
+}
+
+void PostgresConnection::wake() const {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(signals_->wake, &one, sizeof one));
+}
+
+void PostgresConnection::interrupt() const {
+  ::shutdown(signals_->socket, SHUT_RDWR);
+}
+
+int PostgresConnection::server_version() const {
+  return PQserverVersion(connection_.get());
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): rests on the session's settings
+std::string PostgresConnection::quoted(std::string_view text) const {
+  const bool has_backslash = text.find('\\') != std::string_view::npos;
+  std::string all = has_backslash ? "E'" : "'";
+  for (const char byte : text) {
+    all.append(byte == '\'' || byte == '\\' ? 2 : 1, byte);
+  }
+  return all + "'";
+}
+
+std::string quoted_postgres_name(std::string_view name) {
+  std::string all = "\"";
+  for (const char byte : name) {
+    all.append(byte == '"' ? 2 : 1, byte);
+  }
+  return all + "\"";
+}
+
+}  // namespace cuckooguard::source

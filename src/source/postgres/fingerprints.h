@@ -1,0 +1,38 @@
+// What PostgreSQL's catalog says of tables, as one text each: if it is another one, rows may have
+// come or gone without a word in the log.
+//
+// pgoutput does not tell of a partition that is attached with its rows, of a table renamed into
+// another one's place before its next row, of a rewrite, of a publication that leaves out deletes
+// from now on. So the catalog is asked with every proof (postgres/server_probe.h), and a table of
+// another fingerprint than it was planned with is read again.
+//
+// In it: oid, kind, owner, columns with types, collations and labels of enums, unique keys, the
+// file of rows, persistence, replica identity, row security, the tree of partitions and heirs; and
+// what the publication sends of it. What does not change rows is not: other indexes, statistics,
+// VACUUM.
+//
+// Threads: free functions.
+#pragma once
+
+#include <expected>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "postgres/connection.h"
+
+namespace cuckooguard::source {
+
+// By the name of the table; one that is not there is not in it.
+using TableFingerprints = std::map<std::string, std::string, std::less<>>;
+
+// Of the schema's tables and views that these names and patterns (config/table_pattern.h) match;
+// without partitions of tables that a pattern matches as well, for their rows are those tables'.
+std::expected<TableFingerprints, PostgresError> ask_fingerprints(
+    PostgresConnection& connection,
+    std::string_view schema,
+    std::string_view publication,
+    std::span<const std::string> tables);
+
+}  // namespace cuckooguard::source

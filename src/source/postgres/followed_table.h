@@ -1,0 +1,61 @@
+// One table of PostgreSQL's log: tuples become changes (follow/table_changes.h).
+//
+//   relation(Relation) ─▶ insert | update | erase … ─▶ what a TableChanges does with them
+//
+// Of a row before its change the log has what the replica identity says: the key, where that has
+// changed, or the whole row. So either all that is needed lies in the key, and an update without an
+// old row changes nothing of it; or every update has its old row.
+//
+// Threads: the source's. Errors: a sentence, after which the table is not to be trusted: the log
+// was not understood, and the table must be read again.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "follow/table_changes.h"
+#include "pgoutput/message.h"
+#include "postgres/log.h"
+
+namespace cuckooguard::source {
+
+class PostgresFollowedTable final : public TableChanges<PostgresLog> {
+ public:
+  using TableChanges::TableChanges;
+
+  bool is(std::string_view schema, std::string_view table) const {
+    return plan().schema == schema && plan().name == table;
+  }
+
+  // Its tuples are these from now on.
+  Done relation(const pgoutput::Relation& relation);
+  Done insert(const pgoutput::Insert& insert);
+  Done update(const pgoutput::Update& update);
+  Done erase(const pgoutput::Delete& erase);
+
+ private:
+  using Values = std::vector<std::optional<std::string_view>>;
+
+  std::unexpected<std::string> changed(const std::string& how) const;
+  std::unexpected<std::string> not_understood(const std::string& what) const;
+  std::optional<std::string> difference(const PostgresColumn& planned,
+                                        const pgoutput::RelationColumn& logged) const;
+  bool is_as_planned(pgoutput::OldRow old_row_is) const {
+    return old_row_is == (plan().has_full_rows ? pgoutput::OldRow::whole : pgoutput::OldRow::key);
+  }
+  // `before`: has what the row leaves out since it has not changed; may be empty.
+  std::expected<RowValues, std::string> read(pgoutput::Row row,
+                                             pgoutput::Row before,
+                                             Values& values) const;
+
+  std::size_t tuple_columns_ = 0;
+  std::vector<std::size_t> places_;  // of needed(), in a tuple; empty: no Relation has come
+  Values before_;
+  Values after_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,150 @@
+#include "postgres/log.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "follow/definition.h"
+#include "postgres/log_applier.h"
+#include "source/chosen_deletes.h"
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr std::string_view kPostgres = "postgres";
+constexpr std::size_t kUnseenMax = PostgresApplier::kUnseenMax;
+
+struct XidRange {
+  Xid first;
+  Xid last;
+};
+
+// In order; numbers that are so far apart at most are of one range.
+std::vector<XidRange> ranges(std::vector<Xid> xids, Xid apart) {
+  std::ranges::sort(xids);
+  std::vector<XidRange> found;
+  for (const Xid xid : xids) {
+    if (!found.empty() && xid - found.back().last <= apart) {
+      found.back().last = xid;
+    } else {
+      found.push_back({.first = xid, .last = xid});
+    }
+  }
+  return found;
+}
+
+std::string text_of(const std::vector<XidRange>& all) {
+  std::string text;
+  for (const XidRange& range : all) {
+    text += ' ' + std::to_string(range.first);
+    if (range.last != range.first) {
+      text += '-' + std::to_string(range.last);
+    }
+  }
+  return text;
+}
+
+std::optional<Xid> parse_xid(std::string_view text) {
+  Xid xid = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), xid);
+  return end.ec == std::errc() && end.ptr == text.data() + text.size() ? std::optional(xid)
+                                                                       : std::nullopt;
+}
+
+std::optional<XidRange> parse_range(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = parse_xid(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_xid(text.substr(dash + 1));
+  return first && last && *first <= *last ? std::optional(XidRange{.first = *first, .last = *last})
+                                          : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PostgresPosition> PostgresPosition::parse(std::string_view text,
+                                                        std::optional<Flavor> /*flavor*/) {
+  const auto lsn = pgoutput::parse_lsn(text);
+  return lsn ? std::optional(PostgresPosition(*lsn)) : std::nullopt;
+}
+
+std::string PostgresPosition::text() const {
+  return lsn_.text();
+}
+
+// If they are too many, also some between them: who waits for those as well waits longer, no more.
+std::string PostgresGroup::text() const {
+  const std::string end = last.end.text();
+  std::string listed = text_of(ranges(unseen, 1));
+  for (Xid apart = 2; end.size() + listed.size() > kTextMax; apart *= 2) {
+    listed = text_of(ranges(unseen, apart));
+  }
+  return end + listed;
+}
+
+std::optional<PostgresGroup> PostgresGroup::parse(std::string_view text) {
+  PostgresGroup group;
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const auto lsn = pgoutput::parse_lsn(text.substr(0, end));
+  if (!lsn) {
+    return std::nullopt;
+  }
+  group.last.end = *lsn;
+  for (text.remove_prefix(end); !text.empty();) {
+    text.remove_prefix(1);
+    const std::size_t length = std::min(text.find(' '), text.size());
+    const auto range = parse_range(text.substr(0, length));
+    if (!range || range->last - range->first >= kUnseenMax - group.unseen.size()) {
+      return std::nullopt;
+    }
+    for (Xid xid = range->first; xid <= range->last; ++xid) {
+      group.unseen.push_back(xid);
+    }
+    text.remove_prefix(length);
+  }
+  return group;
+}
+
+bool PostgresCommitted::covers(const PostgresReach& all) const {
+  return std::ranges::all_of(all.unseen, [this](Xid xid) { return snapshot.shows(xid); });
+}
+
+std::uint64_t PostgresLog::definition_hash(const Target& target, const PostgresTable& plan) {
+  Definition definition;
+  definition << "cuckooguard postgres 1";
+  definition.add_templates(target);
+  definition << "columns" << plan.schema << plan.name << std::uint64_t{plan.oid}
+             << std::uint64_t{plan.has_full_rows};
+  for (const PostgresColumn& column : plan.columns) {
+    definition << column.name << column.type_name << std::uint64_t{column.type_oid}
+               << std::uint64_t{column.logged_oid} << std::to_string(column.modifier)
+               << std::uint64_t{column.nullable} << std::uint64_t{column.is_deterministic}
+               << std::uint64_t{column.replica_key};
+  }
+  for (const auto* const places : {&plan.identity, &plan.primary_key}) {
+    definition << "places";
+    for (const std::size_t place : *places) {
+      definition << std::uint64_t{place};
+    }
+  }
+  // Rows may have come or gone without a word in the log.
+  definition << "fingerprint" << plan.fingerprint;
+  definition.add_filter(target,
+                        plan.condition.text(),
+                        chosen_deletes(target.settings.filter.deletes, plan.identity_is_unique));
+  return definition.hash();
+}
+
+std::string PostgresLog::resume_text(const PostgresPosition& position, const PostgresGroup& last) {
+  return std::string(kPostgres) + '\n' + position.text() + '\n' + last.text();
+}
+
+std::optional<std::pair<PostgresPosition, PostgresGroup>> PostgresLog::parse_resume(
+    std::span<const std::string> lines) {
+  const auto position = PostgresPosition::parse(lines[1], PostgresPosition::Flavor::postgres);
+  auto last = PostgresGroup::parse(lines[2]);
+  if (lines[0] != kPostgres || !position || !last) {
+    return std::nullopt;
+  }
+  return std::pair(*position, *std::move(last));
+}
+
+}  // namespace cuckooguard::source

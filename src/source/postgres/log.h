@@ -1,0 +1,145 @@
+// PostgreSQL's log, as pgoutput decodes it, as those see it who follow any log (follow/log.h).
+//
+// A position is a place in the server's log (LSN): what was committed before it has been applied.
+// Places say nothing of what is visible, numbers do: a snapshot shows a transaction or not, exactly
+// (xid_snapshot.h), so that no row is ever in doubt. Three things follow:
+//
+//   a view serves if it shows all that was applied before: of this the applier keeps the few that
+//   nobody has seen yet (PostgresGroup::unseen);
+//   it is passed when the log has been read to where its writing was behind the view's opening;
+//   a deletion is for all when a snapshot taken now shows its transaction.
+//
+// Threads: plain values.
+// Source: notes on reach, E.1; PostgreSQL's procarray.c and snapbuild.c, whose order this rests on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "follow/log.h"
+#include "pgoutput/lsn.h"
+#include "postgres/connection.h"
+#include "postgres/fingerprints.h"
+#include "postgres/table.h"
+#include "postgres/xid_snapshot.h"
+
+namespace cuckooguard::source {
+
+class PostgresApplier;
+class PostgresFollowedTable;
+class PostgresReader;
+
+// A transaction is known by where it ends.
+struct PostgresId {
+  pgoutput::Lsn end;
+};
+
+class PostgresPosition {
+ public:
+  enum class Flavor : bool { postgres };
+
+  PostgresPosition() = default;
+  explicit PostgresPosition(pgoutput::Lsn lsn) : lsn_(lsn) {}
+  static std::optional<PostgresPosition> parse(std::string_view text, std::optional<Flavor> flavor);
+
+  std::string text() const;
+  Flavor flavor() const { return Flavor::postgres; }
+  pgoutput::Lsn lsn() const { return lsn_; }
+  bool covers(const PostgresId& id) const { return id.end <= lsn_; }
+  bool covers(const PostgresPosition& other) const { return other.lsn_ <= lsn_; }
+  bool operator==(const PostgresPosition&) const = default;
+
+ private:
+  pgoutput::Lsn lsn_{};
+};
+
+// Of a position, what a checkpoint needs besides: the transactions that it covers and that nobody
+// had seen to be visible when it was taken.
+struct PostgresGroup {
+  // So that a checkpoint has room for it (filter::kSourcePositionMax).
+  static constexpr std::size_t kTextMax = 1024;
+
+  PostgresId last;
+  std::vector<Xid> unseen;
+
+  const PostgresId& id() const { return last; }
+  bool is_same_as(const PostgresGroup& other) const { return last.end == other.last.end; }
+  // In one line. Many become ranges, in which are others between them if it would be too long.
+  std::string text() const;
+  static std::optional<PostgresGroup> parse(std::string_view text);
+};
+
+struct PostgresMark {
+  PostgresId end;
+  Xid xid = 0;
+
+  const PostgresId& id() const { return end; }
+};
+
+struct PostgresReach {
+  PostgresPosition position;
+  std::vector<Xid> unseen;  // of all that was applied
+};
+
+struct PostgresView {
+  XidSnapshot snapshot;
+  PostgresPosition end;  // where the log's writing was, asked behind it
+
+  Visibility shows(const PostgresMark& mark) const {
+    return snapshot.shows(mark.xid) ? Visibility::visible : Visibility::not_yet;
+  }
+  bool is_passed_by(const PostgresReach& applied) const { return applied.position.covers(end); }
+};
+
+// What everybody sees by now.
+struct PostgresCommitted {
+  XidSnapshot snapshot;
+  // Of the tables, as the catalog had them; nothing: it was not asked.
+  std::shared_ptr<const TableFingerprints> fingerprints{};
+  std::string schema{};  // where they are
+
+  bool covers(const PostgresMark& mark) const { return snapshot.shows(mark.xid); }
+  bool covers(const PostgresReach& all) const;
+  bool covers_later(const PostgresMark& mark) const { return covers(mark); }
+};
+
+// What a stream gives: a message of pgoutput, or word that all before `end` has been sent.
+struct PostgresEvent {
+  std::string_view message;  // empty: a keepalive
+  pgoutput::Lsn end;
+};
+
+struct PostgresFormat {
+  Xid near = 0;  // a number of about now: the log's have 32 bits
+};
+
+struct PostgresLog {
+  using Id = PostgresId;
+  using Position = PostgresPosition;
+  using Group = PostgresGroup;
+  using Mark = PostgresMark;
+  using Reach = PostgresReach;
+  using View = PostgresView;
+  using Committed = PostgresCommitted;
+  using Plan = PostgresTable;
+  using Table = PostgresFollowedTable;
+  using Applier = PostgresApplier;
+  using Event = PostgresEvent;
+  using Format = PostgresFormat;
+  using Reader = PostgresReader;
+  using Error = PostgresError;
+
+  static std::uint64_t definition_hash(const Target& target, const PostgresTable& plan);
+  static std::string resume_text(const PostgresPosition& position, const PostgresGroup& last);
+  static std::optional<std::pair<PostgresPosition, PostgresGroup>> parse_resume(
+      std::span<const std::string> lines);
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,267 @@
+#include "postgres/log_applier.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace cuckooguard::source {
+
+using pgoutput::Lsn;
+
+PostgresApplier::Known::Known(const pgoutput::Relation& of)
+    : schema(of.schema),
+      name(of.name),
+      columns(of.columns.begin(), of.columns.end()),
+      relation(of) {
+  names.reserve(columns.size());
+  for (pgoutput::RelationColumn& column : columns) {
+    column.name = names.emplace_back(column.name);
+  }
+  relation.schema = schema;
+  relation.name = name;
+  relation.columns = columns;
+}
+
+// Of a transaction that is being read already a table would see the rest alone.
+void PostgresApplier::join(PostgresFollowedTable& table) {
+  tables_.join(table);
+  if (!open_) {
+    tables_.admit();
+  }
+}
+
+void PostgresApplier::leave(PostgresFollowedTable& table) {
+  tables_.leave(table);
+  for (auto& [oid, known] : relations_) {
+    std::erase(known.tables, &table);
+  }
+  table.roll_back();
+}
+
+void PostgresApplier::reconnected(const PostgresFormat& format, std::uint64_t log_of) {
+  log_of_ = log_of;
+  near_ = std::max(near_, format.near);
+  relations_.clear();
+  open_.reset();
+  tables_.admit();
+  for (PostgresFollowedTable* const table : tables_.all()) {
+    table->roll_back();
+  }
+}
+
+PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
+  if (event.message.empty()) {
+    return on_keepalive(event.end);
+  }
+  const auto decoded = decoder_.decode(event.message);
+  if (!decoded) {
+    return std::unexpected("the server's log: " + pgoutput::describe(decoded.error()));
+  }
+  return std::visit([this](const auto& message) { return on(message); }, *decoded);
+}
+
+// Nothing of this publication was committed up to there but what has been sent.
+PostgresApplier::Applied PostgresApplier::on_keepalive(Lsn end) {
+  if (open_ || end <= position_.lsn()) {
+    return false;
+  }
+  position_ = PostgresPosition(end);
+  return true;
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Begin& begun) {
+  if (open_) {
+    return std::unexpected("the server's log has a transaction within another");
+  }
+  if (unseen_.size() >= kUnseenMax) {
+    return std::unexpected("the server does not commit what its log has");
+  }
+  const Lsn end{begun.final_lsn.value + 1};
+  open_ = {.end = {end}, .xid = whole_xid(begun.xid, near_)};
+  near_ = open_->xid;
+  is_covered_ = position_.covers(open_->end);
+  return false;
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Commit& commit) {
+  const Lsn begun{commit.commit_lsn.value + 1};
+  if (!open_ || open_->end.end != begun || commit.end_lsn < begun) {
+    return std::unexpected("the server's log has the end of another transaction than has begun");
+  }
+  const PostgresMark mark{.end = {commit.end_lsn}, .xid = open_->xid};
+  open_.reset();
+  if (is_covered_) {
+    tables_.admit();
+    return false;
+  }
+  this->commit(mark);
+  unseen_.push_back(mark.xid);
+  position_ = PostgresPosition(mark.end.end);
+  tables_.admit();
+  return true;
+}
+
+void PostgresApplier::commit(const PostgresMark& mark) {
+  for (PostgresFollowedTable* const table : tables_.all()) {
+    if (!table->is_touched()) {
+      continue;
+    }
+    if (const auto changed = table->commit_inserts(mark); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+  for (PostgresFollowedTable* const table : tables_.all()) {
+    if (!table->is_touched()) {
+      continue;
+    }
+    if (const auto changed = table->commit_erases(mark); !changed) {
+      put_out_of_step(*table, changed.error());
+    }
+  }
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Relation& relation) {
+  relations_.erase(relation.oid);
+  relations_.try_emplace(relation.oid, relation);
+  return false;
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Insert& insert) {
+  return on_row(insert.relation,
+                [&](PostgresFollowedTable& table) { return table.insert(insert); });
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Update& update) {
+  return on_row(update.relation,
+                [&](PostgresFollowedTable& table) { return table.update(update); });
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Delete& erase) {
+  return on_row(erase.relation, [&](PostgresFollowedTable& table) { return table.erase(erase); });
+}
+
+// At once: what is sent has committed, and a table that is read again joins behind this
+// transaction.
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::Truncate& truncate) {
+  for (std::size_t i = 0; i < truncate.relations.size(); ++i) {
+    const auto applied = on_row(truncate.relations[i], [](const PostgresFollowedTable&) {
+      return std::expected<void, std::string>(
+          std::unexpected("it was truncated; it is read again"));
+    });
+    if (!applied) {
+      return applied;
+    }
+  }
+  return false;
+}
+
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::BeginPrepare&) {
+  put_all_out_of_step("the log has two-phase commits");
+  return false;
+}
+
+// Whoever reads a table from now on must wait until it is visible.
+PostgresApplier::Applied PostgresApplier::on(const pgoutput::CommitPrepared& commit) {
+  put_all_out_of_step("the log has two-phase commits");
+  near_ = whole_xid(commit.xid, near_);
+  unseen_.push_back(near_);
+  return on_keepalive(commit.end_lsn);
+}
+
+template <class Change>
+PostgresApplier::Applied PostgresApplier::on_row(pgoutput::Oid oid, const Change& change) {
+  if (open_ && is_covered_) {
+    return false;
+  }
+  const auto found = relations_.find(oid);
+  if (found == relations_.end()) {
+    return std::unexpected("the server's log has rows of a table that it has not described");
+  }
+  Known& known = found->second;
+  if (known.found_at != tables_.joins()) {
+    find_tables(known);
+  }
+  if (known.tables.empty() && open_ && known.told != open_->end.end) {
+    known.told = open_->end.end;
+    calls_.on_other_table(known.schema, known.name);
+  }
+  for (std::size_t i = 0; i < known.tables.size();) {
+    PostgresFollowedTable& table = *known.tables[i];
+    std::expected<void, std::string> changed;
+    if (is_news_to(table)) {
+      changed =
+          open_ ? change(table) : std::unexpected("the log has rows that belong to no transaction");
+    }
+    if (changed) {
+      ++i;
+    } else {
+      put_out_of_step(table, changed.error());
+    }
+  }
+  return false;
+}
+
+void PostgresApplier::find_tables(Known& known) {
+  known.tables.clear();
+  known.found_at = tables_.joins();
+  for (PostgresFollowedTable* const table : tables_.all()) {
+    if (table->plan().oid != known.relation.oid && !table->is(known.schema, known.name)) {
+      continue;
+    }
+    if (!is_news_to(*table)) {
+      known.found_at.reset();  // it may be of an older definition than the table's
+    } else if (const auto good = table->relation(known.relation); !good) {
+      put_out_of_step(*table, good.error());
+    } else {
+      known.tables.push_back(table);
+    }
+  }
+}
+
+// Not if it has the transaction at hand from before.
+bool PostgresApplier::is_news_to(const PostgresFollowedTable& table) const {
+  return !open_ || !table.target().has(open_->id());
+}
+
+void PostgresApplier::judge(const PostgresCommitted& committed) {
+  near_ = std::max(near_, committed.snapshot.xmax);
+  std::erase_if(unseen_, [&](Xid xid) { return committed.snapshot.shows(xid); });
+  if (committed.fingerprints) {
+    judge(committed, *committed.fingerprints);
+  }
+}
+
+void PostgresApplier::judge(const PostgresCommitted& committed,
+                            const TableFingerprints& fingerprints) {
+  const auto tables = tables_.all();
+  for (PostgresFollowedTable* const table : tables) {
+    const auto found = fingerprints.find(table->plan().name);
+    if (found == fingerprints.end()) {
+      put_out_of_step(*table, "table \"" + table->plan().name + "\" is not there any more");
+    } else if (found->second != table->plan().fingerprint) {
+      put_out_of_step(*table,
+                      "the definition of table \"" + table->plan().name +
+                          "\", or what its publication has of it, has changed");
+    }
+  }
+  for (const auto& [name, fingerprint] : fingerprints) {
+    if (std::ranges::none_of(tables, [&](const PostgresFollowedTable* table) {
+          return table->plan().name == name;
+        })) {
+      calls_.on_other_table(committed.schema, name);
+    }
+  }
+}
+
+void PostgresApplier::put_out_of_step(PostgresFollowedTable& table, std::string_view why) {
+  leave(table);
+  calls_.on_out_of_step(table, why);
+}
+
+void PostgresApplier::put_all_out_of_step(std::string_view why) {
+  calls_.on_definition();
+  for (PostgresFollowedTable* const table : tables_.all()) {
+    put_out_of_step(*table, why);
+  }
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,154 @@
+// Applies pgoutput's messages to the tables that are followed, one transaction at a time.
+//
+//   Begin ─▶ Relation, Insert, Update, Delete … ─▶ Commit ─▶ tables commit, then the position moves
+//
+// Must: after apply() the filters of all tables that are in step are those of the database at
+// position(): each transaction that position() covers is in them exactly once, and no other is.
+// What is not understood puts tables out of step: a TRUNCATE, a relation that is not as it was
+// planned, a row without what is needed; they are told to on_out_of_step once, skipped from then
+// on, and must be read again from a snapshot (join()). Of two-phase commits nobody has asked to
+// hear: if they come all tables are out of step.
+//
+// A Relation comes once in a stream, before the first row of its table, be that in a transaction
+// that was applied before: it is kept for tables that join later.
+//
+// A table may be there more than once: for several namespaces, and while it is read again.
+//
+// Threads: the source's. Lifetimes: tables outlive it, or leave(). Errors: apply() fails if the
+// stream cannot be decoded: reconnect from position(). After an exception (no memory) tables may
+// have a transaction of which position() does not know: begin anew with another applier.
+// Limits: kUnseenMax transactions that nobody has seen to be visible: beyond, apply() fails.
+// Relations are kept for each table of the publication that had rows since the stream began.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "follow/joined_tables.h"
+#include "pgoutput/message.h"
+#include "pgoutput/message_decoder.h"
+#include "postgres/followed_table.h"
+#include "postgres/log.h"
+
+namespace cuckooguard::source {
+
+class PostgresApplier {
+ public:
+  static constexpr std::size_t kUnseenMax = 4'000'000;
+
+  struct Calls {
+    std::function<void(PostgresFollowedTable& table, std::string_view why)> on_out_of_step;
+    std::function<void()> on_definition = [] {};
+    // A table that nobody follows has rows, or is in the catalog (PostgresCommitted).
+    std::function<void(std::string_view schema, std::string_view table)> on_other_table =
+        [](std::string_view, std::string_view) {};
+  };
+
+  PostgresApplier(PostgresPosition position, Calls calls)
+      : position_(position), calls_(std::move(calls)) {}
+
+  // From the end of the transaction at hand on the table is told of changes.
+  void join(PostgresFollowedTable& table);
+  bool has_joined(const PostgresFollowedTable& table) const { return tables_.has(table); }
+  void leave(PostgresFollowedTable& table);
+  // What was prepared is sent when it is committed, with all of its rows: nobody waits.
+  void begin_waiting(PostgresFollowedTable& /*table*/) {}
+  void end_waiting(PostgresFollowedTable& /*table*/) {}
+  static bool is_prepared_before(const PostgresFollowedTable& /*table*/) { return false; }
+
+  // True: position() has moved.
+  std::expected<bool, std::string> apply(const PostgresEvent& event);
+  // The stream begins anew, behind position().
+  void reconnected(const PostgresFormat& format, std::uint64_t log_of);
+
+  // --- whether it is the same log: of that a slot is proof (log_follower.h) ---
+  std::uint64_t log_of() const { return log_of_; }
+  void rest_on(std::vector<PostgresGroup> groups) { unseen_ = std::move(groups.front().unseen); }
+  static bool is_expecting() { return false; }
+  static bool expects_more_than(const PostgresPosition& /*logged*/) { return false; }
+  static bool is_other_log() { return false; }
+  // There always is one.
+  std::optional<PostgresGroup> last_group() const {
+    return PostgresGroup{.last = {position_.lsn()}, .unseen = unseen_};
+  }
+  const PostgresPosition& resume_position() const { return position_; }
+
+  // No transaction is open.
+  bool is_idle() const { return !open_; }
+
+  const PostgresPosition& position() const { return position_; }
+  PostgresReach reach() const { return {.position = position_, .unseen = unseen_}; }
+  // Those that were applied, or that a slot began behind, and that nobody has seen yet. Who opens a
+  // view asks before: one that is seen behind the view's opening is none of these any more.
+  const std::vector<Xid>& unseen() const { return unseen_; }
+  // What is seen by now is forgotten; tables of other fingerprints than planned are out of step.
+  void judge(const PostgresCommitted& committed);
+
+ private:
+  using Applied = std::expected<bool, std::string>;
+
+  // A Relation, with texts of its own, and who follows it.
+  struct Known {
+    explicit Known(const pgoutput::Relation& of);
+    ~Known() = default;
+    Known(const Known&) = delete;
+    Known& operator=(const Known&) = delete;
+
+    std::string schema;
+    std::string name;
+    std::vector<std::string> names;  // of columns
+    std::vector<pgoutput::RelationColumn> columns;
+    pgoutput::Relation relation;
+    std::vector<PostgresFollowedTable*> tables{};
+    std::optional<std::uint64_t> found_at{};  // JoinedTables::joins(), then; nothing: to be found
+    pgoutput::Lsn told{};                     // the last transaction that nobody was told of
+  };
+
+  Applied on(const pgoutput::Begin& begun);
+  Applied on(const pgoutput::Commit& commit);
+  Applied on(const pgoutput::Relation& relation);
+  Applied on(const pgoutput::Insert& insert);
+  Applied on(const pgoutput::Update& update);
+  Applied on(const pgoutput::Delete& erase);
+  Applied on(const pgoutput::Truncate& truncate);
+  Applied on(const pgoutput::CommitPrepared& commit);
+  Applied on(const pgoutput::BeginPrepare& begun);
+  template <class Other>
+  Applied on(const Other&) {  // nothing to be done
+    return false;
+  }
+
+  Applied on_keepalive(pgoutput::Lsn end);
+  // To all that follow the table, and do not have the transaction.
+  template <class Change>
+  Applied on_row(pgoutput::Oid oid, const Change& change);
+  void find_tables(Known& known);
+  void commit(const PostgresMark& mark);
+  bool is_news_to(const PostgresFollowedTable& table) const;
+  void judge(const PostgresCommitted& committed, const TableFingerprints& fingerprints);
+  void put_out_of_step(PostgresFollowedTable& table, std::string_view why);
+  void put_all_out_of_step(std::string_view why);
+
+  // The transaction at hand. Until its commit says where it ends it is known by the byte behind the
+  // commit's first, which lies on the same side of every position.
+  std::optional<PostgresMark> open_;
+  bool is_covered_ = false;  // it was applied before
+  PostgresPosition position_;
+  Calls calls_;
+  std::vector<Xid> unseen_;
+  std::uint64_t log_of_ = 0;
+  Xid near_ = 0;
+  pgoutput::MessageDecoder decoder_;
+  std::unordered_map<pgoutput::Oid, Known> relations_;
+  JoinedTables<PostgresFollowedTable> tables_;
+};
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,135 @@
+// Follows a PostgreSQL server: its log through a slot, transaction by transaction, and beside it
+// whatever table has to be read.
+//
+//   connect ─▶ slot ─▶ log from there ─▶ apply … ─┬─▶ tables are due: a TableLoader reads them
+//      ▲                                          │      (at the start: all)
+//      │◀── connection lost: the log from where we are, if the slot is kept
+//      └◀── slot lost, another server or timeline, refused: all anew, in a new slot
+//
+// A slot is what a position rests on: while it is there the server keeps what comes behind it, and
+// sends no more and no less. So a position counts as long as the slot does
+// (PostgresSlot::is_usable) and was not confirmed further than that. A slot that is kept (with
+// storage) is confirmed up to what stands in checkpoints; a temporary one, which ends with its
+// session, up to what was applied, and all tables are read again behind a loss.
+//
+// Must: behind a refusal no position is believed; of a server of another identity (system
+// identifier and timeline: a failover, a restore) all is read anew.
+// Limit: a former primary that goes on by itself, cut off from the one that has taken its place, is
+// followed for as long as it answers.
+//
+// fresh_until is moved by PostgresProbe alone, so that a log that lags, hangs or is not read makes
+// all pass.
+//
+// Threads: the source's, the probe's, a loader's and the checkpoint writer's, which meet in
+// TableSet. Errors: none; what is wrong is reported by on_state, and passes. Limits: those of its
+// parts; a slot is made within kSlotWaitMax, for it waits for transactions that run.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "follow/checkpoint_writer.h"
+#include "follow/followed_server.h"
+#include "follow/table_set.h"
+#include "postgres/replication_stream.h"
+#include "postgres/server.h"
+#include "postgres/server_probe.h"
+#include "postgres/table_reader.h"
+#include "source/backoff.h"
+#include "source/feeds.h"
+#include "source/follower.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+struct PostgresFollowerSettings {
+  std::string name;  // of the source
+  PostgresLogin login;
+  PostgresPlace place;
+  std::string slot;  // kept between sessions; empty: a temporary one
+  std::chrono::nanoseconds max_lag;
+  OpenPostgresView open_view = open_postgres_view;
+  Storage storage;
+  Observer* observer = nullptr;
+  std::shared_ptr<FollowedServer<PostgresLogin>> followed = nullptr;  // is told; may be null
+};
+
+class PostgresFollower final : public Follower {
+ public:
+  static constexpr std::chrono::milliseconds kBackoffMin{100};
+  static constexpr std::chrono::seconds kBackoffMax{10};
+  static constexpr std::chrono::minutes kSlotWaitMax{10};
+
+  // What the operator can mend, if a server can be reached: one that cannot is no refusal.
+  static std::vector<Refusal> check(const PostgresLogin& login,
+                                    const PostgresPlace& place,
+                                    std::string_view slot,
+                                    std::span<const Target> targets);
+
+  PostgresFollower(PostgresFollowerSettings settings, Feeds feeds, Clock clock);
+  ~PostgresFollower() override;
+
+  std::chrono::nanoseconds step(const std::stop_token& stop) override;
+  void finish() override;
+  SourceStatus status() const override { return tables_.status().read(); }
+  Reached reached(std::string_view position) const override {
+    return tables_.status().reached(position);
+  }
+
+ private:
+  using Duration = std::chrono::nanoseconds;
+  using Done = std::expected<void, PostgresError>;
+
+  bool keeps_slot() const { return !settings_.slot.empty(); }
+
+  Duration connect(const std::stop_token& stop);
+  Done try_to_connect(const std::stop_token& stop);
+  Done check_server(PostgresConnection& connection, bool has_slot) const;
+  std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot,
+                                               PostgresConnection& connection);
+  std::expected<bool, PostgresError> take_up(const PostgresSlot& slot,
+                                             PostgresConnection& connection);
+  Done begin_anew(PostgresConnection& connection, PostgresConnection& replication);
+  Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
+  void begin_checkpoints();
+  void begin_probe();
+  PostgresReader::Settings reader_settings() const {
+    return {.login = settings_.login,
+            .identity = identity_,
+            .place = settings_.place,
+            .open_view = settings_.open_view,
+            .clock = clock_};
+  }
+  Duration follow(const std::stop_token& stop);
+  Done follow_one(const std::stop_token& stop);
+  void load_what_is_due();
+  void forget_position();
+  void drop_checkpoints();
+  Duration lose(const PostgresError& error);
+  Duration lose_in_trouble(std::string_view why);
+
+  PostgresFollowerSettings settings_;
+  Clock clock_;
+  std::vector<std::string> names_;  // and patterns, of all tables
+  TableSet<PostgresLog> tables_;
+
+  std::string identity_;
+  std::string slot_;                    // its name, if it is temporary, too
+  bool is_position_gone_ = false;       // or the slot; all is read anew
+  std::atomic<std::uint64_t> kept_{0};  // checkpoints have all up to there
+  std::unique_ptr<ReplicationStream> stream_;
+  std::unique_ptr<PostgresProbe> probe_;
+  std::unique_ptr<TableLoader<PostgresLog>> loader_;
+  std::unique_ptr<CheckpointWriter<PostgresLog>> checkpoints_;
+  bool has_tried_checkpoints_ = false;
+  Backoff backoff_{kBackoffMin, kBackoffMax};
+};
+
+}  // namespace cuckooguard::source

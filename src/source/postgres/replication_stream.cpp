@@ -1,0 +1,125 @@
+#include "postgres/replication_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "pgoutput/replication_message.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array<std::string_view, 3> kGone = {
+    "42704",   // undefined_object: there is no such slot
+    "55000",   // object_not_in_prerequisite_state: it was invalidated
+    "58P01"};  // undefined_file: what it needs was removed
+
+}  // namespace
+
+bool is_position_gone(const PostgresError& error) {
+  return std::ranges::find(kGone, error.state) != kGone.end();
+}
+
+std::expected<ReplicationStream, PostgresError> ReplicationStream::begin(
+    PostgresConnection replication, Settings settings) {
+  const std::string command = "START_REPLICATION SLOT " + quoted_postgres_name(settings.slot) +
+                              " LOGICAL " + settings.from.lsn().text() +
+                              " (proto_version '1', publication_names " +
+                              replication.quoted(quoted_postgres_name(settings.publication)) + ")";
+  if (auto started = replication.start_stream(command); !started) {
+    return std::unexpected(started.error());
+  }
+  return ReplicationStream(std::move(replication), std::move(settings));
+}
+
+void ReplicationStream::ask() const {
+  if (!shared_->is_asked.exchange(true)) {
+    session_.wake();
+  }
+}
+
+void ReplicationStream::confirm(PostgresPosition position) const {
+  shared_->confirmed.store(position.lsn().value, std::memory_order_relaxed);
+}
+
+std::expected<void, PostgresError> ReplicationStream::tell() {
+  return send_status(false);
+}
+
+std::expected<void, PostgresError> ReplicationStream::send_status(bool asks) {
+  const pgoutput::Lsn confirmed{shared_->confirmed.load(std::memory_order_relaxed)};
+  told_at_ = settings_.clock();
+  const auto status = pgoutput::encode({.written = received_,
+                                        .flushed = confirmed,
+                                        .applied = confirmed,
+                                        .clock = {},  // nobody reads it
+                                        .reply_requested = asks});
+  return session_.send(std::string_view(status.data(), status.size()));
+}
+
+std::expected<void, PostgresError> ReplicationStream::tell_in_time() {
+  const TimePoint now = settings_.clock();
+  const bool is_asked = shared_->is_asked.exchange(false);
+  if (!is_asked && now - told_at_ < kStatusEvery) {
+    return {};
+  }
+  if (!is_waiting_) {
+    heard_at_ = now;  // silence counts from the question on
+  } else if (now - heard_at_ > settings_.timeout) {
+    return std::unexpected(PostgresError{.state = {},
+                                         .what = "the server does not answer on its stream",
+                                         .is_connection_gone = true});
+  }
+  is_waiting_ = true;
+  return send_status(true);
+}
+
+std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::next(
+    std::chrono::milliseconds wait) {
+  if (auto told = tell_in_time(); !told) {
+    return std::unexpected(told.error());
+  }
+  const auto message = session_.message(wait);
+  if (!message) {
+    return std::unexpected(message.error());
+  }
+  const std::optional<std::string_view>& bytes = *message;
+  if (!bytes) {
+    return std::nullopt;
+  }
+  heard_at_ = settings_.clock();
+  is_waiting_ = false;
+  const auto decoded = pgoutput::decode_replication_message(*bytes);
+  if (!decoded) {
+    return postgres_failed("a message of the stream: " + pgoutput::describe(decoded.error()));
+  }
+  if (const auto* const keepalive = std::get_if<pgoutput::PrimaryKeepalive>(&*decoded)) {
+    return on_keepalive(keepalive->server_end, keepalive->reply_requested);
+  }
+  const auto& data = std::get<pgoutput::WalMessage>(*decoded);
+  received_ = std::max(received_, data.start);
+  return PostgresEvent{.message = data.payload, .end = data.start};
+}
+
+std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::on_keepalive(
+    pgoutput::Lsn end, bool wants_word) {
+  received_ = std::max(received_, end);
+  if (wants_word) {
+    if (heard_at_ - requests_since_ > kStatusEvery) {
+      requests_since_ = heard_at_;
+      requests_ = 0;
+    }
+    if (++requests_ > kRequestsMax) {
+      return std::unexpected(PostgresError{
+          .state = {}, .what = "the server is shutting down", .is_connection_gone = true});
+    }
+    if (auto told = send_status(false); !told) {
+      return std::unexpected(told.error());
+    }
+  }
+  return PostgresEvent{.message = {}, .end = end};
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,339 @@
+#include "postgres/server.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+
+namespace cuckooguard::source {
+namespace {
+
+constexpr int kOldestVersion = 130000;
+
+std::string_view word(const std::optional<std::string>& value) {
+  return value ? std::string_view(*value) : std::string_view{};
+}
+
+bool is_true(const std::optional<std::string>& value) {
+  return word(value) == "t";
+}
+
+std::uint64_t number(const std::optional<std::string>& value) {
+  const std::string_view text = word(value);
+  std::uint64_t all = 0;
+  std::from_chars(text.data(), text.data() + text.size(), all);
+  return all;
+}
+
+std::expected<pgoutput::Lsn, PostgresError> lsn_of(const std::optional<std::string>& value) {
+  const auto lsn = pgoutput::parse_lsn(word(value));
+  if (!lsn) {
+    return postgres_failed("the server says of a place in its log: " + std::string(word(value)));
+  }
+  return *lsn;
+}
+
+std::expected<XidSnapshot, PostgresError> snapshot_of(const std::optional<std::string>& value) {
+  auto snapshot = XidSnapshot::parse(word(value));
+  if (!snapshot) {
+    return postgres_failed("the server says of its transactions: " + std::string(word(value)));
+  }
+  return *std::move(snapshot);
+}
+
+// The one row that a question has.
+std::expected<PostgresAnswer::value_type, PostgresError> row(PostgresConnection& connection,
+                                                             const std::string& sql) {
+  auto answer = connection.ask(sql);
+  if (!answer) {
+    return std::unexpected(std::move(answer.error()));
+  }
+  if (answer->size() != 1) {
+    return postgres_failed("the server has no answer to: " + sql.substr(0, 100));
+  }
+  return std::move(answer->front());
+}
+
+// Where a provider keeps REPLICATION for itself, a role stands for it: RDS's.
+constexpr const char* kServerSql =
+    "SELECT current_setting('wal_level'), pg_is_in_recovery(),"
+    " (SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = CURRENT_USER)"
+    "  OR EXISTS (SELECT FROM pg_roles"
+    "   WHERE rolname = 'rds_replication' AND pg_has_role(oid, 'USAGE')),"
+    " current_setting('max_replication_slots')::bigint"
+    "  - (SELECT count(*) FROM pg_replication_slots),"
+    " current_setting('max_wal_senders')::bigint - (SELECT count(*) FROM pg_stat_replication),"
+    " current_setting('synchronous_standby_names'),"
+    " (SELECT setting = '-1' FROM pg_settings WHERE name = 'max_slot_wal_keep_size'),"
+    " quote_ident(CURRENT_USER)";
+
+// What it does not send, as `publish` has it.
+constexpr const char* kPublicationSql =
+    "SELECT concat_ws(', ', CASE WHEN NOT pubinsert THEN 'insert' END,"
+    " CASE WHEN NOT pubupdate THEN 'update' END, CASE WHEN NOT pubdelete THEN 'delete' END,"
+    " CASE WHEN NOT pubtruncate THEN 'truncate' END)"
+    " FROM pg_publication WHERE pubname = ";
+
+// By the names of columns, which later releases have and older ones do not.
+constexpr const char* kSlotsSql =
+    "SELECT slot_name, active, plugin, slot_type, database = current_database(),"
+    " to_jsonb(s)->>'wal_status', to_jsonb(s)->>'invalidation_reason',"
+    " to_jsonb(s)->>'two_phase', confirmed_flush_lsn,"
+    " greatest(0, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
+    "  ELSE pg_current_wal_lsn() END, restart_lsn))::bigint"
+    " FROM pg_replication_slots AS s WHERE ";
+
+std::string why_not(const PostgresAnswer::value_type& slot) {
+  if (word(slot[3]) != "logical" || word(slot[2]) != "pgoutput") {
+    return "it is " + std::string(word(slot[3])) + ", of the plugin " + slot[2].value_or("none") +
+           ", where a logical one of pgoutput is needed";
+  }
+  if (!is_true(slot[4])) {
+    return "it is of another database";
+  }
+  if (word(slot[5]) == "lost" || !word(slot[6]).empty()) {
+    return "the server has invalidated it (" +
+           std::string(word(slot[6]).empty() ? "wal_status = lost" : word(slot[6])) + ")";
+  }
+  if (word(slot[7]) == "true") {
+    return "it tells of prepared transactions before they are committed (two_phase)";
+  }
+  if (!slot[8]) {
+    return "it is being created, or its creation was cut off";
+  }
+  return {};
+}
+
+std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConnection& connection,
+                                                                    const std::string& condition) {
+  const auto answer = connection.ask(kSlotsSql + condition + " ORDER BY slot_name");
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  std::vector<PostgresSlot> slots;
+  for (const auto& each : *answer) {
+    PostgresSlot& slot = slots.emplace_back();
+    slot.name = word(each[0]);
+    slot.is_active = is_true(each[1]);
+    slot.why_not = why_not(each);
+    slot.is_usable = slot.why_not.empty();
+    slot.confirmed = pgoutput::parse_lsn(word(each[8])).value_or(pgoutput::Lsn{});
+    slot.retained = number(each[9]);
+  }
+  return slots;
+}
+
+// `*`, or our name, in a list of names: `ANY 2 (a, "b")`.
+bool counts_as_standby(std::string_view names) {
+  std::string one;
+  for (std::size_t i = 0; i <= names.size(); ++i) {
+    const char byte = i < names.size() ? names[i] : ',';
+    const bool is_lower = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') ||
+                          byte == '_' || byte == '*' || byte == '-' || byte == '.';
+    if (is_lower) {
+      one += byte;
+    } else if (byte >= 'A' && byte <= 'Z') {
+      one += static_cast<char>(byte - 'A' + 'a');
+    } else if (byte != '"') {
+      if (one == "*" || one == kApplicationName) {
+        return true;
+      }
+      one.clear();
+    }
+  }
+  return false;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000);
+}
+
+}  // namespace
+
+std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& connection,
+                                                        const PostgresPlace& place) {
+  PostgresServer server{.version = connection.server_version()};
+  if (server.version < kOldestVersion) {
+    return server;  // it may not know what is asked here
+  }
+  const auto said = row(connection, kServerSql);
+  if (!said) {
+    return std::unexpected(said.error());
+  }
+  server.wal_level = word((*said)[0]);
+  server.is_standby = is_true((*said)[1]);
+  server.may_replicate = is_true((*said)[2]);
+  server.slots_left = number((*said)[3]);
+  server.walsenders_left = number((*said)[4]);
+  server.synchronous_standbys = word((*said)[5]);
+  server.keeps_wal_for_ever = is_true((*said)[6]);
+  server.account = word((*said)[7]);
+  const auto lacks = connection.value(kPublicationSql + connection.quoted(place.publication));
+  if (!lacks) {
+    return std::unexpected(lacks.error());
+  }
+  server.has_publication = lacks->has_value();
+  server.publication_lacks = word(*lacks);
+  return server;
+}
+
+std::vector<std::string> refusals(const PostgresServer& server,
+                                  const PostgresPlace& place,
+                                  bool has_slot) {
+  std::vector<std::string> all;
+  if (server.version < kOldestVersion) {
+    return {"the server is PostgreSQL " + version_text(server.version) +
+            ": 13 is the oldest that can be followed"};
+  }
+  if (server.is_standby) {
+    return {
+        "the server is a standby, which shows transactions in another order than its log has them: "
+        "give the primary's address, or those of all servers"};
+  }
+  const std::string publication = quoted_postgres_name(place.publication);
+  if (server.wal_level != "logical") {
+    all.push_back("the server's log does not have rows (wal_level = " + server.wal_level +
+                  "): ALTER SYSTEM SET wal_level = logical; and restart the server");
+  }
+  if (!server.may_replicate) {
+    all.push_back("the account may not follow the log: ALTER ROLE " + server.account +
+                  " REPLICATION");
+  }
+  if (!server.has_publication) {
+    all.push_back(
+        "there is no publication of this name; with all tables that are followed in "
+        "place of TABLE: CREATE PUBLICATION " +
+        publication + " FOR TABLE " + quoted_postgres_name(place.schema) +
+        ".TABLE WITH (publish_via_partition_root = true)");
+  } else if (!server.publication_lacks.empty()) {
+    all.push_back("the publication does not tell of every change (" + server.publication_lacks +
+                  "): ALTER PUBLICATION " + publication +
+                  " SET (publish = 'insert, update, delete, truncate')");
+  }
+  if (!has_slot && server.slots_left == 0) {
+    all.emplace_back(
+        "the server has no replication slot left: SELECT pg_drop_replication_slot(slot_name) of "
+        "one that nobody needs (SELECT * FROM pg_replication_slots), or ALTER SYSTEM SET "
+        "max_replication_slots to more, and restart the server");
+  }
+  if (!has_slot && server.walsenders_left == 0) {
+    all.emplace_back(
+        "the server lets nobody else follow its log: ALTER SYSTEM SET max_wal_senders to more, and "
+        "restart the server");
+  }
+  if (counts_as_standby(server.synchronous_standbys)) {
+    all.push_back(
+        "commits would wait for the guard as for a standby (synchronous_standby_names = '" +
+        server.synchronous_standbys +
+        "'): name the standbys that are meant, ALTER SYSTEM SET "
+        "synchronous_standby_names = 'FIRST 1 (NAME)'; SELECT pg_reload_conf()");
+  }
+  return all;
+}
+
+std::string account_sql(const config::PostgresSource& settings) {
+  const std::string account = quoted_postgres_name(settings.user);
+  const std::string schema = quoted_postgres_name(settings.schema);
+  return "If the password is right, the account is not; as a superuser, in the database " +
+         quoted_postgres_name(settings.database) +
+         ", with that in place of PASSWORD:\n"
+         "  CREATE ROLE " +
+         account + " LOGIN REPLICATION PASSWORD 'PASSWORD';\n  GRANT CONNECT ON DATABASE " +
+         quoted_postgres_name(settings.database) + " TO " + account +
+         ";\n  GRANT USAGE ON SCHEMA " + schema + " TO " + account +
+         ";\n  GRANT SELECT ON ALL TABLES IN SCHEMA " + schema + " TO " + account +
+         ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
+}
+
+std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConnection& connection,
+                                                                    std::string_view name) {
+  auto slots = slots_where(connection, "slot_name = " + connection.quoted(name));
+  if (!slots) {
+    return std::unexpected(std::move(slots.error()));
+  }
+  if (slots->empty()) {
+    return std::nullopt;
+  }
+  return std::move(slots->front());
+}
+
+std::expected<std::vector<PostgresSlot>, PostgresError> list_slots(PostgresConnection& connection,
+                                                                   std::string_view prefix) {
+  return slots_where(connection, "starts_with(slot_name, " + connection.quoted(prefix) + ")");
+}
+
+namespace {
+
+// What the snapshot that was exported for it shows.
+std::expected<XidSnapshot, PostgresError> imported(PostgresConnection& questions,
+                                                   std::string_view name) {
+  if (auto begun = questions.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); !begun) {
+    return std::unexpected(std::move(begun.error()));
+  }
+  auto set = questions.run("SET TRANSACTION SNAPSHOT " + questions.quoted(name));
+  auto shows = set ? current_snapshot(questions) : std::unexpected(std::move(set.error()));
+  if (auto done = questions.run("ROLLBACK"); !done && shows) {
+    return std::unexpected(std::move(done.error()));
+  }
+  return shows;
+}
+
+}  // namespace
+
+std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replication,
+                                                  PostgresConnection& questions,
+                                                  std::string_view name,
+                                                  bool is_temporary) {
+  // In words that every release knows.
+  const auto made =
+      row(replication,
+          "CREATE_REPLICATION_SLOT " + quoted_postgres_name(name) +
+              (is_temporary ? " TEMPORARY" : "") + " LOGICAL pgoutput EXPORT_SNAPSHOT");
+  if (!made) {
+    return std::unexpected(made.error());
+  }
+  const auto begins = lsn_of(made->at(1));
+  auto shows = imported(questions, word(made->at(2)));
+  if (begins && shows) {
+    return NewSlot{.begins = *begins, .shows = *std::move(shows)};
+  }
+  // Nobody knows it; what fails here fails because the session does.
+  static_cast<void>(replication.run("DROP_REPLICATION_SLOT " + quoted_postgres_name(name)));
+  return std::unexpected(begins ? shows.error() : begins.error());
+}
+
+std::expected<void, PostgresError> drop_slot(PostgresConnection& connection,
+                                             std::string_view name) {
+  return connection.run("SELECT pg_drop_replication_slot(" + connection.quoted(name) + ")");
+}
+
+std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection) {
+  const auto lsn = connection.value("SELECT pg_current_wal_insert_lsn()");
+  if (!lsn) {
+    return std::unexpected(lsn.error());
+  }
+  return lsn_of(*lsn);
+}
+
+std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& connection) {
+  const auto snapshot = connection.value("SELECT pg_current_snapshot()");
+  if (!snapshot) {
+    return std::unexpected(snapshot.error());
+  }
+  return snapshot_of(*snapshot);
+}
+
+// Its timeline is that of what it writes just now, which a checkpoint tells only later; a standby
+// writes nothing.
+std::expected<std::string, PostgresError> server_identity(PostgresConnection& connection) {
+  const auto said = row(
+      connection,
+      "SELECT system_identifier, CASE WHEN pg_is_in_recovery()"
+      " THEN (SELECT upper(lpad(to_hex(timeline_id), 8, '0')) FROM pg_control_checkpoint())"
+      " ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END FROM pg_control_system()");
+  if (!said) {
+    return std::unexpected(said.error());
+  }
+  return std::string(word((*said)[0])) + "/" + std::string(word((*said)[1]));
+}
+
+}  // namespace cuckooguard::source

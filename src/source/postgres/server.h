@@ -1,0 +1,82 @@
+// What a PostgreSQL server says of itself, whether its log can be followed, and its slots.
+//
+// Refused, each with the SQL that mends it: wal_level, no REPLICATION, no publication, no room for
+// a slot or a walsender, a standby, a release before 13; synchronous_standby_names by which the
+// guard would count as a standby, so that commits would wait for it ('*').
+//
+// Threads: free functions. Errors: PostgresError; a missing right becomes a sentence.
+// Source: PostgreSQL 15, asked by hand; notes on reach, E.1.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pgoutput/lsn.h"
+#include "postgres/connection.h"
+#include "postgres/table.h"
+#include "postgres/xid_snapshot.h"
+
+namespace cuckooguard::source {
+
+// As pg_stat_replication shows us.
+inline constexpr const char* kApplicationName = "cuckooguard";
+
+struct PostgresServer {
+  int version = 0;      // 150004
+  std::string account;  // as SQL writes it, quoted where it must be
+  std::string wal_level;
+  bool is_standby = false;
+  bool may_replicate = false;
+  bool has_publication = false;
+  std::string publication_lacks;  // "delete, truncate": of the four kinds of changes
+  std::uint64_t slots_left = 0;
+  std::uint64_t walsenders_left = 0;
+  std::string synchronous_standbys;
+  bool keeps_wal_for_ever = false;  // max_slot_wal_keep_size = -1
+};
+
+std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& connection,
+                                                        const PostgresPlace& place);
+// Empty: the log can be followed. `has_slot`: its own is there already.
+std::vector<std::string> refusals(const PostgresServer& server,
+                                  const PostgresPlace& place,
+                                  bool has_slot);
+
+// What gives an account all that a guard needs, with PASSWORD for its password.
+std::string account_sql(const config::PostgresSource& settings);
+
+struct PostgresSlot {
+  std::string name;
+  bool is_active = false;
+  bool is_usable = false;      // pgoutput's, logical, of this database, and its log is there
+  std::string why_not;         // then
+  pgoutput::Lsn confirmed;     // what comes behind it is kept
+  std::uint64_t retained = 0;  // bytes of log that it keeps from being removed
+};
+
+// Nothing: there is none of this name.
+std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConnection& connection,
+                                                                    std::string_view name);
+std::expected<std::vector<PostgresSlot>, PostgresError> list_slots(PostgresConnection& connection,
+                                                                   std::string_view prefix);
+
+struct NewSlot {
+  pgoutput::Lsn begins;  // what is committed behind it is in its stream
+  XidSnapshot shows;     // what was committed before
+};
+// On a replication session; `questions` is another one, for the snapshot that comes with it.
+std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replication,
+                                                  PostgresConnection& questions,
+                                                  std::string_view name,
+                                                  bool is_temporary);
+std::expected<void, PostgresError> drop_slot(PostgresConnection& connection, std::string_view name);
+
+// Where the log's writing is: every commit that has returned is before it.
+std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection);
+std::expected<XidSnapshot, PostgresError> current_snapshot(PostgresConnection& connection);
+
+}  // namespace cuckooguard::source

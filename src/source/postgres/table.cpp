@@ -1,0 +1,393 @@
+#include "postgres/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "config/nearest.h"
+#include "keyspace/keyspace.h"
+#include "postgres/fingerprints.h"
+#include "postgres/table_checks.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using keyspace::Placeholder;
+
+constexpr int kLogsGeneratedColumns = 180000;  // if the publication says so
+template <typename Number>
+Number number_of(const std::optional<std::string>& text) {
+  Number number = 0;
+  if (text) {
+    std::from_chars(text->data(), text->data() + text->size(), number);
+  }
+  return number;
+}
+
+class Planner {
+ public:
+  Planner(PostgresConnection& connection,
+          const PostgresPlace& place,
+          const Target& target,
+          const std::string& table)
+      : connection_(connection),
+        place_(place),
+        target_(target),
+        settings_(target.settings.source),
+        wanted_(table) {}
+
+  std::expected<PostgresTable, PostgresTrouble> plan() {
+    for (const auto step : {&Planner::read_fingerprint,  // first: later changes are seen by it
+                            &Planner::find_table,
+                            &Planner::check_tables_below,
+                            &Planner::check_publication,
+                            &Planner::read_columns,
+                            &Planner::read_unique_keys,
+                            &Planner::choose_identity,
+                            &Planner::choose_condition,
+                            &Planner::choose_key,
+                            &Planner::check_rights,
+                            &Planner::check_replica_identities}) {
+      if (auto trouble = (this->*step)()) {
+        return std::unexpected(*std::move(trouble));
+      }
+    }
+    return std::move(table_);
+  }
+
+ private:
+  using Trouble = PostgresObjection;
+
+  std::string literal(std::string_view text) const { return connection_.quoted(text); }
+  std::string subject() const { return "table \"" + wanted_ + "\" "; }
+
+  Trouble read_fingerprint() {
+    auto fingerprints =
+        ask_fingerprints(connection_, place_.schema, place_.publication, std::span(&wanted_, 1));
+    if (!fingerprints) {
+      return std::move(fingerprints.error());
+    }
+    if (const auto found = fingerprints->find(wanted_); found != fingerprints->end()) {
+      table_.fingerprint = found->second;
+    }
+    return std::nullopt;
+  }
+
+  Trouble find_table() {
+    const auto tables = connection_.ask(
+        "SELECT c.oid, c.relkind, c.relpersistence, c.relispartition, c.relreplident, "
+        "pg_catalog.row_security_active(c.oid), pg_catalog.has_schema_privilege(n.oid, "
+        "'USAGE'), r.relname, current_user FROM pg_catalog.pg_class c JOIN "
+        "pg_catalog.pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_catalog.pg_class r ON "
+        "r.oid = pg_catalog.pg_partition_root(c.oid) WHERE c.relkind IN ('r', 'p', 'v', 'm', "
+        "'f') AND n.nspname = " +
+        literal(place_.schema) + " AND c.relname = " + literal(wanted_));
+    if (!tables) {
+      return tables.error();
+    }
+    if (tables->empty()) {
+      return no_table();
+    }
+    const auto& row = tables->front();
+    table_.schema = place_.schema;
+    table_.name = wanted_;
+    table_.oid = number_of<std::uint32_t>(row[0]);
+    table_.is_partitioned = row[1] == "p";
+    replica_identity_ = row[4].value_or("");
+    hides_rows_ = row[5] == "t";
+    account_ = quoted_postgres_name(row[8].value_or(""));
+    if (row[6] != "t") {
+      return "there is no right to use the schema \"" + place_.schema +
+             "\": GRANT USAGE ON SCHEMA " + quoted_postgres_name(place_.schema) + " TO " + account_;
+    }
+    if (row[1] != "r" && !table_.is_partitioned) {
+      return "\"" + wanted_ + "\" is no table but a " +
+             (row[1] == "v" ? "view" : (row[1] == "m" ? "materialized view" : "foreign table")) +
+             ", which the log does not know; name the table behind it";
+    }
+    if (row[3] == "t") {
+      return subject() +
+             "is a partition, whose rows the log has under the name of the whole; name "
+             "that: " +
+             row[7].value_or("");
+    }
+    if (row[2] != "p") {
+      return subject() + "is not in the log, as it is " +
+             (row[2] == "u" ? "unlogged: ALTER TABLE " + table_.full_name() + " SET LOGGED"
+                            : "temporary; use one that is not");
+    }
+    return std::nullopt;
+  }
+
+  Trouble no_table() {
+    const auto tables = connection_.ask(
+        "SELECT c.relname FROM pg_catalog.pg_namespace n LEFT JOIN pg_catalog.pg_class c ON "
+        "c.relnamespace = n.oid AND c.relkind IN ('r', 'p') WHERE n.nspname = " +
+        literal(place_.schema) + " LIMIT 10000");
+    if (!tables) {
+      return tables.error();
+    }
+    if (tables->empty()) {
+      return "there is no schema \"" + place_.schema + "\" in this database";
+    }
+    std::vector<std::string_view> names;
+    for (const auto& row : *tables) {
+      const std::optional<std::string>& name = row[0];
+      names.emplace_back(name ? std::string_view(*name) : std::string_view{});
+    }
+    return "there is no table \"" + wanted_ + "\" in the schema \"" + place_.schema + "\"" +
+           config::suggestion(wanted_, names);
+  }
+
+  Trouble check_tables_below() { return source::check_tables_below(connection_, table_); }
+
+  Trouble check_publication() { return source::check_publication(connection_, place_, table_); }
+
+  Trouble read_columns() {
+    const auto rows = connection_.ask(
+        "WITH RECURSIVE bases AS (SELECT a.attnum, a.atttypid AS oid FROM "
+        "pg_catalog.pg_attribute a WHERE a.attrelid = " +
+        std::to_string(table_.oid) +
+        " AND a.attnum > 0 AND NOT a.attisdropped UNION ALL SELECT b.attnum, t.typbasetype FROM "
+        "bases b JOIN pg_catalog.pg_type t ON t.oid = b.oid AND t.typtype = 'd'), listed AS "
+        "(SELECT pg_catalog.to_jsonb(v) -> 'attnames' AS names FROM "
+        "pg_catalog.pg_publication_tables v WHERE v.pubname = " +
+        literal(place_.publication) + " AND v.schemaname = " + literal(place_.schema) +
+        " AND v.tablename = " + literal(wanted_) +
+        " LIMIT 1) SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.oid, "
+        "t.typtype, t.typname, a.atttypid, a.atttypmod, a.attnotnull, "
+        "COALESCE(l.collisdeterministic, true), a.attidentity <> '' OR "
+        "COALESCE(pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%', false), "
+        "a.attgenerated, COALESCE((SELECT names ? a.attname FROM listed), true), "
+        "pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') FROM "
+        "pg_catalog.pg_attribute a JOIN bases b ON b.attnum = a.attnum JOIN pg_catalog.pg_type "
+        "t ON t.oid = b.oid AND t.typtype <> 'd' LEFT JOIN pg_catalog.pg_collation l ON l.oid = "
+        "a.attcollation LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum "
+        "= a.attnum AND a.attgenerated = '' WHERE a.attrelid = " +
+        std::to_string(table_.oid) + " AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum");
+    if (!rows) {
+      return rows.error();
+    }
+    for (const auto& row : *rows) {
+      PostgresColumn column{.name = row[0].value_or(""),
+                            .type_name = row[1].value_or(""),
+                            .type_oid = number_of<std::uint32_t>(row[2]),
+                            .logged_oid = number_of<std::uint32_t>(row[5]),
+                            .modifier = number_of<std::int32_t>(row[6]),
+                            .nullable = row[7] != "t",
+                            .is_deterministic = row[8] == "t",
+                            .grows = row[9] == "t"};
+      column.type =
+          postgres_type(column.type_oid, row[3].value_or(" ").front(), row[4].value_or(""));
+      const std::string generated = row[10].value_or("");
+      const bool is_published = row[11] == "t";
+      if (generated.empty() && !is_published) {
+        return "publication \"" + place_.publication +
+               "\" leaves out columns of the table: " + publish_all_sql(place_, table_);
+      }
+      const bool is_logged =
+          generated.empty() || (generated == "s" && is_published &&
+                                connection_.server_version() >= kLogsGeneratedColumns);
+      if (!is_logged) {
+        unlogged_columns_.push_back(column.name);
+        continue;
+      }
+      may_select_.push_back(row[12] == "t");
+      table_.columns.push_back(std::move(column));
+    }
+    return std::nullopt;
+  }
+
+  // Those that are valid for all rows; and, with their columns in key order, what names rows.
+  Trouble read_unique_keys() {
+    const auto rows = connection_.ask(
+        "SELECT i.indexrelid, a.attname, a.attnotnull, i.indisprimary, i.indisreplident, "
+        "i.indimmediate, x.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class x ON "
+        "x.oid = i.indexrelid CROSS JOIN LATERAL pg_catalog.unnest(i.indkey[0:i.indnkeyatts - "
+        "1]) WITH ORDINALITY k (attnum, n) LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = "
+        "i.indrelid AND a.attnum = k.attnum AND k.attnum > 0 WHERE i.indisunique AND "
+        "i.indisvalid AND i.indpred IS NULL AND i.indrelid = " +
+        std::to_string(table_.oid) + " ORDER BY i.indisprimary DESC, i.indexrelid, k.n");
+    if (!rows) {
+      return rows.error();
+    }
+    std::optional<std::string> index;
+    for (const auto& row : *rows) {
+      if (unique_keys_.empty() || index != row[0]) {
+        index = row[0];
+        unique_keys_.push_back(
+            {.name = row[6].value_or(""),
+             .is_primary = row[3] == "t",
+             .names_rows = row[5] == "t" && ((replica_identity_ == "d" && row[3] == "t") ||
+                                             (replica_identity_ == "i" && row[4] == "t")),
+             .is_immediate = row[5] == "t"});
+      }
+      PostgresUniqueKey& key = unique_keys_.back();
+      const auto column =
+          std::ranges::find(table_.columns, row[1].value_or(""), &PostgresColumn::name);
+      if (column == table_.columns.end()) {
+        key.is_logged = false;  // an expression, or a generated column
+        continue;
+      }
+      key.can_be_null = key.can_be_null || row[2] != "t";
+      key.columns.push_back(place_of(column));
+    }
+    return std::nullopt;
+  }
+
+  std::size_t place_of(std::vector<PostgresColumn>::const_iterator column) const {
+    return static_cast<std::size_t>(column - table_.columns.begin());
+  }
+
+  std::expected<std::size_t, std::string> column_named(const std::string& wanted) const {
+    const auto column = std::ranges::find(table_.columns, wanted, &PostgresColumn::name);
+    if (column != table_.columns.end()) {
+      return place_of(column);
+    }
+    if (std::ranges::count(unlogged_columns_, wanted) > 0) {
+      return std::unexpected("column \"" + wanted + "\" of table \"" + wanted_ +
+                             "\" is generated, and not in the log; use the columns that it is "
+                             "made of");
+    }
+    std::vector<std::string_view> names;
+    std::ranges::transform(table_.columns, std::back_inserter(names), &PostgresColumn::name);
+    return std::unexpected(subject() + "has no column \"" + wanted + "\"" +
+                           config::suggestion(wanted, names));
+  }
+
+  Trouble choose_identity() {
+    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
+    bool is_told_apart = true;  // two rows of different values have different identities
+    for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
+      const auto renamed = settings_.columns.find(name);
+      const auto place = column_named(renamed == settings_.columns.end() ? name : renamed->second);
+      if (!place) {
+        return place.error();
+      }
+      const PostgresColumn& column = table_.columns[*place];
+      const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
+      if (auto why = unreadable(column)) {
+        return *std::move(why);
+      }
+      if (auto why = ambiguous(column, *placeholder)) {
+        return *std::move(why);
+      }
+      if (std::ranges::count(table_.identity, *place) > 0) {
+        return "column \"" + column.name +
+               "\" stands for two placeholders; each needs a column of its own";
+      }
+      is_told_apart =
+          is_told_apart &&
+          (column.type == PostgresType::integer ||
+           (column.type == PostgresType::text && placeholder->type == keyspace::ValueType::text));
+      table_.identity.push_back(*place);
+    }
+    table_.identity_is_unique =
+        is_told_apart && std::ranges::any_of(unique_keys_, [this](const PostgresUniqueKey& key) {
+          return key.is_logged && !key.can_be_null &&
+                 std::ranges::is_permutation(key.columns, table_.identity);
+        });
+    if (target_.settings.filter.deletes == config::Deletes::trusted && !table_.identity_is_unique) {
+      return "deletes: trusted needs keys of which no two rows have the same, and those of table "
+             "\"" +
+             table_.name + "\" are no NOT NULL unique key of it; write deletes: exact";
+    }
+    table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
+                   table_.columns[table_.identity.front()].grows;
+    return std::nullopt;
+  }
+
+  Trouble choose_condition() {
+    table_.condition = settings_.where;
+    for (const std::string& name : settings_.where.columns()) {
+      const auto column = column_named(name);
+      if (!column) {
+        return "where: " + column.error();
+      }
+      const auto use = settings_.where.use_of(table_.condition_columns.size());
+      if (auto why = undecidable(table_.columns[*column], use)) {
+        return "where: " + *why;
+      }
+      table_.condition_columns.push_back(*column);
+    }
+    return std::nullopt;
+  }
+
+  Trouble choose_key() {
+    const bool is_full = replica_identity_ == "f";
+    const auto key = std::ranges::find_if(unique_keys_, [&](const PostgresUniqueKey& each) {
+      return is_full ? each.is_primary && each.is_logged : each.names_rows;
+    });
+    if (key != unique_keys_.end() && !key->is_logged) {
+      return subject() +
+             "has a generated column in its replica identity, which the log does not "
+             "have: ALTER TABLE " +
+             table_.full_name() + " REPLICA IDENTITY FULL";
+    }
+    if (key != unique_keys_.end()) {
+      table_.primary_key = key->columns;
+    } else if (is_full) {
+      table_.primary_key = table_.needed();
+    }
+    for (std::size_t i = 0; i < (is_full ? table_.columns.size() : table_.primary_key.size());
+         ++i) {
+      table_.columns[is_full ? i : table_.primary_key[i]].replica_key = i + 1;
+    }
+    return std::nullopt;
+  }
+
+  Trouble check_rights() {
+    if (hides_rows_) {
+      return "row security would hide rows of table \"" + wanted_ +
+             "\" from this account: ALTER ROLE " + account_ + " BYPASSRLS";
+    }
+    const auto needed = table_.needed();
+    const bool may =
+        std::ranges::all_of(needed, [this](std::size_t place) { return may_select_[place]; });
+    if (!may) {
+      return "there is no right to read table \"" + wanted_ + "\": GRANT SELECT ON " +
+             table_.full_name() + " TO " + account_;
+    }
+    return std::nullopt;
+  }
+
+  Trouble check_replica_identities() {
+    const auto has_full_rows = source::check_replica_identities(connection_, table_, unique_keys_);
+    if (!has_full_rows) {
+      return has_full_rows.error();
+    }
+    table_.has_full_rows = *has_full_rows;
+    return std::nullopt;
+  }
+
+  PostgresConnection& connection_;
+  const PostgresPlace& place_;
+  const Target& target_;
+  const config::SourceTable& settings_;
+  const std::string& wanted_;
+  PostgresTable table_;
+  std::string replica_identity_;  // relreplident
+  bool hides_rows_ = false;
+  std::string account_;  // with its quotes
+  std::vector<PostgresUniqueKey> unique_keys_;
+  std::vector<bool> may_select_;  // as columns
+  std::vector<std::string> unlogged_columns_;
+};
+
+}  // namespace
+
+std::expected<PostgresTable, PostgresTrouble> plan_postgres_table(PostgresConnection& connection,
+                                                                  const PostgresPlace& place,
+                                                                  const Target& target,
+                                                                  const std::string& table) {
+  return Planner(connection, place, target, table).plan();
+}
+
+std::string words_of(const PostgresTrouble& trouble) {
+  const auto* const sentence = std::get_if<std::string>(&trouble);
+  return sentence != nullptr ? *sentence : std::get<PostgresError>(trouble).what;
+}
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,89 @@
+// How one namespace's rows are read from one table of PostgreSQL, and the checks that this can be
+// done rightly.
+//
+// What is refused, each with the SQL that mends it: a table or column that is not there, a view, a
+// table with heirs, a partition by itself, an unlogged or temporary one; one without a key that the
+// log names deleted rows by (REPLICA IDENTITY), or whose key lacks a column that is needed here;
+// row security that would hide rows; a publication that does not have it, or that leaves out
+// columns, rows or kinds of changes; a partitioned table without publish_via_partition_root;
+// columns that postgres/column.h objects to; `deletes: trusted` where several rows can have one
+// identity.
+//
+// Threads: free functions. Errors: a sentence for the operator; PostgresError if the server itself
+// failed.
+// Source: PostgreSQL 15's system catalogs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "follow/log.h"
+#include "keyspace/row_condition.h"
+#include "postgres/column.h"
+#include "postgres/connection.h"
+#include "source/keyed_table.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+struct PostgresTable {
+  std::string schema;
+  std::string name;
+  std::uint32_t oid = 0;
+  bool is_partitioned = false;
+  std::vector<PostgresColumn> columns;         // all that the log shows, in their order
+  std::vector<std::size_t> identity;           // places in `columns`, in identity order
+  keyspace::RowCondition condition;            // the rows that count
+  std::vector<std::size_t> condition_columns;  // places in `columns`, as condition.columns()
+  std::vector<std::size_t> primary_key;        // what the log names a row by, in key order
+  bool has_full_rows = false;                  // REPLICA IDENTITY FULL
+  bool key_is_readable = true;                 // by both: all text
+  bool grows = false;                          // the identity is one identity or serial column
+  bool identity_is_unique = false;             // a NOT NULL unique key: one row, one identity
+  std::string fingerprint;                     // fingerprints.h
+
+  std::string full_name() const;  // as SQL writes it
+  // Columns of a row as they are read: identity, condition, primary key; each once.
+  std::vector<std::size_t> needed() const;
+  std::string select_sql() const;  // of those, in that order, without a condition
+  std::string copy_sql() const { return "COPY (" + select_sql() + ") TO STDOUT"; }
+  std::string count_sql() const;
+  bool operator==(const PostgresTable&) const = default;
+};
+
+using PostgresTrouble = std::variant<std::string, PostgresError>;
+
+std::string words_of(const PostgresTrouble& trouble);
+
+// Where a source's tables are.
+struct PostgresPlace {
+  std::string schema;
+  std::string publication;
+};
+
+std::expected<PostgresTable, PostgresTrouble> plan_postgres_table(PostgresConnection& connection,
+                                                                  const PostgresPlace& place,
+                                                                  const Target& target,
+                                                                  const std::string& table);
+
+// As the server spells them; a name for which there is no table as it is.
+std::expected<std::vector<std::string>, PostgresTrouble> list_postgres_tables(
+    PostgresConnection& connection,
+    const PostgresPlace& place,
+    std::span<const std::string> wanted);
+
+// All that this account may see.
+std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
+    PostgresConnection& connection, const PostgresPlace& place);
+
+// As the server says.
+std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConnection& connection,
+                                                                   const PostgresTable& plan);
+
+}  // namespace cuckooguard::source

@@ -1,0 +1,130 @@
+#include "postgres/table_reader.h"
+
+#include <algorithm>
+
+#include "follow/pause.h"
+#include "postgres/server.h"
+#include "postgres/table_checks.h"
+#include "postgres/table_listing.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kNextViewMin{2};
+constexpr std::chrono::milliseconds kNextViewMax{250};
+constexpr const char* kBeginView =
+    "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY, NOT DEFERRABLE";
+
+}  // namespace
+
+std::expected<PostgresView, PostgresError> open_postgres_view(PostgresConnection& connection) {
+  if (auto begun = connection.run(kBeginView); !begun) {
+    return std::unexpected(begun.error());
+  }
+  auto snapshot = current_snapshot(connection);
+  if (!snapshot) {
+    return std::unexpected(snapshot.error());
+  }
+  const auto end = insert_lsn(connection);  // behind it
+  if (!end) {
+    return std::unexpected(end.error());
+  }
+  return PostgresView{.snapshot = *std::move(snapshot), .end = PostgresPosition(*end)};
+}
+
+std::expected<PostgresReader, PostgresError> PostgresReader::open(const Settings& settings) {
+  auto connection = PostgresConnection::open_same(settings.login, settings.identity);
+  if (!connection) {
+    return std::unexpected(connection.error());
+  }
+  const auto process = connection->value("SELECT pg_catalog.pg_backend_pid()");
+  if (!process) {
+    return std::unexpected(process.error());
+  }
+  return PostgresReader(*std::move(connection), settings, process->value_or("0"));
+}
+
+std::expected<PostgresPosition, PostgresError> PostgresReader::position() {
+  const auto lsn = insert_lsn(connection_);
+  if (!lsn) {
+    return std::unexpected(lsn.error());
+  }
+  return PostgresPosition(*lsn);
+}
+
+std::expected<void, PostgresError> PostgresReader::list(TableSet<PostgresLog>& tables) {
+  return list_tables(tables, connection_, settings_.place);
+}
+
+std::expected<PostgresTable, PostgresTrouble> PostgresReader::plan(const Target& target,
+                                                                   const std::string& table) {
+  auto plan = plan_postgres_table(connection_, settings_.place, target, table);
+  if (!plan) {
+    return plan;
+  }
+  auto writers = writers_of(connection_, *plan);  // behind its fingerprint
+  if (!writers) {
+    return std::unexpected(writers.error());
+  }
+  writers_ = *std::move(writers);
+  return plan;
+}
+
+std::expected<PostgresView, PostgresError> PostgresReader::open_view(
+    const PostgresPosition& /*from*/, TableSet<PostgresLog>& tables, const std::stop_token& stop) {
+  std::vector<Xid> needed =
+      tables.loads.ask_applier([](const PostgresApplier& applier) { return applier.unseen(); });
+  needed.insert(needed.end(), writers_.begin(), writers_.end());
+  const TimePoint until = settings_.clock() + kViewWaitMax;
+  for (auto pause = kNextViewMin;; pause = std::min(pause * 2, kNextViewMax)) {
+    auto view = settings_.open_view(connection_);
+    if (!view) {
+      return view;
+    }
+    const auto hidden =
+        std::ranges::find_if_not(needed, [&view](Xid xid) { return view->snapshot.shows(xid); });
+    if (hidden == needed.end()) {
+      return view;
+    }
+    if (auto closed = close_view(); !closed) {
+      return std::unexpected(closed.error());
+    }
+    if (settings_.clock() > until || !pause_for(pause, stop)) {
+      return postgres_failed("transaction " + std::to_string(*hidden) +
+                             " writes to the table, or is in the server's log, and nobody sees it "
+                             "yet: it is still open, or a synchronous standby is silent");
+    }
+  }
+}
+
+std::expected<TableEstimate, PostgresError> PostgresReader::size(const PostgresTable& plan) {
+  look_at_ = settings_.clock() + kLookEvery;
+  return size_of_postgres_table(connection_, plan);
+}
+
+bool PostgresReader::is_somebody_waiting(const PostgresTable& /*plan*/) {
+  const TimePoint now = settings_.clock();
+  if (now < look_at_) {
+    return false;
+  }
+  look_at_ = now + kLookEvery;
+  if (!observer_) {
+    auto connection = PostgresConnection::open_same(settings_.login, settings_.identity);
+    if (!connection) {
+      return false;  // who cannot ask hears of nobody, and asks again later
+    }
+    observer_.emplace(*std::move(connection));
+  }
+  const auto waits =
+      observer_->value("SELECT EXISTS (SELECT FROM pg_catalog.pg_locks WHERE NOT granted AND " +
+                       process_ + " = ANY (pg_catalog.pg_blocking_pids(pid)))");
+  if (!waits) {
+    observer_.reset();
+    return false;
+  }
+  return *waits == "t";
+}
+
+}  // namespace cuckooguard::source

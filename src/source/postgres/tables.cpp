@@ -1,0 +1,165 @@
+// Which tables there are, and what is read of them.
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <ranges>
+#include <string_view>
+
+#include "config/table_pattern.h"
+#include "postgres/fingerprints.h"
+#include "postgres/table.h"
+
+namespace cuckooguard::source {
+namespace {
+
+std::uint64_t number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Its text is of no use, and may be long: what is read of it is NULL or anything else.
+bool is_null_only(const PostgresTable& table, std::size_t column) {
+  if (std::ranges::count(table.identity, column) > 0 ||
+      std::ranges::count(table.primary_key, column) > 0) {
+    return false;
+  }
+  for (std::size_t i = 0; i < table.condition_columns.size(); ++i) {
+    if (table.condition_columns[i] == column && table.condition.use_of(i).compares()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// By the planner, which knows the file's size beside what ANALYZE has seen, of all partitions.
+std::uint64_t planned_rows(std::string_view plan) {
+  constexpr std::string_view kRows = "\"Plan Rows\": ";
+  const std::size_t at = plan.find(kRows);
+  return at == std::string_view::npos ? 0 : number_in(plan.substr(at + kRows.size()));
+}
+
+}  // namespace
+
+std::string PostgresTable::full_name() const {
+  return quoted_postgres_name(schema) + "." + quoted_postgres_name(name);
+}
+
+std::vector<std::size_t> PostgresTable::needed() const {
+  std::vector<std::size_t> all;
+  for (const auto* const places : {&identity, &condition_columns, &primary_key}) {
+    for (const std::size_t place : *places) {
+      if (std::ranges::find(all, place) == all.end()) {
+        all.push_back(place);
+      }
+    }
+  }
+  return all;
+}
+
+// The condition itself is not for the server: it is the guard that decides, as of rows in the log.
+std::string PostgresTable::select_sql() const {
+  std::string list;
+  for (const std::size_t place : needed()) {
+    const std::string quoted = quoted_postgres_name(columns[place].name);
+    list += list.empty() ? "" : ", ";
+    list += is_null_only(*this, place) ? "CASE WHEN " + quoted + " IS NOT NULL THEN 1 END" : quoted;
+  }
+  return "SELECT " + list + " FROM " + full_name();
+}
+
+std::string PostgresTable::count_sql() const {
+  return "SELECT pg_catalog.count(*) FROM " + full_name();
+}
+
+std::expected<std::vector<std::string>, PostgresTrouble> list_postgres_tables(
+    PostgresConnection& connection,
+    const PostgresPlace& place,
+    std::span<const std::string> wanted) {
+  const auto there = ask_fingerprints(connection, place.schema, place.publication, wanted);
+  if (!there) {
+    return std::unexpected(there.error());
+  }
+  std::vector<std::string> tables;
+  std::ranges::copy(*there | std::views::keys, std::back_inserter(tables));
+  for (const std::string& name : wanted) {
+    if (!config::is_table_pattern(name) && std::ranges::count(tables, name) == 0) {
+      tables.push_back(name);
+    }
+  }
+  return tables;
+}
+
+std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
+    PostgresConnection& connection, const PostgresPlace& place) {
+  const auto rows = connection.ask(
+      "SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.oid, "
+      "t.typtype, t.typname, COALESCE(l.collisdeterministic, true) FROM pg_catalog.pg_class c JOIN "
+      "pg_catalog.pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_catalog.pg_index i ON "
+      "i.indrelid = c.oid AND i.indisprimary LEFT JOIN LATERAL "
+      "pg_catalog.unnest(i.indkey[0:i.indnkeyatts - 1]) WITH ORDINALITY k (attnum, n) ON true LEFT "
+      "JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum LEFT JOIN "
+      "pg_catalog.pg_type t ON t.oid = a.atttypid LEFT JOIN pg_catalog.pg_collation l ON l.oid = "
+      "a.attcollation WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = " +
+      connection.quoted(place.schema) +
+      " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND "
+      "pg_catalog.has_any_column_privilege(c.oid, 'SELECT') ORDER BY c.relname, k.n");
+  if (!rows) {
+    return std::unexpected(rows.error());
+  }
+  std::vector<KeyedTable> tables;
+  for (const auto& row : *rows) {
+    if (tables.empty() || tables.back().name != row[0]) {
+      tables.push_back({.name = row[0].value_or(""), .primary_key = {}});
+    }
+    if (!row[1]) {
+      continue;
+    }
+    PostgresColumn column{.name = row[1].value_or(""),
+                          .type_name = row[2].value_or(""),
+                          .type_oid = static_cast<std::uint32_t>(number_in(row[3].value_or(""))),
+                          .is_deterministic = row[6] == "t"};
+    column.type = postgres_type(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
+    std::string placeholder;
+    if (column.type == PostgresType::integer) {
+      placeholder = placeholder_for(column, {":int64"});
+    } else if (!unreadable(column)) {
+      placeholder = placeholder_for(column, {"", "|ci"});
+    }
+    tables.back().primary_key.push_back(std::move(placeholder));
+  }
+  return tables;
+}
+
+std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConnection& connection,
+                                                                   const PostgresTable& plan) {
+  const auto planned = connection.value("EXPLAIN (FORMAT JSON) SELECT FROM " + plan.full_name());
+  if (!planned) {
+    return std::unexpected(planned.error());
+  }
+  TableEstimate size{.rows = planned_rows(planned->value_or(""))};
+  if (!plan.grows) {
+    return size;
+  }
+  // What the sequence has given away, if we may see it; and the largest that there is, where an
+  // index knows it.
+  const std::string& column = plan.columns[plan.identity.front()].name;
+  const auto last = connection.value(
+      "SELECT GREATEST((SELECT s.last_value FROM pg_catalog.pg_class c JOIN "
+      "pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_sequences s ON "
+      "s.sequencename = c.relname AND s.schemaname = n.nspname WHERE c.oid = "
+      "pg_catalog.pg_get_serial_sequence(" +
+      connection.quoted(plan.full_name()) + ", " + connection.quoted(column) +
+      ")::pg_catalog.regclass), " +
+      (plan.identity_is_unique ? "(SELECT pg_catalog.max(" + quoted_postgres_name(column) +
+                                     ") FROM " + plan.full_name() + ")"
+                               : std::string("0")) +
+      ", 0)");
+  if (!last) {
+    return std::unexpected(last.error());
+  }
+  size.next_id = number_in(last->value_or("0")) + 1;
+  return size;
+}
+
+}  // namespace cuckooguard::source

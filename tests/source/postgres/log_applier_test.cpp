@@ -1,0 +1,357 @@
+#include "postgres/log_applier.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "source/postgres/made_log.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr Xid kEpoch = Xid{3} << 32U;
+
+// All before it are shown.
+XidSnapshot seen_before(Xid xid) {
+  return {.xmin = xid, .xmax = xid, .running = {}};
+}
+
+class PostgresApplierTest : public testing::Test {
+ protected:
+  PostgresApplierTest() { reconnect(); }
+
+  void reconnect() { applier_.reconnected({.near = kEpoch + 100}, 1); }
+  void apply(const std::vector<std::string>& messages) {
+    for (const std::string& message : messages) {
+      const auto applied = applier_.apply({.message = message, .end = {}});
+      ASSERT_TRUE(applied) << applied.error();
+    }
+  }
+  std::string refusal(const std::string& message) {
+    const auto applied = applier_.apply({.message = message, .end = {}});
+    return applied ? "it was taken" : applied.error();
+  }
+  void keepalive(std::uint64_t end, bool moves) {
+    const auto applied = applier_.apply({.message = {}, .end = {end}});
+    ASSERT_TRUE(applied);
+    EXPECT_EQ(*applied, moves);
+  }
+  PostgresApplier::Calls calls() {
+    return {.on_out_of_step =
+                [this](PostgresFollowedTable& table, std::string_view why) {
+                  out_of_step_.push_back(&table);
+                  why_ = why;
+                },
+            .on_definition = [this] { ++definitions_; },
+            .on_other_table =
+                [this](std::string_view schema, std::string_view table) {
+                  others_.push_back(std::string(schema) + "." + std::string(table));
+                }};
+  }
+  void judge(const TableFingerprints& fingerprints) {
+    applier_.judge({.snapshot = {},
+                    .fingerprints = std::make_shared<const TableFingerprints>(fingerprints),
+                    .schema = "public"});
+  }
+  std::uint64_t position() const { return applier_.position().lsn().value; }
+
+  MadeLog log_;
+  MadeTable user_;
+  MadeTable item_{planned("item", 17)};
+  std::vector<const PostgresFollowedTable*> out_of_step_;
+  std::string why_;  // of the last one
+  int definitions_ = 0;
+  std::vector<std::string> others_;
+  PostgresApplier applier_{PostgresPosition({1000}), calls()};
+};
+
+const MadeRelation kItem{.oid = 17, .name = "item"};
+
+TEST_F(PostgresApplierTest, tells_all_that_follow_a_table_of_its_rows_when_they_commit) {
+  MadeTable again;
+  for (MadeTable* const table : {&user_, &again, &item_}) {
+    applier_.join(table->table);
+  }
+  apply({log_.begin(7),
+         MadeLog::relation(),
+         MadeLog::insert(row_of("1")),
+         MadeLog::relation(kItem),
+         MadeLog::insert(row_of("8"), 17),
+         MadeLog::update('K', key_of("1"), row_of("2"))});
+  EXPECT_THAT(user_.target.rows(), IsEmpty());
+  EXPECT_FALSE(applier_.is_idle());
+  apply({log_.commit()});
+  EXPECT_TRUE(applier_.is_idle());
+  EXPECT_THAT(user_.target.rows(), ElementsAre("2"));
+  EXPECT_THAT(again.target.rows(), ElementsAre("2"));
+  EXPECT_THAT(item_.target.rows(), ElementsAre("8"));
+  EXPECT_EQ(position(), log_.end());
+  EXPECT_EQ(user_.target.last().xid, kEpoch + 7) << "with its epoch";
+  EXPECT_EQ(user_.target.last().end.end.value, log_.end());
+  EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 7));
+}
+
+TEST_F(PostgresApplierTest, a_table_that_joins_within_a_transaction_is_told_from_the_next_one_on) {
+  apply({log_.begin(7), MadeLog::relation(), MadeLog::insert(row_of("1"))});
+  applier_.join(user_.table);
+  EXPECT_FALSE(applier_.has_joined(user_.table));
+  apply({MadeLog::insert(row_of("2")), log_.commit()});
+  EXPECT_TRUE(applier_.has_joined(user_.table));
+  apply(log_.transaction(8, {MadeLog::insert(row_of("3"))}));
+  EXPECT_THAT(user_.target.rows(), ElementsAre("3")) << "although its Relation came before";
+}
+
+TEST_F(PostgresApplierTest, a_table_that_has_left_is_told_no_more) {
+  applier_.join(user_.table);
+  apply({log_.begin(7), MadeLog::relation(), MadeLog::insert(row_of("1"))});
+  applier_.leave(user_.table);
+  apply({MadeLog::insert(row_of("2")), log_.commit()});
+  apply(log_.transaction(8, {MadeLog::insert(row_of("3"))}));
+  EXPECT_THAT(user_.target.rows(), IsEmpty());
+  EXPECT_FALSE(user_.table.is_touched());
+}
+
+TEST_F(PostgresApplierTest, a_transaction_that_was_cut_off_is_applied_once_when_it_comes_again) {
+  applier_.join(user_.table);
+  apply({log_.begin(7), MadeLog::relation(), MadeLog::insert(row_of("1"))});
+  reconnect();
+  EXPECT_TRUE(applier_.is_idle());
+  EXPECT_EQ(position(), 1000U);
+  log_.move_to(1000);
+  apply(log_.transaction(7, {MadeLog::relation(), MadeLog::insert(row_of("1"))}));
+  EXPECT_THAT(user_.target.rows(), ElementsAre("1"));
+}
+
+TEST_F(PostgresApplierTest, what_was_applied_is_skipped_but_for_its_relations) {
+  applier_.join(user_.table);
+  const auto first = log_.transaction(7, {MadeLog::relation(), MadeLog::insert(row_of("1"))});
+  apply(first);
+  const std::uint64_t applied = log_.end();
+  reconnect();
+  apply(first);
+  EXPECT_EQ(position(), applied);
+  EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 7)) << "once";
+  apply(log_.transaction(8, {MadeLog::insert(row_of("2"))}));
+  EXPECT_THAT(user_.target.rows(), ElementsAre("1", "2"));
+}
+
+TEST_F(PostgresApplierTest, rows_without_a_relation_in_this_stream_are_not_understood) {
+  apply(log_.transaction(7, {MadeLog::relation(), MadeLog::insert(row_of("1"))}));
+  reconnect();
+  apply({log_.begin(8)});
+  EXPECT_THAT(refusal(MadeLog::insert(row_of("2"))), HasSubstr("has not described"));
+}
+
+TEST_F(PostgresApplierTest, transactions_that_do_not_fit_together_are_not_understood) {
+  EXPECT_THAT(refusal(log_.commit()), HasSubstr("another transaction"));
+  apply({log_.begin(7)});
+  EXPECT_THAT(refusal(log_.begin(8)), HasSubstr("within another"));
+  EXPECT_THAT(refusal(log_.commit()), HasSubstr("another transaction"));
+  EXPECT_THAT(refusal("?"), HasSubstr("the server's log: "));
+}
+
+TEST_F(PostgresApplierTest, a_keepalive_moves_the_position_between_transactions) {
+  keepalive(1000, false);
+  keepalive(1005, true);
+  EXPECT_EQ(position(), 1005U);
+  keepalive(1001, false);
+  apply({log_.begin(7)});
+  keepalive(1008, false);
+  EXPECT_EQ(position(), 1005U);
+  apply({log_.commit()});
+  EXPECT_EQ(position(), 1010U);
+  EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 7));
+}
+
+TEST_F(PostgresApplierTest, a_table_that_was_truncated_is_out_of_step_and_others_are_not) {
+  applier_.join(user_.table);
+  applier_.join(item_.table);
+  apply(log_.transaction(7,
+                         {MadeLog::relation(),
+                          MadeLog::relation(kItem),
+                          MadeLog::insert(row_of("1")),
+                          MadeLog::insert(row_of("2"), 17),
+                          MadeLog::truncate({kUserOid})}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+  EXPECT_EQ(why_, "it was truncated; it is read again");
+  EXPECT_THAT(user_.target.rows(), IsEmpty());
+  EXPECT_THAT(item_.target.rows(), ElementsAre("2"));
+  EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 7)) << "who reads it must see that";
+}
+
+TEST_F(PostgresApplierTest, several_tables_may_be_truncated_at_once) {
+  applier_.join(user_.table);
+  applier_.join(item_.table);
+  apply(log_.transaction(
+      7, {MadeLog::relation(), MadeLog::relation(kItem), MadeLog::truncate({17, kUserOid})}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&item_.table, &user_.table));
+}
+
+TEST_F(PostgresApplierTest, a_table_that_has_changed_is_out_of_step_and_its_transaction_goes_on) {
+  MadeTable again;
+  applier_.join(user_.table);
+  applier_.join(item_.table);
+  MadeRelation changed;
+  changed.columns.push_back({.name = "note"});
+  apply(log_.transaction(7,
+                         {MadeLog::relation(kItem),
+                          MadeLog::insert(row_of("2"), 17),
+                          MadeLog::relation(changed),
+                          MadeLog::insert(row_of("1")),
+                          MadeLog::insert(row_of("3"), 17)}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+  EXPECT_THAT(why_, HasSubstr("3 columns in the log"));
+  EXPECT_THAT(item_.target.rows(), ElementsAre("2", "3"));
+  applier_.join(again.table);
+  apply(log_.transaction(8, {MadeLog::insert(row_of("4"))}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
+}
+
+TEST_F(PostgresApplierTest, a_row_that_is_not_understood_puts_one_table_out_of_step) {
+  MadeTable again;
+  applier_.join(user_.table);
+  applier_.join(again.table);
+  applier_.join(item_.table);
+  apply(log_.transaction(7,
+                         {MadeLog::relation(),
+                          MadeLog::relation(kItem),
+                          MadeLog::erase(row_of("1"), 'O'),
+                          MadeLog::insert(row_of("2"), 17)}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
+  EXPECT_THAT(item_.target.rows(), ElementsAre("2"));
+}
+
+// Its name may be another one's by then, or the other way round.
+TEST_F(PostgresApplierTest, a_table_is_known_by_its_number_and_by_its_name) {
+  MadeRelation renamed;
+  renamed.name = "customer";
+  applier_.join(user_.table);
+  apply(log_.transaction(7, {MadeLog::relation(renamed), MadeLog::insert(row_of("1"))}));
+  EXPECT_THAT(why_, HasSubstr("\"customer\""));
+  MadeTable again;
+  MadeRelation other;
+  other.oid = 99;
+  applier_.join(again.table);
+  apply(log_.transaction(8, {MadeLog::relation(other), MadeLog::insert(row_of("1"), 99)}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
+  EXPECT_THAT(why_, HasSubstr("another one has taken its name"));
+}
+
+TEST_F(PostgresApplierTest, tells_of_rows_of_a_table_that_nobody_follows_once_per_transaction) {
+  applier_.join(user_.table);
+  apply(log_.transaction(7,
+                         {MadeLog::relation(),
+                          MadeLog::relation(kItem),
+                          MadeLog::relation({.oid = 18, .name = "has_no_rows"}),
+                          MadeLog::insert(row_of("1")),
+                          MadeLog::insert(row_of("1"), 17),
+                          MadeLog::insert(row_of("2"), 17)}));
+  EXPECT_THAT(others_, ElementsAre("public.item"));
+  apply(log_.transaction(8, {MadeLog::insert(row_of("3"), 17)}));
+  EXPECT_THAT(others_, ElementsAre("public.item", "public.item"));
+}
+
+TEST_F(PostgresApplierTest, what_a_table_has_from_before_does_not_matter_to_it) {
+  user_.target.has_all_up_to(1010);
+  applier_.join(user_.table);
+  MadeRelation older;
+  older.columns.pop_back();
+  apply(log_.transaction(7,
+                         {MadeLog::relation(older),
+                          MadeLog::insert({MadeValue::text("1")}),
+                          MadeLog::truncate({kUserOid})}));
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  EXPECT_THAT(user_.target.rows(), IsEmpty());
+  apply(log_.transaction(8, {MadeLog::relation(), MadeLog::insert(row_of("2"))}));
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  EXPECT_THAT(user_.target.rows(), ElementsAre("2"));
+}
+
+TEST_F(PostgresApplierTest, what_comes_behind_that_does_if_it_is_as_it_was_then) {
+  user_.target.has_all_up_to(1010);
+  applier_.join(user_.table);
+  MadeRelation older;
+  older.columns.pop_back();
+  apply(log_.transaction(7, {MadeLog::relation(older), MadeLog::insert({MadeValue::text("1")})}));
+  apply(log_.transaction(8, {MadeLog::insert({MadeValue::text("1")})}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+}
+
+TEST_F(PostgresApplierTest, forgets_what_has_been_seen_and_rests_on_the_rest) {
+  for (const Xid xid : {7U, 9U, 8U}) {
+    apply(log_.transaction(xid, {}));
+  }
+  applier_.judge({.snapshot = {.xmin = kEpoch + 8, .xmax = kEpoch + 20, .running = {kEpoch + 8}}});
+  EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 8));
+  const auto group = applier_.last_group();
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->last.end.value, log_.end());
+  PostgresApplier next(applier_.position(), calls());
+  next.rest_on({*group, {.last = {{2000}}, .unseen = {1}}});
+  EXPECT_THAT(next.unseen(), ElementsAre(kEpoch + 8));
+  EXPECT_FALSE(PostgresCommitted{.snapshot = seen_before(kEpoch + 8)}.covers(next.reach()));
+  EXPECT_TRUE(PostgresCommitted{.snapshot = seen_before(kEpoch + 9)}.covers(next.reach()));
+}
+
+TEST_F(PostgresApplierTest, a_table_of_another_fingerprint_is_out_of_step) {
+  applier_.join(user_.table);
+  applier_.join(item_.table);
+  judge({{"user", "as planned"}, {"item", "as planned"}});
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  judge({{"user", "other"}});
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &item_.table));
+  EXPECT_THAT(why_, HasSubstr("\"item\" is not there any more"));
+  EXPECT_THAT(others_, IsEmpty());
+  judge({{"user", "as planned"}});
+  EXPECT_THAT(others_, ElementsAre("public.user")) << "nobody follows it now";
+  EXPECT_EQ(out_of_step_.size(), 2U) << "once";
+}
+
+TEST_F(PostgresApplierTest, two_phase_commits_put_all_out_of_step_and_are_waited_for) {
+  applier_.join(user_.table);
+  apply({log_.begin(7), MadeLog::relation(), log_.commit()});
+  const auto names = big_endian(1100, 8) + big_endian(1110, 8) + big_endian(0, 8);
+  apply({'b' + names + big_endian(8, 4) + "gid" + '\0',
+         MadeLog::insert(row_of("1")),
+         std::string("P\0", 2) + names + big_endian(8, 4) + "gid" + '\0'});
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+  EXPECT_EQ(definitions_, 1);
+  MadeTable again;
+  applier_.join(again.table);
+  apply({std::string("K\0", 2) + names + big_endian(8, 4) + "gid" + '\0'});
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
+  EXPECT_THAT(applier_.unseen(), ElementsAre(kEpoch + 7, kEpoch + 8));
+  EXPECT_EQ(position(), 1110U);
+}
+
+// A number is the one next to the last one, not to the stream's beginning.
+TEST_F(PostgresApplierTest, numbers_may_go_on_for_ever) {
+  for (const Xid xid : {0x7fff'0000U, 0xfffe'0000U, 5U}) {
+    apply(log_.transaction(xid, {}));
+  }
+  EXPECT_THAT(
+      applier_.unseen(),
+      ElementsAre(kEpoch + 0x7fff'0000U, kEpoch + 0xfffe'0000U, kEpoch + (1ULL << 32U) + 5));
+}
+
+TEST_F(PostgresApplierTest, what_is_no_row_changes_nothing) {
+  applier_.join(user_.table);
+  apply({log_.begin(7),
+         'O' + big_endian(1, 8) + "elsewhere" + '\0',
+         'Y' + big_endian(99, 4) + "public" + '\0' + "mood" + '\0',
+         MadeLog::relation(),
+         MadeLog::insert(row_of("1")),
+         log_.commit()});
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  EXPECT_THAT(user_.target.rows(), ElementsAre("1"));
+}
+
+}  // namespace
+}  // namespace cuckooguard::source
