@@ -34,16 +34,6 @@ std::string literal(const MysqlConnection& connection,
                                            : "'" + connection.escaped(value) + "'";
 }
 
-std::vector<std::size_t> condition_places(const MysqlTable& plan) {
-  const std::vector<std::size_t> read = plan.needed();
-  std::vector<std::size_t> places;
-  places.reserve(plan.condition_columns.size());
-  for (const std::size_t column : plan.condition_columns) {
-    places.push_back(static_cast<std::size_t>(std::ranges::find(read, column) - read.begin()));
-  }
-  return places;
-}
-
 class MysqlRowLookup final : public RowLookup {
  public:
   MysqlRowLookup(std::shared_ptr<const FollowedServer<MysqlLogin>> server,
@@ -100,7 +90,7 @@ class MysqlRowLookup final : public RowLookup {
     if (!rows) {
       return std::unexpected(rows.error().what);
     }
-    const std::vector<std::size_t> places = condition_places(*plan);
+    const std::vector<std::size_t> places = places_in(plan->needed(), plan->condition_columns);
     for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
       const auto next = rows->next();
       if (!next) {

@@ -155,7 +155,7 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
     return std::unexpected(goes_on.error());
   }
   if (!*goes_on) {
-    if (auto begun = begin_anew(*connection, *replication); !begun) {
+    if (auto begun = begin_anew(*connection, *replication, found.has_value()); !begun) {
       return begun;
     }
   }
@@ -217,23 +217,18 @@ std::expected<bool, PostgresError> PostgresFollower::take_up(const PostgresSlot&
 }
 
 PostgresFollower::Done PostgresFollower::begin_anew(PostgresConnection& connection,
-                                                    PostgresConnection& replication) {
+                                                    PostgresConnection& replication,
+                                                    bool has_slot) {
   loader_.reset();
   checkpoints_.reset();  // what it writes is of the slot before
   kept_ = 0;
   has_tried_checkpoints_ = true;
-  if (keeps_slot()) {
-    const auto before = find_slot(connection, slot_);
-    if (!before) {
-      return std::unexpected(before.error());
-    }
-    if (before->has_value()) {
-      if (auto dropped = drop_slot(connection, slot_); !dropped) {
-        return dropped;
-      }
-    }
-  } else {
+  if (!keeps_slot()) {
     slot_ = temporary_slot_name(settings_.name);
+  } else if (has_slot) {
+    if (auto dropped = drop_slot(connection, slot_); !dropped) {
+      return dropped;
+    }
   }
   replication.wait_for_answers(kSlotWaitMax);
   const auto slot = create_slot(replication, connection, slot_, !keeps_slot());

@@ -96,7 +96,7 @@ class PostgresFollower final : public Follower {
                                                PostgresConnection& connection);
   std::expected<bool, PostgresError> take_up(const PostgresSlot& slot,
                                              PostgresConnection& connection);
-  Done begin_anew(PostgresConnection& connection, PostgresConnection& replication);
+  Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
   void begin_checkpoints();
   void begin_probe();

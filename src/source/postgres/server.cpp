@@ -1,8 +1,9 @@
 #include "postgres/server.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+
+#include "postgres/number_of.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -15,13 +16,6 @@ std::string_view word(const std::optional<std::string>& value) {
 
 bool is_true(const std::optional<std::string>& value) {
   return word(value) == "t";
-}
-
-std::uint64_t number(const std::optional<std::string>& value) {
-  const std::string_view text = word(value);
-  std::uint64_t all = 0;
-  std::from_chars(text.data(), text.data() + text.size(), all);
-  return all;
 }
 
 std::expected<pgoutput::Lsn, PostgresError> lsn_of(const std::optional<std::string>& value) {
@@ -117,7 +111,7 @@ std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConn
     slot.why_not = why_not(each);
     slot.is_usable = slot.why_not.empty();
     slot.confirmed = pgoutput::parse_lsn(word(each[8])).value_or(pgoutput::Lsn{});
-    slot.retained = number(each[9]);
+    slot.retained = number_of(each[9]);
   }
   return slots;
 }
@@ -162,8 +156,8 @@ std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& conn
   server.wal_level = word((*said)[0]);
   server.is_standby = is_true((*said)[1]);
   server.may_replicate = is_true((*said)[2]);
-  server.slots_left = number((*said)[3]);
-  server.walsenders_left = number((*said)[4]);
+  server.slots_left = number_of((*said)[3]);
+  server.walsenders_left = number_of((*said)[4]);
   server.synchronous_standbys = word((*said)[5]);
   server.keeps_wal_for_ever = is_true((*said)[6]);
   server.account = word((*said)[7]);

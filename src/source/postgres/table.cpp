@@ -1,7 +1,6 @@
 #include "postgres/table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "config/nearest.h"
 #include "keyspace/keyspace.h"
 #include "postgres/fingerprints.h"
+#include "postgres/number_of.h"
 #include "postgres/table_checks.h"
 
 namespace cuckooguard::source {
@@ -17,14 +17,6 @@ namespace {
 using keyspace::Placeholder;
 
 constexpr int kLogsGeneratedColumns = 180000;  // if the publication says so
-template <typename Number>
-Number number_of(const std::optional<std::string>& text) {
-  Number number = 0;
-  if (text) {
-    std::from_chars(text->data(), text->data() + text->size(), number);
-  }
-  return number;
-}
 
 class Planner {
  public:

@@ -1,10 +1,11 @@
 #include "postgres/table_checks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <string_view>
+
+#include "postgres/number_of.h"
 
 namespace cuckooguard::source {
 namespace {
@@ -23,15 +24,6 @@ std::string full_name(const PostgresAnswer::value_type& row) {
 
 std::string joined(std::string_view before, std::string_view separator, std::string_view text) {
   return std::string(before) + std::string(before.empty() ? "" : separator) + std::string(text);
-}
-
-template <typename Number>
-Number number_of(const std::optional<std::string>& text) {
-  Number number = 0;
-  if (text) {
-    std::from_chars(text->data(), text->data() + text->size(), number);
-  }
-  return number;
 }
 
 // A table, its partitions and heirs: `tree (oid)`, with the names of each.

@@ -1,22 +1,16 @@
 // Which tables there are, and what is read of them.
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <ranges>
 #include <string_view>
 
 #include "config/table_pattern.h"
 #include "postgres/fingerprints.h"
+#include "postgres/number_of.h"
 #include "postgres/table.h"
 
 namespace cuckooguard::source {
 namespace {
-
-std::uint64_t number_in(std::string_view text) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 // Its text is of no use, and may be long: what is read of it is NULL or anything else.
 bool is_null_only(const PostgresTable& table, std::size_t column) {
@@ -36,7 +30,7 @@ bool is_null_only(const PostgresTable& table, std::size_t column) {
 std::uint64_t planned_rows(std::string_view plan) {
   constexpr std::string_view kRows = "\"Plan Rows\": ";
   const std::size_t at = plan.find(kRows);
-  return at == std::string_view::npos ? 0 : number_in(plan.substr(at + kRows.size()));
+  return at == std::string_view::npos ? 0 : number_of(plan.substr(at + kRows.size()));
 }
 
 }  // namespace
@@ -117,7 +111,7 @@ std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
     }
     PostgresColumn column{.name = row[1].value_or(""),
                           .type_name = row[2].value_or(""),
-                          .type_oid = static_cast<std::uint32_t>(number_in(row[3].value_or(""))),
+                          .type_oid = number_of<std::uint32_t>(row[3]),
                           .is_deterministic = row[6] == "t"};
     column.type = postgres_type(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
     std::string placeholder;
@@ -158,7 +152,7 @@ std::expected<TableEstimate, PostgresError> size_of_postgres_table(PostgresConne
   if (!last) {
     return std::unexpected(last.error());
   }
-  size.next_id = number_in(last->value_or("0")) + 1;
+  size.next_id = number_of(*last) + 1;
   return size;
 }
 
