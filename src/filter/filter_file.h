@@ -63,6 +63,7 @@ struct FilterFileError {
 struct FilterFile {
   std::unique_ptr<CuckooFilter> filter;
   FilterFileLabel label;
+  std::uint64_t id = 0;  // tells it from every other file: a checksum of all that is in it
 };
 
 // For `filter inspect`: the header's facts, checksums verified, no secret needed.
@@ -91,6 +92,9 @@ class WrittenFilterFile {
   static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,
                                                                  const CuckooFilter& filter,
                                                                  const FilterFileLabel& label);
+  // Of no filter, but a text, which is to be beside filters.
+  static std::expected<WrittenFilterFile, FilterFileError> write(const std::string& path,
+                                                                 std::string_view text);
   WrittenFilterFile(WrittenFilterFile&& other) noexcept;
   WrittenFilterFile& operator=(WrittenFilterFile&&) = delete;
   WrittenFilterFile(const WrittenFilterFile&) = delete;
@@ -98,13 +102,16 @@ class WrittenFilterFile {
   ~WrittenFilterFile();
 
   std::expected<void, FilterFileError> put_in_place();
+  std::uint64_t id() const { return id_; }  // FilterFile's; of a text 0
 
  private:
   WrittenFilterFile(std::string path, std::string temporary, FileDescriptor file);
+  static std::expected<WrittenFilterFile, FilterFileError> begin(const std::string& path);
 
   std::string path_;
   std::string temporary_;  // empty: it is gone, or in its place
   FileDescriptor file_;
+  std::uint64_t id_ = 0;
 };
 
 // Of whatever decides whether a file's filter may be used (FilterFileLabel::definition_hash).

@@ -148,7 +148,7 @@ std::expected<FilterFile, FilterFileError> build(const Verified& file, const Has
     FilterFileAccess::set_counts(*filter, std::move(counts));
   }
   FilterFileAccess::set_statistics(*filter, file.header);
-  return FilterFile{std::move(filter), file.label()};
+  return FilterFile{std::move(filter), file.label(), file.header.header_checksum};
 }
 
 // Calls use(bytes) with the file mapped; puts the path before whatever goes wrong.

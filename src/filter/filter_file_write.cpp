@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -126,17 +127,22 @@ bool write_payload(BlockWriter& blocks, const CuckooFilter& filter, std::string_
   return written && blocks.finish();
 }
 
-bool write_contents(int file, const CuckooFilter& filter, const FilterFileLabel& label) {
+// Its id, if it could be written.
+std::optional<std::uint64_t> write_contents(int file,
+                                            const CuckooFilter& filter,
+                                            const FilterFileLabel& label) {
   FileHeader header = header_of(filter, label);
   BlockWriter blocks(file, kFileHeaderBytes + FileParts(header).checksums_bytes());
   if (!write_payload(blocks, filter, label.attachment)) {
-    return false;
+    return std::nullopt;
   }
   const auto checksums = std::as_bytes(blocks.checksums());
   header.checksums_checksum = file_checksum(checksums);
   const auto bytes = std::as_bytes(std::span(&header, 1));
   header.header_checksum = file_checksum(bytes.first(offsetof(FileHeader, header_checksum)));
-  return write_all(file, bytes, 0) && write_all(file, checksums, kFileHeaderBytes);
+  return write_all(file, bytes, 0) && write_all(file, checksums, kFileHeaderBytes)
+             ? std::optional(header.header_checksum)
+             : std::nullopt;
 }
 
 // The rename itself must survive a power cut too.
@@ -153,12 +159,23 @@ WrittenFilterFile::WrittenFilterFile(std::string path, std::string temporary, Fi
 WrittenFilterFile::WrittenFilterFile(WrittenFilterFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      file_(std::move(other.file_)) {}
+      file_(std::move(other.file_)),
+      id_(other.id_) {}
 
 WrittenFilterFile::~WrittenFilterFile() {
   if (!temporary_.empty()) {
     ::unlink(temporary_.c_str());
   }
+}
+
+std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::begin(
+    const std::string& path) {
+  std::string temporary = path + ".XXXXXX";
+  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.is_open()) {
+    return unwritable(path, "create a file beside it");
+  }
+  return WrittenFilterFile(path, std::move(temporary), std::move(file));
 }
 
 std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
@@ -171,13 +188,22 @@ std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(
     return std::unexpected(
         FilterFileError{FilterFileFault::unwritable, path + ": the attachment is too long"});
   }
-  std::string temporary = path + ".XXXXXX";
-  FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file.is_open()) {
-    return unwritable(path, "create a file beside it");
+  auto written = begin(path);
+  if (!written) {
+    return written;
   }
-  WrittenFilterFile written(path, std::move(temporary), std::move(file));
-  if (!write_contents(written.file_.number(), filter, label)) {
+  const auto id = write_contents(written->file_.number(), filter, label);
+  if (!id) {
+    return unwritable(path, "write");
+  }
+  written->id_ = *id;
+  return written;
+}
+
+std::expected<WrittenFilterFile, FilterFileError> WrittenFilterFile::write(const std::string& path,
+                                                                           std::string_view text) {
+  auto written = begin(path);
+  if (written && !write_all(written->file_.number(), std::as_bytes(std::span(text)), 0)) {
     return unwritable(path, "write");
   }
   return written;

@@ -1,5 +1,6 @@
 #include "source/storage_directory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -16,6 +17,7 @@ namespace cuckooguard::source {
 namespace {
 
 constexpr std::string_view kFilterEnding = ".filter";
+constexpr std::string_view kPositionEnding = ".position";
 constexpr std::size_t kNameBytesMax = 200;
 
 std::string reason(int error) {
@@ -53,13 +55,24 @@ void append_name(std::string& to, std::string_view name) {
   }
 }
 
+std::string cut(std::string name) {
+  if (name.size() > kNameBytesMax) {
+    const std::string hash = std::to_string(filter::hash_of_definition(name));
+    name.resize(kNameBytesMax);
+    name += '-' + hash;
+  }
+  return name;
+}
+
+bool is_kept(std::string_view name) {
+  return name.ends_with(kFilterEnding) || name.ends_with(kPositionEnding);
+}
+
 // SOURCE.NAMESPACE.TABLE.filter.aB3xYz: written, but not in its place when its process ended.
-bool is_left_over(const std::string& name) {
-  const std::size_t ending = name.rfind(kFilterEnding);
+bool is_left_over(std::string_view name) {
   constexpr std::size_t kRandomBytes = 7;  // .XXXXXX
-  return ending != std::string::npos &&
-         name.size() == ending + kFilterEnding.size() + kRandomBytes &&
-         name[ending + kFilterEnding.size()] == '.';
+  const std::size_t dot = name.size() - std::min(name.size(), kRandomBytes);
+  return name.substr(dot).starts_with('.') && is_kept(name.substr(0, dot));
 }
 
 }  // namespace
@@ -111,12 +124,13 @@ std::string StorageDirectory::filter_path(std::string_view source,
   append_name(name, ns);
   name += '.';
   append_name(name, table);
-  if (name.size() > kNameBytesMax) {
-    const std::string hash = std::to_string(filter::hash_of_definition(name));
-    name.resize(kNameBytesMax);
-    name += '-' + hash;
-  }
-  return path_ + '/' + name + std::string(kFilterEnding);
+  return path_ + '/' + cut(std::move(name)) + std::string(kFilterEnding);
+}
+
+std::string StorageDirectory::position_path(std::string_view source) const {
+  std::string name;
+  append_name(name, source);
+  return path_ + '/' + cut(std::move(name)) + std::string(kPositionEnding);
 }
 
 std::expected<void, std::string> StorageDirectory::remove_filters(std::string_view source) const {
@@ -127,7 +141,7 @@ std::expected<void, std::string> StorageDirectory::remove_filters(std::string_vi
   std::filesystem::directory_iterator entry(path_, error);
   while (!error && entry != std::filesystem::directory_iterator()) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with(begins) && name.ends_with(kFilterEnding)) {
+    if (name.starts_with(begins) && is_kept(name)) {
       std::filesystem::remove(entry->path(), error);
     }
     if (!error) {

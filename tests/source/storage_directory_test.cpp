@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,16 +25,41 @@ TEST(StorageDirectory, removes_what_one_source_has_kept_and_nothing_else) {
   const std::string also_theirs = storage->filter_path("sho", "users", "user");
   const std::string ours = storage->filter_path("shop", "users", "user");
   const std::string also_ours = storage->filter_path("shop", "a namespace", "a table.filter");
-  for (const std::string& path : {theirs, also_theirs, ours, also_ours}) {
+  const std::string our_position = storage->position_path("shop");
+  const std::string their_position = storage->position_path("shop.old");
+  for (const std::string& path :
+       {theirs, also_theirs, ours, also_ours, our_position, their_position}) {
     std::ofstream(path) << "rows";
   }
   const auto removed = storage->remove_filters("shop");
   EXPECT_TRUE(removed) << removed.error();
   EXPECT_FALSE(std::filesystem::exists(ours));
   EXPECT_FALSE(std::filesystem::exists(also_ours));
+  EXPECT_FALSE(std::filesystem::exists(our_position));
+  EXPECT_TRUE(std::filesystem::exists(their_position));
   EXPECT_TRUE(std::filesystem::exists(theirs));
   EXPECT_TRUE(std::filesystem::exists(also_theirs));
   EXPECT_TRUE(std::filesystem::exists(directory.file("kept") + "/secret"));
+}
+
+TEST(StorageDirectory, removes_what_was_not_put_in_its_place) {
+  const harness::TemporaryDirectory directory;
+  const std::string path = directory.file("kept");
+  std::filesystem::create_directory(path);
+  const std::vector<std::string> left_over{"/a.b.c.filter.aB3xYz", "/a.position.aB3xYz"};
+  const std::vector<std::string> kept{"/a.b.c.filter", "/a.position", "/a.txt.aB3xYz", "/a"};
+  for (const auto* const names : {&left_over, &kept}) {
+    for (const std::string& name : *names) {
+      std::ofstream(path + name) << "rows";
+    }
+  }
+  ASSERT_TRUE(StorageDirectory::open(path));
+  for (const std::string& name : left_over) {
+    EXPECT_FALSE(std::filesystem::exists(path + name)) << name;
+  }
+  for (const std::string& name : kept) {
+    EXPECT_TRUE(std::filesystem::exists(path + name)) << name;
+  }
 }
 
 // As in a container whose volume is root's. Root, which may write everywhere, is somebody else for

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 namespace cuckooguard::source {
 namespace {
@@ -22,6 +24,23 @@ std::optional<std::uint64_t> number_in(std::string_view line) {
                                                                        : std::nullopt;
 }
 
+std::vector<std::string> take_resume(std::string_view& text) {
+  std::vector<std::string> lines;
+  lines.reserve(kResumeLines);
+  for (std::size_t line = 0; line < kResumeLines; ++line) {
+    lines.emplace_back(take_line(text));
+  }
+  return lines;
+}
+
+// By the machine's clock; negative if that was set back, or is not known.
+std::chrono::nanoseconds age_of(const std::string& path) {
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(path, error);
+  return error ? std::chrono::nanoseconds(-1)
+               : std::chrono::nanoseconds(std::filesystem::file_time_type::clock::now() - written);
+}
+
 }  // namespace
 
 filter::FilterFileLabel checkpoint_label(const CheckpointFacts& facts, std::uint64_t definition) {
@@ -33,24 +52,56 @@ filter::FilterFileLabel checkpoint_label(const CheckpointFacts& facts, std::uint
               std::chrono::duration_cast<std::chrono::seconds>(now).count())};
 }
 
+std::string renewal_text(const std::vector<std::uint64_t>& files,
+                         std::string_view resume,
+                         std::string_view server) {
+  std::string text(resume);
+  text += '\n';
+  for (const std::uint64_t file : files) {
+    text += std::to_string(file) + ' ';
+  }
+  text += '\n';
+  text += server;
+  return std::to_string(filter::hash_of_definition(text)) + '\n' + text;
+}
+
+std::expected<std::optional<Renewal>, std::string> read_renewal(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) {
+    return std::nullopt;
+  }
+  const std::string whole(std::istreambuf_iterator<char>(file), {});
+  std::string_view text = whole;
+  const auto checksum = number_in(take_line(text));
+  if (checksum != filter::hash_of_definition(text)) {
+    return std::unexpected(path + ": damaged");
+  }
+  Renewal renewal{.files = {}, .resume = take_resume(text), .server = {}, .age = age_of(path)};
+  std::string_view files = take_line(text);
+  for (std::size_t end = 0; (end = files.find(' ')) != std::string_view::npos;) {
+    renewal.files.push_back(number_in(files.substr(0, end)).value_or(0));
+    files.remove_prefix(end + 1);
+  }
+  renewal.server = text;
+  return renewal;
+}
+
 std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
-    const std::string& path, const filter::HashSecret& secret, std::uint64_t definition) {
+    const std::string& path,
+    const filter::HashSecret& secret,
+    std::uint64_t definition,
+    const std::optional<Renewal>& renewal) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     return std::nullopt;
   }
-  const auto written = std::filesystem::last_write_time(path, error);
-  const auto age = std::filesystem::file_time_type::clock::now() - written;
+  const auto age = age_of(path);
   auto file = filter::read_filter_file(path, secret, definition);
   if (!file) {
     return std::unexpected(file.error().what);
   }
   std::string_view text = file->label.source_position;
-  std::vector<std::string> resume;
-  resume.reserve(kResumeLines);
-  for (std::size_t line = 0; line < kResumeLines; ++line) {
-    resume.emplace_back(take_line(text));
-  }
+  std::vector<std::string> resume = take_resume(text);
   const auto largest_id = number_in(take_line(text));
   const auto ids_grow = number_in(take_line(text));
   if (!largest_id || !ids_grow) {
@@ -60,14 +111,19 @@ std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
   if (!isolated) {
     return std::unexpected(path + ": its isolated rows cannot be read");
   }
-  return CheckpointFile{
-      .loaded = {.filter = std::move(file->filter),
-                 .largest_id = *largest_id,
-                 .ids_grow = *ids_grow == 1,
-                 .isolated = *std::move(isolated)},
-      .resume = std::move(resume),
-      .server = std::string(text),
-      .age = error ? std::chrono::nanoseconds(-1) : std::chrono::nanoseconds(age)};
+  CheckpointFile found{.loaded = {.filter = std::move(file->filter),
+                                  .largest_id = *largest_id,
+                                  .ids_grow = *ids_grow == 1,
+                                  .isolated = *std::move(isolated)},
+                       .resume = std::move(resume),
+                       .server = std::string(text),
+                       .age = age};
+  if (renewal && std::ranges::count(renewal->files, file->id) > 0) {
+    found.resume = renewal->resume;
+    found.server = renewal->server;
+    found.age = renewal->age;
+  }
+  return found;
 }
 
 }  // namespace cuckooguard::source

@@ -1,5 +1,6 @@
 // What is kept of one followed table between runs: its filter, and how far the log is in it, in one
-// file.
+// file. While a filter does not change, how far the log is by now is written to a file of its own,
+// a small one, for all such tables of a source (Renewal).
 //
 // A file is used only if all of this is as it was: templates, columns, condition, the table's
 // definition, how deletes are handled, the filter's settings (hash_of_definition), the secret; and
@@ -52,22 +53,43 @@ struct CheckpointFacts {
 };
 filter::FilterFileLabel checkpoint_label(const CheckpointFacts& facts, std::uint64_t definition);
 
+// Files that were good at their position, and are at a later one as they are: nothing of what they
+// have has changed. Of a file that has been written again since nothing is said.
+struct Renewal {
+  std::vector<std::uint64_t> files;  // filter::FilterFile's id
+  std::vector<std::string> resume;   // kResumeLines
+  std::string server;
+  std::chrono::nanoseconds age{};  // Checkpoint's
+};
+// `resume`: kResumeLines lines.
+std::string renewal_text(const std::vector<std::uint64_t>& files,
+                         std::string_view resume,
+                         std::string_view server);
+// Nothing if there is no file.
+std::expected<std::optional<Renewal>, std::string> read_renewal(const std::string& path);
+
 struct CheckpointFile {
   FilterLoad::Loaded loaded;
   std::vector<std::string> resume;  // kResumeLines
   std::string server;
   std::chrono::nanoseconds age{};
 };
-// Nothing if there is no file.
+// Nothing if there is no file. `renewal`: if it has the file, that is as it says.
 std::expected<std::optional<CheckpointFile>, std::string> read_checkpoint_file(
-    const std::string& path, const filter::HashSecret& secret, std::uint64_t definition);
+    const std::string& path,
+    const filter::HashSecret& secret,
+    std::uint64_t definition,
+    const std::optional<Renewal>& renewal);
 
 // Log::resume_text(position, group) gives the lines, Log::parse_resume(lines) the two again, if it
 // can.
 template <class Log>
 std::expected<std::optional<Checkpoint<Log>>, std::string> read_checkpoint(
-    const std::string& path, const filter::HashSecret& secret, std::uint64_t definition) {
-  auto file = read_checkpoint_file(path, secret, definition);
+    const std::string& path,
+    const filter::HashSecret& secret,
+    std::uint64_t definition,
+    const std::optional<Renewal>& renewal = std::nullopt) {
+  auto file = read_checkpoint_file(path, secret, definition, renewal);
   if (!file) {
     return std::unexpected(std::move(file.error()));
   }

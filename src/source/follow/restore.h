@@ -102,6 +102,7 @@ class Restore {
 
   // True if the set has begun, with at least one table in it.
   std::expected<bool, Error> take_up() {
+    read_renewal();
     std::vector<Candidate<Log>> candidates;
     for (TableIndex index = 0; index < tables_.size(); ++index) {
       auto found = candidate(index);
@@ -140,6 +141,15 @@ class Restore {
   }
 
  private:
+  void read_renewal() {
+    auto found = source::read_renewal(settings_.directory.position_path(settings_.source));
+    if (found) {
+      renewal_ = *std::move(found);
+    } else {
+      settings_.observer.on_trouble(settings_.source, found.error());
+    }
+  }
+
   // Nothing if the table is to be read anew.
   std::expected<std::optional<Candidate<Log>>, Error> candidate(TableIndex index) {
     const Target target = tables_.target(index);
@@ -154,7 +164,8 @@ class Restore {
         read_checkpoint<Log>(settings_.directory.filter_path(
                                  settings_.source, target.settings.name, tables_.table(index)),
                              target.parts.secret(),
-                             Log::definition_hash(target, *plan));
+                             Log::definition_hash(target, *plan),
+                             renewal_);
     if (!checkpoint) {
       settings_.observer.on_trouble(settings_.source,
                                     checkpoint.error() + "; the table is read anew");
@@ -198,6 +209,7 @@ class Restore {
   Settings settings_;
   TableSet<Log>& tables_;
   typename Log::Reader& reader_;
+  std::optional<Renewal> renewal_;
 };
 
 }  // namespace cuckooguard::source

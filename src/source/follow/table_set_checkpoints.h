@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -25,8 +27,11 @@ namespace cuckooguard::source {
 struct TableVersion {
   std::uint64_t load = 0;
   std::uint64_t changes = 0;
+  bool will_change = false;  // rows wait to be erased
 
-  bool operator==(const TableVersion&) const = default;
+  bool operator==(const TableVersion& other) const {
+    return load == other.load && changes == other.changes;
+  }
 };
 
 template <class Log>
@@ -40,6 +45,14 @@ class TableSetCheckpoints {
   bool wait_until_due(std::chrono::nanoseconds every, const std::stop_token& stop);
   // Nothing if it is not in step.
   std::optional<TableVersion> version(TableIndex index);
+  // What has not changed since it was these versions, as of now.
+  struct Unchanged {
+    std::set<TableIndex> tables;
+    typename Log::Position position;
+    std::string resume;  // CheckpointFacts'
+  };
+  // Nothing: there is none.
+  std::optional<Unchanged> unchanged(const std::map<TableIndex, TableVersion>& since);
   // If it was refused alone, and not loaded since: where its file would be, which is of no use.
   std::optional<std::string> useless_file(TableIndex index,
                                           const StorageDirectory& directory,
@@ -84,6 +97,7 @@ class TableSetCheckpoints {
         filter::FilterFileError{.fault = filter::FilterFileFault::unwritable, .what = why});
   }
   bool can_be_kept(TableIndex index) const;
+  TableVersion version_of(TableIndex index) const;
   bool has_erasures(TableIndex index) const;
   Written write_paused(Lock& lock,
                        TableIndex index,
@@ -133,11 +147,35 @@ bool TableSetCheckpoints<Log>::can_be_kept(TableIndex index) const {
 template <class Log>
 std::optional<TableVersion> TableSetCheckpoints<Log>::version(TableIndex index) {
   const std::scoped_lock lock(state_.mutex);
-  if (!can_be_kept(index)) {
+  return can_be_kept(index) ? std::optional(version_of(index)) : std::nullopt;
+}
+
+template <class Log>
+TableVersion TableSetCheckpoints<Log>::version_of(TableIndex index) const {
+  const Place& followed = state_.tables[index];
+  return {.load = followed.loads,
+          .changes = followed.current->feed.changes(),
+          .will_change = has_erasures(index)};
+}
+
+template <class Log>
+auto TableSetCheckpoints<Log>::unchanged(const std::map<TableIndex, TableVersion>& since)
+    -> std::optional<Unchanged> {
+  const std::scoped_lock lock(state_.mutex);
+  Unchanged now;
+  for (const auto& [index, version] : since) {
+    if (can_be_kept(index) && !has_erasures(index) && version_of(index) == version) {
+      now.tables.insert(index);
+    }
+  }
+  if (now.tables.empty()) {
     return std::nullopt;
   }
-  const Place& followed = state_.tables[index];
-  return TableVersion{.load = followed.loads, .changes = followed.current->feed.changes()};
+  now.position = state_.applier->position();
+  if (const std::optional<typename Log::Group>& last = state_.applier->last_group()) {
+    now.resume = Log::resume_text(now.position, *last);
+  }
+  return now;
 }
 
 template <class Log>

@@ -246,8 +246,7 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
                                                   .server = identity_,
                                                   .directory = *settings_.storage.directory,
                                                   .every = settings_.storage.checkpoint_every,
-                                                  .observer = *settings_.observer,
-                                                  .clock = clock_},
+                                                  .observer = *settings_.observer},
                                  tables_);
   }
   probe_ = std::make_unique<ServerProbe>(

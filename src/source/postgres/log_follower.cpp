@@ -285,7 +285,6 @@ void PostgresFollower::begin_checkpoints() {
           .directory = *settings_.storage.directory,
           .every = settings_.storage.checkpoint_every,
           .observer = *settings_.observer,
-          .clock = clock_,
           .on_kept = [this](const PostgresPosition& position) { kept_ = position.lsn().value; }},
       tables_);
 }

@@ -156,8 +156,7 @@ class ToyFollower final : public Follower {
                                                           .server = kServer,
                                                           .directory = *storage_.directory,
                                                           .every = storage_.checkpoint_every,
-                                                          .observer = observer_,
-                                                          .clock = clock_},
+                                                          .observer = observer_},
                                          tables_);
     }
     has_begun_ = true;

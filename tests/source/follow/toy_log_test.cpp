@@ -2,6 +2,7 @@
 // that what has gone leaves, and that nothing is believed without a proof.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,12 +57,13 @@ class ToyLogTest : public testing::Test {
   static constexpr std::uint32_t kUsers = 0;
   static constexpr std::uint32_t kOrders = 1;
 
-  void start(const StorageDirectory* storage = nullptr) {
+  void start(const StorageDirectory* storage = nullptr,
+             nanoseconds checkpoint_every = std::chrono::hours(1)) {
     follower_ = std::make_unique<ToyFollower>(
         server_,
         bench_->feeds(),
         bench_->clock.clock(),
-        Storage{.directory = storage, .checkpoint_every = std::chrono::hours(1)},
+        Storage{.directory = storage, .checkpoint_every = checkpoint_every},
         bench_->witness);
   }
   void stop() {
@@ -254,6 +256,119 @@ TEST_F(ToyLogTest, a_checkpoint_is_gone_on_from_if_the_log_is_the_same) {
   ASSERT_TRUE(becomes_current());
   EXPECT_EQ(hidden_rows(), 0U);
   EXPECT_EQ(items(kUsers), server_.rows("user").size());
+  stop();
+}
+
+class ToyCheckpoints : public ToyLogTest {
+ protected:
+  void start() {
+    storage_.emplace(StorageDirectory::open(folder_).value());
+    bench_.emplace(kWanted, storage_->secret());
+    ToyLogTest::start(&*storage_, milliseconds(1));
+  }
+  void stop() {
+    ToyLogTest::stop();
+    storage_.reset();
+  }
+  // As a machine that fails leaves it.
+  void crash() {
+    const std::string left = directory_.file("left" + std::to_string(++crashes_));
+    // While files are being written: a position is of no use to files that are not its own.
+    std::filesystem::create_directory(left);
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+      std::error_code error;  // it may be renamed by now
+      std::filesystem::copy(file, left + "/" + file.path().filename().string(), error);
+    }
+    server_.show();  // or its end would wait for that
+    step();
+    stop();
+    folder_ = left;
+  }
+  std::string orders() const { return storage_->filter_path("toy", "orders", "order"); }
+  // What a restart would go on from.
+  std::uint64_t orders_position() {
+    const auto kept = read_checkpoint<ToyLog>(
+        orders(),
+        storage_->secret(),
+        ToyLog::definition_hash(bench_->targets()[kOrders], {.name = "order", .definition = 0}),
+        read_renewal(storage_->position_path("toy")).value());
+    return kept && *kept ? (*kept)->position.number() : 0;
+  }
+
+  const harness::TemporaryDirectory directory_;
+  std::string folder_ = directory_.file("kept");
+  std::optional<StorageDirectory> storage_;
+  int crashes_ = 0;
+};
+
+TEST_F(ToyCheckpoints, of_a_table_that_does_not_change_come_as_far_as_the_log) {
+  server_.insert("order", "1");
+  server_.insert("user", "1");
+  start();
+  ASSERT_TRUE(becomes([this] { return orders_position() > 0; }));
+  const std::string written = harness::read_whole_file(orders());
+  server_.insert("user", "2");
+  server_.insert("user", "3");
+  EXPECT_TRUE(becomes([this] { return orders_position() == server_.end().number(); }));
+  EXPECT_EQ(harness::read_whole_file(orders()), written) << "which costs no more than a line";
+  crash();
+  start();
+  step();
+  step();
+  EXPECT_TRUE(is_fresh()) << "at once, without a load";
+  EXPECT_EQ(hidden_rows(), 0U);
+  stop();
+}
+
+// One that was put back, say, or that is of the run before.
+TEST_F(ToyCheckpoints, are_no_later_than_they_say_if_they_are_others_than_those_that_were_renewed) {
+  server_.insert("order", "1");
+  start();
+  ASSERT_TRUE(becomes([this] { return orders_position() > 0; }));
+  const std::string before = harness::read_whole_file(orders());
+  server_.insert("order", "2");
+  ASSERT_TRUE(becomes([&] { return harness::read_whole_file(orders()) != before; }));
+  server_.insert("user", "1");
+  ASSERT_TRUE(becomes([this] { return orders_position() == server_.end().number(); }));
+  stop();
+  storage_.emplace(StorageDirectory::open(folder_).value());
+  EXPECT_EQ(orders_position(), server_.end().number());
+  harness::write_whole_file(orders(), before);
+  EXPECT_EQ(orders_position(), 1U);
+  harness::write_whole_file(storage_->position_path("toy"), "1\n2\n");
+  EXPECT_FALSE(read_renewal(storage_->position_path("toy")));
+}
+
+TEST_F(ToyCheckpoints, have_all_rows_whenever_a_machine_fails) {
+  std::mt19937 random(7);
+  start();
+  ASSERT_TRUE(becomes_current());
+  for (int round = 0; round < 25; ++round) {
+    for (auto writes = random() % 60; writes > 0; --writes) {
+      const bool is_order = random() % 16 == 0;  // seldom: mostly it is only renewed
+      server_.toggle(is_order ? "order" : "user", std::to_string(random() % 20));
+      server_.show(random() % 4);
+      step();
+    }
+    if (round % 2 == 0) {
+      server_.show();
+      const std::uint64_t end = server_.end().number();
+      ASSERT_TRUE(becomes([&] { return orders_position() >= end; }));
+      server_.toggle("order", std::to_string(random() % 20));
+      server_.show(random() % 2);
+      step();
+    }
+    crash();
+    start();
+    const bool goes_on = becomes([this] {
+      server_.show();
+      return is_fresh() && follower_->reached(server_.end().text()) == Reached::yes &&
+             items(kUsers) == server_.rows("user").size() &&
+             items(kOrders) == server_.rows("order").size();
+    });
+    ASSERT_TRUE(goes_on) << round;
+    ASSERT_EQ(hidden_rows(), 0U) << round;
+  }
   stop();
 }
 
