@@ -110,9 +110,16 @@ class PostgresTables : public harness::OnPostgres {
       all.push_back(text);
     }
   }
-  std::string fingerprint(const std::string& table = "users") {
+  std::string fingerprint() {
+    const std::string table = "users";
     const std::vector<std::string> names{table};
     const auto all = ask_fingerprints(*connection_, place_.schema, place_.publication, names);
+    if (!probe_) {
+      probe_.emplace(PostgresConnection::open(login()).value());
+      EXPECT_TRUE(prepare_fingerprints(*probe_, place_.schema, place_.publication, names));
+    }
+    const auto prepared = ask_prepared_fingerprints(*probe_, names);
+    EXPECT_EQ(prepared.value(), all.value()) << "although it was planned before";
     return all.value().contains(table) ? all->at(table) : "";
   }
   void expect_changes(const std::vector<std::string>& statements) {
@@ -137,6 +144,7 @@ class PostgresTables : public harness::OnPostgres {
 
   PostgresPlace place_{.schema = "app", .publication = "cuckooguard"};
   std::optional<PostgresConnection> connection_;
+  std::optional<PostgresConnection> probe_;  // asks prepared questions
 };
 
 TEST_F(PostgresTables, an_ordinary_table_is_planned) {

@@ -99,18 +99,21 @@ std::string question(const std::string& schema,
          "pg_catalog.pg_class r ON r.oid = w.whole AND r.relnamespace = w.relnamespace";
 }
 
-}  // namespace
-
-std::expected<TableFingerprints, PostgresError> ask_fingerprints(
-    PostgresConnection& connection,
-    std::string_view schema,
-    std::string_view publication,
-    std::span<const std::string> tables) {
+std::string question(const PostgresConnection& connection,
+                     std::string_view schema,
+                     std::string_view publication,
+                     std::span<const std::string> tables) {
   constexpr int kPublishesSchemas = 150000;
-  const auto rows = connection.ask(question(connection.quoted(schema),
-                                            connection.quoted(publication),
-                                            is_wanted(connection, tables),
-                                            connection.server_version() >= kPublishesSchemas));
+  return question(connection.quoted(schema),
+                  connection.quoted(publication),
+                  is_wanted(connection, tables),
+                  connection.server_version() >= kPublishesSchemas);
+}
+
+std::expected<TableFingerprints, PostgresError> ask(PostgresConnection& connection,
+                                                    const std::string& sql,
+                                                    std::span<const std::string> tables) {
+  const auto rows = connection.ask(sql);
   if (!rows) {
     return std::unexpected(rows.error());
   }
@@ -121,6 +124,31 @@ std::expected<TableFingerprints, PostgresError> ask_fingerprints(
     }
   }
   return fingerprints;
+}
+
+}  // namespace
+
+std::expected<TableFingerprints, PostgresError> ask_fingerprints(
+    PostgresConnection& connection,
+    std::string_view schema,
+    std::string_view publication,
+    std::span<const std::string> tables) {
+  return ask(connection, question(connection, schema, publication, tables), tables);
+}
+
+// It has no parameters, so that it is planned the first time that it is asked, and again only when
+// what it is asked of has changed, by its definition or ANALYZE.
+std::expected<void, PostgresError> prepare_fingerprints(PostgresConnection& connection,
+                                                        std::string_view schema,
+                                                        std::string_view publication,
+                                                        std::span<const std::string> tables) {
+  return connection.run("PREPARE fingerprints AS " +
+                        question(connection, schema, publication, tables));
+}
+
+std::expected<TableFingerprints, PostgresError> ask_prepared_fingerprints(
+    PostgresConnection& connection, std::span<const std::string> tables) {
+  return ask(connection, "EXECUTE fingerprints", tables);
 }
 
 }  // namespace cuckooguard::source

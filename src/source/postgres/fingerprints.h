@@ -35,4 +35,13 @@ std::expected<TableFingerprints, PostgresError> ask_fingerprints(
     std::string_view publication,
     std::span<const std::string> tables);
 
+// The same over and over in one session: planning it costs the server more than answering.
+std::expected<void, PostgresError> prepare_fingerprints(PostgresConnection& connection,
+                                                        std::string_view schema,
+                                                        std::string_view publication,
+                                                        std::span<const std::string> tables);
+// Of the tables that were prepared.
+std::expected<TableFingerprints, PostgresError> ask_prepared_fingerprints(
+    PostgresConnection& connection, std::span<const std::string> tables);
+
 }  // namespace cuckooguard::source

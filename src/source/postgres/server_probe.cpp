@@ -45,8 +45,7 @@ std::expected<PostgresProbe::Word, PostgresError> PostgresProbe::ask(
   if (!snapshot) {
     return std::unexpected(snapshot.error());
   }
-  auto fingerprints = ask_fingerprints(
-      connection, settings_.place.schema, settings_.place.publication, settings_.tables);
+  auto fingerprints = ask_prepared_fingerprints(connection, settings_.tables);
   if (!fingerprints) {
     return std::unexpected(fingerprints.error());
   }
@@ -76,6 +75,11 @@ std::string PostgresProbe::ask_until_it_fails(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
   if (const auto set = connection->run(kFlushWhenCommitted); !set) {
     return set.error().what;
+  }
+  if (const auto prepared = prepare_fingerprints(
+          *connection, settings_.place.schema, settings_.place.publication, settings_.tables);
+      !prepared) {
+    return prepared.error().what;
   }
   const auto every = std::min<std::chrono::nanoseconds>(settings_.max_lag / config::kPollsPerMaxLag,
                                                         kReportEveryMax);
