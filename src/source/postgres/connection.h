@@ -1,7 +1,8 @@
 // One session with PostgreSQL, by libpq: questions, one streamed COPY, and a replication stream.
 //
 // Sessions have settings of their own (postgres/session.cpp): row security that is an
-// error instead of fewer rows, UTF-8, ISO dates, no search path, no time-outs of the role's.
+// error instead of fewer rows, UTF-8 (bytes as they are, where a database has no encoding), ISO
+// dates, no search path, no time-outs of the role's.
 //
 // Threads: one at a time, except interrupt(): any thread while the object lives. Lifetimes: a row
 // or a message is valid until the next call; a stream ends before anything else is asked. Errors:

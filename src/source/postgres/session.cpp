@@ -184,8 +184,11 @@ const char* const kPostgresSettings =
     "SELECT pg_catalog.set_config(s.name, v.value, false) FROM (VALUES"
     // An error instead of fewer rows.
     " ('row_security', 'off'),"
-    // One text for one value, in a COPY and in the log.
-    " ('client_encoding', 'UTF8'), ('DateStyle', 'ISO, MDY'), ('IntervalStyle', 'postgres'),"
+    // One text for one value, in a COPY and in the log. A database of SQL_ASCII has bytes, of which
+    // nobody knows what they are, and gives them to its applications as they are.
+    " ('client_encoding', CASE WHEN pg_catalog.current_setting('server_encoding')"
+    " OPERATOR(pg_catalog.=) 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END), ('DateStyle', 'ISO, "
+    "MDY'), ('IntervalStyle', 'postgres'),"
     " ('TimeZone', 'UTC'), ('bytea_output', 'hex'), ('extra_float_digits', '1'),"
     // What we write means what it says.
     " ('search_path', ''), ('standard_conforming_strings', 'on'), ('quote_all_identifiers', 'off'),"
