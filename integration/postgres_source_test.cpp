@@ -110,6 +110,29 @@ TEST_F(PostgresSource, has_keys_of_text_with_any_bytes) {
   }
 }
 
+// Its applications have the bytes that they have written, whatever those are, and make keys of
+// them.
+TEST_F(PostgresSource, has_keys_of_a_database_that_has_bytes_and_no_encoding) {
+  run("CREATE DATABASE raw TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'");
+  session_.emplace(server_->session("raw"));
+  run("SET client_encoding = SQL_ASCII; CREATE TABLE tag (name TEXT PRIMARY KEY);"
+      "GRANT SELECT ON tag TO guard; INSERT INTO tag VALUES ('caf\xE9');"
+      "CREATE PUBLICATION cuckooguard FOR ALL TABLES");
+  std::string yaml = configuration(
+      Guarded{.name = "tags", .keys = "tag:{name}", .table = "tag", .fresh_ids = ""}.yaml());
+  const std::string database = "database: shop";
+  yaml.replace(yaml.find(database), database.size(), "database: raw");
+  GuardedPostgres::start(yaml);
+  ASSERT_TRUE(becomes_absent("tag:caf\xC3\xA9")) << guard_->log();
+  EXPECT_FALSE(is_absent("tag:caf\xE9"));
+  EXPECT_TRUE(is_absent("tag:th\xE9"));
+  run("INSERT INTO tag VALUES ('th\xE9')");
+  ASSERT_TRUE(catches_up()) << guard_->log();
+  EXPECT_FALSE(is_absent("tag:th\xE9"));
+  run("DELETE FROM tag WHERE name = 'caf\xE9'");
+  EXPECT_TRUE(becomes_absent("tag:caf\xE9"));
+}
+
 TEST_F(PostgresSource, takes_rows_for_which_the_condition_does_not_hold_for_absent) {
   run("CREATE TABLE account (id BIGINT PRIMARY KEY, kind INT NOT NULL DEFAULT 0, deleted_at "
       "TIMESTAMPTZ);"
@@ -199,6 +222,7 @@ TEST_F(PostgresSource, is_planned_and_checked_as_a_start_does) {
   EXPECT_THAT(refused.standard_error, HasSubstr("ALTER ROLE guard REPLICATION"));
   EXPECT_THAT(refused.standard_error,
               HasSubstr(R"(CREATE PUBLICATION "cuckooguard" FOR TABLE "public"."user" WITH)"));
+  EXPECT_THAT(refused.standard_error, Not(ContainsRegex("no publication.*\n.*no publication")));
 }
 
 TEST_F(PostgresSource, is_begun_with_by_init) {

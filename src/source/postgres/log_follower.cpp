@@ -87,15 +87,17 @@ std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
     return {};
   }
   std::vector<Refusal> all;
-  const auto server = ask_server(*connection, place);
+  for (const Target& target : targets) {
+    check_tables(*connection, place, target, all);
+  }
+  auto server = ask_server(*connection, place);
   const auto found = find_slot(*connection, slot);
   if (server && found) {
+    // That there is none the tables say, with their names in the SQL that makes it.
+    server->has_publication = server->has_publication || !all.empty();
     for (std::string& what : refusals(*server, place, found->has_value())) {
       all.push_back({.ns = "", .what = std::move(what)});
     }
-  }
-  for (const Target& target : targets) {
-    check_tables(*connection, place, target, all);
   }
   return all;
 }

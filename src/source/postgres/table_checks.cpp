@@ -193,7 +193,7 @@ std::expected<bool, PostgresTrouble> check_replica_identities(
 
 // Who writes holds a lock on the table, and one on each number that it has, until it has ended.
 std::expected<std::vector<Xid>, PostgresError> writers_of(PostgresConnection& connection,
-                                                          const PostgresTable& table) {
+                                                          std::uint32_t table) {
   const auto rows = connection.ask(
       "WITH locks AS MATERIALIZED (SELECT l.* FROM pg_catalog.pg_locks l WHERE l.granted) "
       "SELECT DISTINCT x.transactionid, "
@@ -202,7 +202,7 @@ std::expected<std::vector<Xid>, PostgresError> writers_of(PostgresConnection& co
       "AND x.mode = 'ExclusiveLock' JOIN pg_catalog.pg_database d ON d.oid = l.database "
       "AND d.datname = current_database() "
       "WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.relation IN (" +
-      tree_of(table.oid, "t.oid") + "true)");
+      tree_of(table, "t.oid") + "true)");
   if (!rows) {
     return std::unexpected(rows.error());
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <span>
@@ -46,8 +47,8 @@ std::expected<bool, PostgresTrouble> check_replica_identities(
     const PostgresTable& table,
     std::span<const PostgresUniqueKey> unique_keys);
 
-// Transactions that may have written to it by now, and are open.
+// Transactions that may have written to it (its oid) by now, and are open.
 std::expected<std::vector<Xid>, PostgresError> writers_of(PostgresConnection& connection,
-                                                          const PostgresTable& table);
+                                                          std::uint32_t table);
 
 }  // namespace cuckooguard::source

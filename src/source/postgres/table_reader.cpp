@@ -61,14 +61,9 @@ std::expected<void, PostgresError> PostgresReader::list(TableSet<PostgresLog>& t
 std::expected<PostgresTable, PostgresTrouble> PostgresReader::plan(const Target& target,
                                                                    const std::string& table) {
   auto plan = plan_postgres_table(connection_, settings_.place, target, table);
-  if (!plan) {
-    return plan;
+  if (plan) {
+    planned_oid_ = plan->oid;
   }
-  auto writers = writers_of(connection_, *plan);  // behind its fingerprint
-  if (!writers) {
-    return std::unexpected(writers.error());
-  }
-  writers_ = *std::move(writers);
   return plan;
 }
 
@@ -76,7 +71,11 @@ std::expected<PostgresView, PostgresError> PostgresReader::open_view(
     const PostgresPosition& /*from*/, TableSet<PostgresLog>& tables, const std::stop_token& stop) {
   std::vector<Xid> needed =
       tables.loads.ask_applier([](const PostgresApplier& applier) { return applier.unseen(); });
-  needed.insert(needed.end(), writers_.begin(), writers_.end());
+  const auto writers = writers_of(connection_, planned_oid_);  // behind its fingerprint
+  if (!writers) {
+    return std::unexpected(writers.error());
+  }
+  needed.insert(needed.end(), writers->begin(), writers->end());
   const TimePoint until = settings_.clock() + kViewWaitMax;
   for (auto pause = kNextViewMin;; pause = std::min(pause * 2, kNextViewMax)) {
     auto view = settings_.open_view(connection_);

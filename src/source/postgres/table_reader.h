@@ -4,7 +4,7 @@
 // A view is a REPEATABLE READ transaction; which transactions it shows pg_current_snapshot() says
 // in it. It serves if it shows all that was applied before (log.h): the log may be ahead of what is
 // visible for as long as a commit takes, or a synchronous standby is silent. And it shows whoever
-// was writing to the table when it was planned: a table can be published while they write, and of
+// is writing to the table then, behind its plan: a table can be published while they write, and of
 // what they wrote before the log has no word.
 //
 // Threads: one, but interrupt(), which is any's. Errors: PostgresError. Limits: kViewWaitMax for a
@@ -13,12 +13,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "follow/table_loader.h"
 #include "postgres/connection.h"
@@ -78,7 +78,7 @@ class PostgresReader {
   Settings settings_;
   std::string process_;                         // of the session, at the server
   std::optional<PostgresConnection> observer_;  // of who waits for it
-  std::vector<Xid> writers_;                    // of the table, when it was planned
+  std::uint32_t planned_oid_ = 0;               // of the table that was planned last
   TimePoint look_at_{};
 };
 
