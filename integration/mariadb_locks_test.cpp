@@ -91,7 +91,9 @@ TEST_F(MariaDbLocks, that_somebody_waits_for_are_seen_without_more_rights_than_a
   LockProbe probe(
       login, source::server_identity(connection).value(), [] { return steady_clock::now(); });
   EXPECT_FALSE(probe.is_due()) << "not of small tables";
-  const source::MysqlTable table{.schema = "shop", .name = "first"};
+  source::MysqlTable table;
+  table.schema = "shop";
+  table.name = "first";
   ASSERT_TRUE(connection.run("START TRANSACTION"));
   ASSERT_TRUE(connection.ask("SELECT COUNT(*) FROM first"));
   EXPECT_FALSE(probe.is_somebody_waiting(table));

@@ -78,7 +78,9 @@ source::MysqlTable user_table() {
                                  .column_type = "varchar(40)",
                                  .charset = "utf8mb4",
                                  .collation = "utf8mb4_bin"};
-  source::MysqlTable table{.schema = MariaDbServer::kDatabase, .name = "user"};
+  source::MysqlTable table;
+  table.schema = MariaDbServer::kDatabase;
+  table.name = "user";
   table.columns = {{.name = "id",
                     .data_type = "bigint",
                     .column_type = "bigint(20) unsigned",

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,8 @@ class TableSet {
   TableSetCheckpoints<Log> checkpoints{state_};
   TableSetListing<Log> listing{state_};
 
+  // All namespaces.
+  std::span<const Target> targets() const { return state_.feeds.targets(); }
   // Places, also of tables that have gone: those are neither due nor in step.
   std::size_t size() {
     const std::scoped_lock lock(state_.mutex);

@@ -1,19 +1,14 @@
 #include "mysql/log_follower.h"
 
-#include <algorithm>
-#include <exception>
 #include <utility>
 #include <variant>
 
-#include "follow/restore.h"
 #include "mysql/server.h"
 #include "mysql/table.h"
 #include "mysql/tables.h"
 
 namespace cuckooguard::source {
 namespace {
-
-constexpr std::chrono::milliseconds kStepMax{50};
 
 void check_tables(MysqlConnection& connection, const Target& target, std::vector<Refusal>& all) {
   const auto tables = list_mysql_tables(connection, target.settings.source.tables);
@@ -34,20 +29,17 @@ void check_tables(MysqlConnection& connection, const Target& target, std::vector
 }  // namespace
 
 LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
-    : settings_(std::move(settings)),
-      clock_(clock),
-      random_(std::random_device{}()),
-      tables_(std::move(feeds), std::move(clock), settings_.logins.front().database) {}
+    : ServerFollower({.name = settings.name,
+                      .max_lag = settings.max_lag,
+                      .storage = settings.storage,
+                      .observer = settings.observer},
+                     std::move(feeds),
+                     std::move(clock),
+                     settings.logins.front().database),
+      settings_(std::move(settings)),
+      random_(std::random_device{}()) {}
 
 LogFollower::~LogFollower() = default;
-
-std::chrono::nanoseconds LogFollower::step(const std::stop_token& stop) {
-  try {
-    return stream_ ? follow(stop) : connect(stop);
-  } catch (const std::exception& trouble) {  // no memory, say: as if the server were gone
-    return lose_in_trouble(trouble.what());
-  }
-}
 
 void LogFollower::finish() {
   loader_.reset();
@@ -168,35 +160,16 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
   return refused("the server cannot be followed: " + why);
 }
 
-// Behind the checkpoints of a former run, if they can be used.
-std::expected<bool, MysqlError> LogFollower::take_up(TableReader& reader) {
-  if (settings_.storage.directory == nullptr || has_tried_checkpoints_) {
-    return false;
-  }
-  if (auto listed = reader.list(tables_); !listed) {
-    return std::unexpected(listed.error());
-  }
-  auto restored = Restore<MysqlLog>({.source = settings_.name,
-                                     .directory = *settings_.storage.directory,
-                                     .observer = *settings_.observer,
-                                     .server = identity_,
-                                     .is_cluster = settings_.logins.size() > 1,
-                                     .max_lag = settings_.max_lag},
-                                    tables_,
-                                    reader)
-                      .take_up();
-  has_tried_checkpoints_ = restored.has_value();
-  return restored;
-}
-
 LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
   loader_.reset();
-  const auto taken_up = take_up(reader);
-  if (!taken_up) {
-    return std::unexpected(taken_up.error());
-  }
-  if (*taken_up) {
-    return {};
+  if (may_take_up()) {
+    const auto taken_up = take_up(reader, settings_.logins.size() > 1);
+    if (!taken_up) {
+      return std::unexpected(taken_up.error());
+    }
+    if (*taken_up) {
+      return {};
+    }
   }
   MysqlConnection& connection = reader.connection();
   // Before the position: what is logged in between comes, and is skipped.
@@ -239,16 +212,7 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
   }
   tables_.log.reconnected(stream->checksum(), identity_);
   stream_ = std::make_unique<LogStream>(*std::move(stream));
-  if (settings_.storage.directory != nullptr && !checkpoints_) {
-    using Writer = CheckpointWriter<MysqlLog>;
-    checkpoints_ =
-        std::make_unique<Writer>(Writer::Settings{.source = settings_.name,
-                                                  .server = identity_,
-                                                  .directory = *settings_.storage.directory,
-                                                  .every = settings_.storage.checkpoint_every,
-                                                  .observer = *settings_.observer},
-                                 tables_);
-  }
+  begin_checkpoints();
   probe_ = std::make_unique<ServerProbe>(
       ServerProbe::Settings{.login = login,
                             .identity = identity_,
@@ -284,12 +248,9 @@ LogFollower::Duration LogFollower::follow(const std::stop_token& stop) {
   if (stop.stop_requested()) {
     return Duration::zero();
   }
-  tables_.loads.tend();
-  if (const std::string_view why = tables_.log.why_void(); done && !why.empty()) {
-    done = failed(std::string(why));
-  }
-  if (done && probe_->has_ended()) {
-    done = failed(probe_->why());
+  const Done tended = tend(*probe_);
+  if (done) {
+    done = tended;
   }
   if (done) {
     backoff_.succeeded();
@@ -317,68 +278,9 @@ LogFollower::Done LogFollower::follow_one(const std::stop_token& stop) {
   return {};
 }
 
-void LogFollower::load_what_is_due() {
-  if (loader_ && !loader_->has_ended()) {
-    return;
-  }
-  const auto due = tables_.loads.take_due();
-  if (due.empty() && !tables_.listing.is_due()) {
-    return;
-  }
-  try {
-    loader_ = std::make_unique<TableLoader<MysqlLog>>(reader_settings(), clock_, tables_, due);
-  } catch (const std::exception& trouble) {  // no thread, no memory
-    for (const TableIndex index : due) {
-      tables_.loads.fail(index, trouble.what());
-    }
-    throw;
-  }
-}
-
-// --- losing ---
-
-// In memory and in files, so that all is read anew.
-void LogFollower::forget_position() {
-  tables_.log.forget_position();
-  is_position_gone_ = true;
-  drop_checkpoints();
-}
-
-void LogFollower::drop_checkpoints() {
-  has_tried_checkpoints_ = true;
-  loader_.reset();
-  checkpoints_.reset();
-  if (settings_.storage.directory == nullptr) {
-    return;
-  }
-  if (const auto removed = settings_.storage.directory->remove_filters(settings_.name); !removed) {
-    settings_.observer->on_trouble(settings_.name, removed.error());
-  }
-}
-
-LogFollower::Duration LogFollower::lose(const MysqlError& error) {
+void LogFollower::disconnect() {
   probe_.reset();
   stream_.reset();
-  if (error.is_refusal()) {
-    forget_position();
-    tables_.log.report_refused(error.what);
-  } else {
-    if (!tables_.log.why_void().empty()) {
-      drop_checkpoints();  // they may be of another log
-      is_position_gone_ = true;
-    }
-    tables_.log.report_lost(error.what);
-  }
-  return backoff_.next();
-}
-
-// There may be no memory to tell of it, either.
-LogFollower::Duration LogFollower::lose_in_trouble(std::string_view why) {
-  try {
-    return lose({.code = 0, .what = std::string(why)});
-  } catch (const std::exception&) {
-    return backoff_.next();
-  }
 }
 
 }  // namespace cuckooguard::source

@@ -40,15 +40,12 @@
 #include <string_view>
 #include <vector>
 
-#include "follow/checkpoint_writer.h"
 #include "follow/followed_server.h"
-#include "follow/table_set.h"
+#include "follow/server_follower.h"
 #include "mysql/log_stream.h"
 #include "mysql/server_probe.h"
 #include "mysql/table_reader.h"
-#include "source/backoff.h"
 #include "source/feeds.h"
-#include "source/follower.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -64,11 +61,8 @@ struct LogFollowerSettings {
   std::shared_ptr<FollowedServer<MysqlLogin>> followed = nullptr;  // is told; may be null
 };
 
-class LogFollower final : public Follower {
+class LogFollower final : public ServerFollower<MysqlLog> {
  public:
-  static constexpr std::chrono::milliseconds kBackoffMin{100};
-  static constexpr std::chrono::seconds kBackoffMax{10};
-
   // What the operator can mend, if a server can be reached: one that cannot is no refusal.
   static std::vector<Refusal> check(std::span<const MysqlLogin> logins,
                                     std::span<const Target> targets);
@@ -76,54 +70,34 @@ class LogFollower final : public Follower {
   LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock);
   ~LogFollower() override;
 
-  std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
-  SourceStatus status() const override { return tables_.status().read(); }
-  Reached reached(std::string_view position) const override {
-    return tables_.status().reached(position);
-  }
 
  private:
-  using Duration = std::chrono::nanoseconds;
-  using Done = std::expected<void, MysqlError>;
-
-  Duration connect(const std::stop_token& stop);
+  bool is_connected() const override { return stream_ != nullptr; }
+  Duration connect(const std::stop_token& stop) override;
+  void disconnect() override;
   Done connect_to(const MysqlLogin& login);
   Done decide_whether_it_goes_on(MysqlConnection& connection, std::string_view identity);
   Done check_server(MysqlConnection& connection);
   Done begin_anew(TableReader& reader);
-  TableReader::Settings reader_settings() const {
+  TableReader::Settings reader_settings() const override {
     return {
         .login = login_, .identity = identity_, .open_view = settings_.open_view, .clock = clock_};
   }
-  std::expected<bool, MysqlError> take_up(TableReader& reader);
   Done begin_stream(const MysqlLogin& login, const std::string& upheavals_before);
-  Duration follow(const std::stop_token& stop);
+  Duration follow(const std::stop_token& stop) override;
   Done follow_one(const std::stop_token& stop);
-  void load_what_is_due();
-  void forget_position();
-  void drop_checkpoints();
-  Duration lose(const MysqlError& error);
-  Duration lose_in_trouble(std::string_view why);
 
   LogFollowerSettings settings_;
-  Clock clock_;
   std::minstd_rand random_;
-  TableSet<MysqlLog> tables_;
 
   MysqlLogin login_;  // of the server that is followed
-  std::string identity_;
-  bool is_position_gone_ = false;  // the server's log does not have what comes behind ours
-  // Nor what comes before the server's own position, or its numbers were set back behind the
-  // beginning of its log: it is read from its end, wherever that is.
+  // Its log does not have what comes before the server's own position, or its numbers were set back
+  // behind the beginning of its log: it is read from its end, wherever that is.
   bool is_earlier_gone_ = false;
   std::optional<LogPlace> begins_at_;
   std::unique_ptr<LogStream> stream_;
   std::unique_ptr<ServerProbe> probe_;
-  std::unique_ptr<TableLoader<MysqlLog>> loader_;
-  std::unique_ptr<CheckpointWriter<MysqlLog>> checkpoints_;
-  bool has_tried_checkpoints_ = false;
-  Backoff backoff_{kBackoffMin, kBackoffMax};
 };
 
 }  // namespace cuckooguard::source

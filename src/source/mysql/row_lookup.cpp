@@ -1,11 +1,10 @@
 #include "mysql/row_lookup.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "follow/log_feed.h"
+#include "follow/log_row_lookup.h"
 #include "keyspace/identity.h"
 #include "mysql/log.h"
 #include "mysql/server_probe.h"
@@ -34,11 +33,11 @@ std::string literal(const MysqlConnection& connection,
                                            : "'" + connection.escaped(value) + "'";
 }
 
-class MysqlRowLookup final : public RowLookup {
+class MysqlRowLookup final : public LogRowLookup<MysqlLog> {
  public:
   MysqlRowLookup(std::shared_ptr<const FollowedServer<MysqlLogin>> server,
                  std::vector<Target> targets)
-      : RowLookup(std::move(targets)), server_(std::move(server)) {}
+      : LogRowLookup(std::move(targets)), server_(std::move(server)) {}
 
  private:
   Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
@@ -86,26 +85,8 @@ class MysqlRowLookup final : public RowLookup {
       sql += (i == 0 ? " WHERE " : " AND ") + quoted_mysql_name(column.name) + " = " +
              literal(connection, column, wanted[i]);
     }
-    auto rows = connection.stream(sql + " LIMIT " + std::to_string(kRowsMax));
-    if (!rows) {
-      return std::unexpected(rows.error().what);
-    }
-    const std::vector<std::size_t> places = places_in(plan->needed(), plan->condition_columns);
-    for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
-      const auto next = rows->next();
-      if (!next) {
-        return std::unexpected(next.error().what);
-      }
-      const std::optional<MysqlRow>& row = *next;
-      if (!row) {
-        return false;
-      }
-      if (plan->condition.holds(*row, places) &&
-          is_it(target, LogFeed<MysqlLog>::identity(*plan, *row), identity)) {
-        return true;
-      }
-    }
-    return std::unexpected("too many rows are equal to it");
+    return is_among(
+        connection.stream(sql + " LIMIT " + std::to_string(kRowsMax)), target, *plan, identity);
   }
 
   std::shared_ptr<const FollowedServer<MysqlLogin>> server_;

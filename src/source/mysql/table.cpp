@@ -13,8 +13,6 @@
 namespace cuckooguard::source {
 namespace {
 
-using keyspace::Placeholder;
-
 constexpr std::string_view kUniqueKeysSql =
     "SELECT index_name, column_name, index_type FROM information_schema.statistics WHERE "
     "table_schema = DATABASE() AND non_unique = 0 AND table_name = '";
@@ -36,10 +34,7 @@ std::size_t number_of(const std::optional<std::string>& text) {
 class Planner {
  public:
   Planner(MysqlConnection& connection, const Target& target, const std::string& table)
-      : connection_(connection),
-        target_(target),
-        settings_(target.settings.source),
-        wanted_(table) {}
+      : connection_(connection), target_(target), wanted_(table) {}
 
   std::expected<MysqlTable, MysqlTrouble> plan() {
     for (const auto step : {&Planner::find_table,
@@ -194,55 +189,23 @@ class Planner {
     return column->ordinal;
   }
 
+  auto finder() const {
+    return [this](const std::string& name) { return column_named(name); };
+  }
+
   Trouble choose_identity() {
-    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
-    for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
-      const auto renamed = settings_.columns.find(name);
-      const auto column = column_named(renamed == settings_.columns.end() ? name : renamed->second);
-      if (!column) {
-        return column.error();
-      }
-      const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
-      if (auto why = unreadable(table_.columns[*column])) {
-        return *std::move(why);
-      }
-      if (auto why = ambiguous(table_.columns[*column], *placeholder)) {
-        return *std::move(why);
-      }
-      if (std::ranges::find(table_.identity, *column) != table_.identity.end()) {
-        return "column `" + table_.columns[*column].name +
-               "` stands for two placeholders; each needs a column of its own";
-      }
-      table_.identity.push_back(*column);
+    if (auto why = source::choose_identity(table_, target_, '`', finder())) {
+      return *std::move(why);
     }
     table_.identity_is_unique = std::ranges::any_of(unique_keys_, [this](const UniqueKey& key) {
       return !key.can_be_null && std::ranges::is_permutation(key.columns, table_.identity);
     });
-    if (target_.settings.filter.deletes == config::Deletes::trusted && !table_.identity_is_unique) {
-      return "deletes: trusted needs keys of which no two rows have the same, and those of table "
-             "`" +
-             table_.name + "` are no NOT NULL unique key of it; write deletes: exact";
-    }
     table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
                    table_.columns[table_.identity.front()].is_auto_increment;
-    return std::nullopt;
+    return distrusted(table_, target_, "`" + table_.name + "`");
   }
 
-  Trouble choose_condition() {
-    table_.condition = settings_.where;
-    for (const std::string& name : settings_.where.columns()) {
-      const auto column = column_named(name);
-      if (!column) {
-        return "where: " + column.error();
-      }
-      const auto use = settings_.where.use_of(table_.condition_columns.size());
-      if (auto why = undecidable(table_.columns[*column], use)) {
-        return "where: " + *why;
-      }
-      table_.condition_columns.push_back(*column);
-    }
-    return std::nullopt;
-  }
+  Trouble choose_condition() { return source::choose_condition(table_, target_, finder()); }
 
   Trouble check_foreign_keys() { return rows_change_unlogged(table_, foreign_keys_); }
 
@@ -267,7 +230,6 @@ class Planner {
 
   MysqlConnection& connection_;
   const Target& target_;
-  const config::SourceTable& settings_;
   const std::string& wanted_;
   MysqlTable table_;
   std::vector<UniqueKey> unique_keys_;

@@ -19,29 +19,19 @@
 #include <variant>
 #include <vector>
 
+#include "follow/row_plan.h"
 #include "mysql/column.h"
 #include "mysql/connection.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
-struct MysqlTable {
+struct MysqlTable : RowPlan {
   std::string schema;
   std::string name;
-  std::vector<MysqlColumn> columns;            // all of them, in their order
-  std::size_t hidden_columns = 0;              // behind them, which only the log shows
-  std::vector<std::size_t> identity;           // places in `columns`, in identity order
-  keyspace::RowCondition condition;            // the rows that count
-  std::vector<std::size_t> condition_columns;  // places in `columns`, as condition.columns()
-  std::vector<std::size_t> primary_key;        // in key order
-  bool key_is_readable = false;     // what select_sql() and the log give of it is the same text
-  bool grows = false;               // the identity is one AUTO_INCREMENT column
-  bool identity_is_unique = false;  // a NOT NULL unique key: one row, one identity
+  std::vector<MysqlColumn> columns;  // all of them, in their order
+  std::size_t hidden_columns = 0;    // behind them, which only the log shows
 
-  // Columns of a row as they are read: identity, condition, primary key; each once.
-  std::vector<std::size_t> needed() const;
-  // Its text is of no use, and may not exist: what is read of it is NULL or anything else.
-  bool is_null_only(std::size_t column) const;
   std::string select_sql() const;
   std::string count_sql() const;  // of its rows
   bool operator==(const MysqlTable&) const = default;

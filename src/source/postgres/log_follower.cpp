@@ -1,20 +1,15 @@
 #include "postgres/log_follower.h"
 
-#include <algorithm>
-#include <exception>
 #include <optional>
 #include <utility>
 #include <variant>
 
-#include "follow/restore.h"
 #include "postgres/slot_name.h"
 #include "postgres/table.h"
 #include "postgres/table_listing.h"
 
 namespace cuckooguard::source {
 namespace {
-
-constexpr std::chrono::milliseconds kStepMax{50};
 
 std::vector<std::string> names_of(std::span<const Target> targets) {
   std::vector<std::string> all;
@@ -47,28 +42,25 @@ void check_tables(PostgresConnection& connection,
 }  // namespace
 
 PostgresFollower::PostgresFollower(PostgresFollowerSettings settings, Feeds feeds, Clock clock)
-    : settings_(std::move(settings)),
-      clock_(clock),
-      names_(names_of(feeds.targets())),
-      tables_(std::move(feeds), std::move(clock), settings_.place.schema),
+    : ServerFollower({.name = settings.name,
+                      .max_lag = settings.max_lag,
+                      .storage = settings.storage,
+                      .observer = settings.observer},
+                     std::move(feeds),
+                     std::move(clock),
+                     settings.place.schema),
+      settings_(std::move(settings)),
+      names_(names_of(tables_.targets())),
       slot_(settings_.slot) {}
 
 PostgresFollower::~PostgresFollower() = default;
-
-std::chrono::nanoseconds PostgresFollower::step(const std::stop_token& stop) {
-  try {
-    return stream_ ? follow(stop) : connect(stop);
-  } catch (const std::exception& trouble) {  // no memory, say: as if the server were gone
-    return lose_in_trouble(trouble.what());
-  }
-}
 
 void PostgresFollower::finish() {
   loader_.reset();
   checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
   probe_.reset();
   if (stream_ && keeps_slot()) {
-    stream_->confirm(PostgresPosition(pgoutput::Lsn{kept_.load()}));
+    stream_->confirm(PostgresPosition(pgoutput::Lsn{kept_->load()}));
     static_cast<void>(stream_->tell());  // or it is said the next time
   }
   stream_.reset();
@@ -152,7 +144,7 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
                            " is in use: another guard has it, or a session that has ended is "
                            "still held to be there (wal_sender_timeout)");
   }
-  const auto goes_on = found ? can_go_on(*found, *connection) : false;
+  const auto goes_on = found ? can_go_on(*found) : false;
   if (!goes_on) {
     return std::unexpected(goes_on.error());
   }
@@ -181,41 +173,21 @@ PostgresFollower::Done PostgresFollower::check_server(PostgresConnection& connec
 }
 
 // Where we are, or a checkpoint of a former run is, if the slot has what comes behind it.
-std::expected<bool, PostgresError> PostgresFollower::can_go_on(const PostgresSlot& slot,
-                                                               PostgresConnection& connection) {
+std::expected<bool, PostgresError> PostgresFollower::can_go_on(const PostgresSlot& slot) {
   if (!slot.is_usable || is_position_gone_) {
     return false;
   }
   if (tables_.log.has_begun()) {
     return slot.confirmed <= tables_.log.position().lsn();
   }
-  return take_up(slot, connection);
-}
-
-std::expected<bool, PostgresError> PostgresFollower::take_up(const PostgresSlot& slot,
-                                                             PostgresConnection& connection) {
-  if (settings_.storage.directory == nullptr || has_tried_checkpoints_) {
+  if (!may_take_up()) {
     return false;
-  }
-  if (auto listed = list_tables(tables_, connection, settings_.place); !listed) {
-    return std::unexpected(listed.error());
   }
   auto reader = PostgresReader::open(reader_settings());
   if (!reader) {
     return std::unexpected(reader.error());
   }
-  auto restored = Restore<PostgresLog>({.source = settings_.name,
-                                        .directory = *settings_.storage.directory,
-                                        .observer = *settings_.observer,
-                                        .server = identity_,
-                                        .is_cluster = false,
-                                        .max_lag = settings_.max_lag,
-                                        .begins = PostgresPosition(slot.confirmed)},
-                                       tables_,
-                                       *reader)
-                      .take_up();
-  has_tried_checkpoints_ = restored.has_value();
-  return restored;
+  return take_up(*reader, false, PostgresPosition(slot.confirmed));
 }
 
 PostgresFollower::Done PostgresFollower::begin_anew(PostgresConnection& connection,
@@ -223,7 +195,7 @@ PostgresFollower::Done PostgresFollower::begin_anew(PostgresConnection& connecti
                                                     bool has_slot) {
   loader_.reset();
   checkpoints_.reset();  // what it writes is of the slot before
-  kept_ = 0;
+  *kept_ = 0;
   has_tried_checkpoints_ = true;
   if (!keeps_slot()) {
     slot_ = temporary_slot_name(settings_.name);
@@ -270,25 +242,12 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
   }
   tables_.log.reconnected({.near = now->xmax}, identity_);
   stream_ = std::make_unique<ReplicationStream>(*std::move(stream));
-  begin_checkpoints();
+  if (keeps_slot()) {
+    begin_checkpoints(
+        [kept = kept_](const PostgresPosition& position) { *kept = position.lsn().value; });
+  }
   begin_probe();
   return {};
-}
-
-void PostgresFollower::begin_checkpoints() {
-  if (settings_.storage.directory == nullptr || !keeps_slot() || checkpoints_) {
-    return;
-  }
-  using Writer = CheckpointWriter<PostgresLog>;
-  checkpoints_ = std::make_unique<Writer>(
-      Writer::Settings{
-          .source = settings_.name,
-          .server = identity_,
-          .directory = *settings_.storage.directory,
-          .every = settings_.storage.checkpoint_every,
-          .observer = *settings_.observer,
-          .on_kept = [this](const PostgresPosition& position) { kept_ = position.lsn().value; }},
-      tables_);
 }
 
 void PostgresFollower::begin_probe() {
@@ -329,12 +288,9 @@ PostgresFollower::Duration PostgresFollower::follow(const std::stop_token& stop)
   if (stop.stop_requested()) {
     return Duration::zero();
   }
-  tables_.loads.tend();
-  if (const std::string_view why = tables_.log.why_void(); done && !why.empty()) {
-    done = postgres_failed(std::string(why));
-  }
-  if (done && probe_->has_ended()) {
-    done = postgres_failed(probe_->why());
+  const Done tended = tend(*probe_);
+  if (done) {
+    done = tended;
   }
   if (done) {
     backoff_.succeeded();
@@ -346,7 +302,7 @@ PostgresFollower::Duration PostgresFollower::follow(const std::stop_token& stop)
 
 PostgresFollower::Done PostgresFollower::follow_one(const std::stop_token& stop) {
   // A session's slot is of no use behind its end: nothing is kept for it.
-  stream_->confirm(keeps_slot() ? PostgresPosition(pgoutput::Lsn{kept_.load()})
+  stream_->confirm(keeps_slot() ? PostgresPosition(pgoutput::Lsn{kept_->load()})
                                 : tables_.log.position());
   const auto next = stream_->next(kStepMax);
   if (!next) {
@@ -362,68 +318,9 @@ PostgresFollower::Done PostgresFollower::follow_one(const std::stop_token& stop)
   return {};
 }
 
-void PostgresFollower::load_what_is_due() {
-  if (loader_ && !loader_->has_ended()) {
-    return;
-  }
-  const auto due = tables_.loads.take_due();
-  if (due.empty() && !tables_.listing.is_due()) {
-    return;
-  }
-  try {
-    loader_ = std::make_unique<TableLoader<PostgresLog>>(reader_settings(), clock_, tables_, due);
-  } catch (const std::exception& trouble) {  // no thread, no memory
-    for (const TableIndex index : due) {
-      tables_.loads.fail(index, trouble.what());
-    }
-    throw;
-  }
-}
-
-// --- losing ---
-
-// In memory and in files, so that all is read anew.
-void PostgresFollower::forget_position() {
-  tables_.log.forget_position();
-  is_position_gone_ = true;
-  drop_checkpoints();
-}
-
-void PostgresFollower::drop_checkpoints() {
-  has_tried_checkpoints_ = true;
-  loader_.reset();
-  checkpoints_.reset();
-  if (settings_.storage.directory == nullptr) {
-    return;
-  }
-  if (const auto removed = settings_.storage.directory->remove_filters(settings_.name); !removed) {
-    settings_.observer->on_trouble(settings_.name, removed.error());
-  }
-}
-
-PostgresFollower::Duration PostgresFollower::lose(const PostgresError& error) {
+void PostgresFollower::disconnect() {
   probe_.reset();
   stream_.reset();
-  if (error.is_refusal()) {
-    forget_position();
-    tables_.log.report_refused(error.what);
-  } else {
-    if (!tables_.log.why_void().empty()) {
-      drop_checkpoints();  // they may be of another log
-      is_position_gone_ = true;
-    }
-    tables_.log.report_lost(error.what);
-  }
-  return backoff_.next();
-}
-
-// There may be no memory to tell of it, either.
-PostgresFollower::Duration PostgresFollower::lose_in_trouble(std::string_view why) {
-  try {
-    return lose({.state = {}, .what = std::string(why)});
-  } catch (const std::exception&) {
-    return backoff_.next();
-  }
 }
 
 }  // namespace cuckooguard::source

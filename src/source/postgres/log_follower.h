@@ -35,16 +35,13 @@
 #include <string_view>
 #include <vector>
 
-#include "follow/checkpoint_writer.h"
 #include "follow/followed_server.h"
-#include "follow/table_set.h"
+#include "follow/server_follower.h"
 #include "postgres/replication_stream.h"
 #include "postgres/server.h"
 #include "postgres/server_probe.h"
 #include "postgres/table_reader.h"
-#include "source/backoff.h"
 #include "source/feeds.h"
-#include "source/follower.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -61,10 +58,8 @@ struct PostgresFollowerSettings {
   std::shared_ptr<FollowedServer<PostgresLogin>> followed = nullptr;  // is told; may be null
 };
 
-class PostgresFollower final : public Follower {
+class PostgresFollower final : public ServerFollower<PostgresLog> {
  public:
-  static constexpr std::chrono::milliseconds kBackoffMin{100};
-  static constexpr std::chrono::seconds kBackoffMax{10};
   static constexpr std::chrono::minutes kSlotWaitMax{10};
 
   // What the operator can mend, if a server can be reached: one that cannot is no refusal.
@@ -76,60 +71,38 @@ class PostgresFollower final : public Follower {
   PostgresFollower(PostgresFollowerSettings settings, Feeds feeds, Clock clock);
   ~PostgresFollower() override;
 
-  std::chrono::nanoseconds step(const std::stop_token& stop) override;
   void finish() override;
-  SourceStatus status() const override { return tables_.status().read(); }
-  Reached reached(std::string_view position) const override {
-    return tables_.status().reached(position);
-  }
 
  private:
-  using Duration = std::chrono::nanoseconds;
-  using Done = std::expected<void, PostgresError>;
-
   bool keeps_slot() const { return !settings_.slot.empty(); }
 
-  Duration connect(const std::stop_token& stop);
+  bool is_connected() const override { return stream_ != nullptr; }
+  Duration connect(const std::stop_token& stop) override;
+  void disconnect() override;
   Done try_to_connect(const std::stop_token& stop);
   Done check_server(PostgresConnection& connection, bool has_slot) const;
-  std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot,
-                                               PostgresConnection& connection);
-  std::expected<bool, PostgresError> take_up(const PostgresSlot& slot,
-                                             PostgresConnection& connection);
+  std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot);
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
-  void begin_checkpoints();
   void begin_probe();
-  PostgresReader::Settings reader_settings() const {
+  PostgresReader::Settings reader_settings() const override {
     return {.login = settings_.login,
             .identity = identity_,
             .place = settings_.place,
             .open_view = settings_.open_view,
             .clock = clock_};
   }
-  Duration follow(const std::stop_token& stop);
+  Duration follow(const std::stop_token& stop) override;
   Done follow_one(const std::stop_token& stop);
-  void load_what_is_due();
-  void forget_position();
-  void drop_checkpoints();
-  Duration lose(const PostgresError& error);
-  Duration lose_in_trouble(std::string_view why);
 
   PostgresFollowerSettings settings_;
-  Clock clock_;
   std::vector<std::string> names_;  // and patterns, of all tables
-  TableSet<PostgresLog> tables_;
-
-  std::string identity_;
-  std::string slot_;                    // its name, if it is temporary, too
-  bool is_position_gone_ = false;       // or the slot; all is read anew
-  std::atomic<std::uint64_t> kept_{0};  // checkpoints have all up to there
+  std::string slot_;                // its name, if it is temporary, too
+  // Checkpoints have all up to there; their writer outlives it.
+  std::shared_ptr<std::atomic<std::uint64_t>> kept_ =
+      std::make_shared<std::atomic<std::uint64_t>>();
   std::unique_ptr<ReplicationStream> stream_;
   std::unique_ptr<PostgresProbe> probe_;
-  std::unique_ptr<TableLoader<PostgresLog>> loader_;
-  std::unique_ptr<CheckpointWriter<PostgresLog>> checkpoints_;
-  bool has_tried_checkpoints_ = false;
-  Backoff backoff_{kBackoffMin, kBackoffMax};
 };
 
 }  // namespace cuckooguard::source

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "follow/log_feed.h"
+#include "follow/log_row_lookup.h"
 #include "keyspace/canonical_integer.h"
 #include "keyspace/identity.h"
 #include "postgres/log.h"
@@ -42,12 +42,12 @@ std::optional<std::string> may_be(const PostgresConnection& connection,
   return name + (is_enum ? "::pg_catalog.text = " : " = ") + literal;
 }
 
-class PostgresRowLookup final : public RowLookup {
+class PostgresRowLookup final : public LogRowLookup<PostgresLog> {
  public:
   PostgresRowLookup(std::shared_ptr<const FollowedServer<PostgresLogin>> server,
                     PostgresPlace place,
                     std::vector<Target> targets)
-      : RowLookup(std::move(targets)), server_(std::move(server)), place_(std::move(place)) {}
+      : LogRowLookup(std::move(targets)), server_(std::move(server)), place_(std::move(place)) {}
 
  private:
   Has look(const Target& target, std::string_view identity, const std::stop_token& stop) override {
@@ -89,27 +89,7 @@ class PostgresRowLookup final : public RowLookup {
     if (!sql) {
       return false;
     }
-    const std::vector<std::size_t> needed = plan->needed();
-    auto rows = connection.stream(*sql, needed.size());
-    if (!rows) {
-      return std::unexpected(rows.error().what);
-    }
-    const std::vector<std::size_t> places = places_in(needed, plan->condition_columns);
-    for (std::size_t seen = 0; seen < kRowsMax; ++seen) {
-      const auto next = rows->next();
-      if (!next) {
-        return std::unexpected(next.error().what);
-      }
-      const std::optional<RowValues>& row = *next;
-      if (!row) {
-        return false;
-      }
-      if (plan->condition.holds(*row, places) &&
-          is_it(target, LogFeed<PostgresLog>::identity(*plan, *row), identity)) {
-        return true;
-      }
-    }
-    return std::unexpected("too many rows are equal to it");
+    return is_among(connection.stream(*sql, plan->needed().size()), target, *plan, identity);
   }
 
   // Nothing: no row can have it.

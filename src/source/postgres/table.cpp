@@ -14,8 +14,6 @@
 namespace cuckooguard::source {
 namespace {
 
-using keyspace::Placeholder;
-
 constexpr int kLogsGeneratedColumns = 180000;  // if the publication says so
 
 class Planner {
@@ -24,11 +22,7 @@ class Planner {
           const PostgresPlace& place,
           const Target& target,
           const std::string& table)
-      : connection_(connection),
-        place_(place),
-        target_(target),
-        settings_(target.settings.source),
-        wanted_(table) {}
+      : connection_(connection), place_(place), target_(target), wanted_(table) {}
 
   std::expected<PostgresTable, PostgresTrouble> plan() {
     for (const auto step : {&Planner::read_fingerprint,  // first: later changes are seen by it
@@ -249,63 +243,39 @@ class Planner {
                            config::suggestion(wanted, names));
   }
 
+  auto finder() const {
+    return [this](const std::string& name) { return column_named(name); };
+  }
+
   Trouble choose_identity() {
-    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
-    bool is_told_apart = true;  // two rows of different values have different identities
-    for (const std::string& name : target_.keyspace.identity_columns(target_.ns)) {
-      const auto renamed = settings_.columns.find(name);
-      const auto place = column_named(renamed == settings_.columns.end() ? name : renamed->second);
-      if (!place) {
-        return place.error();
-      }
-      const PostgresColumn& column = table_.columns[*place];
-      const auto placeholder = std::ranges::find(placeholders, name, &Placeholder::name);
-      if (auto why = unreadable(column)) {
-        return *std::move(why);
-      }
-      if (auto why = ambiguous(column, *placeholder)) {
-        return *std::move(why);
-      }
-      if (std::ranges::count(table_.identity, *place) > 0) {
-        return "column \"" + column.name +
-               "\" stands for two placeholders; each needs a column of its own";
-      }
-      is_told_apart =
-          is_told_apart &&
-          (column.type == PostgresType::integer ||
-           (column.type == PostgresType::text && placeholder->type == keyspace::ValueType::text));
-      table_.identity.push_back(*place);
+    if (auto why = source::choose_identity(table_, target_, '"', finder())) {
+      return *std::move(why);
     }
     table_.identity_is_unique =
-        is_told_apart && std::ranges::any_of(unique_keys_, [this](const PostgresUniqueKey& key) {
+        tells_values_apart() &&
+        std::ranges::any_of(unique_keys_, [this](const PostgresUniqueKey& key) {
           return key.is_logged && !key.can_be_null &&
                  std::ranges::is_permutation(key.columns, table_.identity);
         });
-    if (target_.settings.filter.deletes == config::Deletes::trusted && !table_.identity_is_unique) {
-      return "deletes: trusted needs keys of which no two rows have the same, and those of table "
-             "\"" +
-             table_.name + "\" are no NOT NULL unique key of it; write deletes: exact";
-    }
     table_.grows = target_.keyspace.identity_is_integer(target_.ns) &&
                    table_.columns[table_.identity.front()].grows;
-    return std::nullopt;
+    return distrusted(table_, target_, "\"" + table_.name + "\"");
   }
 
-  Trouble choose_condition() {
-    table_.condition = settings_.where;
-    for (const std::string& name : settings_.where.columns()) {
-      const auto column = column_named(name);
-      if (!column) {
-        return "where: " + column.error();
-      }
-      const auto use = settings_.where.use_of(table_.condition_columns.size());
-      if (auto why = undecidable(table_.columns[*column], use)) {
-        return "where: " + *why;
-      }
-      table_.condition_columns.push_back(*column);
-    }
-    return std::nullopt;
+  // Two rows of different values have different identities.
+  bool tells_values_apart() const {
+    const auto placeholders = target_.keyspace.templates(target_.ns).front().placeholders();
+    auto place = table_.identity.begin();
+    return std::ranges::all_of(
+        target_.keyspace.identity_columns(target_.ns), [&](const std::string& name) {
+          const PostgresType type = table_.columns[*place++].type;
+          const auto of = std::ranges::find(placeholders, name, &keyspace::Placeholder::name)->type;
+          return type == PostgresType::integer ||
+                 (type == PostgresType::text && of == keyspace::ValueType::text);
+        });
   }
+
+  Trouble choose_condition() { return source::choose_condition(table_, target_, finder()); }
 
   Trouble choose_key() {
     const bool is_full = replica_identity_ == "f";
@@ -357,7 +327,6 @@ class Planner {
   PostgresConnection& connection_;
   const PostgresPlace& place_;
   const Target& target_;
-  const config::SourceTable& settings_;
   const std::string& wanted_;
   PostgresTable table_;
   std::string replica_identity_;  // relreplident

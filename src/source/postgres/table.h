@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "follow/log.h"
-#include "keyspace/row_condition.h"
+#include "follow/row_plan.h"
 #include "postgres/column.h"
 #include "postgres/connection.h"
 #include "source/keyed_table.h"
@@ -32,26 +32,17 @@
 
 namespace cuckooguard::source {
 
-struct PostgresTable {
+struct PostgresTable : RowPlan {
   std::string schema;
   std::string name;
   std::uint32_t oid = 0;
   bool is_partitioned = false;
-  std::vector<PostgresColumn> columns;         // all that the log shows, in their order
-  std::vector<std::size_t> identity;           // places in `columns`, in identity order
-  keyspace::RowCondition condition;            // the rows that count
-  std::vector<std::size_t> condition_columns;  // places in `columns`, as condition.columns()
-  std::vector<std::size_t> primary_key;        // what the log names a row by, in key order
-  bool has_full_rows = false;                  // REPLICA IDENTITY FULL
-  bool key_is_readable = true;                 // by both: all text
-  bool grows = false;                          // the identity is one identity or serial column
-  bool identity_is_unique = false;             // a NOT NULL unique key: one row, one identity
-  std::string fingerprint;                     // fingerprints.h
+  std::vector<PostgresColumn> columns;  // all that the log shows, in their order
+  bool has_full_rows = false;           // REPLICA IDENTITY FULL
+  std::string fingerprint;              // fingerprints.h
 
-  std::string full_name() const;  // as SQL writes it
-  // Columns of a row as they are read: identity, condition, primary key; each once.
-  std::vector<std::size_t> needed() const;
-  std::string select_sql() const;  // of those, in that order, without a condition
+  std::string full_name() const;   // as SQL writes it
+  std::string select_sql() const;  // of what is needed(), in that order, without a condition
   std::string copy_sql() const { return "COPY (" + select_sql() + ") TO STDOUT"; }
   std::string count_sql() const;
   bool operator==(const PostgresTable&) const = default;

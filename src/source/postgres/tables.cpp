@@ -12,20 +12,6 @@
 namespace cuckooguard::source {
 namespace {
 
-// Its text is of no use, and may be long: what is read of it is NULL or anything else.
-bool is_null_only(const PostgresTable& table, std::size_t column) {
-  if (std::ranges::count(table.identity, column) > 0 ||
-      std::ranges::count(table.primary_key, column) > 0) {
-    return false;
-  }
-  for (std::size_t i = 0; i < table.condition_columns.size(); ++i) {
-    if (table.condition_columns[i] == column && table.condition.use_of(i).compares()) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // By the planner, which knows the file's size beside what ANALYZE has seen, of all partitions.
 std::uint64_t planned_rows(std::string_view plan) {
   constexpr std::string_view kRows = "\"Plan Rows\": ";
@@ -39,25 +25,13 @@ std::string PostgresTable::full_name() const {
   return quoted_postgres_name(schema) + "." + quoted_postgres_name(name);
 }
 
-std::vector<std::size_t> PostgresTable::needed() const {
-  std::vector<std::size_t> all;
-  for (const auto* const places : {&identity, &condition_columns, &primary_key}) {
-    for (const std::size_t place : *places) {
-      if (std::ranges::find(all, place) == all.end()) {
-        all.push_back(place);
-      }
-    }
-  }
-  return all;
-}
-
 // The condition itself is not for the server: it is the guard that decides, as of rows in the log.
 std::string PostgresTable::select_sql() const {
   std::string list;
   for (const std::size_t place : needed()) {
     const std::string quoted = quoted_postgres_name(columns[place].name);
     list += list.empty() ? "" : ", ";
-    list += is_null_only(*this, place) ? "CASE WHEN " + quoted + " IS NOT NULL THEN 1 END" : quoted;
+    list += is_null_only(place) ? "CASE WHEN " + quoted + " IS NOT NULL THEN 1 END" : quoted;
   }
   return "SELECT " + list + " FROM " + full_name();
 }

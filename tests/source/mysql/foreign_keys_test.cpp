@@ -69,7 +69,9 @@ MysqlTable children() {
                        .collation = "",
                        .ordinal = ordinal};
   };
-  MysqlTable table{.schema = "shop", .name = "child"};
+  MysqlTable table;
+  table.schema = "shop";
+  table.name = "child";
   table.columns = {column("id", 0), column("parent", 1), column("note", 2)};
   table.identity = {0};
   table.primary_key = {0};

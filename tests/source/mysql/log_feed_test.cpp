@@ -24,7 +24,9 @@ MysqlTable orders(const std::string& where) {
                             .column_type = "bigint(20)",
                             .charset = "",
                             .collation = ""};
-  MysqlTable plan{.schema = "shop", .name = "orders"};
+  MysqlTable plan;
+  plan.schema = "shop";
+  plan.name = "orders";
   plan.columns = {integer, integer, integer};
   plan.identity = {1};
   plan.primary_key = {0};
@@ -120,6 +122,21 @@ TEST_F(LogFeedTest, exact_keeps_an_identity_until_its_last_row_has_gone) {
   ASSERT_TRUE(erase(499, 500));
   EXPECT_FALSE(bench_.has("user:0"));
   EXPECT_FALSE(erase(0, 1)) << "what was never there cannot go";
+}
+
+// As of two rows that a binary collation tells apart and |ci does not.
+TEST_F(LogFeedTest, trusted_keeps_an_identity_until_its_last_row_has_gone) {
+  users_ = 1;
+  for (int rows = 2; rows < 4; ++rows) {
+    load(DeleteMode::trusted, rows);
+    ASSERT_TRUE(erase(0, rows - 1));
+    EXPECT_TRUE(bench_.has("user:0"));
+    ASSERT_TRUE(erase(rows - 1, rows));
+    EXPECT_FALSE(bench_.has("user:0"));
+  }
+  load(DeleteMode::trusted, 500);
+  ASSERT_TRUE(erase(0, 499));
+  EXPECT_TRUE(bench_.has("user:0")) << "more than are counted: it stays";
 }
 
 TEST_F(LogFeedTest, deferred_keeps_what_has_gone_and_wants_to_be_rebuilt_when_it_is_much) {

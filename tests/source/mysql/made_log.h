@@ -120,7 +120,9 @@ class MadeLog {
 
 // What a table of the log above is planned as.
 inline MysqlTable planned(const std::string& name) {
-  MysqlTable table{.schema = "shop", .name = name};
+  MysqlTable table;
+  table.schema = "shop";
+  table.name = name;
   table.columns = {{.name = "id", .data_type = "int", .column_type = "int(11)", .nullable = false}};
   table.identity = {0};
   table.primary_key = {0};

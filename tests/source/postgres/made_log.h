@@ -137,7 +137,10 @@ class MadeLog {
 
 // What the table of the messages above is planned as.
 inline PostgresTable planned(const std::string& name = "user", std::uint32_t oid = kUserOid) {
-  PostgresTable table{.schema = "public", .name = name, .oid = oid};
+  PostgresTable table;
+  table.schema = "public";
+  table.name = name;
+  table.oid = oid;
   table.columns = {{.name = "id",
                     .type_name = "bigint",
                     .type_oid = kBigint,

@@ -1,0 +1,95 @@
+// Which columns of a table's rows are read, and what for; and how a planner chooses them, whatever
+// the kind of database is.
+//
+// Threads: plain values, free functions. Errors: a sentence for the operator.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "keyspace/keyspace.h"
+#include "keyspace/row_condition.h"
+#include "source/source.h"
+
+namespace cuckooguard::source {
+
+// Of a table that has `columns`; all places are in those.
+struct RowPlan {
+  std::vector<std::size_t> identity;           // in identity order
+  keyspace::RowCondition condition;            // the rows that count
+  std::vector<std::size_t> condition_columns;  // as condition.columns()
+  std::vector<std::size_t> primary_key;        // what the log names a row by, in key order
+  bool key_is_readable = true;                 // a snapshot and the log give the same text of it
+  bool grows = false;               // the identity is one column that the server counts up
+  bool identity_is_unique = false;  // a NOT NULL unique key: one row, one identity
+
+  // Columns of a row as they are read: identity, condition, primary key; each once.
+  std::vector<std::size_t> needed() const;
+  // Of one that is needed: its text is of no use, and may be long, or not exist. What is read of it
+  // is NULL or anything else.
+  bool is_null_only(std::size_t column) const;
+  bool operator==(const RowPlan&) const = default;
+};
+
+// Why `deletes: trusted` is not to be; nothing: it is not wanted, or may be.
+std::optional<std::string> distrusted(const RowPlan& plan,
+                                      const Target& target,
+                                      std::string_view quoted_table);
+
+// `column_named(name)`: its place, or a sentence. `quote`: of names, as this SQL has it. Nothing:
+// all is well; unreadable(), ambiguous() and undecidable() say it, of a kind's own columns.
+template <class Table, class ColumnNamed>
+std::optional<std::string> choose_identity(Table& table,
+                                           const Target& target,
+                                           char quote,
+                                           const ColumnNamed& column_named) {
+  const auto placeholders = target.keyspace.templates(target.ns).front().placeholders();
+  const auto& renamed = target.settings.source.columns;
+  for (const std::string& name : target.keyspace.identity_columns(target.ns)) {
+    const auto found = renamed.find(name);
+    const auto place = column_named(found == renamed.end() ? name : found->second);
+    if (!place) {
+      return place.error();
+    }
+    const auto& column = table.columns[*place];
+    const auto placeholder = std::ranges::find(placeholders, name, &keyspace::Placeholder::name);
+    if (auto why = unreadable(column)) {
+      return why;
+    }
+    if (auto why = ambiguous(column, *placeholder)) {
+      return why;
+    }
+    if (std::ranges::count(table.identity, *place) > 0) {
+      return std::string("column ") + quote + column.name + quote +
+             " stands for two placeholders; each needs a column of its own";
+    }
+    table.identity.push_back(*place);
+  }
+  return std::nullopt;
+}
+
+template <class Table, class ColumnNamed>
+std::optional<std::string> choose_condition(Table& table,
+                                            const Target& target,
+                                            const ColumnNamed& column_named) {
+  table.condition = target.settings.source.where;
+  for (const std::string& name : table.condition.columns()) {
+    const auto place = column_named(name);
+    if (!place) {
+      return "where: " + place.error();
+    }
+    const auto use = table.condition.use_of(table.condition_columns.size());
+    if (auto why = undecidable(table.columns[*place], use)) {
+      return "where: " + *why;
+    }
+    table.condition_columns.push_back(*place);
+  }
+  return std::nullopt;
+}
+
+}  // namespace cuckooguard::source
