@@ -86,6 +86,9 @@ TEST_F(PostgresExactness, rows_of_who_was_writing_when_the_table_was_published_a
   })) << follower_->reports();
   writer.run("COMMIT");
   EXPECT_THAT(differences(), IsEmpty());
+  // Nor are those that come later, which the log of an older minor release lacks (server.cpp).
+  writer.run("INSERT INTO shop.orders VALUES (4713, 4714)");
+  EXPECT_THAT(differences(), IsEmpty());
 }
 
 TEST_F(PostgresExactness, at_every_quiet_point_the_filter_is_the_table_whatever_has_happened) {

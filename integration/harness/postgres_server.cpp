@@ -1,12 +1,13 @@
 #include "harness/postgres_server.h"
 
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
 
 #include <libpq-fe.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include "harness/certificates.h"
@@ -17,19 +18,51 @@
 namespace cuckooguard::harness {
 namespace {
 
-constexpr const char* kPrograms = "/usr/lib/postgresql/15/bin/";
-constexpr const char* kUser = "postgres";
+// The machine's own files, or CUCKOOGUARD_POSTGRES_ROOT.
+std::filesystem::path root() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
+  const char* const root = std::getenv("CUCKOOGUARD_POSTGRES_ROOT");
+  return root == nullptr || *root == '\0' ? "/" : root;
+}
 
-std::vector<std::string> as_its_user(std::vector<std::string> command) {
+std::string as_it_sees(const std::filesystem::path& path) {
+  return "/" + path.lexically_relative(root()).string();
+}
+
+// Of the newest release that is there; nothing if there is none.
+std::optional<std::filesystem::path> programs() {
+  std::optional<std::filesystem::path> found;
+  int newest = 0;
+  std::error_code none;
+  for (const auto& each :
+       std::filesystem::directory_iterator(root() / "usr/lib/postgresql", none)) {
+    const std::string name = each.path().filename();
+    int release = 0;
+    std::from_chars(name.data(), name.data() + name.size(), release);
+    if (release > newest && std::filesystem::exists(each.path() / "bin/postgres")) {
+      newest = release;
+      found = each.path() / "bin";
+    }
+  }
+  return found;
+}
+
+// As the user that Debian's packages make, who cannot be root.
+std::vector<std::string> command_of(const std::string& program,
+                                    const std::vector<std::string>& arguments) {
+  std::vector<std::string> command;
   if (::geteuid() == 0) {
     // Changing the user takes back what ChildProcess has asked for.
-    command.insert(command.begin(),
-                   {"/usr/bin/setpriv",
-                    "--reuid=postgres",
-                    "--regid=postgres",
-                    "--init-groups",
-                    "--pdeathsig=KILL"});
+    command = {"/usr/sbin/chroot",
+               root().string(),
+               "/usr/bin/setpriv",
+               "--reuid=postgres",
+               "--regid=postgres",
+               "--init-groups",
+               "--pdeathsig=KILL"};
   }
+  command.push_back(as_it_sees(programs().value() / program));
+  command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
 }
 
@@ -37,10 +70,11 @@ void give(const std::filesystem::path& path) {
   if (::geteuid() != 0) {
     return;
   }
-  const passwd* const user =
-      ::getpwnam(kUser);  // NOLINT(concurrency-mt-unsafe): tests' main thread
-  if (user == nullptr || ::chown(path.c_str(), user->pw_uid, user->pw_gid) != 0) {
-    throw std::runtime_error("cannot give " + path.string() + " to " + kUser);
+  const Ended given = run_program(
+      {"/usr/sbin/chroot", root().string(), "/usr/bin/chown", "-R", "postgres:", as_it_sees(path)});
+  if (given.exit_code != 0) {
+    throw std::runtime_error("cannot give " + path.string() +
+                             " to its user: " + given.standard_error);
   }
 }
 
@@ -118,7 +152,13 @@ pid_t PostgresServer::pid() const {
 }
 
 std::optional<std::string> PostgresServer::missing() {
-  return missing_program(std::string(kPrograms) + "postgres", "postgresql-15");
+  return programs() ? std::nullopt
+                    : std::optional("there is no usr/lib/postgresql/*/bin/postgres in " +
+                                    root().string() + " (Debian's postgresql)");
+}
+
+TemporaryDirectory PostgresServer::new_directory() {
+  return TemporaryDirectory(root() / "tmp");
 }
 
 PostgresServer::PostgresServer(PostgresOptions options, TemporaryDirectory directory)
@@ -131,16 +171,24 @@ PostgresServer::PostgresServer(PostgresOptions options, TemporaryDirectory direc
   session("postgres").run(std::string("CREATE DATABASE ") + kDatabase);
 }
 
+PostgresServer::PostgresServer(const PostgresServer& stopped, PostgresOptions options)
+    : options_(std::move(options)), directory_(new_directory()), port_(free_port()) {
+  std::filesystem::copy(stopped.data(), data(), std::filesystem::copy_options::recursive);
+  std::ofstream(data() / "standby.signal").close();
+  give(directory_.path());
+  start({});
+}
+
 void PostgresServer::initialize() {
   give(directory_.path());
-  const Ended installed = run_program(as_its_user({std::string(kPrograms) + "initdb",
-                                                   "--no-sync",
-                                                   "--pgdata=" + data().string(),
-                                                   "--username=postgres",
-                                                   "--encoding=UTF8",
-                                                   "--locale=C.UTF-8",
-                                                   "--auth-local=trust",
-                                                   "--auth-host=scram-sha-256"}));
+  const Ended installed = run_program(command_of("initdb",
+                                                 {"--no-sync",
+                                                  "--pgdata=" + as_it_sees(data()),
+                                                  "--username=postgres",
+                                                  "--encoding=UTF8",
+                                                  "--locale=C.UTF-8",
+                                                  "--auth-local=trust",
+                                                  "--auth-host=scram-sha-256"}));
   if (installed.exit_code != 0) {
     throw std::runtime_error("initdb: " + installed.standard_output + installed.standard_error);
   }
@@ -149,7 +197,6 @@ void PostgresServer::initialize() {
     write_certificates(certificates());
     for (const auto& file : std::filesystem::directory_iterator(certificates())) {
       std::filesystem::permissions(file, std::filesystem::perms::owner_read);
-      give(file);
     }
     give(certificates());
   }
@@ -158,7 +205,7 @@ void PostgresServer::initialize() {
 void PostgresServer::start(const std::vector<std::string>& more) {
   std::vector<std::string> settings{"listen_addresses=127.0.0.1",
                                     "port=" + std::to_string(port_),
-                                    "unix_socket_directories=" + socket_directory().string(),
+                                    "unix_socket_directories=" + as_it_sees(socket_directory()),
                                     "wal_level=logical",
                                     "max_prepared_transactions=10",
                                     "shared_buffers=64MB",
@@ -169,19 +216,18 @@ void PostgresServer::start(const std::vector<std::string>& more) {
   if (options_.has_tls) {
     settings.insert(settings.end(),
                     {"ssl=on",
-                     "ssl_cert_file=" + (certificates() / "server.crt").string(),
-                     "ssl_key_file=" + (certificates() / "server.key").string()});
+                     "ssl_cert_file=" + as_it_sees(certificates() / "server.crt"),
+                     "ssl_key_file=" + as_it_sees(certificates() / "server.key")});
   }
   settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
   settings.insert(settings.end(), more.begin(), more.end());
-  std::vector<std::string> command =
-      as_its_user({std::string(kPrograms) + "postgres", "-D", data().string()});
+  std::vector<std::string> arguments{"-D", as_it_sees(data())};
   for (std::string& setting : settings) {
-    command.emplace_back("-c");
-    command.push_back(std::move(setting));
+    arguments.emplace_back("-c");
+    arguments.push_back(std::move(setting));
   }
   const std::filesystem::path log = directory_ / "log";
-  process_.emplace(std::move(command), ChildProcess::Output{log, log});
+  process_.emplace(command_of("postgres", arguments), ChildProcess::Output{log, log});
   const auto serves = [this] {
     try {
       static_cast<void>(session("postgres"));

@@ -1,4 +1,10 @@
-// PostgreSQL as Debian has it, on a data directory, a socket and a port of its own.
+// PostgreSQL as Debian has it, on a data directory, a socket and a port of its own: the newest
+// release below /usr/lib/postgresql, here or, as root, in the tree of files that
+// CUCKOOGUARD_POSTGRES_ROOT names, in which it is started with chroot. debootstrap makes one of
+// Debian's unstable release:
+//
+//   debootstrap --variant=minbase --include=postgresql-18 sid /srv/sid
+//   CUCKOOGUARD_POSTGRES_ROOT=/srv/sid ./dev exactness
 //
 // Runs as the user `postgres` if we are root, which PostgreSQL refuses to be; else as ourselves.
 //
@@ -53,9 +59,15 @@ class PostgresServer {
   // What is to be installed for it; nothing, if it is.
   static std::optional<std::string> missing();
 
+  // Where it can have its files.
+  static TemporaryDirectory new_directory();
+
   // Throws what is missing().
   explicit PostgresServer(PostgresOptions options = {},
-                          TemporaryDirectory directory = TemporaryDirectory());
+                          TemporaryDirectory directory = new_directory());
+
+  // A standby: a copy of the primary, which is stopped meanwhile; `options` say how it is reached.
+  PostgresServer(const PostgresServer& stopped, PostgresOptions options);
 
   std::uint16_t port() const { return port_; }
   std::filesystem::path socket_directory() const { return directory_.path(); }

@@ -1,6 +1,7 @@
 #include "postgres/server.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "postgres/number_of.h"
@@ -8,7 +9,11 @@
 namespace cuckooguard::source {
 namespace {
 
-constexpr int kOldestVersion = 130000;
+// Of each release that can be followed. Before them a walsender kept what it had read of a table
+// when a transaction that had begun before an ALTER PUBLICATION or ALTER TYPE ended behind it, and
+// left out all that was committed later ("Avoid data loss …", release notes of 2025-05-08; seen).
+constexpr std::array kOldestVersions{130021, 140018, 150013, 160009, 170005};
+constexpr int kMajor = 10000;
 
 std::string_view word(const std::optional<std::string>& value) {
   return value ? std::string_view(*value) : std::string_view{};
@@ -71,7 +76,7 @@ constexpr const char* kPublicationSql =
 constexpr const char* kSlotsSql =
     "SELECT slot_name, active, plugin, slot_type, database = current_database(),"
     " to_jsonb(s)->>'wal_status', to_jsonb(s)->>'invalidation_reason',"
-    " to_jsonb(s)->>'two_phase', confirmed_flush_lsn,"
+    " to_jsonb(s)->>'two_phase', to_jsonb(s)->>'synced', confirmed_flush_lsn,"
     " greatest(0, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
     "  ELSE pg_current_wal_lsn() END, restart_lsn))::bigint"
     " FROM pg_replication_slots AS s WHERE ";
@@ -91,7 +96,12 @@ std::string why_not(const PostgresAnswer::value_type& slot) {
   if (word(slot[7]) == "true") {
     return "it tells of prepared transactions before they are committed (two_phase)";
   }
-  if (!slot[8]) {
+  // Of two servers that took the primary's place, one after the other, both may have it, and the
+  // same timeline.
+  if (word(slot[8]) == "true") {
+    return "it was made on another server, and copied here (synced)";
+  }
+  if (!slot[9]) {
     return "it is being created, or its creation was cut off";
   }
   return {};
@@ -110,8 +120,8 @@ std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConn
     slot.is_active = is_true(each[1]);
     slot.why_not = why_not(each);
     slot.is_usable = slot.why_not.empty();
-    slot.confirmed = pgoutput::parse_lsn(word(each[8])).value_or(pgoutput::Lsn{});
-    slot.retained = number_of(each[9]);
+    slot.confirmed = pgoutput::parse_lsn(word(each[9])).value_or(pgoutput::Lsn{});
+    slot.retained = number_of(each[10]);
   }
   return slots;
 }
@@ -138,7 +148,22 @@ bool counts_as_standby(std::string_view names) {
 }
 
 std::string version_text(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version % 10000);
+  return std::to_string(version / kMajor) + "." + std::to_string(version % kMajor);
+}
+
+// Nothing: it is not too old.
+std::optional<std::string> too_old(int version) {
+  const auto* const oldest = std::ranges::find_if(kOldestVersions, [version](int each) {
+    return version < each && (version / kMajor == each / kMajor || each == kOldestVersions.front());
+  });
+  if (oldest == kOldestVersions.end()) {
+    return std::nullopt;
+  }
+  return "the server is PostgreSQL " + version_text(version) +
+         (version / kMajor == *oldest / kMajor
+              ? ", which may leave rows out of its log after an ALTER PUBLICATION: update it to " +
+                    version_text(*oldest) + " or later"
+              : ": " + version_text(*oldest) + " is the oldest that can be followed");
 }
 
 }  // namespace
@@ -146,7 +171,7 @@ std::string version_text(int version) {
 std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& connection,
                                                         const PostgresPlace& place) {
   PostgresServer server{.version = connection.server_version()};
-  if (server.version < kOldestVersion) {
+  if (server.version < kOldestVersions.front()) {
     return server;  // it may not know what is asked here
   }
   const auto said = row(connection, kServerSql);
@@ -174,9 +199,8 @@ std::vector<std::string> refusals(const PostgresServer& server,
                                   const PostgresPlace& place,
                                   bool has_slot) {
   std::vector<std::string> all;
-  if (server.version < kOldestVersion) {
-    return {"the server is PostgreSQL " + version_text(server.version) +
-            ": 13 is the oldest that can be followed"};
+  if (auto why = too_old(server.version)) {
+    return {*std::move(why)};
   }
   if (server.is_standby) {
     return {

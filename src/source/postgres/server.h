@@ -1,11 +1,12 @@
 // What a PostgreSQL server says of itself, whether its log can be followed, and its slots.
 //
 // Refused, each with the SQL that mends it: wal_level, no REPLICATION, no publication, no room for
-// a slot or a walsender, a standby, a release before 13; synchronous_standby_names by which the
-// guard would count as a standby, so that commits would wait for it ('*').
+// a slot or a walsender, a standby, a release before 13 or a minor one whose log can lack rows;
+// synchronous_standby_names by which the guard would count as a standby, so that commits would wait
+// for it ('*').
 //
 // Threads: free functions. Errors: PostgresError; a missing right becomes a sentence.
-// Source: PostgreSQL 15, asked by hand; notes on reach, E.1.
+// Source: PostgreSQL 13 to 18, asked by hand; notes on reach, E.1.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
 #include "postgres/table.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -177,7 +179,7 @@ class Planner {
           generated.empty() || (generated == "s" && is_published &&
                                 connection_.server_version() >= kLogsGeneratedColumns);
       if (!is_logged) {
-        unlogged_columns_.push_back(column.name);
+        unlogged_columns_.emplace(column.name, generated == "s");
         continue;
       }
       may_select_.push_back(row[12] == "t");
@@ -232,10 +234,16 @@ class Planner {
     if (column != table_.columns.end()) {
       return place_of(column);
     }
-    if (std::ranges::count(unlogged_columns_, wanted) > 0) {
+    if (const auto unlogged = unlogged_columns_.find(wanted); unlogged != unlogged_columns_.end()) {
+      const bool can_be_logged =
+          unlogged->second && connection_.server_version() >= kLogsGeneratedColumns;
       return std::unexpected("column \"" + wanted + "\" of table \"" + wanted_ +
                              "\" is generated, and not in the log; use the columns that it is "
-                             "made of");
+                             "made of" +
+                             (can_be_logged ? ", or: ALTER PUBLICATION " +
+                                                  quoted_postgres_name(place_.publication) +
+                                                  " SET (publish_generated_columns = stored)"
+                                            : ""));
     }
     std::vector<std::string_view> names;
     std::ranges::transform(table_.columns, std::back_inserter(names), &PostgresColumn::name);
@@ -333,8 +341,8 @@ class Planner {
   bool hides_rows_ = false;
   std::string account_;  // with its quotes
   std::vector<PostgresUniqueKey> unique_keys_;
-  std::vector<bool> may_select_;  // as columns
-  std::vector<std::string> unlogged_columns_;
+  std::vector<bool> may_select_;                               // as columns
+  std::map<std::string, bool, std::less<>> unlogged_columns_;  // whether each is stored
 };
 
 }  // namespace

@@ -57,7 +57,24 @@ TEST(PostgresRefusals, name_nothing_else_of_a_server_that_cannot_be_followed_at_
   PostgresServer standby{.version = 150020, .is_standby = true};
   EXPECT_THAT(refusals(standby, kPlace, false), ElementsAre(HasSubstr("primary")));
   EXPECT_THAT(refusals({.version = 120005}, kPlace, false),
-              ElementsAre(HasSubstr("PostgreSQL 12.5")));
+              ElementsAre(AllOf(HasSubstr("PostgreSQL 12.5"), HasSubstr("13.21 is the oldest"))));
+}
+
+TEST(PostgresRefusals, name_the_minor_release_whose_log_has_all_rows) {
+  PostgresServer server = good();
+  const auto said = [&server](int version) {
+    server.version = version;
+    const auto all = refusals(server, kPlace, false);
+    return all.empty() ? "" : all.front();
+  };
+  for (const int good : {130021, 140018, 150013, 150018, 160009, 170005, 180000, 190001}) {
+    EXPECT_EQ(said(good), "") << good;
+  }
+  EXPECT_THAT(said(130020), AllOf(HasSubstr("13.20, which"), HasSubstr("update it to 13.21 ")));
+  EXPECT_THAT(said(140017), HasSubstr("update it to 14.18 "));
+  EXPECT_THAT(said(150012), HasSubstr("update it to 15.13 "));
+  EXPECT_THAT(said(160000), HasSubstr("update it to 16.9 "));
+  EXPECT_THAT(said(170004), HasSubstr("update it to 17.5 "));
 }
 
 TEST(PostgresRefusals, keep_commits_from_waiting_for_the_guard) {
