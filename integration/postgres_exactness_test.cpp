@@ -18,8 +18,10 @@
 #include <gtest/gtest.h>
 
 #include "exactness/postgres_shop.h"
+#include "exactness/restarted_guard.h"
 #include "exactness/rounds.h"
 #include "fixtures/on_postgres.h"
+#include "harness/configuration.h"
 #include "harness/deadline.h"
 #include "harness/seed.h"
 #include "harness/temporary_directory.h"
@@ -129,6 +131,48 @@ TEST_F(PostgresExactness, at_every_quiet_point_the_filter_is_the_table_whatever_
       static_cast<unsigned long long>(writers.transactions()),
       followers,
       happened.c_str());
+}
+
+class PostgresExactnessRestart : public OnPostgres {
+ protected:
+  void prepare() override { create_postgres_shop(*server_); }
+};
+
+// As exactness_restart_test.cpp: what the slot and the checkpoints have of a guard that is gone
+// must go together, wherever it was.
+TEST_F(PostgresExactnessRestart, a_guard_that_is_killed_again_and_again_hides_no_row) {
+  const std::uint32_t seed = seed_of_this_run();
+  const unsigned rounds = rounds_of_this_run(2);
+  constexpr unsigned kWriters = 3;
+  PostgresWriters writers(*server_, seed, kWriters);
+  PostgresChaos chaos(*server_, writers, seed);
+  const GuardedFilters guarded(postgres_tables(), postgres_namespaces_yaml());
+  RestartedGuard guard(
+      {.source = postgres_source(unix_address(*server_), kMaxLag, ", schema: shop"),
+       .namespaces = postgres_namespaces_yaml(),
+       .users = "shop.user",
+       .ask = [this](const std::string& sql) { return server_->session().run(sql); },
+       .nobodys = {"name:nobody", "item:99:nothing", "orders:987654321", "event:987654321"}},
+      guarded);
+  guard.start();
+  for (unsigned round = 0; round < rounds; ++round) {
+    const unsigned happenings = 1 + chaos.pick(5);
+    for (unsigned i = 0; i < happenings; ++i) {
+      ASSERT_TRUE(chaos.let_write(20 + chaos.pick(200)));
+      if (chaos.pick(2) == 0) {
+        guard.restart();
+      } else {
+        chaos.happen();
+      }
+    }
+    writers.pause();
+    ASSERT_THAT(guard.wrong(), IsEmpty()) << "round " << round;
+  }
+  std::printf("exactness_restart: server=postgres seed=%u rounds=%u wrong=0 transactions=%llu %s\n",
+              seed,
+              rounds,
+              static_cast<unsigned long long>(writers.transactions()),
+              guard.text().c_str());
 }
 
 }  // namespace

@@ -83,9 +83,4 @@ std::vector<std::string> ShopFilters::differences(SqlSession& session) {
   return found;
 }
 
-std::vector<std::string> ShopFilters::keys(SqlSession& session) const {
-  session.run("SET character_set_results = NULL");
-  return GuardedFilters::keys([&](const std::string& sql) { return session.run(sql); });
-}
-
 }  // namespace cuckooguard::harness

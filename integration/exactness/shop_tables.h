@@ -35,7 +35,6 @@ class ShopFilters final : public GuardedFilters {
 
   // And keys pass that no row has.
   std::vector<std::string> differences(SqlSession& session);
-  std::vector<std::string> keys(SqlSession& session) const;
 };
 
 }  // namespace cuckooguard::harness

@@ -33,6 +33,12 @@ std::string unix_address(const SqlServer& server) {
   return quoted("unix:" + server.unix_path().string());
 }
 
+std::string unix_address(const PostgresServer& server) {
+  return quoted(
+      "unix:" +
+      (server.socket_directory() / (".s.PGSQL." + std::to_string(server.port()))).string());
+}
+
 std::string port_address(std::uint16_t port) {
   return quoted("127.0.0.1:" + std::to_string(port));
 }

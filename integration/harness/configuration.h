@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/deadline.h"
+#include "harness/postgres_server.h"
 #include "harness/sql_server.h"
 
 namespace cuckooguard::harness {
@@ -28,6 +29,7 @@ std::string postgres_source(const std::string& addresses,
 std::string sqlite_source(const std::filesystem::path& path, const std::string& more = "");
 // For `addresses`.
 std::string unix_address(const SqlServer& server);
+std::string unix_address(const PostgresServer& server);
 std::string port_address(std::uint16_t port);  // of 127.0.0.1
 
 // A namespace that answers for absent keys, of a table of the source `shop`. What is empty is left
