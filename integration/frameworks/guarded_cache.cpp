@@ -18,17 +18,23 @@ std::string value_of(const std::string& bulk_reply) {
 
 }  // namespace
 
-GuardedCache::GuardedCache(const Users& users, std::string keys, const std::string& absent_reply)
-    : keys_(std::move(keys)), guard_(GuardProcess::on_port(yaml(users, absent_reply))) {
+GuardedCache::GuardedCache(const Users& users,
+                           std::string keys,
+                           const std::string& absent_reply,
+                           const std::string& overlay)
+    : keys_(std::move(keys)), guard_(GuardProcess::on_port(yaml(users, absent_reply, overlay))) {
   EXPECT_TRUE(eventually([this] { return answers_absent(kFirstAbsent); })) << guard_.log();
 }
 
-std::string GuardedCache::yaml(const Users& users, const std::string& absent_reply) const {
+std::string GuardedCache::yaml(const Users& users,
+                               const std::string& absent_reply,
+                               const std::string& overlay) const {
   return Configuration{.upstream = redis_.address(),
                        .source = users.guard_source,
                        .namespaces = Guarded{.keys = key("{id:uint64}"),
                                              .table = "user, columns: { id: id }",
                                              .fresh_ids = "",
+                                             .overlay = overlay,
                                              .absent_reply = absent_reply}
                                          .yaml()}
       .yaml();

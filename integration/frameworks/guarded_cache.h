@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/configuration.h"
 #include "harness/guard_process.h"
 #include "harness/redis_server.h"
 
@@ -28,7 +29,10 @@ inline constexpr std::uint64_t kFirstAbsent = 1'000'000;
 class GuardedCache {
  public:
   // `keys` as the cache layer makes them, with `{id}`. Returns when the guard answers absent keys.
-  GuardedCache(const Users& users, std::string keys, const std::string& absent_reply);
+  GuardedCache(const Users& users,
+               std::string keys,
+               const std::string& absent_reply,
+               const std::string& overlay = Guarded().overlay);
 
   std::string port() const { return std::to_string(guard_.port()); }
   std::string log() const { return guard_.log(); }
@@ -47,7 +51,9 @@ class GuardedCache {
  private:
   std::string key(const std::string& id) const;
   std::string key(std::uint64_t id) const { return key(std::to_string(id)); }
-  std::string yaml(const Users& users, const std::string& absent_reply) const;
+  std::string yaml(const Users& users,
+                   const std::string& absent_reply,
+                   const std::string& overlay) const;
 
   std::string keys_;
   RedisServer redis_;

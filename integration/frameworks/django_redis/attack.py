@@ -10,16 +10,14 @@ Ends with 0 if no existing user was hidden, and less than 1 % of the look-ups of
 """
 
 import argparse
-import os
 import random
 import sys
 import time
-from urllib.parse import urlsplit
 
 import redis
 from django.core.cache import caches
 
-from shop import Shop, configure, redis_cache, users_in
+from shop import Shop, configure, database_at, redis_cache, users_in
 
 ABSENT = range(10_000_000, 1_000_000_000)
 HOT_USERS = 10_000  # those whose keys are asked for
@@ -39,20 +37,6 @@ def parse_arguments():
     parser.add_argument("--lookups", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
-
-
-def django_database(text):
-    if not text.startswith("mysql://"):
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": text}
-    url = urlsplit(text)
-    return {
-        "ENGINE": "django.db.backends.mysql",
-        "HOST": url.hostname,
-        "PORT": url.port,
-        "USER": url.username,
-        "PASSWORD": os.environ.get("DATABASE_PASSWORD", ""),
-        "NAME": url.path.lstrip("/"),
-    }
 
 
 def client(address):
@@ -126,7 +110,7 @@ def main():
     address = {"plain": arguments.redis, "nil": arguments.guard, "shop": arguments.guard}
     configure(
         {"default": redis_cache(arguments.redis)} | {prefix: redis_cache(address[prefix], prefix) for prefix in PHASES},
-        django_database(arguments.database),
+        database_at(arguments.database),
     )
     straight, users = client(arguments.redis), users_in("users")
     wait_for_filter(client(arguments.guard))

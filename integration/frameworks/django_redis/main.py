@@ -8,11 +8,8 @@ from django.core.cache import cache
 sys.path.append(str(Path(__file__).parent.parent))
 
 import lookups
-from shop import Shop, configure, redis_cache, users_in
+from shop import Shop, configure, database_at, redis_cache, users_in
 
 arguments = lookups.Arguments()
-configure(
-    {"default": redis_cache(f"127.0.0.1:{arguments.port}")},
-    {"ENGINE": "django.db.backends.sqlite3", "NAME": arguments.database},
-)
+configure({"default": redis_cache(f"127.0.0.1:{arguments.port}")}, database_at(arguments.database))
 lookups.run(Shop(cache, users_in("user")), arguments)

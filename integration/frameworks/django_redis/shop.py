@@ -3,6 +3,9 @@
 Nothing here knows of the guard: an address is the one that the application takes for Redis's.
 """
 
+import os
+from urllib.parse import urlsplit
+
 import django
 from django.conf import settings
 from django.db import models
@@ -15,6 +18,21 @@ def redis_cache(address, key_prefix=""):
         "BACKEND": "django_redis.cache.RedisCache",
         "LOCATION": f"redis://{address}/0",
         "KEY_PREFIX": key_prefix,
+    }
+
+
+def database_at(address):
+    """SQLite's file, or mysql://USER@HOST:PORT/NAME and DATABASE_PASSWORD, or postgresql://USER:PASSWORD@HOST:PORT/NAME."""
+    if "://" not in address:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": address}
+    url = urlsplit(address)
+    return {
+        "ENGINE": f"django.db.backends.{url.scheme}",
+        "HOST": url.hostname,
+        "PORT": url.port,
+        "USER": url.username,
+        "PASSWORD": url.password or os.environ.get("DATABASE_PASSWORD", ""),
+        "NAME": url.path.lstrip("/"),
     }
 
 
