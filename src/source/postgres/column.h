@@ -43,6 +43,7 @@ struct PostgresColumn {
   bool nullable = true;
   bool is_deterministic = true;  // its collation
   bool grows = false;            // GENERATED … AS IDENTITY, or a sequence is its default
+  bool is_generated = false;     // stored, and published
   std::size_t replica_key = 0;   // place in the replica identity, from 1; 0: not part of it
 
   bool operator==(const PostgresColumn&) const = default;

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -279,7 +280,7 @@ std::expected<void, PostgresError> PostgresConnection::start_stream(const std::s
 }
 
 std::expected<std::optional<std::string_view>, PostgresError> PostgresConnection::message(
-    std::chrono::milliseconds wait) {
+    std::chrono::milliseconds wait, bool is_in_no_hurry) {
   PGconn* const raw = connection_.get();
   const PostgresDeadline deadline = steady_clock::now() + wait;
   bool is_over = false;
@@ -295,6 +296,11 @@ std::expected<std::optional<std::string_view>, PostgresError> PostgresConnection
     }
     if (is_over) {
       return std::nullopt;
+    }
+    if (is_in_no_hurry) {
+      pollfd woken{.fd = signals_->wake, .events = POLLIN, .revents = 0};
+      constexpr timespec kFor{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kGather).count()};
+      ::ppoll(&woken, 1, &kFor, nullptr);
     }
     is_over = !wait_for(raw, false, deadline, signals_->wake);
     std::uint64_t calls = 0;

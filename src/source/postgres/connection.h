@@ -130,8 +130,11 @@ class PostgresConnection {
   // START_REPLICATION …: it can do nothing else from now on.
   std::expected<void, PostgresError> start_stream(const std::string& command);
   // The next message of the stream, nothing if none has come within `wait`, or wake() was called.
+  // If it `is_in_no_hurry` and none is here, others may gather for kGather: the server sends each
+  // by itself, and for each we would be woken.
+  static constexpr std::chrono::microseconds kGather{100};
   std::expected<std::optional<std::string_view>, PostgresError> message(
-      std::chrono::milliseconds wait);
+      std::chrono::milliseconds wait, bool is_in_no_hurry = false);
   std::expected<void, PostgresError> send(std::string_view message);
   // Any thread: message() returns at once, now or the next time.
   void wake() const;

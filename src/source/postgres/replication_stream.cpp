@@ -16,6 +16,8 @@ constexpr std::array<std::string_view, 3> kGone = {
     "55000",   // object_not_in_prerequisite_state: it was invalidated
     "58P01"};  // undefined_file: what it needs was removed
 
+constexpr char kCommit = 'C';  // what such a message begins with
+
 }  // namespace
 
 bool is_position_gone(const PostgresError& error) {
@@ -81,7 +83,7 @@ std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::ne
   if (auto told = tell_in_time(); !told) {
     return std::unexpected(told.error());
   }
-  const auto message = session_.message(wait);
+  const auto message = session_.message(wait, messages_ > kFewMessages);
   if (!message) {
     return std::unexpected(message.error());
   }
@@ -100,6 +102,7 @@ std::expected<std::optional<PostgresEvent>, PostgresError> ReplicationStream::ne
   }
   const auto& data = std::get<pgoutput::WalMessage>(*decoded);
   received_ = std::max(received_, data.start);
+  messages_ = data.payload.starts_with(kCommit) ? 0 : messages_ + 1;
   return PostgresEvent{.message = data.payload, .end = data.start};
 }
 

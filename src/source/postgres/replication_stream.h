@@ -45,6 +45,9 @@ class ReplicationStream {
   // Requests for word within kStatusEvery by which a server is known that shuts down.
   static constexpr int kRequestsMax = 5;
 
+  // Messages of one transaction beyond which there is time until its end.
+  static constexpr std::uint64_t kFewMessages = 64;
+
   // Takes the session over: it can do nothing else from now on.
   static std::expected<ReplicationStream, PostgresError> begin(PostgresConnection replication,
                                                                Settings settings);
@@ -81,6 +84,7 @@ class ReplicationStream {
   Settings settings_;
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
   pgoutput::Lsn received_{};
+  std::uint64_t messages_ = 0;  // since a transaction's end
   TimePoint heard_at_;
   TimePoint told_at_;
   bool is_waiting_ = false;  // for an answer

@@ -182,6 +182,7 @@ class Planner {
         unlogged_columns_.emplace(column.name, generated == "s");
         continue;
       }
+      column.is_generated = !generated.empty();
       may_select_.push_back(row[12] == "t");
       table_.columns.push_back(std::move(column));
     }

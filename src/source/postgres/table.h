@@ -43,9 +43,12 @@ struct PostgresTable : RowPlan {
 
   std::string full_name() const;   // as SQL writes it
   std::string select_sql() const;  // of what is needed(), in that order, without a condition
-  std::string copy_sql() const { return "COPY (" + select_sql() + ") TO STDOUT"; }
+  std::string copy_sql() const;    // the same
   std::string count_sql() const;
   bool operator==(const PostgresTable&) const = default;
+
+ private:
+  std::string listed() const;  // needed()
 };
 
 using PostgresTrouble = std::variant<std::string, PostgresError>;
