@@ -2,36 +2,141 @@
 
 #include <stdexcept>
 
+#include "harness/mariadb_server.h"
+#include "harness/postgres_server.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::bench {
+namespace {
 
 using harness::GuardProcess;
 using harness::SteadyClock;
+using Arguments = std::vector<std::string>;
+
+constexpr harness::milliseconds kPatience{600'000};
+constexpr const char* kAllIds = "SELECT id FROM users";
+constexpr const char* kCreateUsers = "CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(40))";
+
+class MariaDbShop final : public BenchShop {
+ public:
+  explicit MariaDbShop(const Arguments& arguments)
+      : server_(arguments), session_(server_.session()) {
+    create_guard_user(server_);
+  }
+
+  std::string_view name() const override { return "mariadb"; }
+  void run(const std::string& sql) override { session_.run(sql); }
+  std::string value(const std::string& sql) override { return session_.value(sql); }
+  std::string position() override { return value("SELECT @@last_gtid"); }
+  std::string numbers(std::uint64_t first, std::uint64_t last) const override {
+    return "seq_" + std::to_string(first) + "_to_" + std::to_string(last);
+  }
+  // The log of so many rows is large.
+  void create_users(std::uint64_t rows) override {
+    run(std::string(kCreateUsers) + "; SET sql_log_bin = 0");
+    insert_users(1, rows);
+    run("ANALYZE TABLE users; SET sql_log_bin = 1");
+  }
+  std::optional<double> log_client_seconds(const std::function<void()>& change) override {
+    change();
+    return std::nullopt;
+  }
+  void forget_log(const GuardProcess& /*guard*/) override {}
+
+ private:
+  Arguments client() const override {
+    return {"/usr/bin/mariadb",
+            "--no-defaults",
+            "--user=root",
+            "--socket=" + server_.unix_path().string(),
+            "--quick",
+            "-N",
+            "-B",
+            "-e",
+            kAllIds,
+            harness::SqlServer::kDatabase};
+  }
+  std::string source(harness::milliseconds max_lag) const override {
+    return harness::mysql_source(unix_address(server_), max_lag);
+  }
+
+  harness::MariaDbServer server_;
+  harness::SqlSession session_;
+};
+
+class PostgresShop final : public BenchShop {
+ public:
+  explicit PostgresShop(const Arguments& settings)
+      : server_({.settings = settings}), session_(server_.session()) {
+    create_guard_role(server_);
+  }
+
+  std::string_view name() const override { return "postgres"; }
+  void run(const std::string& sql) override { session_.run(sql); }
+  std::string value(const std::string& sql) override { return session_.value(sql); }
+  std::string position() override { return value("SELECT pg_current_wal_insert_lsn()"); }
+  std::string numbers(std::uint64_t first, std::uint64_t last) const override {
+    return "generate_series(" + std::to_string(first) + ", " + std::to_string(last) + ") AS seq";
+  }
+  // Who reads rows first would write to their pages.
+  void create_users(std::uint64_t rows) override {
+    run(kCreateUsers);
+    insert_users(1, rows);
+    run("VACUUM (ANALYZE, FREEZE) users");
+  }
+  std::optional<double> log_client_seconds(const std::function<void()>& change) override {
+    run("SELECT pg_create_logical_replication_slot('client', 'pgoutput')");
+    change();
+    const double seconds = seconds_of({harness::PostgresServer::program("pg_recvlogical"),
+                                       "--dbname=" + server_.login(),
+                                       "--slot=client",
+                                       "--start",
+                                       "--option=proto_version=1",
+                                       "--option=publication_names=cuckooguard",
+                                       "--endpos=" + position(),
+                                       "--file=-"});
+    run("SELECT pg_drop_replication_slot('client')");
+    return seconds;
+  }
+  // A slot begins at the last place of which the log itself says who was writing.
+  void forget_log(const GuardProcess& guard) override {
+    run("CHECKPOINT");
+    if (guard.call({"GUARD.WAIT", "shop", position(), "60000"}) != ":1\r\n") {
+      throw std::runtime_error("the guard does not follow: " + guard.log());
+    }
+  }
+
+ private:
+  Arguments client() const override {
+    return {harness::PostgresServer::program("psql"),
+            "--no-psqlrc",
+            "--dbname=" + server_.login(),
+            "--command=COPY (" + std::string(kAllIds) + ") TO STDOUT"};
+  }
+  std::string source(harness::milliseconds max_lag) const override {
+    return harness::postgres_source(unix_address(server_), max_lag);
+  }
+
+  harness::PostgresServer server_;
+  harness::PostgresSession session_;
+};
+
+}  // namespace
 
 double milliseconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
 }
 
-BenchShop::BenchShop(const std::vector<std::string>& arguments) : server_(arguments) {
-  create_guard_user(server_);
+void BenchShop::insert_users(std::uint64_t first, std::uint64_t last) {
+  run("INSERT INTO users SELECT seq, CONCAT('user', seq) FROM " + numbers(first, last));
 }
 
-double BenchShop::client_seconds(const std::string& sql) const {
+double BenchShop::seconds_of(std::vector<std::string> program) const {
   const auto begin = SteadyClock::now();
-  harness::ChildProcess client({"/usr/bin/mariadb",
-                                "--no-defaults",
-                                "--user=root",
-                                "--socket=" + server_.unix_path().string(),
-                                "--quick",
-                                "-N",
-                                "-B",
-                                "-e",
-                                sql,
-                                harness::SqlServer::kDatabase},
-                               {"/dev/null", folder_ / "client_errors"});
-  if (client.exit_code() != 0) {
-    throw std::runtime_error("mariadb: " + harness::read_whole_file(folder_ / "client_errors"));
+  harness::ChildProcess process(std::move(program), {"/dev/null", folder_ / "client_errors"});
+  if (process.exit_code(kPatience) != 0) {
+    throw std::runtime_error("the database's client: " +
+                             harness::read_whole_file(folder_ / "client_errors"));
   }
   return milliseconds_since(begin) / 1000;
 }
@@ -39,7 +144,7 @@ double BenchShop::client_seconds(const std::string& sql) const {
 GuardProcess BenchShop::guard(const Guarded& guarded) const {
   return GuardProcess::on_port(harness::Configuration{
       .upstream = redis_.address(),
-      .source = harness::mysql_source(unix_address(server_), guarded.max_lag),
+      .source = source(guarded.max_lag),
       .namespaces =
           harness::Guarded{
               .table = guarded.table, .fresh_ids = guarded.fresh_ids, .filter = guarded.filter}
@@ -53,10 +158,24 @@ GuardProcess BenchShop::guard_of_nothing() const {
   return GuardProcess::on_port("upstream: " + redis_.address() + "\n");
 }
 
+std::unique_ptr<BenchShop> make_shop(Database database, bool is_large) {
+  if (database == Database::mariadb) {
+    return std::make_unique<MariaDbShop>(is_large ? Arguments{"--innodb-buffer-pool-size=3G",
+                                                              "--innodb-log-file-size=1G",
+                                                              "--max-binlog-size=1G"}
+                                                  : Arguments{});
+  }
+  // What it would do beside what is measured, it does not.
+  return std::make_unique<PostgresShop>(is_large ? Arguments{"shared_buffers=3GB",
+                                                             "max_wal_size=32GB",
+                                                             "checkpoint_timeout=1d",
+                                                             "autovacuum=off"}
+                                                 : Arguments{});
+}
+
 void wait_until_absent(const GuardProcess& guard, std::uint64_t id) {
-  constexpr harness::milliseconds kLoadPatience{600'000};
   auto client = guard.client();
-  if (!harness::eventually([&] { return is_absent(client, id); }, kLoadPatience)) {
+  if (!harness::eventually([&] { return is_absent(client, id); }, kPatience)) {
     throw std::runtime_error("the guard does not get ready: " + guard.log());
   }
 }

@@ -1,4 +1,4 @@
-// What the programs of `./dev bench` that need real servers share: a MariaDB, a Redis, and guards
+// What the programs of `./dev bench` that need real servers share: a database, a Redis, and guards
 // of one table.
 //
 // Threads: one. Errors: std::runtime_error.
@@ -7,13 +7,15 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/configuration.h"
 #include "harness/guard_process.h"
-#include "harness/mariadb_server.h"
 #include "harness/redis_server.h"
 #include "harness/temporary_directory.h"
 
@@ -33,24 +35,51 @@ double milliseconds_since(harness::SteadyClock::time_point begin);
 
 class BenchShop {
  public:
-  // The server's own arguments.
-  explicit BenchShop(const std::vector<std::string>& arguments);
+  virtual ~BenchShop() = default;
+  BenchShop(const BenchShop&) = delete;
+  BenchShop& operator=(const BenchShop&) = delete;
 
-  harness::SqlSession session() const { return server_.session(); }
-  // Seconds that `sql` takes MariaDB's own client, which writes the rows to /dev/null.
-  double client_seconds(const std::string& sql) const;
+  // --- the database ---
+  virtual std::string_view name() const = 0;
+  virtual void run(const std::string& sql) = 0;           // always on the same session
+  virtual std::string value(const std::string& sql) = 0;  // of the first row
+  virtual std::string position() = 0;                     // of its log, behind the last commit
+  // `users`, with these ids; nobody follows yet.
+  virtual void create_users(std::uint64_t rows) = 0;
+  void insert_users(std::uint64_t first, std::uint64_t last);
+  // What SQL selects a column `seq` from.
+  virtual std::string numbers(std::uint64_t first, std::uint64_t last) const = 0;
+  // Seconds that all ids take the database's own client, which writes them to /dev/null.
+  double client_seconds() const { return seconds_of(client()); }
+  // Seconds that what `change` puts into the log takes the database's own client for that; nothing:
+  // there is none.
+  virtual std::optional<double> log_client_seconds(const std::function<void()>& change) = 0;
+  // The guard has read the log; another one in its place will not find the server read it again.
+  virtual void forget_log(const harness::GuardProcess& guard) = 0;
 
+  // --- guards ---
   // Keys are `user:{id}`, from column `id`.
   harness::GuardProcess guard(const Guarded& guarded) const;
   harness::GuardProcess guard_of_nothing() const;
 
   std::filesystem::path folder(std::string_view name) const { return folder_ / name; }
 
+ protected:
+  BenchShop() = default;
+  // Whose output goes to /dev/null.
+  double seconds_of(std::vector<std::string> program) const;
+
  private:
-  harness::MariaDbServer server_;
+  virtual std::vector<std::string> client() const = 0;  // that reads all ids
+  virtual std::string source(harness::milliseconds max_lag) const = 0;
+
   harness::RedisServer redis_;
   harness::TemporaryDirectory folder_;
 };
+
+enum class Database : std::uint8_t { mariadb, postgres };
+// `is_large`: the server has memory for some 20 million rows.
+std::unique_ptr<BenchShop> make_shop(Database database, bool is_large);
 
 // `user:<id>`, for a row that is not there: the guard has read all rows, and has proof that it is
 // not behind.

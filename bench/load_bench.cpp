@@ -1,26 +1,30 @@
-// load_bench [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]
+// load_bench [--postgres] [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]
 //
-// What it costs to come by the filter, beside a real MariaDB in the same run. The last line is for
-// machines:
-//   load_over_client     from the guard's start to its first absent answer, over the time MariaDB's
-//                        own client takes to read the same column; taken by turns, the median of
-//                        the rounds' ratios
+// What it costs to come by the filter, beside a real MariaDB, or PostgreSQL, in the same run. The
+// last line is for machines:
+//   load_over_client     from the guard's start to its first absent answer, over the time the
+//                        database's own client takes to read the same column (psql: by COPY); taken
+//                        by turns, the median of the rounds' ratios
 //   memory_over_mib      the guard's largest resident size, without the filter, without what a
 //                        guard of nothing has
 //   follow_rows_per_s    one transaction of rows / 3 inserts, met by a guard that goes on from a
 //                        checkpoint: its time to the first absent answer, less that of one for
 //                        which nothing has changed
+//   follow_over_client   that time, over the time pg_recvlogical takes for the same transaction, by
+//                        turns, the median of the ratios; PostgreSQL alone
 //   lag_p50_ms, p99, max  from a single row's commit to the first reply that does not say absent,
 //                         asked without pause
 //   restart_ms           from the start of a guard with a checkpoint of --checkpoint-keys to its
 //                        first absent answer. The file is of that capacity and nearly empty: it has
 //                        the same size, is read and verified the same.
-// Everything is warm: InnoDB's pages, and the checkpoint in the page cache.
+// Everything is warm: the database's pages, and the checkpoint in the page cache. Nothing is synced
+// to a disk.
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -40,6 +44,7 @@ using harness::GuardProcess;
 using harness::SteadyClock;
 
 struct Options {
+  Database database = Database::mariadb;
   std::uint64_t rows = 10'000'000;
   std::uint64_t rounds = 5;
   std::uint64_t commits = 10'000;
@@ -54,17 +59,21 @@ constexpr harness::milliseconds kShortLag{100};
 constexpr double kMiB = 1024.0 * 1024.0;
 
 bool parse(int argc, char** argv, Options& options) {
-  for (int i = 1; i < argc; i += 2) {
+  for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
+    if (argument == "--postgres") {
+      options.database = Database::postgres;
+      continue;
+    }
     std::uint64_t* const number = argument == "--rows"              ? &options.rows
                                   : argument == "--rounds"          ? &options.rounds
                                   : argument == "--commits"         ? &options.commits
                                   : argument == "--checkpoint-keys" ? &options.checkpoint_keys
                                                                     : nullptr;
-    if (number == nullptr || i + 1 == argc) {
+    if (number == nullptr || ++i == argc) {
       return false;
     }
-    *number = std::strtoull(argv[i + 1], nullptr, 10);
+    *number = std::strtoull(argv[i], nullptr, 10);
     if (*number == 0) {
       return false;
     }
@@ -81,9 +90,10 @@ std::string seconds_text(double seconds) {
   return std::to_string(seconds).substr(0, 5) + " s";
 }
 
-void insert(harness::SqlSession& session, std::uint64_t first, std::uint64_t last) {
-  session.run("INSERT INTO user SELECT seq, CONCAT('user', seq) FROM seq_" + std::to_string(first) +
-              "_to_" + std::to_string(last));
+// Of the whole machine: other work changes what is measured.
+std::string load_average() {
+  const std::string all = harness::read_whole_file("/proc/loadavg");
+  return all.substr(0, all.find(' '));
 }
 
 struct Start {
@@ -106,11 +116,14 @@ double cpu_seconds(pid_t pid) {
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-Start time_of_start(const BenchShop& shop, const Guarded& guarded) {
+Start time_of_start(BenchShop& shop, const Guarded& guarded) {
   const auto begin = SteadyClock::now();
   const GuardProcess guard = shop.guard(guarded);
   wait_until_absent(guard, kNobody);
-  return {.seconds = milliseconds_since(begin) / 1000, .cpu_seconds = cpu_seconds(guard.pid())};
+  const Start start{.seconds = milliseconds_since(begin) / 1000,
+                    .cpu_seconds = cpu_seconds(guard.pid())};
+  shop.forget_log(guard);
+  return start;
 }
 
 // What the guard says of the load alone: of `event=loaded namespace=users rows=1000 seconds=0.20
@@ -136,9 +149,9 @@ Loads measure_loads(const BenchShop& shop, std::uint64_t rounds) {
   const GuardProcess nothing = shop.guard_of_nothing();
   std::vector<double> ratios;
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    const double client = shop.client_seconds("SELECT id FROM user");
+    const double client = shop.client_seconds();
     const auto begin = SteadyClock::now();
-    const GuardProcess guard = shop.guard({.table = "user", .max_lag = kShortLag});
+    const GuardProcess guard = shop.guard({.table = "users", .max_lag = kShortLag});
     wait_until_absent(guard, kNobody);
     const double loaded = milliseconds_since(begin) / 1000;
     const double cpu = cpu_seconds(guard.pid());
@@ -151,34 +164,46 @@ Loads measure_loads(const BenchShop& shop, std::uint64_t rounds) {
     say("load: client " + seconds_text(client) + ", guard " + seconds_text(loaded) +
         " (of which rows and filter " + seconds_text(seconds_of_load(guard)) + ", CPU " +
         seconds_text(cpu) + "), ratio " + std::to_string(ratios.back()) +
-        ", memory over the filter " + std::to_string(memory) + " MiB");
+        ", memory over the filter " + std::to_string(memory) + " MiB, load average " +
+        load_average());
   }
   loads.over_client = median(ratios);
   return loads;
 }
 
-double measure_follow(const BenchShop& shop, const Options& options) {
+struct Followed {
+  double rows_per_second = 0;
+  std::optional<double> over_client;
+};
+
+Followed measure_follow(BenchShop& shop, const Options& options) {
   const std::uint64_t batch = std::max<std::uint64_t>(options.rows / 3, 1);
   const Guarded guarded{
-      .table = "user",
+      .table = "users",
       .filter = "{ capacity: " + std::to_string(options.rows + batch * (options.rounds + 1)) + " }",
       .storage = shop.folder("followed").string(),
       .max_lag = kShortLag};
-  auto session = shop.session();
   time_of_start(shop, guarded);  // leaves a checkpoint
   std::vector<double> rates;
+  std::vector<double> ratios;
   std::uint64_t last = options.rows;
   for (std::uint64_t round = 0; round < options.rounds; ++round) {
     const Start unchanged = time_of_start(shop, guarded);
-    insert(session, last + 1, last + batch);
+    const auto client = shop.log_client_seconds([&] { shop.insert_users(last + 1, last + batch); });
     last += batch;
     const Start caught_up = time_of_start(shop, guarded);
-    rates.push_back(static_cast<double>(batch) /
-                    std::max(caught_up.seconds - unchanged.seconds, 0.001));
+    const double seconds = std::max(caught_up.seconds - unchanged.seconds, 0.001);
+    rates.push_back(static_cast<double>(batch) / seconds);
+    if (client) {
+      ratios.push_back(seconds / *client);
+    }
     say("follow: " + std::to_string(batch) + " rows, restart " + seconds_text(caught_up.seconds) +
         ", without them " + seconds_text(unchanged.seconds) + ", " +
         std::to_string(static_cast<std::uint64_t>(rates.back())) + " rows/s, CPU " +
-        seconds_text(caught_up.cpu_seconds - unchanged.cpu_seconds));
+        seconds_text(caught_up.cpu_seconds - unchanged.cpu_seconds) +
+        (client ? ", client " + seconds_text(*client) + ", ratio " + std::to_string(ratios.back())
+                : "") +
+        ", load average " + load_average());
   }
   // A guard that had read the table instead would be no measurement.
   const GuardProcess guard = shop.guard(guarded);
@@ -186,13 +211,13 @@ double measure_follow(const BenchShop& shop, const Options& options) {
   if (guard.log().contains("event=loaded") || info_number(guard, "items") != last) {
     throw std::runtime_error("the guard has not followed: " + guard.log());
   }
-  return median(rates);
+  return {.rows_per_second = median(rates),
+          .over_client = ratios.empty() ? std::nullopt : std::optional(median(ratios))};
 }
 
 // Sorted.
-std::vector<double> measure_lags(const BenchShop& shop, std::uint64_t commits) {
-  auto session = shop.session();
-  session.run("CREATE TABLE visit (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40))");
+std::vector<double> measure_lags(BenchShop& shop, std::uint64_t commits) {
+  shop.run("CREATE TABLE visit (id BIGINT PRIMARY KEY, name VARCHAR(40))");
   const GuardProcess guard = shop.guard({.table = "visit",
                                          .filter = "{ false_positive_rate: 0.0001%, capacity: " +
                                                    std::to_string(2 * commits) + " }"});
@@ -200,7 +225,7 @@ std::vector<double> measure_lags(const BenchShop& shop, std::uint64_t commits) {
   auto client = guard.client();
   std::vector<double> lags;
   for (std::uint64_t id = 1; id <= commits; ++id) {
-    session.run("INSERT INTO visit VALUES (" + std::to_string(id) + ", 'visitor')");
+    shop.run("INSERT INTO visit VALUES (" + std::to_string(id) + ", 'visitor')");
     const auto committed = SteadyClock::now();
     const harness::Deadline deadline;
     while (is_absent(client, id)) {
@@ -217,10 +242,9 @@ std::vector<double> measure_lags(const BenchShop& shop, std::uint64_t commits) {
   return lags;
 }
 
-double measure_restart(const BenchShop& shop, const Options& options) {
-  shop.session().run(
-      "CREATE TABLE few (id BIGINT UNSIGNED PRIMARY KEY); INSERT INTO few SELECT seq FROM "
-      "seq_1_to_1000");
+double measure_restart(BenchShop& shop, const Options& options) {
+  shop.run("CREATE TABLE few (id BIGINT PRIMARY KEY); INSERT INTO few SELECT seq FROM " +
+           shop.numbers(1, 1000));
   const Guarded guarded{.table = "few",
                         .filter = "{ capacity: " + std::to_string(options.checkpoint_keys) + " }",
                         .storage = shop.folder("restarted").string(),
@@ -239,29 +263,26 @@ double measure_restart(const BenchShop& shop, const Options& options) {
 }
 
 int run(const Options& options) {
-  const BenchShop shop(
-      {"--innodb-buffer-pool-size=3G", "--innodb-log-file-size=1G", "--max-binlog-size=1G"});
-  {
-    auto session = shop.session();
-    session.run("CREATE TABLE user (id BIGINT UNSIGNED PRIMARY KEY, name VARCHAR(40))");
-    session.run("SET sql_log_bin = 0");  // nobody follows yet, and the log of so many rows is large
-    const auto begin = SteadyClock::now();
-    insert(session, 1, options.rows);
-    session.run("ANALYZE TABLE user");
-    say("rows: " + std::to_string(options.rows) + ", inserted in " +
-        seconds_text(milliseconds_since(begin) / 1000));
-  }
+  const auto made = make_shop(options.database, true);
+  BenchShop& shop = *made;
+  const auto begin = SteadyClock::now();
+  shop.create_users(options.rows);
+  say("rows: " + std::to_string(options.rows) + ", inserted in " +
+      seconds_text(milliseconds_since(begin) / 1000) + ", load average " + load_average());
   const Loads loads = measure_loads(shop, options.rounds);
-  const double follow = measure_follow(shop, options);
+  const Followed follow = measure_follow(shop, options);
   const std::vector<double> lags = measure_lags(shop, options.commits);
   const double restart = measure_restart(shop, options);
   std::printf(
-      "bench-load: rows=%llu load_over_client=%.2f memory_over_mib=%.1f follow_rows_per_s=%.0f "
-      "lag_p50_ms=%.3f lag_p99_ms=%.3f lag_max_ms=%.3f restart_ms=%.0f\n",
+      "bench-load: database=%s rows=%llu load_over_client=%.2f memory_over_mib=%.1f "
+      "follow_rows_per_s=%.0f%s lag_p50_ms=%.3f lag_p99_ms=%.3f lag_max_ms=%.3f restart_ms=%.0f\n",
+      std::string(shop.name()).c_str(),
       static_cast<unsigned long long>(options.rows),
       loads.over_client,
       loads.memory_mib,
-      follow,
+      follow.rows_per_second,
+      follow.over_client ? (" follow_over_client=" + std::to_string(*follow.over_client)).c_str()
+                         : "",
       percentile(lags, 0.5),
       percentile(lags, 0.99),
       lags.back(),
@@ -276,8 +297,10 @@ int main(int argc, char** argv) {
   return cuckooguard::harness::run_main("load_bench", [&] {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
-      std::fputs("usage: load_bench [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]\n",
-                 stderr);
+      std::fputs(
+          "usage: load_bench [--postgres] [--rows N] [--rounds N] [--commits N] [--checkpoint-keys "
+          "N]\n",
+          stderr);
       return 64;
     }
     return cuckooguard::bench::run(options);

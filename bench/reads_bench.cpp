@@ -1,4 +1,4 @@
-// reads_bench [--reads N]
+// reads_bench [--postgres] [--reads N]
 //
 // A row is committed and then read through the guard at once, N times in each of five ways: how
 // often the guard says wrongly that it is absent, and for how long.
@@ -47,16 +47,14 @@ void expect(std::string_view what, const std::string& reply, std::string_view go
   }
 }
 
-void prepare(Way way, const std::string& id, harness::SqlSession& session, RawClient& client) {
+void prepare(Way way, const std::string& id, BenchShop& shop, RawClient& client) {
   const std::string key = "user:" + id;
   switch (way) {
     case Way::plain:
     case Way::fresh_ids:
       return;
     case Way::wait:
-      expect("GUARD.WAIT",
-             client.call({"GUARD.WAIT", "shop", session.value("SELECT @@last_gtid"), "60000"}),
-             ":1\r\n");
+      expect("GUARD.WAIT", client.call({"GUARD.WAIT", "shop", shop.position(), "60000"}), ":1\r\n");
       return;
     case Way::set:
       expect("SET", client.call({"SET", key, "a"}), "+OK\r\n");
@@ -89,11 +87,9 @@ void read_row(std::uint64_t id,
   }
 }
 
-Reads measure(const BenchShop& shop, Way way, std::uint64_t count) {
+Reads measure(BenchShop& shop, Way way, std::uint64_t count) {
   const std::string table = "visit_" + std::string(kWays.at(static_cast<std::size_t>(way)));
-  auto session = shop.session();
-  session.run("CREATE TABLE " + table +
-              " (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name VARCHAR(40))");
+  shop.run("CREATE TABLE " + table + " (id SERIAL PRIMARY KEY, name VARCHAR(40))");
   // A key that passes by mistake would not show what is asked here.
   const auto guard = shop.guard(
       {.table = table,
@@ -103,12 +99,12 @@ Reads measure(const BenchShop& shop, Way way, std::uint64_t count) {
   auto client = guard.client();
   Reads reads;
   for (std::uint64_t id = 1; id <= count; ++id) {
-    session.run("INSERT INTO " + table + " (name) VALUES ('visitor')");
+    shop.run("INSERT INTO " + table + " (name) VALUES ('visitor')");
     const auto committed = SteadyClock::now();
-    prepare(way, std::to_string(id), session, client);
+    prepare(way, std::to_string(id), shop, client);
     read_row(id, committed, client, reads);
   }
-  if (session.value("SELECT MAX(id) FROM " + table) != std::to_string(count)) {
+  if (shop.value("SELECT MAX(id) FROM " + table) != std::to_string(count)) {
     throw std::runtime_error("the database has given other ids");
   }
   std::ranges::sort(reads.lags);
@@ -126,13 +122,14 @@ Reads measure(const BenchShop& shop, Way way, std::uint64_t count) {
   return reads;
 }
 
-int run(std::uint64_t count) {
-  const BenchShop shop({});
+int run(Database database, std::uint64_t count) {
+  const auto shop = make_shop(database, false);
   bool is_good = true;
-  std::string line = "bench-reads: reads=" + std::to_string(count);
+  std::string line =
+      "bench-reads: database=" + std::string(shop->name()) + " reads=" + std::to_string(count);
   for (std::size_t i = 0; i < kWays.size(); ++i) {
     const auto way = static_cast<Way>(i);
-    const Reads reads = measure(shop, way, count);
+    const Reads reads = measure(*shop, way, count);
     is_good = is_good && reads.oldest_wrong_ms < static_cast<double>(kMaxLag.count()) &&
               (way == Way::plain || reads.wrong == 0);
     line += " wrong_" + std::string(kWays.at(i)) + "=" + std::to_string(reads.wrong);
@@ -152,14 +149,22 @@ int run(std::uint64_t count) {
 
 int main(int argc, char** argv) {
   return cuckooguard::harness::run_main("reads_bench", [&] {
+    const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+    auto database = cuckooguard::bench::Database::mariadb;
     std::uint64_t reads = 10'000;
-    if (argc == 3 && std::string_view(argv[1]) == "--reads") {
-      reads = std::strtoull(argv[2], nullptr, 10);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i] == "--postgres") {
+        database = cuckooguard::bench::Database::postgres;
+      } else if (arguments[i] == "--reads" && i + 1 < arguments.size()) {
+        reads = std::strtoull(arguments[++i].data(), nullptr, 10);
+      } else {
+        reads = 0;
+      }
     }
-    if (reads == 0 || (argc != 1 && argc != 3)) {
-      std::fputs("usage: reads_bench [--reads N]\n", stderr);
+    if (reads == 0) {
+      std::fputs("usage: reads_bench [--postgres] [--reads N]\n", stderr);
       return 64;
     }
-    return cuckooguard::bench::run(reads);
+    return cuckooguard::bench::run(database, reads);
   });
 }

@@ -157,6 +157,10 @@ std::optional<std::string> PostgresServer::missing() {
                                     root().string() + " (Debian's postgresql)");
 }
 
+std::string PostgresServer::program(const std::string& name) {
+  return programs().value() / name;
+}
+
 TemporaryDirectory PostgresServer::new_directory() {
   return TemporaryDirectory(root() / "tmp");
 }

@@ -58,6 +58,8 @@ class PostgresServer {
 
   // What is to be installed for it; nothing, if it is.
   static std::optional<std::string> missing();
+  // Of its release: "psql". If there is one; from the machine's own files.
+  static std::string program(const std::string& name);
 
   // Where it can have its files.
   static TemporaryDirectory new_directory();
