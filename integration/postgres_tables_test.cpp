@@ -261,7 +261,11 @@ TEST_F(PostgresTables, columns_are_judged_by_what_they_are_made_of) {
   };
   EXPECT_THAT(refusal(with("{twice:int64}")),
               HasSubstr("\"twice\" of table \"users\" is generated"));
-  EXPECT_THAT(refusal(with("{u}")), HasSubstr("several spellings"));
+  EXPECT_THAT(refusal(with("{u}")), HasSubstr("in place of {u} write {u:uuid}"));
+  EXPECT_EQ(refusal(with("{u:uuid}")), "");
+  EXPECT_THAT(refusal(with("{u:date}")), HasSubstr("in place of {u:date} write {u:uuid}"));
+  EXPECT_THAT(refusal(with("{code:uuid}")), HasSubstr("in place of {code:uuid} write {code}"));
+  EXPECT_THAT(refusal(with("{ok}")), HasSubstr("several spellings"));
   EXPECT_THAT(refusal(with("{padded}")), HasSubstr("write {padded|ci}"));
   EXPECT_THAT(refusal(with("{id}")), HasSubstr("write {id:uint64} or {id:int64}"));
   EXPECT_THAT(refusal(with("{nothing}")), HasSubstr("has no column \"nothing\""));
@@ -275,13 +279,18 @@ TEST_F(PostgresTables, keyed_tables_are_listed_with_the_keys_that_suit_them) {
   make("id bigint PRIMARY KEY");
   run("CREATE TABLE app.names (name text PRIMARY KEY); CREATE TABLE app.hidden (id int PRIMARY "
       "KEY); "
-      "REVOKE SELECT ON app.hidden FROM guard; CREATE TABLE app.none (id uuid PRIMARY KEY)");
+      "REVOKE SELECT ON app.hidden FROM guard; CREATE TABLE app.none (id boolean PRIMARY KEY); "
+      "CREATE TABLE app.days (id uuid, d date, n numeric, b bytea, PRIMARY KEY (id, d, n, b))");
   std::vector<std::string> all;
   const auto tables = list_keyed_tables(*connection_, place_);
   for (const KeyedTable& table : tables.value()) {
     all.push_back(table.name + " " + table.placeholders());
   }
-  EXPECT_THAT(all, ElementsAre("names {name}", "none ", "users {id:int64}"));
+  EXPECT_THAT(all,
+              ElementsAre("days {id:uuid}:{d:date}:{n:numeric}:{b:bytea}",
+                          "names {name}",
+                          "none ",
+                          "users {id:int64}"));
 }
 
 TEST_F(PostgresTables, fingerprints_change_with_all_that_changes_rows_unseen) {

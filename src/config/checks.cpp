@@ -39,6 +39,28 @@ const Source* source_of(const Config& config, const Namespace& space) {
   return found == config.sources.end() ? nullptr : &*found;
 }
 
+// Rows of these have no type of the database's own, by which equal values would be printed alike.
+void check_types(const Source& source,
+                 const Namespace& space,
+                 const NamespacePlaces& here,
+                 Report& report) {
+  const bool has_types = std::holds_alternative<PostgresSource>(source.kind) ||
+                         std::holds_alternative<MysqlSource>(source.kind);
+  for (std::size_t i = 0; !has_types && i < space.keys.size(); ++i) {
+    const auto placeholders = space.keys[i].placeholders();
+    const auto typed =
+        std::ranges::find_if(placeholders, keyspace::is_of_own_type, &keyspace::Placeholder::type);
+    if (typed != placeholders.end()) {
+      report.add(here.keys[i],
+                 fmt::format("keys: {} is for columns of PostgreSQL, MariaDB and MySQL, and source "
+                             "{} is none of these: write {{{}}}, which compares bytes",
+                             typed->text(),
+                             source.name,
+                             typed->name));
+    }
+  }
+}
+
 void check_source(const Config& config,
                   const Namespace& space,
                   const Places& places,
@@ -56,6 +78,7 @@ void check_source(const Config& config,
     }
     return;
   }
+  check_types(*source, space, here, report);
   const auto* const file = std::get_if<FileSource>(&source->kind);
   if (file == nullptr && here.is_table_left_out) {
     report.add(here.table, "table is missing here: the table whose rows the keys are made of");

@@ -16,7 +16,7 @@ char* write_length(std::size_t length, char* out) noexcept {
 }
 
 char* write_value(std::string_view value, ValueType type, char* out) noexcept {
-  if (type == ValueType::text_ci) {
+  if (is_folded(type)) {
     return std::ranges::transform(value, out, fold).out;
   }
   std::memcpy(out, value.data(), value.size());
@@ -36,14 +36,14 @@ std::size_t identity_bytes_max(std::span<const std::string_view> values) noexcep
 std::string_view write_identity(std::span<const std::string_view> values,
                                 std::span<const ValueType> types,
                                 std::span<char> room) noexcept {
-  if (values.size() == 1 && types[0] != ValueType::text_ci) {
+  if (values.size() == 1 && !is_folded(types[0])) {
     return values[0];
   }
   char* out = room.data();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool is_last = i + 1 == values.size();
     const std::string_view value =
-        types[i] == ValueType::text_ci ? without_trailing_spaces(values[i]) : values[i];
+        is_folded(types[i]) ? without_trailing_spaces(values[i]) : values[i];
     out = is_last ? out : write_length(value.size(), out);
     out = write_value(value, types[i], out);
   }
@@ -51,9 +51,9 @@ std::string_view write_identity(std::span<const std::string_view> values,
 }
 
 std::string_view write_key_identity(std::string_view key,
-                                    bool has_ci,
+                                    bool folds,
                                     std::span<char> room) noexcept {
-  if (!has_ci) {
+  if (!folds) {
     return key;
   }
   char* out = room.data();

@@ -23,7 +23,7 @@ std::string_view write_identity(std::span<const std::string_view> values,
 // A key of several values is known by itself where none is sure to end: under |ci in any spelling
 // the same. As long as the key at most.
 std::string_view write_key_identity(std::string_view key,
-                                    bool has_ci,
+                                    bool folds,
                                     std::span<char> room) noexcept;
 
 // The values, `count` of them, that write_identity() made an identity of; views into it. |ci values

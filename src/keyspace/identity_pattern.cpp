@@ -107,7 +107,7 @@ std::optional<IdentityPattern> IdentityPattern::of(std::span<const std::string_v
   bool has_run = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::optional<Value> value =
-        types[i] == ValueType::text_ci ? of_folded(values[i]) : std::optional(exactly(values[i]));
+        is_folded(types[i]) ? of_folded(values[i]) : std::optional(exactly(values[i]));
     if (!value) {
       return std::nullopt;
     }

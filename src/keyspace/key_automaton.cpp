@@ -69,7 +69,8 @@ KeyAutomaton::State KeyAutomaton::within_prefix(std::size_t bytes) const {
 }
 
 bool KeyAutomaton::is_text_of_row(const Placeholder& placeholder) const {
-  return are_of_rows() && !placeholder.wildcard && !placeholder.is_integer();
+  return are_of_rows() && !placeholder.wildcard && !placeholder.is_integer() &&
+         !is_printed(placeholder.type);
 }
 
 // A row's text may be empty: the literal may begin at once.

@@ -1,9 +1,12 @@
 #include "keyspace/key_template.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "keyspace/printable.h"
 
@@ -13,6 +16,13 @@ namespace {
 constexpr std::size_t kNotFound = std::string_view::npos;
 // Stands for a wildcard's value in a rendered key. A byte that no sane literal begins with.
 constexpr char kWildcardStandIn = '\x01';
+
+constexpr std::array kTypes = {ValueType::uint64,
+                               ValueType::int64,
+                               ValueType::uuid,
+                               ValueType::numeric,
+                               ValueType::date,
+                               ValueType::bytea};
 
 bool is_name(std::string_view name) {
   const auto is_letter = [](char c) {
@@ -52,6 +62,11 @@ std::size_t last_value_end(std::string_view key,
   return has_colon ? kNotFound : end;
 }
 
+// A column of text may have what is no UUID.
+constexpr ValueType type_in_row(ValueType type) {
+  return type == ValueType::uuid ? ValueType::text_ci : type;
+}
+
 // What a value of the right shape says about the key.
 TemplateFit judge(ValueType type, std::string_view value, TemplateValues& values) {
   switch (type) {
@@ -73,6 +88,11 @@ TemplateFit judge(ValueType type, std::string_view value, TemplateValues& values
         return TemplateFit::whole;
       }
       return TemplateFit::not_an_integer;
+    case ValueType::uuid:
+    case ValueType::numeric:
+    case ValueType::date:
+    case ValueType::bytea:
+      return is_canonical(type, value) ? TemplateFit::whole : TemplateFit::uncertain;
   }
   return TemplateFit::uncertain;
 }
@@ -92,6 +112,32 @@ bool may_end_later(std::string_view key,
 }
 
 }  // namespace
+
+std::string_view suffix_of(ValueType type) {
+  switch (type) {
+    case ValueType::text:
+      return "";
+    case ValueType::text_ci:
+      return "|ci";
+    case ValueType::uint64:
+      return ":uint64";
+    case ValueType::int64:
+      return ":int64";
+    case ValueType::uuid:
+      return ":uuid";
+    case ValueType::numeric:
+      return ":numeric";
+    case ValueType::date:
+      return ":date";
+    case ValueType::bytea:
+      return ":bytea";
+  }
+  std::unreachable();
+}
+
+std::string Placeholder::text() const {
+  return "{" + name + (rest ? ":rest" : "") + std::string(suffix_of(type)) + "}";
+}
 
 // Reads a template's text from left to right.
 class TemplateParser {
@@ -166,18 +212,19 @@ class TemplateParser {
     const bool ci = rest.ends_with("|ci");
     rest.remove_suffix(ci ? 3 : 0);
     found.rest = rest == ":rest";
-    if (rest == ":uint64") {
-      found.type = ValueType::uint64;
-    } else if (rest == ":int64") {
-      found.type = ValueType::int64;
+    const auto* const type =
+        std::ranges::find_if(kTypes, [rest](ValueType each) { return rest == suffix_of(each); });
+    if (type != kTypes.end()) {
+      found.type = *type;
     } else if (!rest.empty() && !found.rest) {
-      return TemplateError{
-          name_end,
-          "has " + printable(inside.substr(name_end)) +
-              " behind a placeholder's name: it can be :uint64, :int64, :rest or |ci"};
+      return TemplateError{name_end,
+                           "has " + printable(inside.substr(name_end)) +
+                               " behind a placeholder's name: it can be :uint64, :int64, :uuid, "
+                               ":numeric, :date, :bytea, :rest or |ci"};
     }
     if (ci && found.type != ValueType::text) {
-      return TemplateError{name_end, "has |ci on an integer: only text has upper and lower case"};
+      return TemplateError{
+          name_end, "has |ci behind " + std::string(rest) + ": only text has upper and lower case"};
     }
     if (ci) {
       found.type = ValueType::text_ci;
@@ -204,11 +251,19 @@ class TemplateParser {
       return "has no literal between {" + before.name + "} and {" + found.name +
              "}: nothing says where the first ends";
     }
-    // Another spelling of a |ci value must end in the same place; only ':' is never part of a
-    // value.
-    if (before.type == ValueType::text_ci && before.literal_after[0] != ':') {
-      return "has {" + before.name + "|ci} before " + printable(before.literal_after) +
-             ": only a ':' can follow |ci, unless it is last";
+    // Another spelling of a value must end in the same place, and must not move the end of one
+    // before it; only ':' is never part of one.
+    if (has_spellings(before.type) && before.literal_after[0] != ':') {
+      return "has " + before.text() + " before " + printable(before.literal_after) +
+             ": only a ':' can follow " + std::string(suffix_of(before.type)) +
+             ", unless it is last";
+    }
+    const auto other_end = std::ranges::find_if(
+        placeholders, [](const Placeholder& each) { return each.literal_after[0] != ':'; });
+    if (is_of_own_type(found.type) && other_end != placeholders.end()) {
+      return "has " + other_end->text() + " before " + printable(other_end->literal_after) +
+             " and " + found.text() + " behind: only a ':' can stand between a value and " +
+             found.text();
     }
     const auto has_its_name = [&](const Placeholder& other) { return other.name == found.name; };
     if (!found.wildcard && std::ranges::any_of(placeholders, has_its_name)) {
@@ -272,7 +327,8 @@ TemplateFit KeyTemplate::fit_behind_prefix(std::string_view key,
       return TemplateFit::none;
     }
     values.parts[i] = {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(end - start)};
-    fit = std::max(fit, judge(placeholder.type, key.substr(start, end - start), values));
+    const ValueType type = bytes_min == 0 ? type_in_row(placeholder.type) : placeholder.type;
+    fit = std::max(fit, judge(type, key.substr(start, end - start), values));
     if (placeholder.wildcard && !is_last && may_end_later(key, start, end, literal)) {
       fit = TemplateFit::uncertain;
     }
@@ -296,7 +352,7 @@ TemplateFit KeyTemplate::read(std::string_view key, TemplateValues& values) cons
   const std::size_t bytes = key.size() - begin - last.literal_after.size();
   values.has_number = false;
   values.parts[0] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes)};
-  return judge(last.type, key.substr(begin, bytes), values);
+  return judge(type_in_row(last.type), key.substr(begin, bytes), values);
 }
 
 bool KeyTemplate::may_have_made(std::string_view key) const noexcept {
@@ -320,8 +376,12 @@ bool KeyTemplate::has_wildcard() const {
   return std::ranges::any_of(placeholders_, &Placeholder::wildcard);
 }
 
-bool KeyTemplate::has_ci() const {
-  return std::ranges::count(placeholders_, ValueType::text_ci, &Placeholder::type) > 0;
+bool KeyTemplate::has_folded() const {
+  return std::ranges::any_of(placeholders_, is_folded, &Placeholder::type);
+}
+
+bool KeyTemplate::has_spellings() const {
+  return std::ranges::any_of(placeholders_, keyspace::has_spellings, &Placeholder::type);
 }
 
 bool KeyTemplate::ends_values_at_colons() const {

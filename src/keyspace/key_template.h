@@ -7,6 +7,10 @@
 //   {name:uint64}    the same, and the value must be a canonical integer (no sign, no leading zero,
 //                    in range);
 //   {name:int64}     likewise with an optional '-'
+//   {name:uuid}      likewise a UUID, a number, a date, bytes in hexadecimal, each as PostgreSQL
+//   {name:numeric}   prints it (canonical_text.h); what is another spelling of one is uncertain
+//   {name:date}
+//   {name:bytea}
 //   {name:rest}      one or more bytes to the end of the key, ':' included; only as the last
 //                    placeholder
 //   {name|ci}        text that the database compares without case and trailing spaces (a `_ci`
@@ -40,7 +44,27 @@ namespace cuckooguard::keyspace {
 inline constexpr std::size_t kTemplateBytesMax = 512;
 inline constexpr std::size_t kPlaceholdersMax = 8;
 
-enum class ValueType : std::uint8_t { text, text_ci, uint64, int64 };
+enum class ValueType : std::uint8_t { text, text_ci, uint64, int64, uuid, numeric, date, bytea };
+
+// Behind a placeholder's name: `:uuid`, `|ci`, nothing of text.
+std::string_view suffix_of(ValueType type);
+
+// Rows have it as the database prints it, which is another spelling of what keys have at most by
+// the zeros of a scale.
+constexpr bool is_printed(ValueType type) {
+  return type == ValueType::numeric || type == ValueType::date || type == ValueType::bytea;
+}
+// Rows may have any text, and are known by what is left of it without case and spaces at the end.
+constexpr bool is_folded(ValueType type) {
+  return type == ValueType::text_ci || type == ValueType::uuid;
+}
+// PostgreSQL has a type of that name, whose values have several spellings.
+constexpr bool is_of_own_type(ValueType type) {
+  return is_printed(type) || type == ValueType::uuid;
+}
+constexpr bool has_spellings(ValueType type) {
+  return is_printed(type) || is_folded(type);
+}
 
 struct Placeholder {
   std::string name;  // "_" for a wildcard
@@ -50,6 +74,7 @@ struct Placeholder {
   std::string literal_after;  // up to the next placeholder, or the key's suffix (may be empty)
 
   bool is_integer() const { return type == ValueType::uint64 || type == ValueType::int64; }
+  std::string text() const;  // `{name:uuid}`
 };
 
 struct TemplateError {
@@ -65,8 +90,9 @@ enum class TemplateFit : std::uint8_t {
   not_an_integer,  // the shape is right, but an integer is not canonical
   uncertain,       // the shape is right, but the parse may be wrong: see below
 };
-// uncertain: |ci and not printable ASCII, so that equality is the database's to decide; or a
-// wildcard could end in more than one place, so that the values behind it are not sure.
+// uncertain: equality is the database's to decide, of |ci that is not printable ASCII, and of what
+// is no canonical uuid, numeric, date or bytea; or a wildcard could end in more than one place, so
+// that the values behind it are not sure.
 
 struct TemplateValues {  // left uninitialised: fit() is called for every key that comes by
   struct Part {          // of the key
@@ -101,8 +127,10 @@ class KeyTemplate {
   // Whether the key has all literals in their order: no row has another one by this template.
   bool may_have_made(std::string_view key) const noexcept;
   bool has_wildcard() const;
-  bool has_ci() const;
-  // Whether what is no value of a key, since it has a ':', is none in any spelling of |ci.
+  bool has_folded() const;
+  // Whether keys may have the same values in other spellings.
+  bool has_spellings() const;
+  // Whether what is no value of a key, since it has a ':', is none in any spelling.
   bool ends_values_at_colons() const;
 
   // Appends the key that carries `values` (one per placeholder; those of wildcards are not read: a

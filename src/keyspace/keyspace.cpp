@@ -54,7 +54,8 @@ void Keyspace::add_space(NamespaceTemplates from) {
       space.is_integer && std::ranges::all_of(from.templates, [](const KeyTemplate& key_template) {
         return key_template.placeholders().size() == 1;
       });
-  space.has_ci = std::ranges::count(space.types, ValueType::text_ci) > 0;
+  space.has_folded = std::ranges::any_of(space.types, is_folded);
+  space.has_own_type = std::ranges::any_of(space.types, is_of_own_type);
   for (KeyTemplate& key_template : from.templates) {
     Route route{.ns = static_cast<std::uint32_t>(spaces_.size())};
     const std::span<const Placeholder> placeholders = key_template.placeholders();
@@ -63,9 +64,9 @@ void Keyspace::add_space(NamespaceTemplates from) {
       route.placeholder_of[column] = static_cast<std::uint8_t>(at - placeholders.begin());
     }
     const auto before_last = placeholders.first(placeholders.size() - 1);
-    space.may_split = space.may_split ||
-                      (placeholders.back().rest &&
-                       std::ranges::count(before_last, ValueType::text_ci, &Placeholder::type) > 0);
+    space.may_split =
+        space.may_split || (placeholders.back().rest &&
+                            std::ranges::any_of(before_last, is_folded, &Placeholder::type));
     routes_.push_back(route);
     templates_.push_back(std::move(key_template));
   }
@@ -192,17 +193,18 @@ Reading Keyspace::read(std::uint32_t template_index,
   if (!key_template.may_have_made(key)) {
     return result;
   }
-  result.may_be_any_isolated = space.has_ci && key_template.placeholders().size() > 1;
+  result.may_be_any_isolated =
+      (space.has_folded || space.has_own_type) && key_template.placeholders().size() > 1;
   TemplateValues values;
   const TemplateFit fit = key_template.read(key, values);
   if (fit == TemplateFit::uncertain ||
-      (fit == TemplateFit::none && space.has_ci && !is_printable_ascii(key))) {
+      (fit == TemplateFit::none && space.has_folded && !is_printable_ascii(key))) {
     result.kind = Reading::Kind::unsure;
     return result;
   }
   result.kind = Reading::Kind::sure;
   if (fit == TemplateFit::none) {
-    result.identity = write_key_identity(key, space.has_ci, scratch.identity());
+    result.identity = write_key_identity(key, space.has_folded, scratch.identity());
     return result;
   }
   result.identity = identity_in_key(route, key, values, scratch);

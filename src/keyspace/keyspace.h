@@ -3,7 +3,8 @@
 // The identity is what the filter stores: the bytes of the value where a namespace has one
 // placeholder (a view of the key, nothing copied), else every value but the last behind its length
 // (4 bytes, little endian), and the last one raw: two different tuples never give the same bytes.
-// `|ci` values are folded (ASCII case, trailing spaces).
+// `|ci` and `:uuid` values are folded (ASCII case, trailing spaces); a row's `:numeric` is without
+// the zeros of its scale.
 //
 // A row can have a key that another template claims (`page:{slug}` and `page:draft:{id}`: the row
 // `draft:42`). So a key may be more than one row's: match() says whose it is, makers_of() by which
@@ -78,8 +79,8 @@ struct Reading {
   std::uint32_t ns = 0;
   std::string_view identity{};  // if sure
   std::optional<std::uint64_t> number{};
-  bool may_be_any_isolated =
-      false;  // what |ci takes for a ':' may be in a row: patterns say nothing
+  bool may_be_any_isolated = false;  // a row's key may have a ':' that |ci takes for it, or a date
+                                     // in another spelling: patterns say nothing
 };
 
 struct RowIdentity {
@@ -112,7 +113,8 @@ class Keyspace {
  public:
   // Every error at once, in the order of namespaces and templates. Two templates that can both
   // match one key and have equally long literal prefixes are an error; so is a longer prefix inside
-  // a |ci template, since another spelling of the same text would be another namespace's key.
+  // a template with |ci, :uuid and the like, since another spelling of the same value would be
+  // another namespace's key.
   static std::expected<Keyspace, std::vector<KeyspaceError>> build(
       std::vector<NamespaceTemplates> namespaces);
 
@@ -154,8 +156,9 @@ class Keyspace {
 
   // `values` in the order of identity_columns(ns), nullopt for NULL. No value in the result: the
   // row has no key that is judged, since one of its values is NULL, or has a letter that no
-  // printable ASCII is equal to, or what is made of it is unguarded (a ':' in a value, say). Of a
-  // row whose key carries other values it is those.
+  // printable ASCII is equal to, or is none that :numeric or :date has (NaN, infinity), or what is
+  // made of it is unguarded (a ':' in a value, say). Of a row whose key carries other values it is
+  // those.
   std::expected<std::optional<RowIdentity>, RowError> identity_of_row(
       std::uint32_t ns,
       std::span<const std::optional<std::string_view>> values,
@@ -189,7 +192,8 @@ class Keyspace {
     bool strict = false;
     bool is_integer = false;
     bool is_all_of_keys = false;  // and nothing else is in any key
-    bool has_ci = false;
+    bool has_folded = false;
+    bool has_own_type = false;
     bool may_split = false;  // IdentityPattern::of()
   };
   struct Route {  // beside each template: whose it is, and where the identity's values are

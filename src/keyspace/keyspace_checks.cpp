@@ -24,20 +24,6 @@ const Placeholder* find(const KeyTemplate& key_template, const std::string& name
   return found == key_template.placeholders().end() ? nullptr : &*found;
 }
 
-const char* type_text(ValueType type) {
-  switch (type) {
-    case ValueType::text:
-      return "text";
-    case ValueType::text_ci:
-      return "text with |ci";
-    case ValueType::uint64:
-      return "uint64";
-    case ValueType::int64:
-      return "int64";
-  }
-  return "unknown";
-}
-
 // Why `other` does not carry the identity that `first` carries.
 std::optional<std::string> difference(const KeyTemplate& first, const KeyTemplate& other) {
   for (const Placeholder& wanted : first.placeholders()) {
@@ -49,8 +35,7 @@ std::optional<std::string> difference(const KeyTemplate& first, const KeyTemplat
       return "does not name {" + wanted.name + "}, as " + printable(first.text()) + " does";
     }
     if (found->type != wanted.type) {
-      return "has {" + wanted.name + "} as " + type_text(found->type) + ", but " +
-             printable(first.text()) + " has it as " + type_text(wanted.type);
+      return "has " + found->text() + ", but " + printable(first.text()) + " has " + wanted.text();
     }
   }
   for (const Placeholder& placeholder : other.placeholders()) {
@@ -65,7 +50,7 @@ std::optional<std::string> difference(const KeyTemplate& first, const KeyTemplat
 // `user:bob{n}`, but not `user:Bob1`, although both are the same row to the database.
 bool splits_spellings(const KeyTemplate& one, const KeyTemplate& other) {
   const bool one_is_shorter = one.literal_prefix().size() < other.literal_prefix().size();
-  return (one_is_shorter ? one : other).has_ci();
+  return (one_is_shorter ? one : other).has_spellings();
 }
 
 std::string example_text(const std::string& key) {
@@ -86,8 +71,8 @@ std::optional<std::string> conflict(const KeyTemplate& earlier, const KeyTemplat
            ", and neither has the longer literal prefix: make their literals differ";
   }
   return "and " + printable(earlier.text()) + " can match the same key" + example_text(*key) +
-         ": no longer prefix may take keys from a |ci template, since other spellings would stay "
-         "behind";
+         ": no longer prefix may take keys from a template with |ci, :uuid, :numeric, :date or "
+         ":bytea, since other spellings would stay behind";
 }
 
 }  // namespace

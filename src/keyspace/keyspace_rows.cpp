@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "keyspace/equal_integer.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
@@ -28,11 +29,6 @@ bool is_no_integer(ValueType type, std::string_view value) {
          !canonical_int64(value);
 }
 
-bool is_canonical(ValueType type, std::string_view value) {
-  return type == ValueType::uint64 ? canonical_uint64(value).has_value()
-                                   : canonical_int64(value).has_value();
-}
-
 std::optional<std::uint64_t> number_of(ValueType type, std::string_view value) {
   return type == ValueType::uint64 || canonical_int64(value) ? canonical_uint64(value)
                                                              : std::nullopt;
@@ -51,9 +47,11 @@ std::string with_letters_for_runs(std::string_view value) {
 struct Keyspace::Row {
   const Space& space;
   Texts values{};
-  bool has_run = false;           // a |ci value is other than printable ASCII
-  bool has_no_integer = false;    // a value is a text where keys have integers
-  std::list<std::string> made{};  // texts that are not in it
+  bool has_run = false;               // a |ci value is other than printable ASCII
+  bool has_no_integer = false;        // a value is a text where keys have integers
+  bool has_odd_value = false;         // infinity, NaN: keys with it are not judged
+  bool is_spelled_otherwise = false;  // what is known of a key is all of it, in one spelling
+  std::list<std::string> made{};      // texts that are not in it
   // The identity that the values are, and those that the row's keys have: each once.
   std::string_view own{};
   bool is_own = false;
@@ -71,6 +69,20 @@ struct Keyspace::Row {
     } else if (std::ranges::find(others, identity) == others.end()) {
       others.emplace_back(identity);
     }
+  }
+  // Of a key that is read as a whole.
+  void add_claimed(std::string_view identity) {
+    add(identity);
+    is_spelled_otherwise = is_spelled_otherwise || space.has_own_type;
+  }
+  bool is_judged(TemplateFit fit) const {
+    return fit != TemplateFit::none && (fit != TemplateFit::not_an_integer || space.strict);
+  }
+  // With another spelling, or another value for a {_}.
+  bool may_be_read_otherwise(const KeyTemplate& key_template) const {
+    return key_template.has_wildcard() ||
+           (space.has_folded && !key_template.ends_values_at_colons()) ||
+           (space.has_own_type && key_template.placeholders().back().rest);
   }
   std::optional<RowError> unless_too_many(std::optional<RowError> error_so_far) const {
     return error_so_far || identities() <= IdentityPattern::kIdentitiesMax
@@ -123,7 +135,7 @@ std::expected<std::optional<RowIdentity>, RowError> Keyspace::identity_of_row(
   if (row.identities() == 0) {
     return std::nullopt;
   }
-  if (row.identities() > 1) {
+  if (row.identities() > 1 || row.is_spelled_otherwise) {
     return RowIdentity{.identity = row.own, .number = std::nullopt, .is_isolated = true};
   }
   if (!row.is_own) {
@@ -175,8 +187,10 @@ bool Keyspace::take_values(Row& row,
     if (!value) {
       return false;
     }
-    row.values[i] = *value;
-    row.has_run = row.has_run || (types[i] == ValueType::text_ci && !is_printable_ascii(*value));
+    row.values[i] = types[i] == ValueType::numeric ? without_scale(*value) : *value;
+    row.has_odd_value =
+        row.has_odd_value || (is_printed(types[i]) && !is_canonical(types[i], row.values[i]));
+    row.has_run = row.has_run || (is_folded(types[i]) && !is_printable_ascii(*value));
     row.has_no_integer = row.has_no_integer || is_no_integer(types[i], *value);
   }
   return !row.has_run || IdentityPattern::of(row.all(row.values), types, row.space.may_split);
@@ -216,8 +230,8 @@ std::optional<RowError> Keyspace::add_identities(Row& row, IdentityBuffer& scrat
 // |ci values in their shortest spelling, which ends where all others do, or it is an error.
 Keyspace::Texts Keyspace::Row::shown() {
   Texts texts = values;
-  for (std::size_t i = 0; space.has_ci && i < space.types.size(); ++i) {
-    if (space.types[i] != ValueType::text_ci) {
+  for (std::size_t i = 0; space.has_folded && i < space.types.size(); ++i) {
+    if (!is_folded(space.types[i])) {
       continue;
     }
     texts[i] = without_trailing_spaces(texts[i]);
@@ -268,7 +282,7 @@ std::optional<RowError> Keyspace::add_key(Row& row,
     scratch.rendered_key.clear();
     key_template.render(by_placeholder, scratch.rendered_key);
   }
-  const bool is_only_key = !row.space.has_ci && !key_template.has_wildcard();
+  const bool is_only_key = !row.space.has_folded && !key_template.has_wildcard();
   if (row.has_no_integer &&
       !(is_only_key && is_read_by(template_index, scratch.rendered_key, scratch))) {
     return row.error(RowError::Reason::other_namespace,
@@ -288,7 +302,7 @@ void Keyspace::Row::add_value(const KeyTemplate& key_template,
                               std::string_view value,
                               std::span<char> room) {
   const Placeholder& placeholder = key_template.placeholders().front();
-  const bool is_key = (space.has_ci || !value.empty()) &&
+  const bool is_key = !has_odd_value && (space.has_folded || !value.empty()) &&
                       (placeholder.rest || value.find(':') == std::string_view::npos) &&
                       (!space.is_integer || space.strict || is_canonical(placeholder.type, value));
   if (value.size() <= kKeyBytesMax && (is_key || route.loss == Loss::any)) {
@@ -304,26 +318,28 @@ std::optional<RowError> Keyspace::Row::add_values(const Keyspace& keyspace,
   const KeyTemplate& key_template = keyspace.templates_[space.templates_begin + index];
   const Route& route = keyspace.routes_[space.templates_begin + index];
   const std::string& key = scratch.rendered_key;
-  // Another spelling, or another value for a {_}, could be read otherwise.
-  const bool has_other_keys =
-      key_template.has_wildcard() || (space.has_ci && !key_template.ends_values_at_colons());
+  const bool has_other_keys = may_be_read_otherwise(key_template);
   const auto refusal = [&] {
     return error(RowError::Reason::does_not_parse_back,
                  index,
                  "by template " + printable(key_template.text()) +
                      " a value is empty, has a ':', or has the literal that should end it");
   };
-  if (key.size() > kKeyBytesMax) {  // what |ci takes for a row may be shorter
+  if (key.size() > kKeyBytesMax) {  // another spelling, or what |ci takes for a row, may be shorter
+    if (space.has_own_type && route.loss == Loss::any) {
+      add_claimed(own);
+    }
     return has_other_keys && has_run ? std::optional(refusal()) : std::nullopt;
   }
   TemplateValues found;
-  if (!space.has_ci && !has_other_keys && route.loss != Loss::any) {
-    const TemplateFit fit = key_template.fit(key, found);
-    if (fit == TemplateFit::none || (fit == TemplateFit::not_an_integer && !space.strict)) {
-      return std::nullopt;
-    }
+  if (!space.has_folded && !has_other_keys && route.loss != Loss::any &&
+      !is_judged(key_template.fit(key, found))) {
+    return std::nullopt;
   }
   const TemplateFit fit = key_template.read(key, found);
+  if (has_odd_value && fit == TemplateFit::uncertain) {
+    return std::nullopt;
+  }
   const std::string_view identity = fit == TemplateFit::none
                                         ? std::string_view()
                                         : keyspace.identity_in_key(route, key, found, scratch);
@@ -337,7 +353,7 @@ std::optional<RowError> Keyspace::Row::add_values(const Keyspace& keyspace,
   if (fit != TemplateFit::none) {
     add(identity);
   } else if (route.loss == Loss::any) {
-    add(write_key_identity(key, space.has_ci, scratch.identity()));
+    add_claimed(write_key_identity(key, space.has_folded, scratch.identity()));
   }
   return std::nullopt;
 }

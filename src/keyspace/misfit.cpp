@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "keyspace/canonical_text.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::keyspace {
@@ -21,6 +22,7 @@ struct Ceasing {
     literal,         // the one behind it does not come
     more,            // the template ends here
     not_an_integer,  // to the end; but it is not sure that it is the template's
+    not_canonical,   // the placeholder's value
     uncertain,       //
   };
   std::size_t byte = 0;
@@ -61,6 +63,19 @@ Ceasing where_it_ceases(const KeyTemplate& key_template, std::string_view key) {
   return {.byte = at, .why = Why::more};
 }
 
+Ceasing uncertain(const KeyTemplate& key_template,
+                  std::string_view key,
+                  const TemplateValues& values) {
+  const auto placeholders = key_template.placeholders();
+  for (std::size_t i = 0; i < placeholders.size(); ++i) {
+    if (!is_canonical(placeholders[i].type, values.text(key, i))) {
+      return {
+          .byte = key.size(), .why = Ceasing::Why::not_canonical, .placeholder = &placeholders[i]};
+    }
+  }
+  return {.byte = key.size(), .why = Ceasing::Why::uncertain};
+}
+
 // Nothing if it is the template's: another one stands in the way.
 std::optional<Ceasing> ceasing(const KeyTemplate& key_template, std::string_view key) {
   TemplateValues values;
@@ -72,7 +87,7 @@ std::optional<Ceasing> ceasing(const KeyTemplate& key_template, std::string_view
     case TemplateFit::not_an_integer:
       return Ceasing{.byte = key.size(), .why = Ceasing::Why::not_an_integer};
     case TemplateFit::uncertain:
-      return Ceasing{.byte = key.size(), .why = Ceasing::Why::uncertain};
+      return uncertain(key_template, key, values);
   }
   return std::nullopt;
 }
@@ -116,6 +131,9 @@ std::string text_of(const Nearest& nearest) {
     case Why::not_an_integer:
       return "it fits, but a value is no canonical integer, which SQL could take for another one; "
              "with strict: true it would be absent";
+    case Why::not_canonical:
+      return "it fits, but the value of " + ceasing.placeholder->text() +
+             " is not as PostgreSQL prints one, and may be equal to a row's that is";
     case Why::uncertain:
       break;
   }

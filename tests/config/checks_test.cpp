@@ -85,6 +85,21 @@ TEST(Checks, a_file_of_lines_has_no_columns_to_choose_rows_by) {
   EXPECT_THAT(errors("csv", "where: kind = 7"), IsEmpty());
 }
 
+TEST(Checks, values_of_a_databases_own_types_need_a_database_that_has_them) {
+  EXPECT_THAT(
+      errors_with("  a: { keys: [ 'a:{b:uuid}', 'c:{b:uuid}' ], source: { from: ids } }\n"),
+      ElementsAre(HasSubstr("6:16: keys: {b:uuid} is for columns of PostgreSQL, MariaDB and "
+                            "MySQL, and source ids is none of these: write {b}"),
+                  HasSubstr("6:30: keys: ")));
+  EXPECT_THAT(errors_with("  a: { keys: 'a:{b}:{d:date}', source: { from: shop, table: t } }\n"),
+              ElementsAre(HasSubstr("6:14: keys: {d:date} is for columns of")));
+  EXPECT_THAT(
+      errors_of("sources: { shop: { type: postgres, addresses: db, user: g, database: s } }\n"
+                "namespaces:\n"
+                "  a: { keys: 'a:{b:numeric}', source: { from: shop, table: t } }\n"),
+      IsEmpty());
+}
+
 TEST(Checks, a_file_tells_of_no_row_that_goes) {
   EXPECT_THAT(errors_of("sources: { shop: { type: file, path: /x } }\n"
                         "namespaces:\n"

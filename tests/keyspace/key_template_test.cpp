@@ -88,6 +88,21 @@ TEST(KeyTemplate, integers_must_be_canonical) {
   EXPECT_EQ(values_of("user:{id:uint64}", "user:1:2"), Strings{"(none)"});
 }
 
+TEST(KeyTemplate, values_that_have_other_spellings_must_be_as_they_are_printed) {
+  const std::string uuid = "0189fe5c-09af-7000-8000-abcdef012345";
+  EXPECT_EQ(values_of("user:{id:uuid}:x", "user:" + uuid + ":x"), Strings{uuid});
+  EXPECT_EQ(values_of("user:{id:uuid}", "user:{" + uuid + "}"), Strings{"(uncertain)"});
+  EXPECT_EQ(values_of("user:{id:uuid}", "user:42"), Strings{"(uncertain)"});
+  EXPECT_EQ(values_of("user:{id:uuid}", "user:" + uuid + ":x"), Strings{"(none)"});
+  EXPECT_EQ(values_of("at:{d:date}:{n:numeric}", "at:2024-02-29:-1.5"),
+            (Strings{"2024-02-29", "-1.5"}));
+  EXPECT_EQ(values_of("at:{d:date}:{n:numeric}", "at:2024-02-29:-1.50"), Strings{"(uncertain)"});
+  EXPECT_EQ(values_of("at:{d:date}:{n:uint64}", "at:infinity:007"), Strings{"(uncertain)"})
+      << "what strict would call impossible may be a row's";
+  EXPECT_EQ(values_of("file:{hash:bytea}", "file:\\x00ff"), Strings{"\\x00ff"});
+  EXPECT_EQ(values_of("file:{hash:bytea}", "file:00ff"), Strings{"(uncertain)"});
+}
+
 TEST(KeyTemplate, number_is_told_unless_negative) {
   TemplateValues values;
   EXPECT_EQ(must_parse("u:{id:int64}").fit("u:18", values), TemplateFit::whole);
@@ -137,15 +152,23 @@ TEST(KeyTemplate, errors_name_the_byte_and_the_reason) {
       {"user:{}", 6, "a name is letters"},
       {"user:{1d}", 6, "a name is letters"},
       {"user:{a b}", 6, "a name is letters"},
-      {"user:{id:uint32}", 8, ":uint64, :int64, :rest or |ci"},
-      {"user:{id:uint64|ci}", 8, "|ci on an integer"},
+      {"user:{id:uint32}", 8, ":uint64, :int64, :uuid, :numeric, :date, :bytea, :rest or |ci"},
+      {"user:{id:UUID}", 8, ":uuid"},
+      {"user:{id:}", 8, ":uuid"},
+      {"user:{id:uint64|ci}", 8, "|ci behind :uint64"},
+      {"user:{id:uuid|ci}", 8, "|ci behind :uuid"},
+      {"user:{id:uuid:rest}", 8, ":uuid"},
       {"user:{id|CI}", 8, "|ci"},
       {"{a}{b}", 3, "no literal between {a} and {b}"},
       {"{a}:{a}", 4, "twice"},
       {"x:{a:rest}:y", 2, "reaches to the end"},
       {"x:{a:rest}{b}", 10, "reaches to the end"},
       {"x:{_:uint64}", 4, "type on {_}"},
+      {"x:{_:date}", 4, "type on {_}"},
       {"{a|ci}-{b}", 7, "only a ':' can follow |ci"},
+      {"{a:uuid}-{b}", 9, "{a:uuid} before \"-\": only a ':' can follow :uuid"},
+      {"{a}:{b}-{c:date}", 8, "{b} before \"-\" and {c:date} behind: only a ':' can stand"},
+      {"{a:numeric}e{b}", 12, "only a ':' can follow :numeric"},
       {"user:all", 0, "no placeholder"},
       {"user:{_}", 0, "no placeholder"},
       {"", 0, "no placeholder"},

@@ -52,7 +52,7 @@ TEST(KeyspaceChecks, templates_of_a_namespace_agree_on_types) {
   const auto found =
       errors({{"a:{x:uint64}", "b:{x}", "c:{x:uint64}", "d:{x:int64}"}, {"e:{x}", "f:{x:rest}"}});
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[0].what, R"("b:{x}" has {x} as text, but "a:{x:uint64}" has it as uint64)");
+  EXPECT_EQ(found[0].what, R"("b:{x}" has {x}, but "a:{x:uint64}" has {x:uint64})");
   EXPECT_EQ(found[1].template_index, 3U);
 }
 
@@ -78,6 +78,15 @@ TEST(KeyspaceChecks, a_longer_prefix_may_not_split_the_spellings_of_ci_text) {
       << "a shorter prefix takes nothing away";
   EXPECT_TRUE(errors({{"user:{name|ci}"}, {"user:b{x}:y"}}).empty()) << "no key in both";
   EXPECT_TRUE(errors({{"user:{name}"}, {"user:b{x}"}}).empty()) << "one spelling only";
+}
+
+TEST(KeyspaceChecks, nor_those_of_a_value_that_a_database_spells_in_several_ways) {
+  for (const std::string type : {"uuid", "numeric", "date", "bytea"}) {
+    EXPECT_EQ(errors({{"day:{x:" + type + "}"}, {"day:2{x}"}}).size(), 1U) << type;
+    EXPECT_EQ(errors({{"day:{x:" + type + "}"}, {"day:{x:uint64}"}}).size(), 1U) << type;
+    EXPECT_TRUE(errors({{"day:{x:" + type + "}"}, {"day:2{x}:y"}}).empty()) << type;
+    EXPECT_TRUE(errors({{"day:2{x:" + type + "}"}, {"day:{x}"}}).empty()) << type;
+  }
 }
 
 TEST(KeyspaceChecks, errors_come_in_the_order_of_the_file) {

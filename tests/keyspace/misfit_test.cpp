@@ -31,6 +31,15 @@ TEST(Misfit, of_a_key_that_fits_but_for_a_value_says_so) {
   EXPECT_TRUE(misfit.why.starts_with("it fits, but a value is no canonical integer")) << misfit.why;
 }
 
+TEST(Misfit, of_a_key_with_another_spelling_names_the_placeholder) {
+  const Keyspace keyspace = must_build({{"days", {must_parse("day:{shop}:{d:date}")}, false}});
+  const Misfit misfit = misfit_of(keyspace, "day:a:20240229");
+  EXPECT_EQ(misfit.nearest, "day:{shop}:{d:date} of namespace days");
+  EXPECT_TRUE(
+      misfit.why.starts_with("it fits, but the value of {d:date} is not as PostgreSQL prints"))
+      << misfit.why;
+}
+
 // The longer prefix is not sure of it, so that the other one, which would be, does not get it.
 TEST(Misfit, does_not_name_a_template_that_has_the_key_but_for_another_one) {
   const Keyspace keyspace = must_build({{"all", {must_parse("{any:rest}")}, false},

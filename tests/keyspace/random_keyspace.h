@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::keyspace::testing {
@@ -46,8 +47,17 @@ inline KeyTemplate must_parse(std::string_view text) {
 
 // A text that is often, but not always, a valid template.
 inline std::string random_template_text(Random& random, std::string_view literals) {
-  constexpr std::string_view kForms[] = {
-      "{a}", "{b}", "{_}", "{a:uint64}", "{b:int64}", "{a|ci}", "{b|ci}", "{b:rest}", "{_:rest}"};
+  constexpr std::string_view kForms[] = {"{a}",
+                                         "{b}",
+                                         "{_}",
+                                         "{a:uint64}",
+                                         "{b:int64}",
+                                         "{a|ci}",
+                                         "{b|ci}",
+                                         "{b:rest}",
+                                         "{_:rest}",
+                                         "{a:uuid}",
+                                         "{b:numeric}"};
   std::string text = random_text(random, literals, 2);
   const std::size_t count = 1 + below(random, 3);
   for (std::size_t i = 0; i < count; ++i) {
@@ -84,6 +94,9 @@ inline TemplateFit reference_judge(const Placeholder& placeholder, const std::st
   }
   if (placeholder.type == ValueType::int64) {
     return canonical_int64(value) ? TemplateFit::whole : TemplateFit::not_an_integer;
+  }
+  if (is_of_own_type(placeholder.type)) {
+    return is_canonical(placeholder.type, value) ? TemplateFit::whole : TemplateFit::uncertain;
   }
   bool printable = true;
   for (const char c : value) {
@@ -126,8 +139,7 @@ inline ReferenceFit reference_fit(const KeyTemplate& key_template, const std::st
     const std::string value = key.substr(at, ends[0] - at);
     fit = std::max(fit, reference_judge(placeholder, value));
     if (!placeholder.wildcard) {
-      result.values[placeholder.name] =
-          placeholder.type == ValueType::text_ci ? folded(value) : value;
+      result.values[placeholder.name] = is_folded(placeholder.type) ? folded(value) : value;
     }
     at = ends[0] + literal.size();
   }

@@ -42,6 +42,43 @@ TEST(RowIdentity, integer_rows_carry_their_number) {
   EXPECT_EQ((*keyspace.identity_of_row(0, Row{"-41"}, scratch))->number, std::nullopt);
 }
 
+TEST(RowIdentity, a_number_is_known_without_the_zeros_of_its_scale) {
+  const Keyspace keyspace = must_build({space("prices", {"price:{p:numeric}"})});
+  IdentityBuffer scratch;
+  for (const auto& [value, identity] :
+       {std::pair("1.10", "1.1"), {"1.00", "1"}, {"100", "100"}, {"-0.50", "-0.5"}, {"0.0", "0"}}) {
+    EXPECT_EQ((*keyspace.identity_of_row(0, Row{value}, scratch))->identity, identity) << value;
+  }
+}
+
+TEST(RowIdentity, what_no_key_of_its_type_has_is_none) {
+  const Keyspace keyspace =
+      must_build({space("days", {"day:{d:date}:{n:numeric}", "v{_}:{n:numeric}:{d:date}"})});
+  IdentityBuffer scratch;
+  for (const Row& row : {Row{"infinity", "1"},
+                         Row{"0044-03-15 BC", "1"},
+                         Row{"10000-01-01", "1"},
+                         Row{"2024-01-01", "NaN"}}) {
+    const auto result = keyspace.identity_of_row(0, row, scratch);
+    ASSERT_TRUE(result) << result.error().what;
+    EXPECT_EQ(*result, std::nullopt);
+  }
+}
+
+TEST(RowIdentity, a_uuid_is_known_by_its_small_letters_and_other_texts_by_themselves) {
+  const Keyspace keyspace = must_build({space("users", {"user:{id:uuid}"})});
+  IdentityBuffer scratch;
+  EXPECT_EQ((*keyspace.identity_of_row(0, Row{"0189FE5C-09AF-7000-8000-ABCDEF012345  "}, scratch))
+                ->identity,
+            "0189fe5c-09af-7000-8000-abcdef012345");
+  EXPECT_EQ((*keyspace.identity_of_row(0, Row{"Nobody"}, scratch))->identity, "nobody");
+  // A collation may take its last letter for an e.
+  const Row accented{"0189fe5c-09af-7000-8000-abcdef01234\xc3\xa9"};
+  EXPECT_TRUE((*keyspace.identity_of_row(0, accented, scratch))->is_isolated);
+  EXPECT_TRUE(may_be(keyspace, 0, accented, "user:0189fe5c-09af-7000-8000-abcdef01234e"));
+  EXPECT_FALSE(may_be(keyspace, 0, accented, "user:0189fe5c-09af-7000-8000-abcdef11234e"));
+}
+
 TEST(RowIdentity, a_null_value_means_no_key) {
   const Keyspace keyspace = must_build({space("orders", {"order:{t}:{id}"})});
   IdentityBuffer scratch;

@@ -1,5 +1,6 @@
 // Rows at random: each is found by each of its keys, in any spelling, whichever namespace claims
 // it.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -47,12 +48,44 @@ std::string respelled(testing::Random& random, const std::string& from) {
   return text + std::string(testing::below(random, 3), ' ');
 }
 
+// A number, in another way.
+std::string respelled_number(testing::Random& random, const std::string& from) {
+  if (from == "NaN") {
+    return testing::below(random, 2) == 0 ? "nan" : from;
+  }
+  const std::string zeros(testing::below(random, 3), '0');
+  switch (testing::below(random, 5)) {
+    case 0:
+      return from + (from.contains('.') ? "" : ".") + zeros;
+    case 1:
+      return from.starts_with('-') ? "-" + zeros + from.substr(1) : "+" + zeros + from;
+    case 2:
+      return from + "e" + zeros;
+    case 3:
+      return " " + from;
+    default:
+      return from;
+  }
+}
+
+// As a database prints it, of some scale; some are no number.
+std::string random_number(testing::Random& random) {
+  const std::string whole = std::to_string(testing::below(random, 12));
+  const std::string fraction = testing::random_text(random, "01", 3);
+  const std::string number = whole + (fraction.empty() ? "" : ".") + fraction;
+  const bool is_zero = number.find_first_not_of("0.") == std::string::npos;
+  const bool is_other = testing::below(random, 8) == 0;
+  return is_other ? "NaN" : (!is_zero && testing::below(random, 3) == 0 ? "-" : "") + number;
+}
+
 std::map<std::string, std::string> respelled(testing::Random& random,
                                              const KeyTemplate& key_template,
                                              std::map<std::string, std::string> row) {
   for (const Placeholder& placeholder : key_template.placeholders()) {
-    if (placeholder.type == ValueType::text_ci) {
+    if (is_folded(placeholder.type)) {
       row[placeholder.name] = respelled(random, row[placeholder.name]);
+    } else if (placeholder.type == ValueType::numeric) {
+      row[placeholder.name] = respelled_number(random, row[placeholder.name]);
     }
   }
   return row;
@@ -62,6 +95,12 @@ std::map<std::string, std::string> respelled(testing::Random& random,
 std::string wildcard(testing::Random& random) {
   const std::string text = testing::random_text(random, "abB-01", 3);
   return text.empty() ? "\x01" : text;
+}
+
+bool is_numeric(const Keyspace& keyspace, std::uint32_t ns, const std::string& column) {
+  const auto placeholders = keyspace.templates(ns).front().placeholders();
+  const auto at = std::ranges::find(placeholders, column, &Placeholder::name);
+  return at->type == ValueType::numeric;
 }
 
 struct Trial {
@@ -79,7 +118,9 @@ Trial random_trial(testing::Random& random,
   Trial trial{.namespaces = std::move(namespaces)};
   trial.ns = static_cast<std::uint32_t>(testing::below(random, keyspace.size()));
   for (const std::string& column : keyspace.identity_columns(trial.ns)) {
-    trial.values.push_back(testing::random_text(random, "abBA:-01 \x80", 4));
+    trial.values.push_back(is_numeric(keyspace, trial.ns, column)
+                               ? random_number(random)
+                               : testing::random_text(random, "abBA:-01 \x80", 4));
     trial.row[column] = trial.values.back();
   }
   return trial;
@@ -145,6 +186,11 @@ TEST(RowKeys, rows_are_found_whoever_claims_their_keys) {
       {{"p:d:{a|ci}:x"}, {"p:{a:rest}"}},
       {{"p:{a:uint64}"}, {"p:1{a}"}, {"p:-{a:int64}"}},
       {{"p:{_}:{a}"}, {"p:d:{a:rest}"}},
+      {{"p:{a:uuid}", "q:{a:uuid}"}, {"p:d:{a}"}, {"q:D:{a:uuid}"}},
+      {{"p:{a:numeric}"}, {"p:1:{a}"}, {"p:d:{a:numeric}"}},
+      {{"p:1{a:numeric}"}, {"p:{a}"}, {"p:1:{a:rest}"}},
+      {{"p:{b}:{a:numeric}:{c:rest}"}},
+      {{"p:{a:numeric}:{b}", "q:{b}:{a:numeric}"}, {"p:{a:numeric}:{b}:d"}, {"{a}:{b:rest}"}},
       {{"{a}:d:{b}"}, {"{a}:d:{b}:x"}, {"{a}:x:{b:rest}"}},
   };
   testing::Random random(4714);
@@ -159,7 +205,9 @@ TEST(RowKeys, rows_are_found_whoever_claims_their_keys) {
     const Keyspace keyspace = must_build(trial.namespaces);
     trial.ns = static_cast<std::uint32_t>(testing::below(random, keyspace.size()));
     for (const std::string& column : keyspace.identity_columns(trial.ns)) {
-      trial.values.push_back(testing::random_text(random, "dDxp:-1 0\x80", 5));
+      trial.values.push_back(is_numeric(keyspace, trial.ns, column)
+                                 ? random_number(random)
+                                 : testing::random_text(random, "dDxp:-1 0\x80", 5));
       trial.row[column] = trial.values.back();
     }
     IdentityBuffer scratch;
@@ -168,6 +216,66 @@ TEST(RowKeys, rows_are_found_whoever_claims_their_keys) {
   }
   EXPECT_GT(judged.by_another, 1'000);
   EXPECT_LT(refused, 10'000);
+}
+
+struct Spelled {
+  std::string type;
+  std::string printed;  // by PostgreSQL
+  std::vector<std::string> equal;
+  std::string other;
+};
+
+// Whatever the application writes for a row's value: it passes, or is found.
+TEST(RowKeys, rows_are_found_by_whatever_the_database_takes_for_their_values) {
+  const std::vector<Spelled> all = {
+      {"uuid",
+       "0189fe5c-09af-7000-8000-abcdef012345",
+       {"0189FE5C-09AF-7000-8000-ABCDEF012345",
+        "{0189fe5c-09af-7000-8000-abcdef012345}",
+        "0189fe5c09af70008000abcdef012345",
+        "0189-fe5c-09af-7000-8000-abcd-ef01-2345"},
+       "0189fe5c-09af-7000-8000-abcdef012346"},
+      {"numeric",
+       "1.10",
+       {"1.1", "1.100", "+1.1", "01.1", "11e-1", "1.1e0", " 1.1", "1.1 "},
+       "1.2"},
+      {"numeric", "1000", {"1e3", "1000.0", "1000.", "0x3e8", "1_000"}, "1001"},
+      {"numeric", "0.0", {"0", "-0", ".0", "0.", "0e5"}, "0.1"},
+      {"numeric", "NaN", {"nan", " NaN"}, "0"},
+      {"numeric", "Infinity", {"infinity", "inf", "+Inf"}, "0"},
+      {"date",
+       "2024-02-09",
+       {"20240209", "2024-2-9", "Feb 9, 2024", "2/9/2024", "J2460350"},
+       "2024-02-10"},
+      {"date", "infinity", {"Infinity"}, "9999-12-31"},
+      {"date", "0044-03-15 BC", {"44-03-15 BC", "-0043-03-15"}, "0044-03-15"},
+      {"date", "12345-01-01", {"012345-01-01"}, "2345-01-01"},
+      {"bytea", "\\x", {""}, "\\x00"},
+      {"bytea", "\\x4a4b", {"\\x4A4B", "JK", "\\112K", "4a4b", "\\x4a 4b"}, "\\x4a"},
+  };
+  for (const Spelled& row : all) {
+    const std::string value = "{a:" + row.type + "}";
+    const Keyspace keyspace =
+        must_build({space("all", {"k:" + value, "{_}:j:" + value + ":j", "v{_}:k:" + value + ":x"}),
+                    space("pairs", {"p:" + value + ":{b:uint64}", "q:{b:uint64}:" + value}),
+                    space("claimer", {"k:d:{x}"})});
+    const auto keys = [](const std::string& text) {
+      return std::vector<std::string>{"k:" + text, "x:j:" + text + ":j", "v1:k:" + text + ":x"};
+    };
+    std::vector<std::string> texts = row.equal;
+    texts.push_back(row.printed);
+    for (const std::string& text : texts) {
+      for (const std::string& key : keys(text)) {
+        EXPECT_TRUE(may_be(keyspace, 0, {row.printed}, key)) << key;
+      }
+      EXPECT_TRUE(may_be(keyspace, 1, {row.printed, "7"}, "p:" + text + ":7")) << text;
+      EXPECT_TRUE(may_be(keyspace, 1, {row.printed, "7"}, "q:7:" + text)) << text;
+    }
+    for (const std::string& key : keys(row.other)) {
+      EXPECT_FALSE(may_be(keyspace, 0, {row.printed}, key)) << key;
+    }
+    EXPECT_FALSE(may_be(keyspace, 1, {row.printed, "7"}, "p:" + row.other + ":7"));
+  }
 }
 
 TEST(RowKeys, a_wildcards_value_never_turns_an_accepted_row_into_another) {

@@ -147,16 +147,28 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
   if (placeholder.is_integer()) {
     return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
   }
+  const MysqlType type = column.type();
+  const bool is_uuid = type == MysqlType::text && placeholder.type == ValueType::uuid;
+  const bool is_date = type == MysqlType::date && placeholder.type == ValueType::date;
+  if (keyspace::is_of_own_type(placeholder.type) && !is_uuid && !is_date) {
+    return subject(column) + "is none that " + placeholder.text() +
+           " can be for: here that is :uuid for CHAR and VARCHAR, and :date for DATE";
+  }
   const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
-  switch (column.type()) {
+  switch (type) {
     case MysqlType::integer:
       return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
              "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
              ":int64}";
     case MysqlType::decimal:
-    case MysqlType::date:
       return subject(column) +
              "can be found by several spellings of one value; use an integer or text column";
+    case MysqlType::date:
+      if (is_date) {
+        return std::nullopt;
+      }
+      return subject(column) + "can be found by several spellings of one value; write {" +
+             placeholder.name + ":date}";
     case MysqlType::text:
       if (compares_bytes(column)) {
         return std::nullopt;
@@ -165,7 +177,7 @@ std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholde
         return subject(column) + "has the collation " + column.collation +
                ", by which different letters can be equal; MODIFY it to utf8mb4_unicode_ci";
       }
-      if (placeholder.type == ValueType::text_ci) {
+      if (keyspace::is_folded(placeholder.type)) {
         return std::nullopt;
       }
       return blurred(column) + "; write {" + name + "|ci}";

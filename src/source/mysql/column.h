@@ -4,10 +4,10 @@
 // Refused, each with the fix: a column whose text in a snapshot and in the log cannot be made the
 // same bytes (FLOAT, TIMESTAMP, ENUM, ZEROFILL ...); a column of which SQL finds a row by more than
 // one spelling, unless the placeholder knows them: text with a `_ci` collation or one that pads
-// with spaces needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), numbers
-// need :uint64 or :int64, collations that take one ASCII letter for another, DECIMAL, DATE and UUID
-// are not possible. In a condition: whatever SQL could compare with a literal otherwise than by
-// bytes.
+// with spaces needs |ci (nearly all pad; `_nopad_bin`, utf8mb4_0900_bin and binary do not), or
+// :uuid if it has UUIDs, numbers need :uint64 or :int64, DATE needs :date; collations that take one
+// ASCII letter for another, DECIMAL (which SQL compares with a text as floating point) and UUID are
+// not possible. In a condition: whatever SQL could compare with a literal otherwise than by bytes.
 //
 // Threads: free functions. Errors: a sentence for the operator.
 // Source: information_schema of MariaDB 10.11 and MySQL 9.7; notes on change following, 10.

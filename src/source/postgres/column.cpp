@@ -1,6 +1,8 @@
 #include "postgres/column.h"
 
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "keyspace/canonical_integer.h"
 
@@ -12,12 +14,16 @@ using keyspace::ValueType;
 
 // Those that PostgreSQL is built with have the same numbers everywhere (pg_type.dat).
 constexpr std::uint32_t kBool = 16;
+constexpr std::uint32_t kBytea = 17;
 constexpr std::uint32_t kInt8 = 20;
 constexpr std::uint32_t kInt2 = 21;
 constexpr std::uint32_t kInt4 = 23;
 constexpr std::uint32_t kText = 25;
 constexpr std::uint32_t kChar = 1042;
 constexpr std::uint32_t kVarchar = 1043;
+constexpr std::uint32_t kDate = 1082;
+constexpr std::uint32_t kNumeric = 1700;
+constexpr std::uint32_t kUuid = 2950;
 
 std::string subject(const PostgresColumn& column) {
   return "column \"" + column.name + "\" (" + column.type_name + ") ";
@@ -29,10 +35,46 @@ std::string blurred(const PostgresColumn& column) {
          "deterministic one, such as COLLATE \"C\"";
 }
 
-// Which blanks and letters SQL does not tell apart.
-std::string_view folding(const PostgresColumn& column) {
-  return column.type == PostgresType::padded_text ? "is compared without blanks at its end"
-                                                  : "is compared without regard to case";
+// How SQL tells one value from another.
+std::string rule_of(PostgresType type) {
+  switch (type) {
+    case PostgresType::integer:
+      return "is compared as a number (007 finds 7)";
+    case PostgresType::text:
+      return "is compared byte by byte";
+    case PostgresType::padded_text:
+      return "is compared without blanks at its end";
+    case PostgresType::folded_text:
+      return "is compared without regard to case";
+    default:
+      return "can be found by several spellings of one value";
+  }
+}
+
+// Of placeholders that find what SQL finds.
+std::vector<ValueType> types_for(PostgresType type) {
+  switch (type) {
+    case PostgresType::integer:
+      return {ValueType::uint64, ValueType::int64};
+    case PostgresType::text:
+      return {ValueType::text};
+    case PostgresType::padded_text:
+    case PostgresType::folded_text:
+      return {ValueType::text_ci};
+    case PostgresType::uuid:
+      return {ValueType::uuid};
+    case PostgresType::numeric:
+      return {ValueType::numeric};
+    case PostgresType::date:
+      return {ValueType::date};
+    case PostgresType::bytea:
+      return {ValueType::bytea};
+    case PostgresType::boolean:
+    case PostgresType::composite:
+    case PostgresType::other:
+      break;
+  }
+  return {};
 }
 
 // What it is compared with, by = or <>.
@@ -65,7 +107,7 @@ std::optional<std::string> incomparable(const PostgresColumn& column,
       return std::nullopt;
     case PostgresType::padded_text:
     case PostgresType::folded_text:
-      return subject(column) + std::string(folding(column)) +
+      return subject(column) + rule_of(column.type) +
              ", and a condition byte by byte; ALTER it to text";
     default:
       return subject(column) +
@@ -87,6 +129,14 @@ PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name) 
       return PostgresType::text;
     case kChar:
       return PostgresType::padded_text;
+    case kUuid:
+      return PostgresType::uuid;
+    case kNumeric:
+      return PostgresType::numeric;
+    case kDate:
+      return PostgresType::date;
+    case kBytea:
+      return PostgresType::bytea;
     case kBool:
       return PostgresType::boolean;
     default:
@@ -102,42 +152,35 @@ PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name) 
 }
 
 std::optional<std::string> unreadable(const PostgresColumn& column) {
-  switch (column.type) {
-    case PostgresType::boolean:
-    case PostgresType::composite:
-    case PostgresType::other:
-      return subject(column) +
-             "can be found by several spellings of one value; use an integer, text or varchar "
-             "column";
-    default:
-      return std::nullopt;
+  if (types_for(column.type).empty()) {
+    return subject(column) + rule_of(column.type) +
+           "; use an integer, text, varchar, uuid, numeric, date or bytea column";
   }
+  return std::nullopt;
 }
 
 std::optional<std::string> ambiguous(const PostgresColumn& column, const Placeholder& placeholder) {
-  const std::string name = placeholder.name + (placeholder.rest ? ":rest" : "");
-  switch (column.type) {
-    case PostgresType::integer:
-      if (placeholder.is_integer()) {
-        return std::nullopt;
-      }
-      return subject(column) + "is compared as a number (007 finds 7) while {" + placeholder.name +
-             "} compares bytes; write {" + placeholder.name + ":uint64} or {" + placeholder.name +
-             ":int64}";
-    case PostgresType::text:
-      return column.is_deterministic ? std::nullopt : std::optional(blurred(column));
-    case PostgresType::padded_text:
-    case PostgresType::folded_text:
-      if (!column.is_deterministic) {
-        return blurred(column);
-      }
-      if (placeholder.type == ValueType::text_ci) {
-        return std::nullopt;
-      }
-      return subject(column) + std::string(folding(column)) + "; write {" + name + "|ci}";
-    default:
-      return unreadable(column);
+  const std::vector<ValueType> types = types_for(column.type);
+  const bool is_text = column.type == PostgresType::text;
+  if (auto why = unreadable(column)) {
+    return why;
   }
+  if (!column.is_deterministic) {
+    return blurred(column);
+  }
+  if (is_text ? !keyspace::is_of_own_type(placeholder.type)
+              : std::ranges::count(types, placeholder.type) > 0) {
+    return std::nullopt;
+  }
+  std::string better;
+  for (const ValueType type : types) {
+    const Placeholder other{.name = placeholder.name,
+                            .type = type,
+                            .rest = placeholder.rest && type <= ValueType::text_ci};
+    better += (better.empty() ? "" : " or ") + other.text();
+  }
+  return subject(column) + rule_of(column.type) + "; in place of " + placeholder.text() +
+         " write " + better;
 }
 
 std::optional<std::string> undecidable(const PostgresColumn& column,

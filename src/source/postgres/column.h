@@ -3,8 +3,9 @@
 // Refused, each with the fix: a type of which SQL finds a row by more than one spelling, unless the
 // placeholder knows them. smallint, integer, bigint need :uint64 or :int64; text, varchar and enums
 // are compared byte by byte, unless their collation is nondeterministic; char(n) is found with and
-// without blanks at its end and needs |ci, as citext does; boolean, uuid, numeric, date, bytea,
-// floating point, time stamps, arrays are not possible. Domains are what they are made of.
+// without blanks at its end and needs |ci, as citext does; uuid, numeric, date, bytea need the
+// placeholder of their name; boolean, floating point, time stamps, arrays are not possible. Domains
+// are what they are made of.
 //
 // Of any type the text in a COPY and in the log is the same: both are its output function's.
 //
@@ -28,6 +29,10 @@ enum class PostgresType : std::uint8_t {
   text,         // and enums
   padded_text,  // char(n)
   folded_text,  // citext
+  uuid,
+  numeric,
+  date,
+  bytea,
   boolean,
   composite,  // SQL takes one whose fields are all NULL for NULL, and the log does not
   other,
@@ -55,7 +60,7 @@ PostgresType postgres_type(std::uint32_t oid, char kind, std::string_view name);
 // Why it cannot be a part of keys, whatever the placeholder is.
 std::optional<std::string> unreadable(const PostgresColumn& column);
 
-// Why SQL could find a row by a value that the filter has under other bytes.
+// The same, or why SQL could find a row by a value that the filter has under other bytes.
 std::optional<std::string> ambiguous(const PostgresColumn& column,
                                      const keyspace::Placeholder& placeholder);
 

@@ -7,6 +7,7 @@
 
 #include "follow/log_row_lookup.h"
 #include "keyspace/canonical_integer.h"
+#include "keyspace/canonical_text.h"
 #include "keyspace/identity.h"
 #include "postgres/log.h"
 
@@ -29,7 +30,8 @@ std::optional<std::string> may_be(const PostgresConnection& connection,
     return keyspace::canonical_int64(value) ? std::optional(name + " = " + std::string(value))
                                             : std::nullopt;
   }
-  if (value.contains('\0')) {
+  if (value.contains('\0') || (keyspace::is_of_own_type(placeholder.type) &&
+                               !keyspace::is_canonical(placeholder.type, value))) {
     return std::nullopt;
   }
   const std::string literal = connection.quoted(value);

@@ -279,8 +279,8 @@ class Planner {
         target_.keyspace.identity_columns(target_.ns), [&](const std::string& name) {
           const PostgresType type = table_.columns[*place++].type;
           const auto of = std::ranges::find(placeholders, name, &keyspace::Placeholder::name)->type;
-          return type == PostgresType::integer ||
-                 (type == PostgresType::text && of == keyspace::ValueType::text);
+          return type == PostgresType::text ? of == keyspace::ValueType::text
+                                            : of != keyspace::ValueType::text_ci;
         });
   }
 

@@ -103,13 +103,10 @@ std::expected<std::vector<KeyedTable>, PostgresError> list_keyed_tables(
                           .type_oid = number_of<std::uint32_t>(row[3]),
                           .is_deterministic = row[6] == "t"};
     column.type = postgres_type(column.type_oid, row[4].value_or(" ").front(), row[5].value_or(""));
-    std::string placeholder;
-    if (column.type == PostgresType::integer) {
-      placeholder = placeholder_for(column, {":int64"});
-    } else if (!unreadable(column)) {
-      placeholder = placeholder_for(column, {"", "|ci"});
-    }
-    tables.back().primary_key.push_back(std::move(placeholder));
+    tables.back().primary_key.push_back(
+        column.type == PostgresType::integer
+            ? placeholder_for(column, {":int64"})
+            : placeholder_for(column, {"", "|ci", ":uuid", ":numeric", ":date", ":bytea"}));
   }
   return tables;
 }

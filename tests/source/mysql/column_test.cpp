@@ -30,6 +30,31 @@ TEST(MysqlColumn, says_why_its_collation_finds_other_bytes_equal) {
   EXPECT_EQ(ambiguous(text_column("ascii", "ascii_nopad_bin"), name), std::nullopt);
 }
 
+TEST(MysqlColumn, of_text_may_have_uuids_and_a_date_dates) {
+  const auto with = [](keyspace::ValueType type) {
+    return Placeholder{.name = "name", .type = type};
+  };
+  const MysqlColumn date{.name = "name", .data_type = "date", .column_type = "date"};
+  const MysqlColumn decimal{.name = "name", .data_type = "decimal", .column_type = "decimal(9,2)"};
+  const MysqlColumn bytes{.name = "name", .data_type = "binary", .column_type = "binary(16)"};
+  const MysqlColumn folded = text_column("utf8mb4", "utf8mb4_general_ci");
+  const auto uuid = with(keyspace::ValueType::uuid);
+  EXPECT_EQ(ambiguous(folded, uuid), std::nullopt);
+  EXPECT_EQ(ambiguous(text_column("ascii", "ascii_nopad_bin"), uuid), std::nullopt);
+  EXPECT_THAT(ambiguous(text_column("utf8mb4", "utf8mb4_roman_ci"), uuid).value(),
+              HasSubstr("different letters can be equal"));
+  EXPECT_EQ(ambiguous(date, with(keyspace::ValueType::date)), std::nullopt);
+  EXPECT_THAT(ambiguous(date, with(keyspace::ValueType::text)).value(),
+              HasSubstr("write {name:date}"));
+  for (const MysqlColumn& column : {folded, date, decimal, bytes}) {
+    EXPECT_THAT(ambiguous(column, with(keyspace::ValueType::numeric)).value(),
+                HasSubstr("none that {name:numeric} can be for"));
+    EXPECT_TRUE(ambiguous(column, with(keyspace::ValueType::bytea)));
+    EXPECT_EQ(ambiguous(column, uuid).has_value(), column != folded);
+    EXPECT_EQ(ambiguous(column, with(keyspace::ValueType::date)).has_value(), column != date);
+  }
+}
+
 TEST(MysqlColumn, the_same_for_a_condition) {
   const ColumnUse compared{.literals = {"'a'"}};
   EXPECT_THAT(undecidable(text_column("utf8mb4", "utf8mb4_bin"), compared).value(),

@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +28,11 @@ TEST(PostgresColumn, has_the_type_of_what_it_is_made_of) {
   EXPECT_EQ(postgres_type(70000, 'e', "mood"), PostgresType::text);
   EXPECT_EQ(postgres_type(70001, 'b', "citext"), PostgresType::folded_text);
   EXPECT_EQ(postgres_type(70002, 'c', "address"), PostgresType::composite);
-  EXPECT_EQ(postgres_type(2950, 'b', "uuid"), PostgresType::other);
+  EXPECT_EQ(postgres_type(2950, 'b', "uuid"), PostgresType::uuid);
+  EXPECT_EQ(postgres_type(1700, 'b', "numeric"), PostgresType::numeric);
+  EXPECT_EQ(postgres_type(1082, 'b', "date"), PostgresType::date);
+  EXPECT_EQ(postgres_type(17, 'b', "bytea"), PostgresType::bytea);
+  EXPECT_EQ(postgres_type(1114, 'b', "timestamp"), PostgresType::other);
 }
 
 TEST(PostgresColumn, needs_a_placeholder_that_finds_what_sql_finds) {
@@ -37,14 +43,40 @@ TEST(PostgresColumn, needs_a_placeholder_that_finds_what_sql_finds) {
   EXPECT_EQ(ambiguous(of(PostgresType::integer), number), std::nullopt);
   EXPECT_EQ(ambiguous(of(PostgresType::text), bytes), std::nullopt);
   for (const PostgresType type : {PostgresType::padded_text, PostgresType::folded_text}) {
-    EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("write {c|ci}"));
+    EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("in place of {c} write {c|ci}"));
     EXPECT_THAT(ambiguous(of(type), number).value(), HasSubstr("write {c|ci}"));
     EXPECT_EQ(ambiguous(of(type), folded), std::nullopt);
   }
   for (const PostgresType type :
        {PostgresType::boolean, PostgresType::composite, PostgresType::other}) {
     EXPECT_THAT(ambiguous(of(type), bytes).value(), HasSubstr("several spellings"));
-    EXPECT_THAT(unreadable(of(type)).value(), HasSubstr("several spellings"));
+  }
+}
+
+TEST(PostgresColumn, of_a_type_with_several_spellings_needs_the_placeholder_of_its_name) {
+  const std::vector<std::pair<PostgresType, ValueType>> types = {
+      {PostgresType::uuid, ValueType::uuid},
+      {PostgresType::numeric, ValueType::numeric},
+      {PostgresType::date, ValueType::date},
+      {PostgresType::bytea, ValueType::bytea}};
+  for (const auto& [type, wanted] : types) {
+    const Placeholder right{.name = "c", .type = wanted};
+    for (const Placeholder& placeholder : {Placeholder{.name = "c", .rest = true},
+                                           Placeholder{.name = "c", .type = ValueType::text_ci},
+                                           Placeholder{.name = "c", .type = ValueType::int64}}) {
+      EXPECT_THAT(ambiguous(of(type), placeholder).value(),
+                  HasSubstr("several spellings of one value; in place of " + placeholder.text() +
+                            " write " + right.text()));
+    }
+    for (const auto& [other, unused] : types) {
+      EXPECT_EQ(ambiguous(of(other), right).has_value(), other != type);
+    }
+    EXPECT_THAT(ambiguous(of(PostgresType::text), right).value(),
+                HasSubstr("in place of " + right.text() + " write {c}"));
+    EXPECT_THAT(ambiguous(of(PostgresType::integer), right).value(),
+                HasSubstr("write {c:uint64} or {c:int64}"));
+    EXPECT_THAT(ambiguous(of(PostgresType::padded_text), right).value(), HasSubstr("write {c|ci}"));
+    EXPECT_THAT(undecidable(of(type), {.literals = {"a"}}).value(), HasSubstr("IS NOT NULL"));
   }
 }
 
