@@ -107,7 +107,8 @@ bool Route::is_member_as_told(const resp::ConnectionState& told) const {
     return false;
   }
   const resp::ConnectionState& known = shared_->told();
-  return known.version == told.version && known.db == told.db && known.login == told.login;
+  return known.version == told.version && known.db == told.db && known.login == told.login &&
+         known.reads_replica == told.reads_replica;
 }
 
 void Route::settle() {

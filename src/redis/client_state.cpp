@@ -12,6 +12,9 @@ void ClientState::sent(const StateChange& change) {
   if (change.for_all_clients) {
     ++for_all_in_flight_;
   }
+  if (change.kind == ChangeKind::asking) {
+    is_last_asking_ = true;
+  }
 }
 
 void ClientState::replied(const StateChange& change, char reply_type) {
@@ -92,6 +95,15 @@ void ClientState::accepted(const StateChange& change) {
       break;
     case ChangeKind::tracking_off:
       set(kTracking, false);
+      break;
+    case ChangeKind::readonly:
+      reads_replica_ = true;
+      break;
+    case ChangeKind::readwrite:
+      reads_replica_ = false;
+      break;
+    case ChangeKind::asking:
+      set(kAsked, is_last_asking_);
       break;
     case ChangeKind::subscribe:  // confirmed() has heard of each
     case ChangeKind::server:
@@ -215,6 +227,8 @@ void ClientState::set_reply_mode(ReplyMode mode) {
 }
 
 bool ClientState::next_has_reply() {
+  is_last_asking_ = false;
+  set(kAsked, false);
   switch (silence_) {
     case Silence::none:
       return true;
@@ -281,7 +295,8 @@ bool ClientState::is_transferable() const {
 }
 
 resp::ConnectionState ClientState::told() const {
-  resp::ConnectionState state{.version = version_, .db = db_};
+  resp::ConnectionState state{
+      .version = version_, .db = db_, .reads_replica = reads_replica_};
   if (settings_) {
     if (standing_ == Standing::authenticated) {
       state.login = settings_->login;
@@ -299,6 +314,8 @@ void ClientState::begin_again() {
   was_let_in_ = false;
   on_user_changed();
   unsettled_ &= kLasting;
+  reads_replica_ = false;
+  is_last_asking_ = false;
   queued_for_all_ = false;
   silence_ = Silence::none;
   subscriptions_.clear();

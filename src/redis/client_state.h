@@ -71,15 +71,15 @@ class ClientState {
   bool is_silent() const { return silence_ != Silence::none; }
 
   // db(), version() and the user are what Redis holds for the next command, and it would run that
-  // command at once: no change in flight, not inside MULTI, not after WATCH, not tracking, not
-  // subscribed in RESP2, with replies, nothing uncertain.
+  // command at once: no change in flight, not inside MULTI, not after WATCH or ASKING, not tracking,
+  // not subscribed in RESP2, with replies, nothing uncertain.
   bool is_settled() const { return unsettled_ == 0 && changes_in_flight_ == 0; }
   // What is in flight will tell; until then nobody knows which reply is whose, or what the client
   // is.
   bool has_changes_in_flight() const { return changes_in_flight_ != 0; }
   // Redis would run the guard's own commands if it had them, and reply: not so inside MULTI,
   // subscribed in RESP2 ...
-  bool can_be_answered() const { return (unsettled_ & ~(kWatching | kTracking)) == 0; }
+  bool can_be_answered() const { return (unsettled_ & ~(kWatching | kTracking | kAsked)) == 0; }
   // Neither inside MULTI nor after WATCH, and nothing is in flight that could lead there.
   bool is_between_transactions() const {
     return (unsettled_ & (kInMulti | kWatching)) == 0 && changes_in_flight_ == 0;
@@ -90,6 +90,8 @@ class ClientState {
 
   resp::Version version() const { return version_; }
   int db() const { return db_; }
+  // READONLY: a cluster's replica answers its reads.
+  bool reads_replica() const { return reads_replica_; }
 
   // From the beginning, if other connections may have to be told what this one was: secrets are
   // remembered.
@@ -172,6 +174,7 @@ class ClientState {
   static constexpr std::uint8_t kSubscribed = 16;  // and in RESP2: next to nothing is allowed
   static constexpr std::uint8_t kSilent = 32;
   static constexpr std::uint8_t kLasting = 64;  // uncertain beyond RESET
+  static constexpr std::uint8_t kAsked = 128;   // ASKING holds for the next command
 
   // Of the connection's user. `initial` is Redis's default user, who may still have to give a
   // password.
@@ -219,7 +222,9 @@ class ClientState {
   bool is_streamed_unseen_ = false;
   bool may_be_another_ = false;
   bool was_let_in_ = false;
-  bool may_change_all_ = false;
+  bool may_change_all_ : 1 = false;
+  bool reads_replica_ : 1 = false;
+  bool is_last_asking_ : 1 = false;  // no command was sent behind it
   Subscriptions subscriptions_;
   std::string user_;                    // meaningful if authenticated
   std::unique_ptr<Settings> settings_;  // null: neither a login nor a label

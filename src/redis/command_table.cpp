@@ -133,6 +133,7 @@ constexpr Family kFamilies[] = {
     {"exec discard", without_keys(end_multi)},
     {"watch", keys_in_range(watch, 1, -1)},
     {"unwatch", without_keys(unwatch)},
+    {"readonly readwrite asking", without_keys(redirect)},
     {"reset", without_keys(reset)},
     {"subscribe psubscribe unsubscribe punsubscribe", without_keys(subscribe)},
     {"ssubscribe sunsubscribe", keys_in_range(subscribe, 1, -1)},
@@ -145,9 +146,9 @@ constexpr Family kFamilies[] = {
     {"monitor sync psync replconf quit shutdown", without_keys(unplaced)},
 
     // The rest.
-    {"asking bgrewriteaof bgsave cluster clusterscan command commandlog dbsize debug echo failover "
-     "info keys lastsave latency lolwut module pfselftest ping publish pubsub randomkey readonly "
-     "readwrite replicaof role save scan slaveof slowlog spublish time wait waitaof",
+    {"bgrewriteaof bgsave cluster clusterscan command commandlog dbsize debug echo failover "
+     "info keys lastsave latency lolwut module pfselftest ping publish pubsub randomkey "
+     "replicaof role save scan slaveof slowlog spublish time wait waitaof",
      without_keys(plain)},
 };
 

@@ -34,6 +34,7 @@ enum class Role : std::uint8_t {
   end_multi,  //
   watch,      //
   unwatch,    //
+  redirect,   // of a cluster's node: READONLY, READWRITE, ASKING
   reset,      //
   subscribe,  // all of the family
   client,     // depends on the subcommand

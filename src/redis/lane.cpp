@@ -26,7 +26,7 @@ constexpr std::string_view kPostponed = "pfcount publish spublish";
 // Their subcommands tell.
 constexpr std::string_view kMayBlock = "xread xreadgroup";
 // DEBUG may have Redis send a push of its own.
-constexpr std::string_view kForGood = "readonly readwrite asking debug";
+constexpr std::string_view kForGood = "debug";
 
 // CLIENT subcommands whose effect ends with their reply, or is told to the next connection
 // (resp/connection_state.h).

@@ -75,6 +75,14 @@ StateChange subscribe_of(const Command& command, Arguments arguments) {
           .confirmations = static_cast<std::uint32_t>(arguments.size() - 1)};
 }
 
+// READONLY, READWRITE, ASKING
+ChangeKind redirection_of(const Command& command) {
+  if (command.name == "asking") {
+    return ChangeKind::asking;
+  }
+  return command.name == "readonly" ? ChangeKind::readonly : ChangeKind::readwrite;
+}
+
 // CLIENT TRACKING ON|OFF ...; nothing for other subcommands.
 std::optional<StateChange> tracking_of(const Command& command, Arguments arguments) {
   if (command.role != Role::client || arguments.size() < 3 || !is_word(arguments[1], "tracking")) {
@@ -171,6 +179,9 @@ std::optional<StateChange> state_change_of(const Command& command,
       return StateChange{.kind = ChangeKind::watch};
     case Role::unwatch:
       return StateChange{.kind = ChangeKind::unwatch};
+    case Role::redirect:
+      change = {.kind = redirection_of(command)};
+      break;
     case Role::reset:
       return StateChange{.kind = ChangeKind::reset};
     case Role::subscribe:

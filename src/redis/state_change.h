@@ -43,7 +43,10 @@ enum class ChangeKind : std::uint8_t {
   // What is left behind depends on Redis's release and cannot be told from its reply: AUTH or HELLO
   // of a form that Redis should refuse, HELLO with AUTH that may have been sent inside MULTI.
   unclear,
-  label,  // nothing but `label`: CLIENT SETNAME, SETINFO
+  label,      // nothing but `label`: CLIENT SETNAME, SETINFO
+  readonly,   // of a cluster's replica: it answers reads, instead of with -MOVED
+  readwrite,  // the end of that
+  asking,     // for the next command: it may be of a slot that is on its way to this node
 };
 
 // What CLIENT SETNAME, SETINFO and HELLO's SETNAME call a connection.

@@ -66,6 +66,9 @@ std::optional<Greeting> greeting(const ConnectionState& from, const ConnectionSt
   if (from.db != to.db) {
     add(greeting, {"SELECT", std::to_string(to.db)});
   }
+  if (from.reads_replica != to.reads_replica) {
+    add(greeting, {to.reads_replica ? "READONLY" : "READWRITE"});
+  }
   add_labels(greeting, from.labels, to.labels);
   return greeting;
 }

@@ -36,6 +36,7 @@ struct ConnectionState {
   Version version = Version::resp2;
   std::optional<Login> login{};  // nullopt: whoever Redis takes a new connection for
   int db = 0;
+  bool reads_replica = false;  // READONLY
   Labels labels{};
 
   bool operator==(const ConnectionState&) const = default;

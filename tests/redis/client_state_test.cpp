@@ -100,6 +100,38 @@ TEST_F(ClientStateTest, in_the_middle_of_something_it_cannot_go_elsewhere) {
   EXPECT_FALSE(half_refused.is_transferable()) << "who it is now nobody knows";
 }
 
+TEST_F(ClientStateTest, a_reader_of_a_replica_is_one_on_another_connection_too_until_it_says_otherwise) {
+  run(client_, plain(ChangeKind::readonly), '-');
+  EXPECT_FALSE(client_.reads_replica()) << "this Redis is in no cluster";
+  run(client_, plain(ChangeKind::readonly), '+');
+  EXPECT_TRUE(client_.reads_replica());
+  EXPECT_TRUE(client_.is_settled() && client_.is_transferable());
+  EXPECT_TRUE(client_.told().reads_replica);
+  run(client_, plain(ChangeKind::readwrite), '+');
+  EXPECT_FALSE(client_.reads_replica());
+  run(client_, plain(ChangeKind::readonly), '+');
+  run(client_, plain(ChangeKind::reset), '+');
+  EXPECT_FALSE(client_.told().reads_replica);
+}
+
+TEST_F(ClientStateTest, asking_holds_for_the_next_command_which_goes_the_same_way) {
+  EXPECT_TRUE(client_.next_has_reply());
+  run(client_, plain(ChangeKind::asking), '+');
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_FALSE(client_.is_transferable());
+  EXPECT_TRUE(client_.can_be_answered()) << "GUARD.* is nothing that Redis hears of";
+  EXPECT_TRUE(client_.next_has_reply());
+  EXPECT_TRUE(client_.is_settled() && client_.is_transferable());
+}
+
+TEST_F(ClientStateTest, asking_whose_command_has_been_sent_behind_it_holds_for_no_other) {
+  client_.sent(plain(ChangeKind::asking));
+  EXPECT_FALSE(client_.is_settled());
+  EXPECT_TRUE(client_.next_has_reply());
+  client_.replied(plain(ChangeKind::asking), '+');
+  EXPECT_TRUE(client_.is_settled());
+}
+
 TEST_F(ClientStateTest, begins_as_redis_begins) {
   EXPECT_TRUE(client_.is_settled());
   EXPECT_FALSE(client_.has_unread_replies());

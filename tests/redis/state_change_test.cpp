@@ -45,6 +45,13 @@ TEST(StateChange, auth_names_a_user) {
   EXPECT_EQ(read({"AUTH", "a", "b", "c"})->kind, ChangeKind::unclear);
 }
 
+TEST(StateChange, a_cluster_s_client_says_whom_it_wants_to_read_from) {
+  EXPECT_EQ(read({"READONLY"})->kind, ChangeKind::readonly);
+  EXPECT_EQ(read({"readwrite"})->kind, ChangeKind::readwrite);
+  EXPECT_EQ(read({"ASKING"})->kind, ChangeKind::asking);
+  EXPECT_EQ(read({"READONLY"}, true)->kind, ChangeKind::unknown) << "at EXEC, or never";
+}
+
 TEST(StateChange, hello_alone_only_asks) {
   EXPECT_FALSE(read({"HELLO"}));
 }

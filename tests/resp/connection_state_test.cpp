@@ -45,6 +45,11 @@ TEST(Greeting, takes_a_name_away_again) {
             "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$0\r\n\r\n");
 }
 
+TEST(Greeting, makes_a_reader_of_a_replica_and_ends_it) {
+  EXPECT_EQ(greeting({}, {.reads_replica = true})->commands, "*1\r\n$8\r\nREADONLY\r\n");
+  EXPECT_EQ(greeting({.reads_replica = true}, {})->commands, "*1\r\n$9\r\nREADWRITE\r\n");
+}
+
 TEST(Greeting, logs_nobody_out) {
   EXPECT_EQ(greeting({.login = kShop}, {}), std::nullopt);
 }
