@@ -304,6 +304,20 @@ MUTANTS = [
      [("src/app/generation.cpp", "there.source->abandon(there.definition.name);", "(void)there;")]),
     ("io", "who_waits_is_reset", "clients in the backlog, when the guard is stopped",
      [("src/io/listener.cpp", "  accept_waiting();\n  let_go();", "  let_go();")]),
+
+    # Clusters
+    ("cluster", "who_is_cut_off_is_believed", "the map of a minority counts as the majority's does",
+     [("src/cluster/map.cpp", "place != kNobody && view.is_ok", "place != kNobody")]),
+    ("cluster", "disputes_are_settled_by_order", "of two owners with one epoch the first that was asked counts",
+     [("src/cluster/map.cpp", "        moving_.set(slot);\n      }\n    }\n  }\n}\n\nvoid Map::take_moving", "      }\n    }\n  }\n}\n\nvoid Map::take_moving")]),
+    ("cluster", "empty_tags_are_tags", "keys that begin with {} are all of one slot",
+     [("src/cluster/slot.cpp", "close == std::string_view::npos || close == open + 1", "close == std::string_view::npos")]),
+    ("cluster", "hostnames_lead_around_the_guard", "clients that prefer them go to the nodes",
+     [("src/cluster/rewriter.cpp", 'key == "ip" || key == "endpoint" || key == "hostname"', 'key == "ip" || key == "endpoint"')]),
+    ("cluster", "unknown_nodes_are_not_counted", "a reply that names a new node is released",
+     [("src/cluster/rewriter.cpp", "done_.unknown += node.is_in_handshake ? 0 : 1;", "done_.unknown += 0;")]),
+    ("cluster", "open_hosts_are_named", "who reaches the guard by another way is sent where it cannot go",
+     [("src/cluster/rewriter.cpp", "return host.empty() ? host : client_.host;", "return host.size() > 1000 ? host : client_.host;")]),
 ]
 
 

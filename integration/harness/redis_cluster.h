@@ -1,0 +1,70 @@
+// A Redis Cluster of one's own: real redis-servers on free ports of 127.0.0.1, the masters first,
+// then their replicas in turn; all slots in equal ranges. See redis_server.h.
+//
+// Errors: std::runtime_error, of what does not get ready.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/deadline.h"
+#include "harness/redis_server.h"
+
+namespace cuckooguard::harness {
+
+struct RedisClusterOptions {
+  std::size_t masters = 3;
+  std::size_t replicas = 3;  // in all: the first is of the first master
+  // A node that does not answer for so long is suspected; a failover takes about twice that.
+  milliseconds node_timeout{1000};
+  std::vector<std::string> arguments;  // of every node, as on redis-server's command line
+};
+
+class RedisCluster {
+ public:
+  explicit RedisCluster(const RedisClusterOptions& options = {});
+
+  std::size_t size() const { return nodes_.size(); }
+  RedisServer& node(std::size_t i) { return nodes_[i].server; }
+  const RedisServer& node(std::size_t i) const { return nodes_[i].server; }
+  std::uint16_t port(std::size_t i) const { return node(i).port(); }
+  std::string address(std::size_t i) const { return node(i).address(); }  // 127.0.0.1:port
+  const std::string& id(std::size_t i) const { return nodes_[i].id; }
+  std::string call(std::size_t i, std::initializer_list<std::string_view> arguments) const {
+    return node(i).call(arguments);
+  }
+  // CLUSTER NODES or INFO, without RESP around it.
+  std::string text(std::size_t i, std::string_view subcommand) const;
+
+  void kill(std::size_t i);         // SIGKILL: as a crash
+  void start_again(std::size_t i);  // it is who it was, and empty
+
+  // As one more master without slots, which all others know.
+  std::size_t add();
+  // All that run know each other and say cluster_state:ok, and replicas are in step with their
+  // masters. After a kill, not before the others have noticed it.
+  void wait_until_ok() const;
+
+ private:
+  struct Node {
+    explicit Node(std::vector<std::string> arguments) : server(std::move(arguments)) {}
+
+    RedisServer server;
+    std::string id;
+    bool runs = true;
+  };
+
+  void start();  // one more, which all before it meet
+  void wait_until(std::string_view what, const std::function<bool(std::size_t)>& holds) const;
+
+  std::vector<std::string> arguments_;
+  std::deque<Node> nodes_;
+};
+
+}  // namespace cuckooguard::harness

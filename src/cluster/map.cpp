@@ -1,0 +1,233 @@
+#include "cluster/map.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "cluster/node_line.h"
+
+namespace cuckooguard::cluster {
+namespace {
+
+std::optional<std::uint16_t> slot_in(std::string_view text) {
+  const auto slot = number_in<std::uint16_t>(text);
+  return slot && *slot < kSlots ? slot : std::nullopt;
+}
+
+// "5461-10922", "7"; "[93-<-id]" and "[77->-id]" of a slot that moves.
+bool take_slots(Node& node, std::string_view words) {
+  while (!words.empty()) {
+    std::string_view word = take_until(words, ' ');
+    const bool is_moving = word.starts_with('[');
+    word.remove_prefix(is_moving ? 1 : 0);
+    const auto first = slot_in(take_until(word, '-'));
+    if (!first) {
+      return false;
+    }
+    if (is_moving) {
+      if (!word.starts_with(">-") && !word.starts_with("<-")) {
+        return false;
+      }
+      node.moving.push_back(*first);
+      continue;
+    }
+    const auto last = word.empty() ? first : slot_in(word);
+    if (!last || *last < *first) {
+      return false;
+    }
+    node.slots.push_back({*first, *last});
+  }
+  return true;
+}
+
+std::uint16_t tls_port_in(std::string_view names) {
+  while (!names.empty()) {
+    std::string_view value = take_until(names, ',');
+    if (take_until(value, '=') == "tls-port") {
+      return number_in<std::uint16_t>(value).value_or(0);
+    }
+  }
+  return 0;
+}
+
+std::optional<Node> node_in(const NodeLine& line, std::string_view asked_host) {
+  const auto epoch = number_in<std::uint64_t>(line.config_epoch);
+  Node node{.id = std::string(line.id),
+            .host = std::string(line.endpoint.host),
+            .port = line.endpoint.port,
+            .tls_port = tls_port_in(line.more),
+            .hostname = std::string(line.hostname.value_or("")),
+            .is_master = line.has("master"),
+            .master_id = std::string(line.master == "-" ? "" : line.master),
+            .config_epoch = epoch.value_or(0),
+            .is_failing = line.has("fail"),
+            .is_reachable = false,
+            .slots = {},
+            .moving = {}};
+  if (node.host.empty() && line.has("myself")) {
+    node.host = asked_host;
+  }
+  node.is_reachable = !line.has("noaddr") && !node.host.empty() && node.port != 0;
+  return epoch && take_slots(node, line.slots) ? std::optional(std::move(node)) : std::nullopt;
+}
+
+}  // namespace
+
+std::expected<View, std::string> parse_nodes(std::string_view text, std::string_view asked_host) {
+  if (text.size() > kNodesBytesMax) {
+    return std::unexpected("CLUSTER NODES: more than " + std::to_string(kNodesBytesMax) + " bytes");
+  }
+  View view;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    std::string_view words = take_until(text, '\n');
+    if (words.ends_with('\r')) {
+      words.remove_suffix(1);
+    }
+    if (words.empty()) {
+      continue;
+    }
+    const auto line = node_line_in(words);
+    auto node = line ? node_in(*line, asked_host) : std::nullopt;
+    if (!node) {
+      return std::unexpected("CLUSTER NODES: line " + std::to_string(number) + " is not a node's");
+    }
+    if (line->has("handshake")) {
+      continue;
+    }
+    if (view.nodes.size() == kNodesMax) {
+      return std::unexpected("CLUSTER NODES: more than " + std::to_string(kNodesMax) + " nodes");
+    }
+    if (line->has("myself")) {
+      view.myself = view.nodes.size();
+    }
+    view.nodes.push_back(std::move(*node));
+  }
+  if (!view.myself) {
+    return std::unexpected("CLUSTER NODES: no node is flagged 'myself'");
+  }
+  return view;
+}
+
+bool is_state_ok(std::string_view cluster_info) {
+  while (!cluster_info.empty()) {
+    const std::string_view line = take_until(cluster_info, '\n');
+    if (line == "cluster_state:ok\r" || line == "cluster_state:ok") {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t Map::place_of(std::string_view id) const {
+  const auto at = std::ranges::lower_bound(nodes_, id, {}, &Node::id);
+  return at != nodes_.end() && at->id == id ? static_cast<std::size_t>(at - nodes_.begin())
+                                            : std::size_t{kNobody};
+}
+
+const Node* Map::find(std::string_view id) const {
+  const std::size_t place = place_of(id);
+  return place != kNobody ? &nodes_[place] : nullptr;
+}
+
+const Node* Map::owner_of(std::uint16_t slot) const {
+  return slot < kSlots && owners_[slot] != kNobody ? &nodes_[owners_[slot]] : nullptr;
+}
+
+void Map::take_nodes(std::span<const View> views) {
+  using Rank = std::tuple<bool, std::uint64_t, bool>;  // the highest is believed
+  struct Told {
+    Rank rank;
+    const Node* node;
+    bool is_failing;
+  };
+  std::map<std::string_view, Told> told;
+  for (const View& view : views) {
+    for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+      const Node& node = view.nodes[i];
+      const Told now{
+          {view.is_ok, node.config_epoch, i == view.myself}, &node, view.is_ok && node.is_failing};
+      const auto [at, is_new] = told.try_emplace(node.id, now);
+      Told& known = at->second;
+      known.is_failing = known.is_failing || now.is_failing;
+      if (!is_new && now.rank > known.rank) {
+        known.rank = now.rank;
+        known.node = &node;
+      }
+    }
+  }
+  for (const auto& [id, known] : told) {
+    if (nodes_.size() == kNodesMax) {
+      break;
+    }
+    nodes_.push_back(*known.node);
+    nodes_.back().is_failing = known.is_failing;
+    nodes_.back().slots.clear();
+    nodes_.back().moving.clear();
+  }
+}
+
+void Map::take_slots(std::span<const View> views) {
+  std::vector<std::uint64_t> epochs(kSlots, 0);
+  for (const View& view : views) {
+    for (const Node& node : view.nodes) {
+      const std::size_t place = place_of(node.id);
+      if (place != kNobody && view.is_ok) {
+        claim(node, static_cast<std::uint16_t>(place), epochs);
+      }
+    }
+  }
+}
+
+void Map::claim(const Node& node, std::uint16_t place, std::span<std::uint64_t> epochs) {
+  for (const auto& [first, last] : node.slots) {
+    for (std::uint32_t slot = first; slot <= last; ++slot) {
+      if (owners_[slot] == kNobody || node.config_epoch > epochs[slot]) {
+        owners_[slot] = place;
+        epochs[slot] = node.config_epoch;
+        moving_.reset(slot);
+      } else if (node.config_epoch == epochs[slot] && owners_[slot] != place) {
+        moving_.set(slot);
+      }
+    }
+  }
+}
+
+void Map::take_moving(std::span<const View> views) {
+  for (const View& view : views) {
+    for (const Node& node : view.nodes) {
+      const std::size_t place = place_of(node.id);
+      if (place == kNobody) {
+        continue;
+      }
+      for (const std::uint16_t slot : node.moving) {
+        moving_.set(slot);
+        nodes_[place].moving.push_back(slot);
+      }
+    }
+  }
+}
+
+void Map::tell_nodes_their_slots() {
+  for (std::uint16_t slot = 0; slot < kSlots; ++slot) {
+    if (owners_[slot] == kNobody) {
+      continue;
+    }
+    std::vector<SlotRange>& slots = nodes_[owners_[slot]].slots;
+    if (!slots.empty() && slots.back().last + 1 == slot) {
+      slots.back().last = slot;
+    } else {
+      slots.push_back({slot, slot});
+    }
+  }
+}
+
+Map merge(std::span<const View> views) {
+  Map map;
+  map.take_nodes(views);
+  map.take_slots(views);
+  map.take_moving(views);
+  map.tell_nodes_their_slots();
+  return map;
+}
+
+}  // namespace cuckooguard::cluster

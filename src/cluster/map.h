@@ -1,0 +1,104 @@
+// What a cluster consists of: its nodes, who owns which slot, and which slots are on their way.
+//
+// Each node tells what it sees (`View`), and they need not agree: a node that was cut off tells of
+// yesterday. `merge` makes one `Map` of what all of them say.
+//
+// Threads: any; a Map that is shared does not change. Errors: texts, which name the line.
+// Limits: kNodesMax nodes in a view and in a map, kNodesBytesMax of text. A map takes 34 KB and its
+//   nodes.
+// Source: https://redis.io/docs/latest/commands/cluster-nodes, cluster-info; Redis 4 to 8, Valkey.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/slot.h"
+
+namespace cuckooguard::cluster {
+
+inline constexpr std::size_t kNodesMax = 1000;  // as many as Redis recommends at most
+inline constexpr std::size_t kNodesBytesMax = std::size_t{1} << 20U;
+
+struct SlotRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;  // belongs to it
+
+  bool operator==(const SlotRange&) const = default;
+};
+
+struct Node {
+  std::string id;
+  std::string host;            // as the cluster calls it; empty if it does not know
+  std::uint16_t port = 0;      // of connections like the one that was asked on, TLS or plain
+  std::uint16_t tls_port = 0;  // 0: not told
+  std::string hostname;        // cluster-announce-hostname; may be empty
+  bool is_master = false;
+  std::string master_id;  // of a replica
+  std::uint64_t config_epoch = 0;
+  bool is_failing = false;    // the cluster has agreed on it; not while one node suspects it
+  bool is_reachable = false;  // it has an address
+  std::vector<SlotRange> slots;
+  std::vector<std::uint16_t> moving;  // to or from it; only what a node says of itself
+
+  bool operator==(const Node&) const = default;
+};
+
+// What one node sees. Nodes in handshake are left out: the ids they have are not theirs yet.
+struct View {
+  std::vector<Node> nodes;
+  std::optional<std::size_t> myself;  // of `nodes`
+  bool is_ok = false;                 // is_state_ok(); `parse_nodes` cannot tell
+};
+
+// Of the text of CLUSTER NODES. A node that has not met others does not know its own address:
+// `asked_host` is where it was asked.
+std::expected<View, std::string> parse_nodes(std::string_view text, std::string_view asked_host);
+
+// Whether CLUSTER INFO has cluster_state:ok; who says otherwise may be cut off from the majority.
+bool is_state_ok(std::string_view cluster_info);
+
+class Map {
+ public:
+  Map() { owners_.fill(kNobody); }
+
+  std::span<const Node> nodes() const { return nodes_; }  // by id
+  const Node* find(std::string_view id) const;
+  // Null: nobody, as far as is known. Lifetimes: the map's.
+  const Node* owner_of(std::uint16_t slot) const;
+  // Who owns it may be another by now, or what is in it is in two places.
+  bool is_moving(std::uint16_t slot) const { return slot < kSlots && moving_[slot]; }
+
+  bool operator==(const Map&) const = default;
+
+ private:
+  static constexpr std::uint16_t kNobody = 0xffff;
+
+  friend Map merge(std::span<const View> views);
+
+  std::size_t place_of(std::string_view id) const;
+  void take_nodes(std::span<const View> views);
+  void take_slots(std::span<const View> views);
+  void claim(const Node& node, std::uint16_t place, std::span<std::uint64_t> epochs);
+  void take_moving(std::span<const View> views);  // behind what was claimed
+  void tell_nodes_their_slots();
+
+  std::vector<Node> nodes_;
+  std::array<std::uint16_t, kSlots> owners_{};  // of nodes_
+  std::bitset<kSlots> moving_;
+};
+
+// A slot's owner is who claims it with the highest config epoch in a view whose state is ok; where
+// two do so with the same, the slot is moving, as it is where any node says so of itself. A node is
+// as the views of state ok say, of these the one with its highest config epoch, of these its own;
+// it is failing if any of state ok says so.
+Map merge(std::span<const View> views);
+
+}  // namespace cuckooguard::cluster

@@ -1,0 +1,71 @@
+#include "cluster/node_line.h"
+
+#include <algorithm>
+
+namespace cuckooguard::cluster {
+namespace {
+
+// host:port[@bus-port][,hostname[,name=value ...]]
+bool take_apart(NodeLine& line) {
+  std::string_view names = line.address;
+  const std::string_view in_front = take_until(names, ',');
+  const std::size_t bus = std::min(in_front.find('@'), in_front.size());
+  line.bus = in_front.substr(bus);
+  const auto endpoint = endpoint_in(in_front.substr(0, bus));
+  if (!endpoint || (!line.bus.empty() && !number_in<std::uint16_t>(line.bus.substr(1)))) {
+    return false;
+  }
+  line.endpoint = *endpoint;
+  line.more = names;
+  const std::string_view first = take_until(names, ',');
+  if (line.address.contains(',') && !first.contains('=')) {
+    line.hostname = first;
+    line.more = names;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view take_until(std::string_view& rest, char separator) {
+  const std::size_t end = std::min(rest.find(separator), rest.size());
+  const std::string_view taken = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return taken;
+}
+
+std::optional<Endpoint> endpoint_in(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto port = number_in<std::uint16_t>(text.substr(colon + 1));
+  return port ? std::optional(Endpoint{text.substr(0, colon), *port}) : std::nullopt;
+}
+
+std::optional<NodeLine> node_line_in(std::string_view line) {
+  NodeLine parsed;
+  parsed.id = take_until(line, ' ');
+  parsed.address = take_until(line, ' ');
+  parsed.flags = take_until(line, ' ');
+  parsed.master = take_until(line, ' ');
+  take_until(line, ' ');  // when a ping was sent
+  take_until(line, ' ');  // when a pong came
+  parsed.config_epoch = take_until(line, ' ');
+  const std::string_view link = take_until(line, ' ');
+  parsed.slots = line;
+  const bool is_whole = !parsed.id.empty() && !parsed.flags.empty() && !link.empty();
+  return is_whole && take_apart(parsed) ? std::optional(parsed) : std::nullopt;
+}
+
+bool NodeLine::has(std::string_view flag) const {
+  std::string_view rest = flags;
+  while (!rest.empty()) {
+    if (take_until(rest, ',') == flag) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace cuckooguard::cluster

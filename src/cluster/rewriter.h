@@ -1,0 +1,87 @@
+// Replaces addresses in one reply. See topology_reply.h, which is for others.
+//
+// Threads: one. Lifetimes: keeps references to what it is made of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/reply_cursor.h"
+#include "cluster/topology_reply.h"
+
+namespace cuckooguard::cluster {
+
+class Rewriter {
+ public:
+  Rewriter(std::string_view reply, const Addresses& addresses, const ClientView& client)
+      : reply_(reply), cursor_(reply), addresses_(addresses), client_(client) {}
+
+  // Each takes one value. False: not understood, and not taken.
+  bool take(TopologyReply kind);
+  bool take_redirect();
+  bool take_nested(std::span<const Nested> nested);
+
+  Rewritten finish() &&;
+
+ private:
+  using Item = ReplyCursor::Item;
+  // What there is of one node; `id` may be empty.
+  struct NodeAddress {
+    std::string_view id;
+    std::array<std::string_view, 3> hosts{};  // any of which may be empty
+    std::array<std::uint16_t, 2> ports{};     // 0: none
+    bool is_in_handshake = false;
+  };
+  // "ip", "127.0.0.1"; of a map in RESP3, of every two elements of an array in RESP2.
+  struct Field {
+    Item key;
+    Item value;
+  };
+  struct Edit {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::string text;
+  };
+
+  using Part = bool (Rewriter::*)();
+
+  // What `take` does not understand stays as it is. False: it is no value.
+  template <typename Take>
+  bool take_or_leave(const Take& take);
+  bool take_each(std::size_t values, Part part);
+  bool take_list(Part part);
+  bool take_slots_entry();
+  bool take_slots_node();
+  bool take_shard();
+  bool take_shard_node();
+  bool take_nodes_text();
+  bool take_replica();
+
+  // Without those whose values are aggregates.
+  std::optional<std::vector<Field>> take_fields(const Item& map);
+  static NodeAddress address_in(std::span<const Field> fields);
+  void replace_ports(const Item& map, std::span<const Field> fields, std::uint16_t listener);
+  std::string with_lines_rewritten(std::string_view text);
+  std::string with_line_rewritten(std::string_view line);
+
+  // The listener in front of it; nothing if there is none, which is counted.
+  std::optional<std::uint16_t> listener_of(const NodeAddress& node);
+  std::optional<std::uint16_t> known_as(const NodeAddress& node) const;
+  std::string_view told_for(std::string_view host) const;
+  void replace_host(const Item& item);
+  void replace(std::size_t begin, std::size_t end, std::string text);
+
+  std::string_view reply_;
+  ReplyCursor cursor_;
+  const Addresses& addresses_;
+  const ClientView& client_;
+  std::vector<Edit> edits_;
+  Rewritten done_;
+};
+
+}  // namespace cuckooguard::cluster

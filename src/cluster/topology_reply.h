@@ -1,0 +1,86 @@
+// The few replies in which a cluster tells where its nodes are: CLUSTER SLOTS, SHARDS, NODES,
+// REPLICAS, and -MOVED and -ASK. Of these the addresses are replaced by those of our listeners;
+// every other byte stays.
+//
+// A node is known by its id, else by its address. What is replaced:
+//   host      by the host that is told: also metadata's ip and hostname in SLOTS, hostname in
+//             SHARDS and NODES. They are not left out, so a client that looks for one finds one
+//             that works. A host that Redis leaves open, null or empty, stays open: the client goes
+//             to the host that it has reached, which is the guard's, and only it may know that.
+//             "?", which is no host anybody reaches, does not.
+//   port      by the listener's. A listener is either for TLS or not: of `port` and `tls-port` in
+//             SHARDS one is left, as of a Redis that listens for one of both.
+//   bus port  stays: clients have no use for it.
+// A node that is not known stays as it is, and is counted: who has learned of it rewrites the reply
+// again. One without an address, or unknown while in handshake, which nobody will ever know by the
+// id it has, stays, too, and is not counted.
+//
+// Not seen: addresses that a script, or CLUSTER NODES within one, puts into its own reply.
+//
+// Threads: any. Errors: values. What is not understood stays as it is, byte for byte; in NODES and
+//   REPLICAS that is a line, in SLOTS and SHARDS a node, or all of it. Limits: the whole reply is
+//   there, which the caller bounds; it is gone through once, depth is the format's, no recursion.
+//   The host that is told has no control characters, spaces or commas.
+// Source: Redis 7.0.15 cluster.c (clusterReplyMultiBulkSlots, clusterReplyShards,
+//   clusterGenNodesDescription, clusterRedirectClient); recorded replies in tests/cluster/recorded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cluster/addresses.h"
+
+namespace cuckooguard::cluster {
+
+enum class TopologyReply : std::uint8_t { none, slots, shards, nodes, replicas };
+
+// What a command's reply will be; `none` of most.
+TopologyReply topology_reply(std::span<const std::string_view> arguments);
+
+enum class Redirect : std::uint8_t { none, moved, ask };
+
+// Of a reply, or of its beginning: "-MOVED ", "-ASK ".
+Redirect redirect_in(std::string_view reply);
+
+struct ClientView {
+  std::string_view host;               // where this client reaches the guard: no brackets
+  std::string_view host_of_this_node;  // as the cluster calls the node that replies
+  bool has_tls = false;                // clients speak TLS to our listeners
+};
+
+struct Rewritten {
+  std::string reply;
+  // Of each, how often it is in the reply.
+  std::size_t replaced = 0;   // nodes whose address was
+  std::size_t unknown = 0;    // nodes that are not in the Addresses
+  std::size_t direct = 0;     // nodes that are there without a listener
+  bool is_malformed = false;  // some of it was not understood
+};
+
+// `reply` is one whole reply. Errors (but see below), nulls and +QUEUED are as they were.
+Rewritten rewrite(TopologyReply kind,
+                  std::string_view reply,
+                  const Addresses& addresses,
+                  const ClientView& client);
+
+// -MOVED or -ASK with its CRLF; anything else is as it was. `rewrite` and `rewrite_nested` do that
+// to errors by themselves.
+Rewritten rewrite_redirect(std::string_view reply,
+                           const Addresses& addresses,
+                           const ClientView& client);
+
+// EXEC's reply, in which some elements are the replies of such commands. Redirects are rewritten
+// wherever they are among its elements.
+struct Nested {
+  std::size_t index = 0;  // of the array
+  TopologyReply kind = TopologyReply::none;
+};
+Rewritten rewrite_nested(std::span<const Nested> nested,  // by index
+                         std::string_view reply,
+                         const Addresses& addresses,
+                         const ClientView& client);
+
+}  // namespace cuckooguard::cluster

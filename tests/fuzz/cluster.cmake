@@ -1,0 +1,1 @@
+cuckooguard_fuzz(cluster_rewrite_fuzz cuckooguard_cluster)
