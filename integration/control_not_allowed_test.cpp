@@ -62,10 +62,11 @@ TEST(ControlNotAllowed, without_a_login_is_told_wherever_somebody_looks) {
 TEST(ControlNotAllowed,
      a_cluster_is_refused_in_one_sentence_wherever_somebody_looks_and_served_by_itself) {
   const std::string why =
-      "this Redis runs in cluster mode (cluster_enabled:1), which is not supported";
+      "this Redis is a node of a cluster (cluster_enabled:1), and upstream.address is for one that "
+      "is not";
   const std::string hint =
-      "put the guard in front of one without it; until then every command is forwarded to this "
-      "node, and nothing is answered here";
+      "set upstream.cluster and listen.nodes; until then every command is forwarded to it, and "
+      "nothing is answered here";
   const std::string sentence = why + ": " + hint;
   for (const char* const acl : {"ask", "trust"}) {
     Shop shop(

@@ -187,7 +187,7 @@ TEST_F(PageTest, says_of_a_guard_that_may_not_ask_its_redis_that_it_does_nothing
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
 
-TEST_F(PageTest, says_of_a_redis_in_cluster_mode_that_it_is_not_supported) {
+TEST_F(PageTest, says_of_a_redis_in_cluster_mode_what_it_needs) {
   Shop shop({.more = std::string(kAdmin), .redis_arguments = {"--cluster-enabled", "yes"}});
   json::object order =
       order_for(shop, {.name = "cluster", .width = 1280, .height = 800, .dark = false});
@@ -198,10 +198,10 @@ TEST_F(PageTest, says_of_a_redis_in_cluster_mode_that_it_is_not_supported) {
   const Chromium::Report seen = browser_->open(order);
   EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-bad"));
   EXPECT_EQ(seen.read.at("sentence"),
-            "The guard cannot work with this Redis: this Redis runs in cluster mode "
-            "(cluster_enabled:1), which is not supported.Put the guard in front of one without it; "
-            "until then every command is "
-            "forwarded to this node, and nothing is answered here.");
+            "The guard cannot work with this Redis: this Redis is a node of a cluster "
+            "(cluster_enabled:1), and upstream.address is for one that is not.Set upstream.cluster "
+            "and listen.nodes; until then every command is forwarded to it, and nothing is "
+            "answered here.");
   EXPECT_THAT(seen.errors, testing::IsEmpty());
 }
 

@@ -25,6 +25,12 @@ GuardProcess GuardProcess::on_tls_port(const std::string& yaml, const Tls& tls) 
   return guard;
 }
 
+GuardProcess GuardProcess::on_node_ports(const std::string& yaml, std::size_t nodes) {
+  GuardProcess guard(guard_binary(), TemporaryDirectory(), {});
+  guard.nodes_ = nodes;
+  return std::move(guard).on_any_port(yaml);
+}
+
 GuardProcess GuardProcess::on_any_port(const std::string& yaml) && {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
@@ -55,6 +61,9 @@ bool GuardProcess::tells_that_it_listens() const {
 std::string GuardProcess::listening() const {
   const std::string address =
       port_ == 0 ? "unix:" + unix_path().string() : "127.0.0.1:" + std::to_string(port_);
+  if (nodes_ > 0) {
+    return "listen: { nodes: '" + address + "-" + std::to_string(port_ + nodes_ - 1) + "' }\n";
+  }
   return tls_.empty() ? "listen: " + address + "\n"
                       : "listen: { address: \"" + address + "\", tls: " + tls_ + " }\n";
 }
@@ -74,6 +83,13 @@ bool GuardProcess::start(const std::string& yaml) {
   const bool told =
       eventually([this] { return tells_that_it_listens() || !process_->is_running(); });
   return told && process_->is_running();
+}
+
+void GuardProcess::restart(const std::string& yaml) {
+  send_signal(SIGTERM);
+  if (exit_code() != 0 || !start(yaml)) {
+    throw std::runtime_error("the guard does not start again: " + log());
+  }
 }
 
 GuardProcess::~GuardProcess() {

@@ -39,6 +39,8 @@ class GuardProcess {
     std::filesystem::path authority;
   };
   static GuardProcess on_tls_port(const std::string& yaml, const Tls& tls);
+  // In front of a cluster, for so many nodes.
+  static GuardProcess on_node_ports(const std::string& yaml, std::size_t nodes);
   static GuardProcess on_unix_socket(const std::string& yaml);
   ~GuardProcess();
   GuardProcess(GuardProcess&&) = default;
@@ -56,6 +58,9 @@ class GuardProcess {
   // In place of the one that it was started with; where it listens stays, unless `yaml` begins with
   // it. It is for the test to have it loaded.
   void set_configuration(const std::string& yaml) const;
+
+  // Ends it, and starts it again where it was. Its log begins anew.
+  void restart(const std::string& yaml);
 
   std::string log() const;  // all of its standard error
   std::size_t resident_bytes() const { return memory_bytes(process_->pid(), "VmRSS"); }
@@ -81,6 +86,7 @@ class GuardProcess {
   std::unique_ptr<TemporaryDirectory> directory_;
   std::string tls_;         // what stands in listen.tls
   std::uint16_t port_ = 0;  // 0: Unix socket
+  std::size_t nodes_ = 0;   // of a cluster: ports from there on
   std::unique_ptr<ChildProcess> process_;
   std::unique_ptr<TlsTunnel> tunnel_;
 };

@@ -7,11 +7,13 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <unistd.h>
 
 #include "app/assembly_parts.h"
 #include "app/machine.h"
 #include "app/start_report.h"
 #include "config/environment.h"
+#include "io/socket_transport.h"
 
 namespace cuckooguard::app {
 
@@ -32,14 +34,13 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
           log),
       environment_{.log = log,
                    .epochs = epochs_,
-                   .facts = facts_,
                    .report = report_,
                    .status = load_status_,
                    .storage = nullptr,
                    .workers = worker_count_,
                    .starts_strictly = start.is_strict},
       tls_(log),
-      control_(facts_, process_state_, tls_.upstream(), log) {
+      endpoints_(config_, process_state_, tls_.upstream(), log) {
   refusals_ = tls_.load(config_);
   open_storage();
   describe_process();
@@ -105,8 +106,10 @@ proxy::Session::Settings Assembly::session_settings(const config::Config& config
 void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
-    environment_.process.guards.push_back(&workers_.back()->guard);
-    drain_->add({.loop = workers_.back()->worker.loop(), .clients = workers_.back()->clients});
+    for (const auto& served : workers_.back()->endpoints) {
+      environment_.process.guards.push_back(&served->guard);
+      drain_->add({.loop = workers_.back()->worker.loop(), .clients = served->clients});
+    }
   }
   generation_->process().guards = environment_.process.guards;
   for (const auto& parts : workers_) {
@@ -140,14 +143,37 @@ void Assembly::stop_accepting() {
 
 // To the worker with the fewest clients, which keeps it.
 void Assembly::hand_over(int socket, std::size_t listen) {
-  WorkerParts& least = **std::ranges::min_element(
-      workers_, {}, [](const auto& parts) { return parts->clients.count(); });
-  least.clients.expect();
-  least.worker.loop().post([this, &least, socket, listen] {
+  const std::size_t endpoint = endpoints_.of_listen(listen);
+  if (!endpoints_.leads_somewhere(endpoint)) {
+    ::close(socket);  // as a node that is down
+    return;
+  }
+  WorkerParts& least =
+      **std::ranges::min_element(workers_, {}, [](const auto& parts) { return parts->clients(); });
+  proxy::Clients& clients = least.endpoints[endpoint]->clients;
+  clients.expect();
+  const std::string& announce = config_.listen[listen].announce;
+  std::string host =
+      endpoints_.is_cluster() && announce.empty() ? io::local_host(socket) : announce;
+  least.worker.loop().post([this, &least, &clients, socket, listen, host = std::move(host)] {
     auto transport = least.worker.loop().adopt(socket);
-    least.clients.admit_expected(
-        transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr);
+    clients.admit_expected(
+        transport ? tls_.accepted(least.worker.loop(), std::move(transport), listen) : nullptr,
+        host);
   });
+}
+
+// Clients are led to where an endpoint leads before they can be told of it. Those of a node that is
+// gone go with it.
+void Assembly::follow(const cluster::Map& map) {
+  for (const NodeTable::Change& change : endpoints_.follow(map, io::now_since_boot())) {
+    for (const auto& parts : workers_) {
+      parts->worker.loop().post([&served = *parts->endpoints[change.endpoint], node = change.node] {
+        served.lead(node);
+      });
+    }
+  }
+  endpoints_.publish(map);
 }
 
 // Of every loop that serves. They may be on their way to loops that outlive those who ask.
@@ -170,12 +196,12 @@ void Assembly::make_admin() {
   }
   process_state_.heartbeats = heartbeats();
   for (const auto& parts : workers_) {
-    process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients.count(); });
+    process_state_.clients.emplace_back([worker = parts.get()] { return worker->clients(); });
   }
   process_state_.refused_clients = [this] { return client_count_.refused.load(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
-                                    .guarded = generation_->guarded(0),
+                                    .guarded = generation_->guarded(0, endpoints_.facts(0)),
                                     .reader = epochs_.reader(worker_count_),
                                     .process_state = process_state_,
                                     .log = log_});
@@ -206,7 +232,15 @@ void Assembly::run() {
   report_start(log_, *generation_, worker_count_);
   const bool is_in_pod = config::process_environment()("KUBERNETES_SERVICE_HOST").has_value();
   report_reach(log_, config_.listen, is_container_of_its_own(kContainerMarks, is_in_pod));
-  control_.open(config_, generation_->numbering());
+  endpoints_.open(config_, generation_->numbering());
+  if (endpoints_.is_cluster()) {
+    if (storage_) {
+      endpoints_.keep_in(*storage_);
+    }
+    endpoints_.watch([this](cluster::Map map) {
+      boost::asio::post(io_, [this, map = std::move(map)] { follow(map); });
+    });
+  }
   generation_->start_sources();
   verify();
   reloads_.start();
@@ -214,6 +248,9 @@ void Assembly::run() {
   supervisor_.ready(Supervisor::kServing);
   io_.run();
   reloads_.stop();
+  if (endpoints_.is_cluster()) {
+    endpoints_.stop_watching();
+  }
   verification_->stop();
   verification_->advise();
 }
@@ -222,7 +259,7 @@ void Assembly::run() {
 void Assembly::verify() {
   verification_ = std::make_unique<Verification>(
       Verification::Parts{.log = log_,
-                          .guarded = generation_->guarded(0),
+                          .guarded = generation_->guarded(0, endpoints_.facts(0)),
                           .reader = epochs_.reader(worker_count_ + 1),
                           .sources = generation_->sources(),
                           .contradictions = generation_->contradictions()});

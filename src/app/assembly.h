@@ -14,7 +14,7 @@
 //
 // Threads: the main thread's, until run() begins the reload thread, whose the generation and what
 // asks about it are from then on, until it has ended. One worker thread each, one thread per
-// source, one for the control connection, one for the admin server, one that verifies.
+// source, one for each control connection, one for the admin server, one that verifies.
 // Errors: refusals() before anything is bound; std::system_error if the port cannot be bound.
 #pragma once
 
@@ -30,8 +30,8 @@
 #include <boost/asio/io_context.hpp>
 
 #include "app/admin_server.h"
-#include "app/control_connection.h"
 #include "app/drain.h"
+#include "app/endpoints.h"
 #include "app/generation.h"
 #include "app/load_report.h"
 #include "app/recent_events.h"
@@ -47,7 +47,6 @@
 #include "io/worker.h"
 #include "log/event_log.h"
 #include "proxy/clients.h"
-#include "redis/facts.h"
 #include "source/storage_directory.h"
 #include "views/process_state.h"
 
@@ -86,6 +85,7 @@ class Assembly {
   void make_workers();
   void listen();
   void hand_over(int socket, std::size_t listen);
+  void follow(const cluster::Map& map);
   void stop_accepting();
   std::vector<views::Heartbeat> heartbeats();
   void make_admin();
@@ -100,7 +100,6 @@ class Assembly {
   SettingsAsRead last_read_;  // of what is in force, but for what needs a restart
   unsigned worker_count_;
   filter::Epochs epochs_;
-  redis::Facts facts_;
   std::shared_ptr<RecentEvents> events_ = RecentEvents::of(log_);
   views::ProcessState process_state_{.events = events_.get()};
   LoadReport report_{log_, &process_state_.loads};
@@ -115,7 +114,7 @@ class Assembly {
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::unique_ptr<Verification> verification_;
   TlsSides tls_;
-  ControlConnection control_;
+  Endpoints endpoints_;
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;

@@ -1,6 +1,13 @@
 // What belongs to one worker, for the files of Assembly alone.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "app/assembly.h"
 
 namespace cuckooguard::app {
@@ -10,25 +17,57 @@ struct Assembly::WorkerParts {
   WorkerParts(Assembly& all, std::size_t index)
       : number(index),
         reader(all.epochs_.reader(index)),
-        settings(all.session_settings(all.config_)),
-        guard(all.generation_->guarded(index)),
-        worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}),
-        clients({.loop = worker.loop(),
-                 .guard = guard,
-                 .settings = settings,
-                 .total = all.client_count_}) {
+        worker({.begin = [this] { reader.enter(); }, .end = [this] { reader.leave(); }}) {
     all.tls_.encrypt_connects(worker.loop());
+    for (std::size_t i = 0; i < all.endpoints_.size(); ++i) {
+      endpoints.push_back(std::make_unique<Served>(all, *this, i));
+    }
   }
   ~WorkerParts() { worker.stop_and_join(); }
   WorkerParts(const WorkerParts&) = delete;
   WorkerParts& operator=(const WorkerParts&) = delete;
 
+  // What it does for one endpoint.
+  struct Served {
+    Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
+        : settings(all.session_settings(all.config_)),
+          guard(all.generation_->guarded(parts.number, all.endpoints_.facts(endpoint))),
+          clients({.loop = parts.worker.loop(),
+                   .guard = guard,
+                   .settings = settings,
+                   .total = all.client_count_,
+                   .nodes = all.endpoints_.nodes(endpoint)}) {}
+
+    // A reload leaves the address as it is: it needs a restart, or is a node's.
+    void adopt(const guard::Guard::Parts& guarded, proxy::Session::Settings next) {
+      guard.adopt(guarded);
+      next.upstream.address = settings.upstream.address;
+      settings = std::move(next);
+      clients.on_limits_changed();
+    }
+
+    // To another node, or to none: who is there has been talking to the one before.
+    void lead(const std::optional<config::Address>& node) {
+      clients.cut_off();
+      settings.upstream.address = node.value_or(config::Address{});
+    }
+
+    proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
+    guard::Guard guard;
+    proxy::Clients clients;
+  };
+
+  std::size_t clients() const {
+    return std::accumulate(
+        endpoints.begin(), endpoints.end(), std::size_t{0}, [](std::size_t sum, const auto& each) {
+          return sum + each->clients.count();
+        });
+  }
+
   std::size_t number;
   filter::Epochs::Reader& reader;
-  proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
-  guard::Guard guard;
   io::Worker worker;
-  proxy::Clients clients;
+  std::vector<std::unique_ptr<Served>> endpoints;
 };
 
 }  // namespace cuckooguard::app

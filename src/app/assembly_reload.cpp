@@ -83,24 +83,25 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
 
 // False: the process ends.
 bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
-  const auto arrivals = std::make_shared<Arrivals>(workers_.size() + (admin_ ? 1 : 0));
+  const std::size_t of_workers = workers_.size() * endpoints_.size();
+  const auto arrivals = std::make_shared<Arrivals>(of_workers + (admin_ ? 1 : 0));
   const config::Config& config = next.config();
-  for (const auto& each : workers_) {
-    WorkerParts& parts = *each;
-    parts.worker.loop().post([&parts,
-                              arrivals,
-                              guarded = next.guarded(parts.number),
-                              settings = session_settings(config)] {
-      parts.guard.adopt(guarded);
-      parts.settings = settings;
-      parts.clients.on_limits_changed();
-      arrivals->arrive();
-    });
+  for (const auto& parts : workers_) {
+    for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+      parts->worker.loop().post([&served = *parts->endpoints[i],
+                                 arrivals,
+                                 guarded = next.guarded(parts->number, endpoints_.facts(i)),
+                                 settings = session_settings(config)] {
+        served.adopt(guarded, settings);
+        arrivals->arrive();
+      });
+    }
   }
   if (admin_) {
-    admin_->adopt(next.guarded(0), config.admin, [arrivals] { arrivals->arrive(); });
+    admin_->adopt(
+        next.guarded(0, endpoints_.facts(0)), config.admin, [arrivals] { arrivals->arrive(); });
   }
-  control_.open(config, next.numbering());
+  endpoints_.open(config, next.numbering());
   return arrivals->wait(stop);
 }
 

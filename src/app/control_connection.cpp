@@ -6,9 +6,10 @@
 namespace cuckooguard::app {
 namespace {
 
-upstream::Questions questions_for(const std::vector<config::Namespace>& namespaces,
+upstream::Questions questions_for(const config::Upstream& redis,
+                                  const std::vector<config::Namespace>& namespaces,
                                   std::uint64_t numbering) {
-  upstream::Questions questions{.numbering = numbering};
+  upstream::Questions questions{.numbering = numbering, .of_cluster = !redis.cluster.empty()};
   for (const config::Namespace& space : namespaces) {
     std::vector<std::string>& prefixes = questions.keys.emplace_back();
     for (const keyspace::KeyTemplate& key : space.keys) {
@@ -21,10 +22,10 @@ upstream::Questions questions_for(const std::vector<config::Namespace>& namespac
 }  // namespace
 
 ControlConnection::ControlConnection(redis::Facts& facts,
-                                     views::ProcessState& process_state,
+                                     OnSeen on_seen,
                                      const io::TlsSlot& tls,
                                      log::EventLog& log)
-    : facts_(facts), process_state_(process_state), tls_(tls), log_(log) {
+    : facts_(facts), on_seen_(std::move(on_seen)), tls_(tls), log_(log) {
   facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
     if (!control_) {
@@ -38,33 +39,33 @@ ControlConnection::ControlConnection(redis::Facts& facts,
   });
 }
 
-void ControlConnection::open(const config::Config& config, std::uint64_t numbering) {
-  const bool is_wanted = !config.namespaces.empty();
-  if (is_wanted ? settings_ == config.upstream && numbering_ == numbering
-                : !settings_.has_value()) {
+void ControlConnection::open(std::optional<config::Upstream> redis,
+                             const std::vector<config::Namespace>& namespaces,
+                             std::uint64_t numbering) {
+  if (settings_ == redis && (!redis || numbering_ == numbering)) {
     return;
   }
   ++opened_;
-  settings_ = is_wanted ? std::optional(config.upstream) : std::nullopt;
+  settings_ = std::move(redis);
   numbering_ = numbering;
-  std::unique_ptr<upstream::Control> next = is_wanted ? make(config, numbering) : nullptr;
+  std::unique_ptr<upstream::Control> next = settings_ ? make(namespaces) : nullptr;
   if (next) {
     next->start();
   }
   std::unique_lock lock(mutex_);
   std::swap(control_, next);
   lock.unlock();  // the old one ends here
-  if (!is_wanted) {
+  if (!settings_) {
     facts_.report({});
   }
 }
 
-std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config& config,
-                                                           std::uint64_t numbering) {
+std::unique_ptr<upstream::Control> ControlConnection::make(
+    const std::vector<config::Namespace>& namespaces) {
   const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
   return std::make_unique<upstream::Control>(
-      config.upstream,
-      questions_for(config.namespaces, numbering),
+      *settings_,
+      questions_for(*settings_, namespaces, numbering_),
       upstream::Control::Calls{
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },
@@ -75,9 +76,10 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
                 }
               },
           .on_reachable =
-              [this, is_current](bool reachable, const std::string& why) {
+              [this, is_current, address = settings_->address.text()](bool reachable,
+                                                                      const std::string& why) {
                 if (is_current()) {
-                  on_reachable(reachable, why);
+                  on_reachable(reachable, address, why);
                 }
               },
           .on_lost =
@@ -96,12 +98,14 @@ std::unique_ptr<upstream::Control> ControlConnection::make(const config::Config&
       &tls_);
 }
 
-void ControlConnection::on_reachable(bool reachable, const std::string& why) {
-  process_state_.redis = reachable ? views::RedisSeen::up : views::RedisSeen::down;
+void ControlConnection::on_reachable(bool reachable,
+                                     const std::string& address,
+                                     const std::string& why) {
+  on_seen_(reachable ? views::RedisSeen::up : views::RedisSeen::down);
   if (reachable) {
-    log_.info("upstream_up");
+    log_.info("upstream_up", {{"address", address}});
   } else {
-    log_.warning("upstream_down", {{"why", why}});
+    log_.warning("upstream_down", {{"address", address}, {"why", why}});
   }
 }
 

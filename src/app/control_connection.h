@@ -5,17 +5,19 @@
 // known by namespace, so they pass until the new one has asked (Guard::access_of).
 //
 // Threads: open() from one at a time; what it tells redis::Facts from the connection's own.
-// Lifetimes: facts, process_state, tls and the log outlive it. Errors: as upstream::Control.
+// Lifetimes: facts, tls, the log and what on_seen uses outlive it. Errors: as upstream::Control.
 // Limits: open() waits for a question that the old connection has just asked,
 // upstream::Control::kCallTimeout at most, or for its connecting.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "io/tls_credentials.h"
@@ -28,24 +30,28 @@ namespace cuckooguard::app {
 
 class ControlConnection {
  public:
+  using OnSeen = std::function<void(views::RedisSeen)>;  // on the control connection's thread
+
   ControlConnection(redis::Facts& facts,
-                    views::ProcessState& process_state,
+                    OnSeen on_seen,
                     const io::TlsSlot& tls,
                     log::EventLog& log);
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;
   ~ControlConnection() = default;
 
-  // As this says; none without namespaces. `numbering`: guard::Guard::Parts.
-  void open(const config::Config& config, std::uint64_t numbering);
+  // To this Redis; nullopt: to none. `numbering`: guard::Guard::Parts.
+  void open(std::optional<config::Upstream> redis,
+            const std::vector<config::Namespace>& namespaces,
+            std::uint64_t numbering);
 
  private:
-  std::unique_ptr<upstream::Control> make(const config::Config& config, std::uint64_t numbering);
-  void on_reachable(bool reachable, const std::string& why);
+  std::unique_ptr<upstream::Control> make(const std::vector<config::Namespace>& namespaces);
+  void on_reachable(bool reachable, const std::string& address, const std::string& why);
   void on_allowed(const redis::ControlReport& report);
 
   redis::Facts& facts_;
-  views::ProcessState& process_state_;
+  OnSeen on_seen_;
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;
   std::optional<config::Upstream> settings_;  // of `control_`

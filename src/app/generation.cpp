@@ -43,7 +43,6 @@ Generation::Generation(const Environment& environment,
                        const Generation* before)
     : ground_(ground_of(std::move(config))),
       process_(environment.process),
-      facts_(environment.facts),
       report_(environment.report),
       status_(environment.status),
       log_(environment.log) {
@@ -54,10 +53,10 @@ Generation::Generation(const Environment& environment,
   contradictions_ = std::make_unique<guard::Contradictions>(spaces_.size());
 }
 
-guard::Guard::Parts Generation::guarded(std::size_t worker) const {
+guard::Guard::Parts Generation::guarded(std::size_t worker, redis::Facts& facts) const {
   return {.keyspace = ground_->keyspace,
           .namespaces = namespaces_,
-          .facts = facts_,
+          .facts = facts,
           .process = &process_,
           .wall_time = io::wall_time,
           .worker = worker,

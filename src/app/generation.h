@@ -64,7 +64,6 @@ class Generation {
   struct Environment {
     log::EventLog& log;
     filter::Epochs& epochs;
-    redis::Facts& facts;
     LoadReport& report;
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
@@ -90,7 +89,7 @@ class Generation {
   guard::Process& process() { return process_; }
   // guard::Guard::Parts: another one than before's if a number may mean another namespace.
   std::uint64_t numbering() const { return numbering_; }
-  guard::Guard::Parts guarded(std::size_t worker) const;
+  guard::Guard::Parts guarded(std::size_t worker, redis::Facts& facts) const;
 
   // The generation before had it already.
   bool has_kept_filter_of(std::string_view ns) const;
@@ -134,7 +133,6 @@ class Generation {
   SourceList source_list_;
   std::unique_ptr<guard::Contradictions> contradictions_;
   guard::Process process_;
-  redis::Facts& facts_;
   LoadReport& report_;
   LoadStatus& status_;
   log::EventLog& log_;

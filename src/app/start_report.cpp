@@ -22,6 +22,11 @@ void report_start(log::EventLog& log, const Generation& generation, unsigned wor
   const config::Config& config = generation.config();
   log.info("starting", {{"version", CUCKOOGUARD_VERSION}, {"commit", commit()}});
   report_namespaces(log, generation);
+  if (const auto& nodes = config.listen.front().nodes) {
+    log.info("listening",
+             {{"address", nodes->text()}, {"upstream", "cluster"}, {"workers", workers}});
+    return;
+  }
   for (const config::Listen& listen : config.listen) {
     log.info("listening",
              {{"address", listen.address.text()},

@@ -144,10 +144,32 @@ void check_templates(const Config& config, const Places& places, Report& report)
   }
 }
 
+void check_cluster(const Config& config, const Places& places, Report& report) {
+  const bool is_cluster = !config.upstream.cluster.empty();
+  const Listen& first = config.listen.front();
+  if (is_cluster && !std::ranges::all_of(config.listen, [&](const Listen& each) {
+        return each.nodes && each.nodes == first.nodes;
+      })) {
+    report.add(places.listen,
+               "listen: in front of a cluster there is a port for each node, and nothing else: "
+               "listen: { nodes: 127.0.0.1:7000-7063 }");
+  }
+  if (!is_cluster && std::ranges::any_of(config.listen, &Listen::has_nodes)) {
+    report.add(places.listen,
+               "listen: nodes are those of a cluster: name some of them: upstream: { cluster: [ "
+               "HOST:PORT, HOST:PORT ] }");
+  }
+}
+
 void check_addresses(const Config& config, const Places& places, Report& report) {
   for (auto listen = config.listen.begin(); listen != config.listen.end(); ++listen) {
     const Address& address = listen->address;
-    if (is_loop(address, config.upstream.address)) {
+    const std::vector<Address>& cluster = config.upstream.cluster;
+    const bool is_upstream =
+        cluster.empty() ? is_loop(address, config.upstream.address)
+                        : std::ranges::any_of(
+                              cluster, [&](const Address& seed) { return is_loop(address, seed); });
+    if (is_upstream) {
       report.add(places.listen,
                  fmt::format("listen: {} is also the upstream: the guard would talk to itself",
                              address.text()));
@@ -173,6 +195,7 @@ void check_addresses(const Config& config, const Places& places, Report& report)
 }  // namespace
 
 void check(const Config& config, const Places& places, Report& report) {
+  check_cluster(config, places, report);
   check_addresses(config, places, report);
   for (std::size_t i = 0; i < config.namespaces.size(); ++i) {
     const Namespace& space = config.namespaces[i];

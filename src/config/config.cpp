@@ -18,6 +18,10 @@ std::string Address::text() const {
   return is_ipv6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+std::string NodePorts::text() const {
+  return fmt::format("{}-{}", Address{.host = host, .port = first, .unix_path = {}}.text(), last);
+}
+
 std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& config) {
   std::vector<keyspace::NamespaceTemplates> result;
   result.reserve(config.namespaces.size());

@@ -63,6 +63,9 @@ struct Upstream {
   Acl acl = Acl::ask;
   Control control;
   std::optional<UpstreamTls> tls;  // nullopt: plain text
+  // Nodes of a Redis Cluster, of which one at least must answer for the guard to learn of the
+  // others; empty: `address` is all there is. What is said of Redis above then holds for each node.
+  std::vector<Address> cluster;
 
   bool operator==(const Upstream&) const = default;
 };
@@ -182,12 +185,19 @@ struct Log {
 };
 
 inline constexpr std::size_t kListenMax = 64;
+inline constexpr std::size_t kNodePortsMax = 64;
 
 // Where clients connect.
 struct Listen {
   Address address{.host = "127.0.0.1", .port = 6380};
   std::optional<ListenTls> tls;  // nullopt: plain text
+  // `address` is one of these, for one node of the cluster. What is read as one section with
+  // `nodes` is as many as it has ports.
+  std::optional<NodePorts> nodes;
+  std::string
+      announce;  // the host that clients are told; empty: the one that they have connected to
 
+  bool has_nodes() const { return nodes.has_value(); }
   bool operator==(const Listen&) const = default;
 };
 

@@ -38,6 +38,17 @@ Parsed<Address> parse_upstream_address(std::string_view text) {
   return address;
 }
 
+Parsed<std::optional<NodePorts>> parse_nodes(std::string_view text) {
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  return parse_node_ports(text);
+}
+
+Parsed<std::string> parse_announced_host(std::string_view text) {
+  return text.empty() ? Parsed<std::string>(std::string()) : parse_host(text);
+}
+
 Parsed<std::optional<Address>> parse_admin_address(std::string_view text) {
   if (text.empty()) {
     return std::nullopt;
@@ -101,12 +112,26 @@ constexpr auto output_bytes = [](std::uint64_t high, std::string_view words) {
   return bounded<std::uint64_t>(parse_bytes, 16 * kKiB, high, words);
 };
 
-// `listen: host:port`, or a mapping with TLS as well, or a list of those.
+// `listen: host:port`, or a mapping with more, or a list of those.
 constexpr auto kListen =
     section<Listen>("listen",
                     value("address", &Listen::address, parse_address).at_start(),
+                    value("nodes", &Listen::nodes, parse_nodes).at_start(),
+                    value("announce", &Listen::announce, parse_announced_host).at_start(),
                     ReadBy<Listen>{"tls", read_listen_tls, listen_tls_sections})
-        .or_only("address");
+        .or_only("address")
+        .checked_by([](const Section& section, Listen& listen) {
+          if (listen.nodes && listen.address != Listen{}.address) {
+            section.report(section.place_of("nodes"),
+                           "nodes and address are both here: a cluster's nodes have ports of "
+                           "their own");
+          }
+          if (!listen.nodes && !listen.announce.empty()) {
+            section.report(
+                section.place_of("announce"),
+                "announce is the host that a cluster's clients are told: it needs nodes");
+          }
+        });
 
 constexpr auto kControl = section<Control>("upstream.control",
                                            text("username", &Control::username),
@@ -132,8 +157,22 @@ constexpr auto kUpstream =
               bounded<milliseconds>(parse_duration, 1ms, 10min, "must be from 1ms to 10m")),
         choice("acl", &Upstream::acl, kAcls),
         Inside{"control", &Upstream::control, kControl},
-        ReadBy<Upstream>{"tls", read_upstream_tls, upstream_tls_sections})
-        .or_only("address");
+        ReadBy<Upstream>{"tls", read_upstream_tls, upstream_tls_sections},
+        list("cluster", &Upstream::cluster, parse_upstream_address).at_start())
+        .or_only("address")
+        .checked_by([](const Section& section, Upstream& upstream) {
+          if (!upstream.cluster.empty() && upstream.address != Upstream{}.address) {
+            section.report(section.place_of("cluster"),
+                           "cluster and address are both here: address is for a Redis that is no "
+                           "cluster");
+          }
+          if (!upstream.cluster.empty() && upstream.tls && upstream.tls->verify &&
+              upstream.tls->server_name.empty()) {
+            section.report(section.place_of("tls"),
+                           "tls: which node a certificate is for is not checked yet: give the "
+                           "server_name that all of them are for, or verify: false");
+          }
+        });
 
 constexpr auto kStorage = section<Storage>(
     "storage",
@@ -189,6 +228,23 @@ constexpr auto kTop = section<Config>(
     value("drain_timeout", &Config::drain_timeout, up_to_a_day(0s, "must be from 0s to 1d"))
         .at_start());
 
+void give_each_node_its_port(std::vector<Listen>& all) {
+  std::vector<Listen> each;
+  for (Listen& listen : all) {
+    if (!listen.nodes) {
+      each.push_back(std::move(listen));
+      continue;
+    }
+    for (std::size_t i = 0; i < listen.nodes->count(); ++i) {
+      each.push_back(listen);
+      each.back().address = {.host = listen.nodes->host,
+                             .port = static_cast<std::uint16_t>(listen.nodes->first + i),
+                             .unix_path = {}};
+    }
+  }
+  all = std::move(each);
+}
+
 }  // namespace
 
 Config read_config(const TreeNode& root,
@@ -202,6 +258,7 @@ Config read_config(const TreeNode& root,
   places.admin = top.place_of("admin", "address");
   Config config;
   kTop.read(top, config);
+  give_each_node_its_port(config.listen);
   check(config, places, report);
   return config;
 }

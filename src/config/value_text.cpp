@@ -115,6 +115,10 @@ std::string text_of(const std::optional<Address>& address) {
   return address ? address->text() : "";
 }
 
+std::string text_of(const std::optional<NodePorts>& ports) {
+  return ports ? ports->text() : "";
+}
+
 std::string text_of(const std::optional<std::uint32_t>& count) {
   return text_or_auto(count);
 }

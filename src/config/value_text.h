@@ -24,6 +24,7 @@ std::string text_of(const AbsentReply& reply);
 std::string text_of(const FreshIds& window);
 std::string text_of(const ReplicationSlot& slot);
 std::string text_of(const std::optional<Address>& address);      // none: empty
+std::string text_of(const std::optional<NodePorts>& ports);      // none: empty
 std::string text_of(const std::optional<std::uint32_t>& count);  // none: auto
 std::string text_of(const std::optional<std::uint64_t>& count);  // none: auto
 // nullopt: the key has to be left out.

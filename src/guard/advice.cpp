@@ -211,7 +211,7 @@ Evidence::Reads reads_of(std::span<const Guard* const> guards) {
     reads.unavailable += counters.unavailable_reads.value();
     reads.unguarded += counters.unguarded_keys.value();
     reads.all += counters.guarded_keys.value() + counters.unsettled_reads.value() +
-                 counters.no_room_reads.value();
+                 counters.other_node_reads.value() + counters.no_room_reads.value();
   }
   reads.all += reads.not_allowed + reads.unavailable + reads.unguarded;
   return reads;

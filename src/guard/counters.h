@@ -75,6 +75,7 @@ struct GuardCounters {
   Counter unsettled_reads;    // MULTI, WATCH, or a change in flight
   Counter not_allowed_reads;  // user not known to be allowed anything, or not authenticated
   Counter unavailable_reads;  // Redis is loading, busy ..., or may be another than the one known
+  Counter other_node_reads;   // Redis may reply -MOVED, -ASK or -CROSSSLOT
   Counter no_room_reads;      // the session could not have held the answer
   // Keys of reads that passed because their client had filled its share of an overlay within
   // max_lag.

@@ -12,6 +12,9 @@
 //     moment ago (guard/overlay.h)
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (redis/facts.h); the client is settled (redis/client_state.h)
+//   - a node of a cluster has all of the command's keys, in one slot that is not on its way, and is
+//   a
+//     master, or the client reads from replicas
 //   - the session has room for the reply (`room`). How long it is, is known before it is made: a
 //     command of 64 KiB may ask for a thousand times as much
 // A read that is forwarded although its key is absent (mode observe, order redis-first,
@@ -208,6 +211,7 @@ class Guard {
   static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;
 
   const redis::UserAccess* access_of_read(const Question& question);
+  bool is_for_this_node(const Question& question);
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
   KeyVerdict judge(std::string_view key, const Read& read);

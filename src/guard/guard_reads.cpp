@@ -1,4 +1,7 @@
 // The reads of a Guard: may they be answered at all, are their keys absent, with which bytes.
+#include <optional>
+
+#include "cluster/slot.h"
 #include "guard/guard.h"
 #include "guard/shared_keys.h"
 #include "redis/command_table.h"
@@ -22,6 +25,21 @@ constexpr redis::ReadShape kGetexExpiring("key (EX/PX/EXAT/PXAT positive)");
 constexpr std::size_t kExpiryDigitsMax =
     15;  // as milliseconds they are an integer of Redis's, even if they were seconds
 
+bool are_of_one_slot_in(const cluster::Slots& slots, const Question& question) {
+  const redis::KeyIndexes keys = redis::key_indexes(question.command, question.arguments);
+  std::optional<std::size_t> slot;
+  const auto is_of_it = [&](std::string_view key) {
+    const std::size_t of_key = cluster::slot_of(key);
+    return of_key == slot.value_or(of_key) && slots.test(*(slot = of_key));
+  };
+  for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
+    if (!is_of_it(question.arguments[i])) {
+      return false;
+    }
+  }
+  return keys.also == 0 || is_of_it(question.arguments[keys.also]);
+}
+
 bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
   return kGetexPlain.fits(arguments) ||
          (kGetexExpiring.fits(arguments) && arguments.back().size() <= kExpiryDigitsMax);
@@ -34,7 +52,7 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
     std::string().swap(reply_);
   }
   const redis::UserAccess* const access = access_of_read(question);
-  if (access == nullptr || !has_room_for(1, room)) {
+  if (access == nullptr || !is_for_this_node(question) || !has_room_for(1, room)) {
     return {};
   }
   const Client& client = question.client;
@@ -78,6 +96,21 @@ const redis::UserAccess* Guard::access_of_read(const Question& question) {
     counters_.not_allowed_reads.add();
   }
   return access;
+}
+
+// A node of a cluster has all of its keys, so that it replies with neither -MOVED, -ASK nor
+// -CROSSSLOT.
+bool Guard::is_for_this_node(const Question& question) {
+  const redis::Snapshot& redis = question.redis;
+  if (!redis.slots) {
+    return true;
+  }
+  const bool answers_reads = redis.is_master.value_or(false) || question.client.reads_replica();
+  if (answers_reads && are_of_one_slot_in(*redis.slots, question)) {
+    return true;
+  }
+  counters_.other_node_reads.add();
+  return false;
 }
 
 bool Guard::has_room_for(std::size_t bytes, std::size_t room) {

@@ -143,6 +143,7 @@ void add_guard(Lines& lines, const InfoQuestion& asked) {
   add("unsettled_reads", &GuardCounters::unsettled_reads);
   add("not_allowed_reads", &GuardCounters::not_allowed_reads);
   add("unavailable_reads", &GuardCounters::unavailable_reads);
+  add("other_node_reads", &GuardCounters::other_node_reads);
   add("no_room_reads", &GuardCounters::no_room_reads);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -43,6 +44,21 @@ Transfer failed_transfer() {
 }
 
 }  // namespace
+
+std::string local_host(int socket) {
+  SocketAddress own{.length = sizeof(sockaddr_storage)};
+  auto* const address = reinterpret_cast<sockaddr*>(&own.storage);
+  std::array<char, NI_MAXHOST> text{};
+  if (::getsockname(socket, address, &own.length) != 0 ||
+      ::getnameinfo(address, own.length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) !=
+          0) {
+    return {};
+  }
+  const std::string_view host(text.data());
+  constexpr std::string_view kOfIpv4 = "::ffff:";
+  const bool is_ipv4 = host.starts_with(kOfIpv4) && host.contains('.');
+  return std::string(is_ipv4 ? host.substr(kOfIpv4.size()) : host.substr(0, host.find('%')));
+}
 
 std::error_code prepare_socket(int socket) {
   const int flags = ::fcntl(socket, F_GETFL);

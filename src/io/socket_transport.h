@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -75,6 +76,9 @@ class SocketTransport final : public Transport {
   std::error_code last_error_;
   std::shared_ptr<SocketTransport*> self_;
 };
+
+// The host of the socket's own end, as digits, without brackets; empty: it has none.
+std::string local_host(int socket);
 
 // Non-blocking, close-on-exec; over TCP without delay and with keep-alive. Takes `socket` over only
 // on success.

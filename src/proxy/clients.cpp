@@ -22,7 +22,7 @@ void Clients::admit(std::unique_ptr<io::Transport> client) {
   admit_expected(std::move(client));
 }
 
-void Clients::admit_expected(std::unique_ptr<io::Transport> client) {
+void Clients::admit_expected(std::unique_ptr<io::Transport> client, std::string host) {
   if (!client) {
     --count_;
     return;
@@ -36,7 +36,7 @@ void Clients::admit_expected(std::unique_ptr<io::Transport> client) {
     return;
   }
   make_room();
-  auto session = std::make_unique<Session>(of_sessions_, std::move(client));
+  auto session = std::make_unique<Session>(of_sessions_, std::move(client), std::move(host));
   Session* const key = session.get();
   sessions_.emplace(key, Admitted{.session = std::move(session), .gone = std::nullopt});
   if (is_draining_) {

@@ -18,6 +18,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "config/config.h"
@@ -42,6 +43,7 @@ class Clients final : Session::Owner {
     guard::Guard& guard;
     const Session::Settings& settings;
     ClientCount& total;
+    const NodeAddresses* nodes = nullptr;  // null: Redis is in no cluster
   };
 
   explicit Clients(Worker worker)
@@ -67,7 +69,8 @@ class Clients final : Session::Owner {
                                .upstreams = upstreams_,
                                .settings = worker.settings.upstream,
                                .in_flight_max = worker.settings.limits.inflight_per_client},
-                     .owner = *this} {}
+                     .owner = *this,
+                     .nodes = worker.nodes} {}
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
   ~Clients();
@@ -77,7 +80,8 @@ class Clients final : Session::Owner {
   // worker's.
   void expect() { ++count_; }
   // Null: it has not come.
-  void admit_expected(std::unique_ptr<io::Transport> client);
+  // `host`: as Session has it.
+  void admit_expected(std::unique_ptr<io::Transport> client, std::string host = {});
   // Lets every client go where its commands end (session_drain.cpp), those who still come, too.
   // `on_empty` is called once, when there is nobody left; perhaps at once.
   void drain(std::function<void()> on_empty);

@@ -37,6 +37,16 @@ void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
     expect_reply();
     observed_.expect(expected_, change);
   }
+  if (topology_ && change.kind == redis::ChangeKind::multi) {
+    topology_->expect_multi(expected_);
+  } else if (topology_ && change.kind == redis::ChangeKind::end_multi) {
+    topology_->expect_end_of_multi(expected_);
+  }
+}
+
+void ReplyOrder::expect_topology_reply(cluster::TopologyReply kind) {
+  expect_reply();
+  topology_->expect(expected_, kind);
 }
 
 void ReplyOrder::expect_absent_key_reply(const guard::AbsentKey& key) {
@@ -98,7 +108,7 @@ bool ReplyOrder::relay(std::string_view bytes) {
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
   if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any() ||
-      !observed_.is_empty()) {
+      !observed_.is_empty() || (topology_ && topology_->is_expecting())) {
     return false;
   }
   output_->append(bytes);
@@ -117,7 +127,9 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
     return 0;
   }
   const resp::ReplyFramer::Piece piece = framer_.next(bytes);
-  if (is_compared_) {
+  if (is_rewritten_) {
+    topology_->take(bytes.substr(0, piece.bytes), *output_);
+  } else if (is_compared_) {
     compared_->take(bytes.substr(0, piece.bytes));
   } else if (!is_dropped_) {
     output_->append(bytes.substr(0, piece.bytes));
@@ -128,7 +140,14 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   within_reply_ = !piece.ends;
   well_formed = !piece.malformed;
   if (piece.ends) {
+    if (is_rewritten_) {
+      topology_->end(*output_);
+    }
     on_reply_end(framer_.type());
+  }
+  if (is_rewritten_) {
+    count_held();
+    is_rewritten_ = within_reply_;
   }
   return piece.bytes;
 }
@@ -151,6 +170,8 @@ bool ReplyOrder::begin_reply(char first) {
   if (is_compared_) {
     compared_->begin();
   }
+  is_rewritten_ =
+      topology_ && !may_be_frame_ && first != '>' && topology_->begin(ended_ + 1, first);
   return first == '>' || !is_unasked || is_subscribed || unasked_ != Unasked::none;
 }
 
@@ -193,7 +214,11 @@ void ReplyOrder::on_reply_end(char type) {
     return;
   }
   if (entry.kind == Kind::compare) {
-    compared_->end(type);
+    if (is_rewritten_) {
+      compared_->refuse();
+    } else {
+      compared_->end(type);
+    }
     is_compared_ = false;
     pop();
   } else if (--entry.amount == 0) {

@@ -35,6 +35,7 @@
 #include "proxy/compared_replies.h"
 #include "proxy/observed_replies.h"
 #include "proxy/reply_ends.h"
+#include "proxy/topology_replies.h"
 #include "resp/reply_framer.h"
 
 namespace cuckooguard::proxy {
@@ -62,6 +63,13 @@ class ReplyOrder {
   // One reply of Redis is to be relayed, or replaced, and the owner to hear of it. The key is
   // copied.
   void expect_absent_key_reply(const guard::AbsentKey& key);
+  // The client's replies have the addresses of a cluster's nodes replaced from here on. Before any
+  // is expected.
+  void rewrite_addresses(TopologyReplies::Client client) {
+    topology_ = std::make_unique<TopologyReplies>(std::move(client));
+  }
+  bool rewrites_addresses() const { return topology_ != nullptr; }
+  void expect_topology_reply(cluster::TopologyReply kind);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
@@ -111,7 +119,8 @@ class ReplyOrder {
   // are to come. They and what stands for them here count as the output's chunks do
   // (io::HeldBytes).
   std::size_t waiting_bytes() const {
-    return local_.size() - local_head_ + (compared_ ? compared_->bytes() : 0);
+    return local_.size() - local_head_ + (compared_ ? compared_->bytes() : 0) +
+           (topology_ ? topology_->bytes() : 0);
   }
 
  private:
@@ -151,7 +160,8 @@ class ReplyOrder {
   bool is_dropped_ = false;  // the push at hand
   bool may_be_frame_ = false;
   bool within_reply_ = false;
-  bool is_compared_ = false;  // the reply at hand
+  bool is_compared_ = false;   // the reply at hand
+  bool is_rewritten_ = false;  // the same, by `topology_`
   std::uint64_t leading_replies_ =
       0;  // to be relayed before entries_; the common case needs no entry at all
   std::uint64_t plain_relayed_ = 0;  // that were leading
@@ -164,6 +174,7 @@ class ReplyOrder {
   ObservedReplies observed_;
   std::uint64_t expected_ = 0;
   std::uint64_t ended_ = 0;  // of those; elements of a merged reply count as replies
+  std::unique_ptr<TopologyReplies> topology_;  // null: of no cluster
   std::unique_ptr<ComparedReplies> compared_;  // of all `compare` entries; null before the first
   io::HeldBytes held_{output_->pool()};
   std::string merge_header_;  // the header line of a merged reply, while it is incomplete

@@ -11,7 +11,7 @@ constexpr std::size_t kAbsentReplyBytesMax = 65 * 1024;  // config::kAbsentReply
 
 }  // namespace
 
-Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
+Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client, std::string host)
     : worker_(worker),
       client_(std::move(client)),
       output_(worker.loop.chunks()),
@@ -19,6 +19,9 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client)
       heard_at_(worker.loop.now()),
       silence_(worker.loop, output_),
       route_(worker.route, state_, *this) {
+  if (worker_.nodes != nullptr) {
+    order_.rewrite_addresses({.nodes = *worker_.nodes, .host = std::move(host)});
+  }
   client_->bind(*this);
   worker_.idle.add(*this);
   update_watch();
@@ -226,7 +229,14 @@ void Session::carry_out(const guard::Question& question, std::string_view raw) {
   } else if (!decision.absent_keys.empty()) {
     order_.expect_absent_key_reply(decision.absent_keys.front());
   } else if (decision.change == nullptr) {
-    order_.expect_reply();
+    const auto topology = order_.rewrites_addresses() && question.command.role == redis::Role::plain
+                              ? cluster::topology_reply(question.arguments)
+                              : cluster::TopologyReply::none;
+    if (topology == cluster::TopologyReply::none) {
+      order_.expect_reply();
+    } else {
+      order_.expect_topology_reply(topology);
+    }
     if (decision.awaits_reply) {
       state_.writes()->await(order_.last_expected());
     }

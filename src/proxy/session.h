@@ -51,6 +51,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "config/config.h"
@@ -109,9 +110,11 @@ class Session final : public io::Disposable,
     ReplyClock& reply_clock;
     Route::Worker route;
     Owner& owner;
+    const NodeAddresses* nodes = nullptr;  // null: Redis is in no cluster
   };
 
-  Session(const Worker& worker, std::unique_ptr<io::Transport> client);
+  // `host`: where it has reached the guard, if it is to be told of a cluster's nodes.
+  Session(const Worker& worker, std::unique_ptr<io::Transport> client, std::string host = {});
 
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();

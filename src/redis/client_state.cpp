@@ -295,8 +295,7 @@ bool ClientState::is_transferable() const {
 }
 
 resp::ConnectionState ClientState::told() const {
-  resp::ConnectionState state{
-      .version = version_, .db = db_, .reads_replica = reads_replica_};
+  resp::ConnectionState state{.version = version_, .db = db_, .reads_replica = reads_replica_};
   if (settings_) {
     if (standing_ == Standing::authenticated) {
       state.login = settings_->login;

@@ -71,8 +71,8 @@ class ClientState {
   bool is_silent() const { return silence_ != Silence::none; }
 
   // db(), version() and the user are what Redis holds for the next command, and it would run that
-  // command at once: no change in flight, not inside MULTI, not after WATCH or ASKING, not tracking,
-  // not subscribed in RESP2, with replies, nothing uncertain.
+  // command at once: no change in flight, not inside MULTI, not after WATCH or ASKING, not
+  // tracking, not subscribed in RESP2, with replies, nothing uncertain.
   bool is_settled() const { return unsettled_ == 0 && changes_in_flight_ == 0; }
   // What is in flight will tell; until then nobody knows which reply is whose, or what the client
   // is.

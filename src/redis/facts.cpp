@@ -72,6 +72,7 @@ bool Facts::publish(std::uint64_t epoch, Reading reading) {
            .users = std::move(users),
            .availability = reading.availability,
            .is_master = reading.is_master,
+           .slots = std::move(reading.slots),
            .takes_writes = reading.takes_writes,
            .idle_timeout = reading.idle_timeout,
            .control = snapshot_->control});

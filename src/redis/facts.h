@@ -60,7 +60,8 @@ struct Snapshot {
   std::shared_ptr<const Commands> commands;  // never null
   std::shared_ptr<const Users> users;        // never null
   Availability availability = Availability::available;
-  std::optional<bool> is_master{};  // nullopt: it is not known
+  std::optional<bool> is_master{};                // nullopt: it is not known
+  std::shared_ptr<const cluster::Slots> slots{};  // as in Reading
   bool takes_writes = false;  // none is refused for what Redis is: a replica, unable to save ...
   std::chrono::seconds idle_timeout{0};  // Redis closes clients that were silent so long; 0: none
   // The control connection is gone. Redis may be gone, or be back with other users: only clients

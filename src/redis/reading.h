@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/slot.h"
 #include "redis/command_table.h"
 
 namespace cuckooguard::redis {
@@ -110,6 +111,9 @@ struct Reading {
   Availability availability = Availability::available;
   std::optional<bool> is_master = true;
   bool takes_writes = true;
+  // That a node of a cluster, or its master, has all keys of; not those that are on their way.
+  // Null: it is in no cluster.
+  std::shared_ptr<const cluster::Slots> slots{};
   std::chrono::seconds idle_timeout{0};
   TimePoint good_until = TimePoint::max();  // Facts::kKnownFor after Redis was asked
 };

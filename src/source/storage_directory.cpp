@@ -17,6 +17,7 @@ namespace cuckooguard::source {
 namespace {
 
 constexpr std::string_view kFilterEnding = ".filter";
+constexpr std::string_view kNodesName = "cluster-nodes";
 constexpr std::string_view kPositionEnding = ".position";
 constexpr std::size_t kNameBytesMax = 200;
 
@@ -72,7 +73,8 @@ bool is_kept(std::string_view name) {
 bool is_left_over(std::string_view name) {
   constexpr std::size_t kRandomBytes = 7;  // .XXXXXX
   const std::size_t dot = name.size() - std::min(name.size(), kRandomBytes);
-  return name.substr(dot).starts_with('.') && is_kept(name.substr(0, dot));
+  return name.substr(dot).starts_with('.') &&
+         (is_kept(name.substr(0, dot)) || name.substr(0, dot) == kNodesName);
 }
 
 }  // namespace
@@ -131,6 +133,10 @@ std::string StorageDirectory::position_path(std::string_view source) const {
   std::string name;
   append_name(name, source);
   return path_ + '/' + cut(std::move(name)) + std::string(kPositionEnding);
+}
+
+std::string StorageDirectory::nodes_path() const {
+  return path_ + '/' + std::string(kNodesName);
 }
 
 std::expected<void, std::string> StorageDirectory::remove_filters(std::string_view source) const {

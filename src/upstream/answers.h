@@ -19,6 +19,7 @@ namespace cuckooguard::upstream {
 struct Questions {
   std::vector<std::vector<std::string>> keys;  // by namespace
   std::uint64_t numbering = 0;                 // of the namespaces (redis::UserAccess)
+  bool of_cluster = false;                     // which slots it serves
 };
 
 // As far as a right may lack for it.
@@ -28,6 +29,7 @@ enum class Question : std::uint8_t {
   commands,           // COMMAND
   state,              // INFO and DBSIZE
   takes_writes,       // INFO alone
+  slots,              // CLUSTER NODES and INFO
   idle_timeout        // CONFIG GET
 };
 

@@ -10,10 +10,8 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include "config/password_file.h"
 #include "redis/facts.h"
 #include "upstream/inquiry.h"
 #include "upstream/not_allowed.h"
@@ -33,10 +31,6 @@ bool has_timed_out(const redisContext& redis) {
   return redis.err == REDIS_ERR_IO && errno == EAGAIN;
 }
 
-timeval to_timeval(std::chrono::milliseconds duration) {
-  return {.tv_sec = duration.count() / 1000, .tv_usec = duration.count() % 1000 * 1000};
-}
-
 int make_eventfd() {
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0) {
@@ -47,18 +41,13 @@ int make_eventfd() {
 
 }  // namespace
 
-void Control::Close::operator()(redisContext* context) const {
-  redisFree(context);
-}
-
 Control::Control(const config::Upstream& settings,
                  Questions questions,
                  Calls calls,
                  const io::TlsSlot* tls)
-    : settings_(settings),
+    : connector_(settings, tls, kCallTimeout),
       questions_(std::move(questions)),
       calls_(std::move(calls)),
-      tls_(tls),
       wake_(make_eventfd()) {}
 
 Control::~Control() {
@@ -106,7 +95,7 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
   Inquiry inquiry(redis, questions_);
   while (!stop.stop_requested()) {
     const std::uint64_t epoch = calls_.epoch();
-    const bool trusts = settings_.acl == config::Acl::trust;
+    const bool trusts = connector_.settings().acl == config::Acl::trust;
     const auto asked_at = std::chrono::steady_clock::now();
     std::optional<Answers> answers =
         inquiry.ask(trusts ? std::vector<std::string>{} : calls_.users());
@@ -118,7 +107,7 @@ std::string Control::keep_asking(redisContext& redis, const std::stop_token& sto
     learn_whether_password_is_needed(answers->reading.users);
     const Pause pause = pause_after(answers->reading, asked_at);
     tell_reachable(true, {});
-    tell_allowed(not_allowed(settings_, *answers));
+    tell_allowed(not_allowed(connector_.settings(), *answers));
     tell(epoch, *std::move(answers));
     if (!rest(redis.fd, pause)) {
       return "Redis has closed the connection";
@@ -143,14 +132,15 @@ Control::Pause Control::pause_after(const redis::Reading& reading,
 
 void Control::tell(std::uint64_t epoch, Answers answers) {
   redis::Users& users = answers.reading.users;
-  const bool trusts = settings_.acl == config::Acl::trust;
-  users.trusts_everyone = trusts && !answers.is_cluster.value_or(false);
+  const bool trusts = connector_.settings().acl == config::Acl::trust;
+  const bool is_of_wrong_kind = upstream::is_of_wrong_kind(connector_.settings(), answers);
+  users.trusts_everyone = trusts && !is_of_wrong_kind;
   // In doubt nobody is known, unless the operator has said that there is nothing to ask.
-  if (answers.is_cluster.value_or(!trusts)) {
+  if (is_of_wrong_kind || (!answers.is_cluster && !trusts)) {
     users.unrestricted.clear();
     users.restricted.clear();
-    if (answers.is_cluster) {  // whose clients may ask the guard itself why it does nothing
-      users.refusal = not_allowed(settings_, answers).why;
+    if (is_of_wrong_kind) {  // whose clients may ask the guard itself why it does nothing
+      users.refusal = not_allowed(connector_.settings(), answers).why;
     } else {
       users.default_needs_no_password = false;
       users.refusal =
@@ -160,71 +150,33 @@ void Control::tell(std::uint64_t epoch, Answers answers) {
   calls_.on_facts(epoch, std::move(answers.reading));
 }
 
-Control::Redis Control::open_plainly() const {
-  const timeval timeout = to_timeval(settings_.connect_timeout);
-  const config::Address& address = settings_.address;
-  return Redis(address.is_unix()
-                   ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
-                   : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));
-}
-
-Control::Redis Control::open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
-                                      std::string& why) const {
-  TlsRelay::Opened relay = TlsRelay::open(settings_, std::move(credentials));
-  if (!relay) {
-    why = std::move(relay.error());
-    return nullptr;
-  }
-  redisContext* const context = redisConnectFd((*relay)->take_socket());
-  return {context, Close{std::move(*relay)}};
-}
-
-Control::Redis Control::open(std::string& why) const {
-  why = "out of memory";
-  auto credentials = tls_ == nullptr ? nullptr : tls_->get();
-  Redis redis = credentials ? open_over_tls(std::move(credentials), why) : open_plainly();
-  if (!redis || redis->err != 0) {
-    why = redis ? redis->errstr : why;
-    return nullptr;
-  }
-  redisSetTimeout(redis.get(), to_timeval(kCallTimeout));
-  return redis;
-}
-
 Control::Redis Control::connect(std::string& why) {
-  Redis redis = open(why);
-  if (!redis && tls_ != nullptr && tls_->get()) {
-    const Redis plain = open_plainly();  // it may be the handshake alone
+  Redis redis = connector_.open(why);
+  if (!redis && connector_.has_tls()) {
+    const Redis plain = connector_.open_plainly();  // it may be the handshake alone
     is_up_ = plain && plain->err == 0;
   }
   return redis && log_in(*redis, why) ? std::move(redis) : nullptr;
 }
 
 bool Control::log_in(redisContext& redis, std::string& why) {
-  const config::Control& control = settings_.control;
-  const std::string password = config::password_of(control.password_file, control.password);
-  if (password.empty()) {
+  const auto refusal = connector_.log_in(redis);
+  if (!refusal) {
     return true;
   }
-  const std::string user = control.username.empty() ? kDefaultUser : control.username;
-  const Reply reply(static_cast<redisReply*>(redisCommand(
-      &redis, "AUTH %b %b", user.data(), user.size(), password.data(), password.size())));
-  if (!reply || is_error(*reply)) {
-    is_up_ = true;
-    why = reply ? reply->str : redis.errstr;
-    is_turned_away_ = reply && is_about_login(why);
-    if (is_turned_away_) {
-      tell_reachable(true, {});
-      tell_allowed(not_logged_in(settings_, why));
-    }
-    return false;
+  is_up_ = true;
+  why = refusal->why;
+  is_turned_away_ = refusal->is_from_redis && is_about_login(why);
+  if (is_turned_away_) {
+    tell_reachable(true, {});
+    tell_allowed(not_logged_in(connector_.settings(), why));
   }
-  return true;
+  return false;
 }
 
 void Control::learn_whether_password_is_needed(redis::Users& users) const {
   const bool is_told = users.find(kDefaultUser) != nullptr;
-  if (!is_told && (settings_.acl == config::Acl::trust || !users.refusal.empty())) {
+  if (!is_told && (connector_.settings().acl == config::Acl::trust || !users.refusal.empty())) {
     users.default_needs_no_password = !tries_in_vain_without_password();
   }
 }
@@ -233,7 +185,7 @@ void Control::learn_whether_password_is_needed(redis::Users& users) const {
 // before that whom it does not let in at all.
 bool Control::tries_in_vain_without_password() const {
   std::string why;
-  const Redis redis = open(why);
+  const Redis redis = connector_.open(why);
   const Reply reply(redis ? static_cast<redisReply*>(redisCommand(redis.get(), "PING")) : nullptr);
   return !reply || (is_error(*reply) && std::ranges::none_of(kSaidToWhoIsIn, [&](auto words) {
                       return text_of(*reply).starts_with(words);

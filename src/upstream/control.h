@@ -13,13 +13,12 @@
 // asked, or `acl: trust` has no user asked for, it is tried each time on a connection that is
 // opened for it: one that has stood for longer would not tell.
 //
-// Over TLS the bytes of hiredis go through a TlsRelay.
-//
 // Threads: construct, start and destroy from the owner's thread; the calls run on the control
 // thread. Errors: a Redis that cannot be reached is told once (on_reachable). What Redis does not
-// let it ask is told with the remedy (on_allowed), and asked for again each time; and so is a Redis
-// in cluster mode, whose facts have no users, so that the guard answers nothing. That is no reason
-// to end: Redis need not even be up when the guard starts.
+// let it ask is told with the remedy (on_allowed), and asked for again each time; and so is a node
+// of a cluster that the configuration does not know of, or a Redis that should be one and is none:
+// its facts have no users, so that the guard answers nothing. That is no reason to end: Redis need
+// not even be up when the guard starts.
 // Limits: one connection; each call waits at most kCallTimeout.
 #pragma once
 
@@ -36,7 +35,7 @@
 #include "config/config.h"
 #include "io/tls_credentials.h"
 #include "upstream/answers.h"
-#include "upstream/tls_relay.h"
+#include "upstream/redis_connector.h"
 
 struct redisContext;
 
@@ -80,11 +79,7 @@ class Control {
   void refresh_soon() const { wake(); }
 
  private:
-  struct Close {
-    void operator()(redisContext* context) const;
-    std::shared_ptr<TlsRelay> relay;  // of its socket, over TLS
-  };
-  using Redis = std::unique_ptr<redisContext, Close>;
+  using Redis = RedisConnector::Redis;
 
   // Between two askings.
   struct Pause {
@@ -96,10 +91,6 @@ class Control {
   // As long as the connection stands; why it does not any more.
   std::string keep_asking(redisContext& redis, const std::stop_token& stop);
   void wake() const;
-  Redis open(std::string& why) const;
-  Redis open_plainly() const;
-  Redis open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
-                      std::string& why) const;
   Redis connect(std::string& why);  // and logged in
   bool log_in(redisContext& redis, std::string& why);
   void learn_whether_password_is_needed(redis::Users& users) const;
@@ -112,10 +103,9 @@ class Control {
   // Until it is time to ask again, or the end. False: `redis` (-1: none) was closed meanwhile.
   bool rest(int redis, Pause pause);
 
-  config::Upstream settings_;
+  RedisConnector connector_;
   Questions questions_;
   Calls calls_;
-  const io::TlsSlot* tls_;
   int wake_;  // eventfd
   std::atomic<bool> is_due_{false};
   bool told_ = false;

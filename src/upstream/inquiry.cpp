@@ -9,6 +9,7 @@
 #include <ranges>
 #include <utility>
 
+#include "cluster/map.h"
 #include "upstream/command_reply.h"
 #include "upstream/not_allowed.h"
 #include "upstream/redis_reply.h"
@@ -117,6 +118,10 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   append(redis_, {"DBSIZE"});
   append(redis_, {"CONFIG", "GET", "timeout"});
   append(redis_, {"INFO"});
+  if (questions_.of_cluster) {
+    append(redis_, {"CLUSTER", "NODES"});
+    append(redis_, {"CLUSTER", "INFO"});
+  }
   const bool tries_again = !no_dryrun_.empty();
   if (tries_again) {
     append(redis_, {"ACL", "DRYRUN", "default", "PING"});
@@ -127,6 +132,9 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   const Reply size = next_reply(redis_);
   const Reply timeout = next_reply(redis_);
   const Reply info = next_reply(redis_);
+  if (questions_.of_cluster && !learn_slots(answers)) {
+    return std::nullopt;
+  }
   if (tries_again) {
     if (const Reply dryrun = next_reply(redis_)) {
       learn_whether_to_try(*dryrun);
@@ -167,7 +175,37 @@ void Inquiry::note_refusals(const redisReply& size,
   note(Question::commands_of_users, no_dryrun_);
   note(Question::commands, no_commands_);
   note(is_about_rights(error_of(size)) ? Question::state : Question::takes_writes, error_of(info));
+  note(Question::slots, no_slots_);
   note(Question::idle_timeout, error_of(timeout));
+}
+
+// In doubt it serves none.
+bool Inquiry::learn_slots(Answers& answers) {
+  const Reply nodes = next_reply(redis_);
+  const Reply info = next_reply(redis_);
+  if (!info) {
+    return false;
+  }
+  cluster::Slots slots;
+  const auto view = cluster::parse_nodes(text_of(*nodes), {});
+  if (view && view->myself && cluster::is_state_ok(text_of(*info))) {
+    const cluster::Node& myself = view->nodes[*view->myself];
+    const auto owner = std::ranges::find(
+        view->nodes, myself.is_master ? myself.id : myself.master_id, &cluster::Node::id);
+    if (owner != view->nodes.end()) {
+      for (const cluster::SlotRange& range : owner->slots) {
+        for (std::size_t slot = range.first; slot <= range.last; ++slot) {
+          slots.set(slot);
+        }
+      }
+    }
+    for (const std::uint16_t slot : myself.moving) {
+      slots.reset(slot);
+    }
+  }
+  answers.reading.slots = std::make_shared<const cluster::Slots>(slots);
+  no_slots_ = is_error(*nodes) ? error_of(*nodes) : error_of(*info);
+  return true;
 }
 
 void Inquiry::learn_whether_to_try(const redisReply& dryrun) {

@@ -10,6 +10,7 @@
 //                   INFO             does it take writes?
 //                   CONFIG GET       timeout: when does it close silent clients?
 //                   ACL GETUSER      for each user
+//   of a cluster    CLUSTER NODES    each time, and INFO: which slots does it serve?
 //   if that differs ACL DRYRUN       for each answerable command, in one pipeline; from Redis 7
 //
 // A user who may run every command is not asked for further. Of one with selectors DRYRUN cannot
@@ -64,6 +65,7 @@ class Inquiry {
                      const redisReply& timeout,
                      const redisReply& info,
                      Answers& answers) const;
+  bool learn_slots(Answers& answers);  // whose replies are to come
   void learn_whether_to_try(const redisReply& dryrun);
   bool learn_users(std::span<const std::string> names,
                    Answers& answers);  // whose replies are to come
@@ -84,6 +86,7 @@ class Inquiry {
   bool has_asked_commands_ = false;
   std::string no_commands_;  // COMMAND was refused for want of a right: Redis's words
   std::string no_dryrun_;    // and so was ACL DRYRUN
+  std::string no_slots_;     // or CLUSTER NODES, or CLUSTER INFO
 };
 
 }  // namespace cuckooguard::upstream

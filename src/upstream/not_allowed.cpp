@@ -64,6 +64,8 @@ Lack lack_of(Question question, const config::Upstream& settings, const Answers&
       return {.rules = "+info",
               .effect = is_kind_unknown ? kAllPass : "GETEX of absent keys passes",
               .passes = is_kind_unknown};
+    case Question::slots:
+      return {.rules = "+cluster|nodes +cluster|info", .effect = kAllPass, .passes = true};
     case Question::idle_timeout:
       break;
   }
@@ -93,6 +95,20 @@ ControlReport without_users(std::string why) {
               "then every key passes"};
 }
 
+ControlReport wrong_kind(bool is_cluster) {
+  constexpr std::string_view kIsCluster =
+      "this Redis is a node of a cluster (cluster_enabled:1), and upstream.address is for one that "
+      "is not";
+  constexpr std::string_view kIsNone =
+      "this Redis runs without cluster mode (cluster_enabled:0), and is in upstream.cluster";
+  return {.state = State::unsupported,
+          .why = std::string(is_cluster ? kIsCluster : kIsNone),
+          .hint = std::string(is_cluster ? "set upstream.cluster and listen.nodes"
+                                         : "set upstream.address in place of upstream.cluster")
+                      .append("; until then every command is forwarded to it, and nothing is "
+                              "answered here")};
+}
+
 // Each once.
 void append(std::string& text, std::string_view separator, std::string_view more) {
   if (text.find(more) == std::string::npos) {
@@ -104,6 +120,10 @@ void append(std::string& text, std::string_view separator, std::string_view more
 
 bool is_about_rights(std::string_view error) {
   return error.starts_with("NOPERM ") || error.starts_with("NOAUTH ");
+}
+
+bool is_of_wrong_kind(const config::Upstream& settings, const Answers& answers) {
+  return answers.is_cluster && *answers.is_cluster == settings.cluster.empty();
 }
 
 bool is_about_login(std::string_view error) {
@@ -124,13 +144,8 @@ ControlReport not_logged_in(const config::Upstream& settings, std::string_view e
 }
 
 ControlReport not_allowed(const config::Upstream& settings, const Answers& answers) {
-  if (answers.is_cluster.value_or(false)) {
-    return {
-        .state = State::unsupported,
-        .why = "this Redis runs in cluster mode (cluster_enabled:1), which is not supported",
-        .hint =
-            "put the guard in front of one without it; until then every command is forwarded to "
-            "this node, and nothing is answered here"};
+  if (is_of_wrong_kind(settings, answers)) {
+    return wrong_kind(*answers.is_cluster);
   }
   const std::vector<RefusedQuestion>& refused = answers.refused;
   const auto no_login = std::ranges::find_if(

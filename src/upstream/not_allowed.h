@@ -24,6 +24,9 @@ bool is_about_rights(std::string_view error);
 // nobody in from there.
 bool is_about_login(std::string_view error);
 
+// It runs in cluster mode, and the configuration does not know, or the other way round.
+bool is_of_wrong_kind(const config::Upstream& settings, const Answers& answers);
+
 // Of what `answers.refused` says, unless it is a cluster. Its users are those that Redis has told.
 redis::ControlReport not_allowed(const config::Upstream& settings, const Answers& answers);
 

@@ -84,7 +84,8 @@ class GenerationTest : public testing::Test {
   }
   // Whether a key passes that nobody has learned.
   static bool holds_all(const Generation& generation) {
-    return generation.guarded(0).namespaces[0].overlay->holds(12345, io::now_since_boot());
+    redis::Facts facts;
+    return generation.guarded(0, facts).namespaces[0].overlay->holds(12345, io::now_since_boot());
   }
   // Of the overlay of users, after a reload.
   bool holds_all_after(const std::string& before, const std::string& after) {
@@ -106,14 +107,12 @@ class GenerationTest : public testing::Test {
 
   log::WrittenLog log_;
   filter::Epochs epochs_{3};
-  redis::Facts facts_;
   Told told_;
   Supervisor supervisor_;
   LoadReport report_{log_.log};
   LoadStatus status_{told_, supervisor_};
   Generation::Environment environment_{.log = log_.log,
                                        .epochs = epochs_,
-                                       .facts = facts_,
                                        .report = report_,
                                        .status = status_,
                                        .storage = nullptr,

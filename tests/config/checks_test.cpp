@@ -10,6 +10,7 @@
 namespace cuckooguard::config {
 namespace {
 
+using testing::config_of;
 using ::testing::ElementsAre;
 using testing::errors_of;
 using ::testing::HasSubstr;
@@ -32,6 +33,42 @@ TEST(Checks, the_admin_server_has_an_address_of_its_own) {
       errors_of("listen: 127.0.0.1:7000\nadmin: { address: localhost:7000 }\n"),
       ElementsAre(HasSubstr("2:19: admin.address: localhost:7000 is where Redis's clients")));
   EXPECT_THAT(errors_of("listen: 127.0.0.1:7000\nadmin: { address: 127.0.0.1:7001 }\n"), IsEmpty());
+}
+
+TEST(Checks, a_cluster_s_nodes_have_a_port_each) {
+  const Config config = config_of(
+      "listen: { nodes: '[::1]:7000-7002', announce: guard.local, tls: { cert: c, key: k } }\n"
+      "upstream: { cluster: [ '10.0.0.1:6379', '10.0.0.2:6379' ] }\n");
+  ASSERT_EQ(config.listen.size(), 3U);
+  EXPECT_EQ(config.listen.front().address.text(), "[::1]:7000");
+  EXPECT_EQ(config.listen.back().address.text(), "[::1]:7002");
+  EXPECT_EQ(config.listen.back().announce, "guard.local");
+  EXPECT_EQ(config.listen.back().tls->cert, "c");
+  EXPECT_EQ(config.upstream.cluster.back().text(), "10.0.0.2:6379");
+}
+
+TEST(Checks, a_cluster_and_its_ports_are_of_use_only_together_and_alone) {
+  EXPECT_THAT(
+      errors_of("listen: 127.0.0.1:7000\nupstream: { cluster: '10.0.0.1:6379' }\n"),
+      ElementsAre(HasSubstr("1:9: listen: in front of a cluster there is a port for each")));
+  EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001 }\n"),
+              ElementsAre(HasSubstr("listen: nodes are those of a cluster: name some of them")));
+  EXPECT_THAT(
+      errors_of("listen: [ { nodes: 127.0.0.1:7000-7001 }, { nodes: 127.0.0.1:8000-8001 } ]\n"
+                "upstream: { cluster: '10.0.0.1:6379' }\n"),
+      ElementsAre(HasSubstr("and nothing else")));
+  EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001, address: 127.0.0.1:6381 }\n"
+                        "upstream: { cluster: '10.0.0.1:6379', address: 10.0.0.1:6379 }\n"),
+              ElementsAre(HasSubstr("nodes and address are both here"),
+                          HasSubstr("cluster and address are both here")));
+  EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001 }\n"
+                        "upstream: { cluster: 'localhost:7001' }\n"),
+              ElementsAre(HasSubstr("127.0.0.1:7001 is also the upstream")));
+  EXPECT_THAT(errors_of("listen: { announce: guard.local }\n"),
+              ElementsAre(HasSubstr("announce is the host that a cluster's clients are told")));
+  EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001 }\n"
+                        "upstream: { cluster: '10.0.0.1:6379', tls: true }\n"),
+              ElementsAre(HasSubstr("give the server_name that all of them are for")));
 }
 
 TEST(Checks, a_source_must_exist) {

@@ -173,11 +173,15 @@ TEST(Effective, a_list_of_sections_can_be_read_again) {
       "listen:\n  - { address: '[::1]:7', tls: { cert: c, key: k } }\n  - 'unix:/a'\n";
   const EffectiveConfig effective = effective_of(yaml);
   const std::string text = print_settings(effective.settings);
-  EXPECT_THAT(
-      text,
-      ::testing::ContainsRegex("^listen:\n  - address: [^\n]*:7\"? +# shop.yaml:2\n    tls:\n"
-                               "      cert: c +# shop.yaml:2\n"));
+  EXPECT_THAT(text,
+              ::testing::ContainsRegex(
+                  "^listen:\n  - address: [^\n]*:7\"? +# shop.yaml:2\n    nodes: [^\n]*\n"
+                  "    announce: [^\n]*\n    tls:\n"
+                  "      cert: c +# shop.yaml:2\n"));
   EXPECT_EQ(testing::config_of(text), effective.config);
+  const EffectiveConfig cluster = effective_of(
+      "listen: { nodes: '[::1]:7000-7001' }\nupstream: { cluster: [ 'a:1', '[::2]:2' ] }\n");
+  EXPECT_EQ(testing::config_of(print_settings(cluster.settings)), cluster.config);
 }
 
 }  // namespace

@@ -13,6 +13,24 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
+TEST(Values, ports_in_a_row_are_from_one_to_as_many_as_there_may_be) {
+  EXPECT_EQ(parse_node_ports("10.0.0.1:7000-7063")->text(), "10.0.0.1:7000-7063");
+  EXPECT_EQ(parse_node_ports("[::1]:7000-7000")->count(), 1U);
+  EXPECT_EQ(parse_node_ports("node-1.local:7000-7001")->host, "node-1.local");
+  for (const char* const wrong : {"127.0.0.1:7000",
+                                  "node-1.local:7000",
+                                  "127.0.0.1:7000-7064",
+                                  "127.0.0.1:7001-7000",
+                                  "127.0.0.1:0-5",
+                                  "127.0.0.1:7000-",
+                                  "127.0.0.1:7000-65536",
+                                  "unix:/run/x-5"}) {
+    const auto parsed = parse_node_ports(wrong);
+    ASSERT_FALSE(parsed) << wrong;
+    EXPECT_THAT(parsed.error(), ::testing::HasSubstr("write 127.0.0.1:7000-7063")) << wrong;
+  }
+}
+
 TEST(Values, durations_carry_their_unit) {
   EXPECT_EQ(parse_duration("500ms"), 500ms);
   EXPECT_EQ(parse_duration("1s"), 1s);

@@ -90,8 +90,7 @@ TEST_F(SharedSession, a_lease_is_given_back_and_serves_the_next_client) {
 
 TEST_F(SharedSession, what_leaves_something_behind_keeps_its_connection) {
   const auto a = connect();
-  for (const std::string_view words :
-       {"CLIENT ID", "SUBSCRIBE c", "WATCH k", "MULTI"}) {
+  for (const std::string_view words : {"CLIENT ID", "SUBSCRIBE c", "WATCH k", "MULTI"}) {
     const auto client = connect();
     send(client, command(words));
     const std::size_t own = who_got(command(words));
@@ -158,37 +157,6 @@ TEST_F(SharedSession, who_has_changed_its_state_shares_with_its_like) {
   send(b, command("PING"));
   ASSERT_EQ(upstreams(), 4U);
   EXPECT_EQ(redis_got(3), command("PING"));
-}
-
-TEST_F(SharedSession, who_reads_a_cluster_s_replica_shares_with_its_like) {
-  const auto a = connect();
-  send(a, command("READONLY"));
-  redis_sends(0, kOk);
-  EXPECT_EQ(redis_got(1), command("READONLY"));
-  redis_sends(1, kOk);
-  send(a, command("GET x"));
-  EXPECT_EQ(redis_got(1), command("GET x"));
-  redis_sends(1, "$-1\r\n");
-  const auto b = connect();
-  send(b, command("GET x"));
-  EXPECT_EQ(redis_got(1), "") << "it would get the replica's value in place of -MOVED";
-}
-
-TEST_F(SharedSession, asking_and_the_command_behind_it_travel_together) {
-  const auto a = connect();
-  const auto b = connect();
-  send(b, command("PING"));
-  redis_sends(0, kPong);
-  send(a, command("ASKING"));
-  const std::size_t own = who_got(command("ASKING"));
-  ASSERT_NE(own, 0U);
-  redis_sends(own, kOk);
-  send(a, command("GET x"));
-  EXPECT_EQ(redis_got(own), command("GET x"));
-  redis_sends(own, "$-1\r\n");
-  send(a, command("GET x"));
-  EXPECT_EQ(redis_got(own), "") << "it holds for one command alone";
-  EXPECT_EQ(redis_got(0), command("GET x"));
 }
 
 TEST_F(SharedSession, a_lease_is_told_what_the_client_has_been_called) {

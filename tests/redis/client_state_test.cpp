@@ -100,7 +100,7 @@ TEST_F(ClientStateTest, in_the_middle_of_something_it_cannot_go_elsewhere) {
   EXPECT_FALSE(half_refused.is_transferable()) << "who it is now nobody knows";
 }
 
-TEST_F(ClientStateTest, a_reader_of_a_replica_is_one_on_another_connection_too_until_it_says_otherwise) {
+TEST_F(ClientStateTest, who_reads_replicas_does_so_on_any_connection_until_it_says_otherwise) {
   run(client_, plain(ChangeKind::readonly), '-');
   EXPECT_FALSE(client_.reads_replica()) << "this Redis is in no cluster";
   run(client_, plain(ChangeKind::readonly), '+');

@@ -35,7 +35,7 @@ constexpr const char* kUnseen = "cuckooguard_unchecked_reads_total";
 constexpr const char* kUnseenHelp =
     "Reads that were forwarded without checking their keys, by reason.";
 
-constexpr std::array<CounterMetric<GuardCounters>, 8> kGuardCounters{{
+constexpr std::array<CounterMetric<GuardCounters>, 9> kGuardCounters{{
     {"cuckooguard_commands_answered_total",
      "Commands that the guard answered without asking Redis.",
      &GuardCounters::answered},
@@ -45,6 +45,7 @@ constexpr std::array<CounterMetric<GuardCounters>, 8> kGuardCounters{{
     {kUnseen, kUnseenHelp, &GuardCounters::unsettled_reads, "unsettled"},
     {kUnseen, kUnseenHelp, &GuardCounters::not_allowed_reads, "not_allowed"},
     {kUnseen, kUnseenHelp, &GuardCounters::unavailable_reads, "redis_unavailable"},
+    {kUnseen, kUnseenHelp, &GuardCounters::other_node_reads, "other_node"},
     {kUnseen, kUnseenHelp, &GuardCounters::no_room_reads, "no_room"},
     {"cuckooguard_share_filled_keys_total",
      "Absent keys that passed because their client had filled its share of the overlay within "

@@ -190,6 +190,7 @@ json::value unchecked_reads(const Model& model) {
   return json::object{{"unsettled", sum(&guard::GuardCounters::unsettled_reads)},
                       {"not_allowed", sum(&guard::GuardCounters::not_allowed_reads)},
                       {"redis_unavailable", sum(&guard::GuardCounters::unavailable_reads)},
+                      {"other_node", sum(&guard::GuardCounters::other_node_reads)},
                       {"no_room", sum(&guard::GuardCounters::no_room_reads)}};
 }
 

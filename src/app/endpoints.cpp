@@ -1,0 +1,135 @@
+#include "app/endpoints.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "filter/filter_file.h"
+
+namespace cuckooguard::app {
+namespace {
+
+constexpr std::size_t kKeptBytesMax = std::size_t{64} * 1024;
+
+}  // namespace
+
+Endpoints::Endpoints(const config::Config& config,
+                     views::ProcessState& process_state,
+                     const io::TlsSlot& tls,
+                     log::EventLog& log)
+    : process_state_(process_state), log_(log), table_(config.listen.size()) {
+  const bool is_cluster = !config.upstream.cluster.empty();
+  const std::size_t count = is_cluster ? config.listen.size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    all_.push_back(
+        std::make_unique<Endpoint>([this, i](views::RedisSeen seen) { note(i, seen); }, tls, log));
+  }
+  if (!is_cluster) {
+    all_.front()->node = config.upstream.address;
+    return;
+  }
+  watch_ = std::make_unique<upstream::ClusterWatch>(
+      config.upstream,
+      upstream::ClusterWatch::Calls{
+          .on_map = [this](cluster::Map map) { on_map_(std::move(map)); },
+          .on_silence =
+              [this](const std::string& why) { log_.warning("cluster_silent", {{"why", why}}); }},
+      &tls);
+  for (std::size_t i = 0; i < count; ++i) {
+    ports_.push_back(config.listen[i].address.port);
+    all_[i]->nodes.emplace(config.listen[i].tls.has_value(), [this] { watch_->refresh(); });
+  }
+}
+
+void Endpoints::keep_in(const source::StorageDirectory& storage) {
+  storage_ = &storage;
+  std::ifstream file(storage.nodes_path(), std::ios::binary);
+  kept_.resize(kKeptBytesMax);
+  file.read(kept_.data(), static_cast<std::streamsize>(kept_.size()));
+  kept_.resize(static_cast<std::size_t>(file.gcount()));
+  table_.restore(kept_, io::now_since_boot());
+}
+
+// Before anybody is told of them.
+void Endpoints::keep() {
+  std::string text = table_.text();
+  if (storage_ == nullptr || text == kept_) {
+    return;
+  }
+  auto written = filter::WrittenFilterFile::write(storage_->nodes_path(), text);
+  const auto done = written ? written->put_in_place() : std::unexpected(written.error());
+  if (done) {
+    kept_ = std::move(text);
+  } else {
+    log_.warning("cluster_nodes_not_kept", {{"why", done.error().what}});
+  }
+}
+
+void Endpoints::watch(std::function<void(cluster::Map)> on_map) {
+  on_map_ = std::move(on_map);
+  watch_->start();
+}
+
+std::vector<NodeTable::Change> Endpoints::follow(const cluster::Map& map, io::TimePoint now) {
+  std::vector<NodeTable::Change> changes = table_.follow(map, now);
+  keep();
+  const std::lock_guard lock(opening_);
+  for (const NodeTable::Change& change : changes) {
+    all_[change.endpoint]->node = change.node;
+    log_.info("cluster_node",
+              {{"port", ports_[change.endpoint]},
+               {"leads_to", change.node ? change.node->text() : std::string("none")}});
+    if (config_) {
+      open(change.endpoint);
+    }
+  }
+  if (table_.unplaced() > 0) {
+    log_.warning("cluster_nodes_without_port",
+                 {{"nodes", table_.unplaced()},
+                  {"why", "clients are sent to them directly: give listen.nodes more ports"}});
+  }
+  return changes;
+}
+
+void Endpoints::publish(const cluster::Map& map) {
+  cluster::Addresses addresses;
+  for (const cluster::Node& node : map.nodes()) {
+    const auto endpoint = table_.endpoint_of(node.id);
+    addresses.add(node, endpoint ? ports_[*endpoint] : std::uint16_t{0});
+  }
+  for (const auto& each : all_) {
+    each->nodes->set({.addresses = addresses,
+                      .host_of_this_node = each->node ? each->node->host : std::string()});
+  }
+}
+
+void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
+  const std::lock_guard lock(opening_);
+  config_ = std::make_unique<const config::Config>(config);
+  numbering_ = numbering;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    open(i);
+  }
+}
+
+void Endpoints::open(std::size_t endpoint) {
+  const std::optional<config::Address>& node = all_[endpoint]->node;
+  std::optional<config::Upstream> redis;
+  if (node && !config_->namespaces.empty()) {
+    redis = config_->upstream;
+    redis->address = *node;
+  }
+  all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
+}
+
+// Of several nodes one is enough: what becomes of the others is their cluster's business.
+void Endpoints::note(std::size_t endpoint, views::RedisSeen seen) {
+  all_[endpoint]->seen = seen;
+  const auto any = [this](views::RedisSeen wanted) {
+    return std::ranges::any_of(all_, [wanted](const auto& each) { return each->seen == wanted; });
+  };
+  using enum views::RedisSeen;
+  process_state_.redis = any(up) ? up : any(down) ? down : never;
+}
+
+}  // namespace cuckooguard::app

@@ -1,0 +1,122 @@
+#include "upstream/cluster_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::upstream {
+
+ClusterWatch::ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
+    : settings_(std::move(settings)), calls_(std::move(calls)), tls_(tls) {
+  settings_.connect_timeout =
+      std::min<std::chrono::milliseconds>(settings_.connect_timeout, kConnectTimeout);
+}
+
+ClusterWatch::~ClusterWatch() {
+  stop();  // before what it works with
+}
+
+void ClusterWatch::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void ClusterWatch::refresh() {
+  const std::lock_guard lock(mutex_);
+  is_due_ = true;
+  wake_.notify_all();
+}
+
+void ClusterWatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    ask_all(stop);
+    rest(stop);
+  }
+}
+
+void ClusterWatch::rest(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, stop, kSoon, [] { return false; });
+  wake_.wait_for(lock, stop, kEvery - kSoon, [this] { return is_due_; });
+  is_due_ = false;
+}
+
+void ClusterWatch::ask_all(const std::stop_token& stop) {
+  std::vector<cluster::View> views;
+  std::string why;
+  std::map<std::string, RedisConnector::Redis> before = std::exchange(connections_, {});
+  const auto ask_one = [&](const config::Address& address) {
+    if (stop.stop_requested()) {
+      return;
+    }
+    RedisConnector::Redis& redis = connections_[address.text()];
+    redis = std::move(before[address.text()]);
+    View view = ask(address, redis);
+    if (view) {
+      views.push_back(*std::move(view));
+    } else {
+      redis = nullptr;
+      why = address.text() + ": " + view.error();
+    }
+  };
+  for (const cluster::Node& node : map_.nodes()) {
+    if (node.is_reachable) {
+      ask_one({.host = node.host, .port = node.port, .unix_path = {}});
+    }
+  }
+  for (auto seed = settings_.cluster.begin(); views.empty() && seed != settings_.cluster.end();
+       ++seed) {
+    ask_one(*seed);
+  }
+  if (stop.stop_requested()) {
+    return;
+  }
+  if (std::exchange(is_silent_, views.empty()) != views.empty() && views.empty()) {
+    calls_.on_silence(why);
+  }
+  if (views.empty()) {
+    return;
+  }
+  cluster::Map next = cluster::merge(views);
+  if (next != map_) {
+    map_ = next;
+    calls_.on_map(std::move(next));
+  }
+}
+
+ClusterWatch::View ClusterWatch::ask(const config::Address& address,
+                                     RedisConnector::Redis& redis) const {
+  if (!redis) {
+    config::Upstream settings = settings_;
+    settings.address = address;
+    const RedisConnector connector(std::move(settings), tls_, kCallTimeout);
+    std::string why;
+    redis = connector.open(why);
+    if (!redis) {
+      return std::unexpected(why);
+    }
+    if (auto refusal = connector.log_in(*redis)) {
+      return std::unexpected(std::move(refusal->why));
+    }
+  }
+  const auto ask_for = [&](const char* what) {
+    return Reply(static_cast<redisReply*>(redisCommand(redis.get(), what)));
+  };
+  const Reply nodes = ask_for("CLUSTER NODES");
+  const Reply info = nodes ? ask_for("CLUSTER INFO") : nullptr;
+  if (!info) {
+    return std::unexpected(redis->errstr);
+  }
+  for (const redisReply* const reply : {nodes.get(), info.get()}) {
+    if (is_error(*reply)) {
+      return std::unexpected(std::string(text_of(*reply)));
+    }
+  }
+  View view = cluster::parse_nodes(text_of(*nodes), address.host);
+  if (view) {
+    view->is_ok = cluster::is_state_ok(text_of(*info));
+  }
+  return view;
+}
+
+}  // namespace cuckooguard::upstream

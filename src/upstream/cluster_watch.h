@@ -1,0 +1,78 @@
+// What a cluster consists of, asked of all of its nodes: CLUSTER NODES and CLUSTER INFO, once per
+// kEvery, and soon after refresh(), which costs the cluster no more than an asking per kSoon. The
+// nodes to ask are learned from those that are asked; while none of them answers, the seeds of the
+// configuration are asked again.
+//
+// A map is told when it differs from the one before. None that answers: nothing is told, what was
+// known stands.
+//
+// Threads: construct, start and destroy from the owner's thread; the calls run on its own.
+// Lifetimes: `tls` outlives it. Errors: told once as long as they last (on_silence).
+// Limits: cluster::kNodesMax nodes, a connection to each; each call waits at
+// most kCallTimeout, each connect kConnectTimeout.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <expected>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/map.h"
+#include "config/config.h"
+#include "io/tls_credentials.h"
+#include "upstream/redis_connector.h"
+
+namespace cuckooguard::upstream {
+
+class ClusterWatch {
+ public:
+  static constexpr std::chrono::seconds kEvery{1};
+  static constexpr std::chrono::milliseconds kSoon{250};
+  static constexpr std::chrono::milliseconds kConnectTimeout{500};
+  static constexpr std::chrono::milliseconds kCallTimeout{500};
+
+  struct Calls {
+    std::function<void(cluster::Map)> on_map;                // on change
+    std::function<void(const std::string& why)> on_silence;  // no node answers; on change
+  };
+
+  ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls);
+  ~ClusterWatch();
+  ClusterWatch(const ClusterWatch&) = delete;
+  ClusterWatch& operator=(const ClusterWatch&) = delete;
+
+  void start();
+  // No more is told. The owner's thread; harmless when repeated.
+  void stop() { thread_ = {}; }
+  // Something has been heard of that is not in the map. Any thread.
+  void refresh();
+
+ private:
+  using View = std::expected<cluster::View, std::string>;
+
+  void run(const std::stop_token& stop);
+  void ask_all(const std::stop_token& stop);
+  View ask(const config::Address& address, RedisConnector::Redis& redis) const;
+  void rest(const std::stop_token& stop);
+
+  config::Upstream settings_;
+  Calls calls_;
+  const io::TlsSlot* tls_;
+  cluster::Map map_;                                          // as told
+  std::map<std::string, RedisConnector::Redis> connections_;  // by address, of the last asking
+  bool is_silent_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool is_due_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,76 @@
+#include "upstream/redis_connector.h"
+
+#include <utility>
+
+#include <sys/time.h>
+
+#include "config/password_file.h"
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr const char* kDefaultUser = "default";
+
+timeval to_timeval(std::chrono::milliseconds duration) {
+  return {.tv_sec = duration.count() / 1000, .tv_usec = duration.count() % 1000 * 1000};
+}
+
+}  // namespace
+
+void RedisConnector::Close::operator()(redisContext* context) const {
+  redisFree(context);
+}
+
+RedisConnector::RedisConnector(config::Upstream settings,
+                               const io::TlsSlot* tls,
+                               std::chrono::milliseconds call_timeout)
+    : settings_(std::move(settings)), tls_(tls), call_timeout_(call_timeout) {}
+
+RedisConnector::Redis RedisConnector::open_plainly() const {
+  const timeval timeout = to_timeval(settings_.connect_timeout);
+  const config::Address& address = settings_.address;
+  return Redis(address.is_unix()
+                   ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
+                   : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));
+}
+
+RedisConnector::Redis RedisConnector::open_over_tls(
+    std::shared_ptr<const io::TlsCredentials> credentials, std::string& why) const {
+  TlsRelay::Opened relay = TlsRelay::open(settings_, std::move(credentials));
+  if (!relay) {
+    why = std::move(relay.error());
+    return nullptr;
+  }
+  redisContext* const context = redisConnectFd((*relay)->take_socket());
+  return {context, Close{std::move(*relay)}};
+}
+
+RedisConnector::Redis RedisConnector::open(std::string& why) const {
+  why = "out of memory";
+  auto credentials = tls_ == nullptr ? nullptr : tls_->get();
+  Redis redis = credentials ? open_over_tls(std::move(credentials), why) : open_plainly();
+  if (!redis || redis->err != 0) {
+    why = redis ? redis->errstr : why;
+    return nullptr;
+  }
+  redisSetTimeout(redis.get(), to_timeval(call_timeout_));
+  return redis;
+}
+
+std::optional<RedisConnector::LoginRefusal> RedisConnector::log_in(redisContext& redis) const {
+  const config::Control& control = settings_.control;
+  const std::string password = config::password_of(control.password_file, control.password);
+  if (password.empty()) {
+    return std::nullopt;
+  }
+  const std::string user = control.username.empty() ? kDefaultUser : control.username;
+  const Reply reply(static_cast<redisReply*>(redisCommand(
+      &redis, "AUTH %b %b", user.data(), user.size(), password.data(), password.size())));
+  if (reply && !is_error(*reply)) {
+    return std::nullopt;
+  }
+  return LoginRefusal{.why = reply ? reply->str : redis.errstr, .is_from_redis = reply != nullptr};
+}
+
+}  // namespace cuckooguard::upstream

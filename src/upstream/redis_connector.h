@@ -1,0 +1,57 @@
+// Connections of hiredis to one Redis, logged in as upstream.control says, over TLS if there are
+// credentials: then the bytes go through a TlsRelay.
+//
+// Threads: any, one at a time. Lifetimes: `tls` outlives it.
+// Errors: null with `why`, or LoginRefusal. Limits: open() waits for connect_timeout at most, each
+// call on a connection for the time-out that it is given.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "io/tls_credentials.h"
+#include "upstream/tls_relay.h"
+
+struct redisContext;
+
+namespace cuckooguard::upstream {
+
+class RedisConnector {
+ public:
+  struct Close {
+    void operator()(redisContext* context) const;
+    std::shared_ptr<TlsRelay> relay;  // of its socket, over TLS
+  };
+  using Redis = std::unique_ptr<redisContext, Close>;
+
+  struct LoginRefusal {
+    std::string why;
+    bool is_from_redis = false;  // else the connection failed
+  };
+
+  // `tls`: if it has credentials, connects speak TLS; null: never.
+  RedisConnector(config::Upstream settings,
+                 const io::TlsSlot* tls,
+                 std::chrono::milliseconds call_timeout);
+
+  const config::Upstream& settings() const { return settings_; }
+  bool has_tls() const { return tls_ != nullptr && tls_->get() != nullptr; }
+
+  Redis open(std::string& why) const;
+  Redis open_plainly() const;  // never null; `err` tells
+  // Nothing: it is logged in, or has no password to log in with.
+  std::optional<LoginRefusal> log_in(redisContext& redis) const;
+
+ private:
+  Redis open_over_tls(std::shared_ptr<const io::TlsCredentials> credentials,
+                      std::string& why) const;
+
+  config::Upstream settings_;
+  const io::TlsSlot* tls_;
+  std::chrono::milliseconds call_timeout_;
+};
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,164 @@
+// Replies that tell of a cluster's nodes: with our listeners' ports in place of the nodes', at
+// every cut, and all others as they are.
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reply_chain.h"
+
+namespace cuckooguard::proxy {
+namespace {
+
+using cluster::TopologyReply;
+using redis::ChangeKind;
+
+std::string bulk(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+std::string nodes_reply(const std::string& port) {
+  return bulk(std::string(40, 'a') + " 10.0.0.1:" + port +
+              "@17001 myself,master - 0 0 1 connected 0-16383\n");
+}
+// What Redis says, and what the client is told.
+const std::string kNodes = nodes_reply("6379");
+const std::string kTold =
+    bulk(std::string(40, 'a') + " guard:7000@17001 myself,master - 0 0 1 connected 0-16383\n");
+
+class Topology {
+ public:
+  Topology() {
+    cluster::Addresses addresses;
+    addresses.add({.id = std::string(40, 'a'), .host = "10.0.0.1", .port = 6379}, 7000);
+    nodes_.set({.addresses = std::move(addresses), .host_of_this_node = "10.0.0.1"});
+  }
+
+  std::string told(std::string_view from_redis, const std::function<void(ReplyOrder&)>& expect) {
+    return expect_same_at_every_split(from_redis, [&](Pieces pieces) {
+      Chain chain;
+      chain.order.rewrite_addresses({.nodes = nodes_, .host = "guard"});
+      expect(chain.order);
+      const std::string text = chain.relay(pieces);
+      compared_ = chain.compared;
+      errors_ = chain.errors;
+      return text;
+    });
+  }
+  const std::vector<std::string>& compared() const { return compared_; }
+  const std::vector<std::string>& errors() const { return errors_; }
+  int misses() const { return misses_; }
+
+ private:
+  int misses_ = 0;
+  NodeAddresses nodes_{false, [this] { ++misses_; }};
+  std::vector<std::string> compared_;
+  std::vector<std::string> errors_;
+};
+
+void change(ReplyOrder& order, ChangeKind kind) {
+  order.expect_observed_reply({.kind = kind});
+}
+
+TEST(ReplyOrderTopology, one_that_was_asked_for_is_rewritten_in_its_place) {
+  Topology topology;
+  EXPECT_EQ(topology.told(kNodes + kNodes + kNodes,
+                          [](ReplyOrder& order) {
+                            order.expect_reply();
+                            order.expect_topology_reply(TopologyReply::nodes);
+                            order.answer("+here\r\n");
+                            order.expect_reply();
+                          }),
+            kNodes + kTold + "+here\r\n" + kNodes)
+      << "the others have a value that looks like it";
+  EXPECT_EQ(topology.misses(), 0);
+}
+
+TEST(ReplyOrderTopology, redirects_are_rewritten_whatever_was_asked_for) {
+  Topology topology;
+  const std::string moved = "-MOVED 1 10.0.0.1:6379\r\n";
+  EXPECT_EQ(topology.told(moved + "-ASK 2 :6379\r\n" + "-ERR 10.0.0.1:6379\r\n" + moved + moved,
+                          [](ReplyOrder& order) {
+                            order.expect_reply();
+                            order.expect_reply();
+                            order.expect_reply();
+                            order.expect_absent_key_reply({.key = "k", .kept_bytes = 5});
+                            order.expect_merged_reply(
+                                std::vector<std::optional<std::string_view>>{"$-1\r\n", {}, {}});
+                          }),
+            "-MOVED 1 guard:7000\r\n-ASK 2 :7000\r\n-ERR 10.0.0.1:6379\r\n"
+            "-MOVED 1 guard:7000\r\n-MOVED 1 guard:7000\r\n");
+  EXPECT_EQ(topology.compared(), std::vector<std::string>{"k!"});
+  EXPECT_EQ(topology.errors().size(), 5U) << "and each is heard of as it was";
+  EXPECT_TRUE(topology.errors().front().starts_with("-MOVED 1 10."));
+}
+
+TEST(ReplyOrderTopology, a_node_that_is_not_known_stays_and_is_told_of) {
+  Topology topology;
+  const std::string moved = "-MOVED 1 10.0.0.9:6379\r\n";
+  EXPECT_EQ(topology.told(moved, [](ReplyOrder& order) { order.expect_reply(); }), moved);
+  EXPECT_GT(topology.misses(), 0);
+}
+
+TEST(ReplyOrderTopology, within_a_transaction_it_is_an_element_of_exec_s) {
+  Topology topology;
+  const auto transaction = [](ReplyOrder& order) {
+    change(order, ChangeKind::multi);
+    order.expect_reply();
+    order.expect_topology_reply(TopologyReply::nodes);
+    change(order, ChangeKind::end_multi);
+    order.expect_reply();
+  };
+  const std::string queued = "+OK\r\n+QUEUED\r\n+QUEUED\r\n";
+  EXPECT_EQ(topology.told(queued + "*2\r\n" + kNodes + kNodes + kNodes, transaction),
+            queued + "*2\r\n" + kNodes + kTold + kNodes);
+  EXPECT_EQ(topology.told(queued + "-MOVED 1 10.0.0.1:6379\r\n" + kNodes, transaction),
+            queued + "-MOVED 1 guard:7000\r\n" + kNodes);
+  EXPECT_EQ(
+      topology.told("-ERR no MULTI\r\n" + kNodes + kNodes + "-ERR EXEC\r\n" + kNodes, transaction),
+      "-ERR no MULTI\r\n" + kNodes + kTold + "-ERR EXEC\r\n" + kNodes);
+}
+
+TEST(ReplyOrderTopology, one_that_was_discarded_is_in_no_later_transaction) {
+  Topology topology;
+  EXPECT_EQ(topology.told("+OK\r\n+QUEUED\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kNodes,
+                          [](ReplyOrder& order) {
+                            change(order, ChangeKind::multi);
+                            order.expect_topology_reply(TopologyReply::nodes);
+                            change(order, ChangeKind::end_multi);
+                            change(order, ChangeKind::multi);
+                            order.expect_reply();
+                            change(order, ChangeKind::end_multi);
+                          }),
+            "+OK\r\n+QUEUED\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kNodes);
+}
+
+TEST(ReplyOrderTopology, pushes_in_between_are_not_taken_for_it) {
+  Topology topology;
+  EXPECT_EQ(
+      topology.told(">2\r\n+message\r\n" + kNodes + kNodes,
+                    [](ReplyOrder& order) { order.expect_topology_reply(TopologyReply::nodes); }),
+      ">2\r\n+message\r\n" + kNodes + kTold);
+}
+
+TEST(ReplyOrderTopology, what_is_too_long_to_be_kept_is_relayed_as_it_is) {
+  Chain chain;
+  NodeAddresses nodes(false, [] {});
+  chain.order.rewrite_addresses({.nodes = nodes, .host = "guard"});
+  chain.order.expect_topology_reply(TopologyReply::nodes);
+  chain.order.expect_reply();
+  const std::string half(TopologyReplies::kReplyBytesMax / 2 + 1, 'x');
+  const std::string header = "$" + std::to_string(2 * half.size()) + "\r\n";
+  EXPECT_TRUE(chain.order.relay(header + half));
+  EXPECT_EQ(chain.output.size(), 0U);
+  EXPECT_EQ(chain.order.waiting_bytes(), header.size() + half.size());
+  EXPECT_TRUE(chain.order.relay(half + "\r\n-MOVED 1 " + std::string(600, 'x') + "\r\n"));
+  EXPECT_EQ(chain.order.waiting_bytes(), 0U);
+  EXPECT_EQ(chain.output.size(), header.size() + 2 * half.size() + 2 + 609 + 2);
+}
+
+}  // namespace
+}  // namespace cuckooguard::proxy
