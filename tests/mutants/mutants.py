@@ -306,6 +306,18 @@ MUTANTS = [
      [("src/io/listener.cpp", "  accept_waiting();\n  let_go();", "  let_go();")]),
 
     # Clusters
+    ("guard", "keys_of_other_nodes_are_answered", "in a cluster, where Redis says -MOVED or -ASK",
+     [(READS, "slot.value_or(of_key) && slots.test(*(slot = of_key))", "slot.value_or(of_key) && slots.size() > *(slot = of_key)")]),
+    ("guard", "keys_of_several_slots_are_answered", "in a cluster, where Redis says -CROSSSLOT",
+     [(READS, "of_key == slot.value_or(of_key) && ", "")]),
+    ("guard", "replicas_answer_everybody", "in a cluster, also who has not said READONLY",
+     [(READS, "redis.is_master.value_or(false) || question.client.reads_replica()", "redis.is_master.has_value()")]),
+    ("redis", "asking_ends_with_its_reply", "the command behind it is answered, or sent elsewhere",
+     [(STATE, "set(kAsked, is_last_asking_);", "set(kAsked, false);")]),
+    ("proxy", "readers_of_replicas_share_with_all", "who has not said READONLY gets a replica's values in place of -MOVED",
+     [(STATE, ", .reads_replica = reads_replica_", "")]),
+    ("proxy", "redirects_keep_their_addresses", "a cluster's clients are led around the guard",
+     [("src/proxy/topology_replies.cpp", "return is_error_ || (", "return (")]),
     ("cluster", "who_is_cut_off_is_believed", "the map of a minority counts as the majority's does",
      [("src/cluster/map.cpp", "place != kNobody && view.is_ok", "place != kNobody")]),
     ("cluster", "disputes_are_settled_by_order", "of two owners with one epoch the first that was asked counts",
