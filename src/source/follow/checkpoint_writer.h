@@ -7,7 +7,8 @@
 //
 // Must: a renewal names no file but those whose tables have now what they had when it was written,
 // and it lacks none that this writer's last one had, unless that was written again: what on_kept()
-// was told stays true. (tests/source/follow/toy_log_test.cpp)
+// was told stays true. A file of a former run may fall back to its own position: what the log does
+// not have any more is then read anew. (tests/source/follow/toy_log_test.cpp)
 //
 // Threads: its own; construction starts it, destruction writes once more and ends it. Lifetimes:
 // directory and set outlive it. Errors: reported to the observer, and tried again next time.

@@ -144,10 +144,10 @@ std::optional<std::string> unreadable(const MysqlColumn& column) {
 }
 
 std::optional<std::string> ambiguous(const MysqlColumn& column, const Placeholder& placeholder) {
-  if (placeholder.is_integer()) {
+  const MysqlType type = column.type();
+  if (placeholder.is_integer() && type != MysqlType::date) {
     return std::nullopt;  // what else a text is taken for is known (keyspace/equal_integer.h)
   }
-  const MysqlType type = column.type();
   const bool is_uuid = type == MysqlType::text && placeholder.type == ValueType::uuid;
   const bool is_date = type == MysqlType::date && placeholder.type == ValueType::date;
   if (keyspace::is_of_own_type(placeholder.type) && !is_uuid && !is_date) {

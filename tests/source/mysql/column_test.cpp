@@ -44,8 +44,10 @@ TEST(MysqlColumn, of_text_may_have_uuids_and_a_date_dates) {
   EXPECT_THAT(ambiguous(text_column("utf8mb4", "utf8mb4_roman_ci"), uuid).value(),
               HasSubstr("different letters can be equal"));
   EXPECT_EQ(ambiguous(date, with(keyspace::ValueType::date)), std::nullopt);
-  EXPECT_THAT(ambiguous(date, with(keyspace::ValueType::text)).value(),
-              HasSubstr("write {name:date}"));
+  for (const auto type :  // 20240102 finds 2024-01-02
+       {keyspace::ValueType::text, keyspace::ValueType::uint64, keyspace::ValueType::int64}) {
+    EXPECT_THAT(ambiguous(date, with(type)).value(), HasSubstr("write {name:date}"));
+  }
   for (const MysqlColumn& column : {folded, date, decimal, bytes}) {
     EXPECT_THAT(ambiguous(column, with(keyspace::ValueType::numeric)).value(),
                 HasSubstr("none that {name:numeric} can be for"));
