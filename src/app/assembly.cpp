@@ -166,14 +166,15 @@ void Assembly::hand_over(int socket, std::size_t listen) {
 // Clients are led to where an endpoint leads before they can be told of it. Those of a node that is
 // gone go with it.
 void Assembly::follow(const cluster::Map& map) {
-  for (const NodeTable::Change& change : endpoints_.follow(map, io::now_since_boot())) {
+  const std::vector<NodeTable::Change> changes = endpoints_.follow(map, io::now_since_boot());
+  for (const NodeTable::Change& change : changes) {
     for (const auto& parts : workers_) {
       parts->worker.loop().post([&served = *parts->endpoints[change.endpoint], node = change.node] {
         served.lead(node);
       });
     }
   }
-  endpoints_.publish(map);
+  endpoints_.publish(map, changes);
 }
 
 // Of every loop that serves. They may be on their way to loops that outlive those who ask.

@@ -48,8 +48,8 @@ struct Assembly::WorkerParts {
 
     // To another node, or to none: who is there has been talking to the one before.
     void lead(const std::optional<config::Address>& node) {
-      clients.cut_off();
       settings.upstream.address = node.value_or(config::Address{});
+      clients.on_upstream_changed();
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace

@@ -46,6 +46,10 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
     return;
   }
   ++opened_;
+  if (settings_ && (!redis || settings_->address != redis->address)) {
+    facts_.lost(
+        {.why = "it leads to another node", .is_up = true});  // what was known is of that one
+  }
   settings_ = std::move(redis);
   numbering_ = numbering;
   std::unique_ptr<upstream::Control> next = settings_ ? make(namespaces) : nullptr;

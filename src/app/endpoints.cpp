@@ -70,6 +70,13 @@ void Endpoints::watch(std::function<void(cluster::Map)> on_map) {
   watch_->start();
 }
 
+// All of them are silent before the first is gone: note() looks at each.
+Endpoints::~Endpoints() {
+  for (const auto& each : all_) {
+    each->control.open(std::nullopt, {}, 0);
+  }
+}
+
 std::vector<NodeTable::Change> Endpoints::follow(const cluster::Map& map, io::TimePoint now) {
   std::vector<NodeTable::Change> changes = table_.follow(map, now);
   keep();
@@ -79,19 +86,20 @@ std::vector<NodeTable::Change> Endpoints::follow(const cluster::Map& map, io::Ti
     log_.info("cluster_node",
               {{"port", ports_[change.endpoint]},
                {"leads_to", change.node ? change.node->text() : std::string("none")}});
-    if (config_) {
-      open(change.endpoint);
-    }
   }
-  if (table_.unplaced() > 0) {
+  if (std::exchange(unplaced_, table_.unplaced()) != table_.unplaced() && unplaced_ > 0) {
     log_.warning("cluster_nodes_without_port",
-                 {{"nodes", table_.unplaced()},
+                 {{"nodes", unplaced_},
                   {"why", "clients are sent to them directly: give listen.nodes more ports"}});
   }
   return changes;
 }
 
-void Endpoints::publish(const cluster::Map& map) {
+void Endpoints::publish(const cluster::Map& map, std::span<const NodeTable::Change> changes) {
+  if (changes.empty() && map == published_) {
+    return;
+  }
+  published_ = map;
   cluster::Addresses addresses;
   for (const cluster::Node& node : map.nodes()) {
     const auto endpoint = table_.endpoint_of(node.id);
@@ -100,6 +108,12 @@ void Endpoints::publish(const cluster::Map& map) {
   for (const auto& each : all_) {
     each->nodes->set({.addresses = addresses,
                       .host_of_this_node = each->node ? each->node->host : std::string()});
+  }
+  const std::lock_guard lock(opening_);
+  for (const NodeTable::Change& change : changes) {
+    if (config_) {
+      open(change.endpoint);
+    }
   }
 }
 
@@ -115,11 +129,19 @@ void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
 void Endpoints::open(std::size_t endpoint) {
   const std::optional<config::Address>& node = all_[endpoint]->node;
   std::optional<config::Upstream> redis;
-  if (node && !config_->namespaces.empty()) {
+  const bool leads_somewhere = node && !config_->namespaces.empty();
+  if (leads_somewhere) {
     redis = config_->upstream;
     redis->address = *node;
+    if (is_cluster()) {  // so that nobody waits long for one that is gone
+      redis->connect_timeout = std::min<std::chrono::milliseconds>(
+          redis->connect_timeout, upstream::ClusterWatch::kConnectTimeout);
+    }
   }
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
+  if (!leads_somewhere) {
+    note(endpoint, views::RedisSeen::never);
+  }
 }
 
 // Of several nodes one is enough: what becomes of the others is their cluster's business.

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,7 @@ class Endpoints {
             log::EventLog& log);
   Endpoints(const Endpoints&) = delete;
   Endpoints& operator=(const Endpoints&) = delete;
-  ~Endpoints() = default;
+  ~Endpoints();
 
   std::size_t size() const { return all_.size(); }
   // Of `listen`'s entry of this number.
@@ -63,11 +64,11 @@ class Endpoints {
   // Of a cluster: begins to find out where they lead. `on_map` is called on another thread.
   void watch(std::function<void(cluster::Map)> on_map);
   void stop_watching() { watch_->stop(); }
-  // The cluster is like this from now on: which endpoints lead elsewhere. publish() follows, when
-  // whoever connects to them is led there.
+  // The cluster is like this now: which endpoints lead elsewhere. publish() follows, when whoever
+  // connects to them is led there.
   std::vector<NodeTable::Change> follow(const cluster::Map& map, io::TimePoint now);
-  // Clients are told of the nodes as they are in `map`.
-  void publish(const cluster::Map& map);
+  // Clients are told of the nodes as they are in `map`, and the nodes are asked what they are.
+  void publish(const cluster::Map& map, std::span<const NodeTable::Change> changes);
   bool leads_somewhere(std::size_t endpoint) const { return all_[endpoint]->node.has_value(); }
 
  private:
@@ -90,6 +91,8 @@ class Endpoints {
   log::EventLog& log_;
   std::vector<std::uint16_t> ports_;  // by endpoint, of a cluster
   NodeTable table_;
+  std::size_t unplaced_ = 0;  // as told
+  cluster::Map published_;
   const source::StorageDirectory* storage_ = nullptr;  // null: none
   std::string kept_;                                   // of `table_`
   std::vector<std::unique_ptr<Endpoint>> all_;

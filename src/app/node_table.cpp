@@ -34,9 +34,12 @@ std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::Ti
     if (place == places_.end()) {
       place = std::ranges::find(places_, std::string(), &Place::id);
     }
-    if (place == places_.end()) {
-      ++unplaced_;
-      continue;
+    if (place == places_.end()) {  // better its own than one that is not there any more
+      place = std::ranges::min_element(places_, {}, &Place::seen);
+      if (place->seen == now) {
+        ++unplaced_;
+        continue;
+      }
     }
     const config::Address address{.host = node->host, .port = node->port, .unix_path = {}};
     place->id = node->id;

@@ -1,6 +1,6 @@
 // Which endpoint leads to which node of a cluster. A node keeps its endpoint as long as the cluster
-// knows it, and kKeptFor longer: clients remember the port, also over a restart of the guard
-// (text() and restore()). Masters come first where endpoints are short.
+// knows it, and, while there are others, kKeptFor longer: clients remember the port, also over a
+// restart of the guard (text() and restore()). Masters come first where endpoints are short.
 //
 // Threads: one. Errors: what restore() cannot read it leaves out.
 // Limits: as many nodes as endpoints; of more unplaced() tells.

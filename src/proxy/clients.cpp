@@ -1,6 +1,7 @@
 #include "proxy/clients.h"
 
 #include <array>
+#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -62,14 +63,22 @@ void Clients::drain(std::function<void()> on_empty) {
 }
 
 void Clients::cut_off() {
-  std::vector<Session*> left;  // who ends is gone from the map
-  left.reserve(sessions_.size());
-  for (const auto& [session, owned] : sessions_) {
-    left.push_back(session);
-  }
-  for (Session* const session : left) {
+  for (Session* const session : all()) {
     session->cut_off();
   }
+}
+
+void Clients::on_upstream_changed() {
+  for (Session* const session : all()) {
+    session->end();
+  }
+  upstreams_.forget_all();
+}
+
+// Who ends is gone from the map.
+std::vector<Session*> Clients::all() const {
+  const auto sessions = sessions_ | std::views::keys;
+  return {sessions.begin(), sessions.end()};
 }
 
 void Clients::tell_if_empty() {

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "config/config.h"
 #include "proxy/held_clients.h"
@@ -88,6 +89,8 @@ class Clients final : Session::Owner {
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();
   void on_limits_changed();
+  // The settings name another Redis from now on: all who are there go with the one before.
+  void on_upstream_changed();
   // For the choice of the least loaded worker: also those who are on their way to this one.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
@@ -99,6 +102,7 @@ class Clients final : Session::Owner {
 
   void on_session_end(Session& session) override;
   void on_client_gone(Session& session) override;
+  std::vector<Session*> all() const;
   void make_room();
   void tell_if_empty();
   void on_upstream_loss(const resp::ConnectionState& told) const;

@@ -41,6 +41,8 @@ void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
     topology_->expect_multi(expected_);
   } else if (topology_ && change.kind == redis::ChangeKind::end_multi) {
     topology_->expect_end_of_multi(expected_);
+  } else if (topology_ && change.kind == redis::ChangeKind::watch) {
+    topology_->expect_refusal();
   }
 }
 

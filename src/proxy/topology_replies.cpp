@@ -16,8 +16,16 @@ void TopologyReplies::expect(std::uint64_t reply, TopologyReply kind) {
 }
 
 void TopologyReplies::expect_multi(std::uint64_t reply) {
+  if (multi_ != 0) {
+    expect_refusal();
+    return;
+  }
   multi_ = reply;
   queued_.clear();
+}
+
+void TopologyReplies::expect_refusal() {
+  multi_ += multi_ != 0 ? 1 : 0;
 }
 
 void TopologyReplies::expect_end_of_multi(std::uint64_t reply) {

@@ -43,6 +43,8 @@ class TopologyReplies {
   void expect(std::uint64_t reply, cluster::TopologyReply kind);
   // MULTI and EXEC, whose replies these will be; DISCARD as EXEC.
   void expect_multi(std::uint64_t reply);
+  // What Redis refuses within MULTI, which goes on without it: WATCH, and MULTI once more.
+  void expect_refusal();
   void expect_end_of_multi(std::uint64_t reply);
   bool is_expecting() const { return !expected_.empty(); }
 
@@ -64,7 +66,7 @@ class TopologyReplies {
 
   Client client_;
   std::deque<Expected> expected_;
-  std::uint64_t multi_ = 0;              // its reply
+  std::uint64_t multi_ = 0;  // its reply, and one for each refusal since; 0: there is none
   std::vector<cluster::Nested> queued_;  // since then
   std::string kept_;
   std::size_t most_ = 0;  // of the one at hand

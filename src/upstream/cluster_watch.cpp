@@ -77,11 +77,8 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
   if (views.empty()) {
     return;
   }
-  cluster::Map next = cluster::merge(views);
-  if (next != map_) {
-    map_ = next;
-    calls_.on_map(std::move(next));
-  }
+  map_ = cluster::merge(views);
+  calls_.on_map(map_);
 }
 
 ClusterWatch::View ClusterWatch::ask(const config::Address& address,

@@ -3,8 +3,7 @@
 // nodes to ask are learned from those that are asked; while none of them answers, the seeds of the
 // configuration are asked again.
 //
-// A map is told when it differs from the one before. None that answers: nothing is told, what was
-// known stands.
+// The map is told each time. None that answers: nothing is told, what was known stands.
 //
 // Threads: construct, start and destroy from the owner's thread; the calls run on its own.
 // Lifetimes: `tls` outlives it. Errors: told once as long as they last (on_silence).
@@ -40,7 +39,7 @@ class ClusterWatch {
   static constexpr std::chrono::milliseconds kCallTimeout{500};
 
   struct Calls {
-    std::function<void(cluster::Map)> on_map;                // on change
+    std::function<void(cluster::Map)> on_map;                // each time
     std::function<void(const std::string& why)> on_silence;  // no node answers; on change
   };
 

@@ -74,6 +74,15 @@ void Upstreams::retire(const SharedUpstream& shared, io::TimePoint opened_at) {
   }
 }
 
+void Upstreams::forget_all() {
+  std::ranges::move(shared_, std::back_inserter(retired_));
+  shared_.clear();
+  while (!kept_.empty()) {
+    forget(kept_.front());
+  }
+  dispose_unused();
+}
+
 bool Upstreams::is_retired(const SharedUpstream& shared) const {
   return !retired_.empty() && place_of(retired_, shared) != retired_.end();
 }

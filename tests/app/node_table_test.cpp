@@ -82,6 +82,15 @@ TEST_F(NodeTableTest, of_more_nodes_than_endpoints_some_have_none) {
   EXPECT_EQ(table_.endpoint_of(id_of('a')), std::nullopt) << "a replica";
 }
 
+TEST_F(NodeTableTest, where_endpoints_are_short_one_that_has_left_loses_its_own_at_once) {
+  table_.restore("0 " + id_of('x') + "\n1 " + id_of('y') + "\n2 " + id_of('z') + "\n", kStart);
+  const auto later = kStart + std::chrono::seconds(1);
+  const std::string a = line('a', "7001", "myself,master -");
+  EXPECT_EQ(table_.follow(map_of(a), later).size(), 1U) << "another cluster's ids were kept";
+  EXPECT_EQ(table_.unplaced(), 0U);
+  EXPECT_TRUE(table_.endpoint_of(id_of('a')));
+}
+
 TEST_F(NodeTableTest, one_without_an_address_is_led_to_by_nothing) {
   EXPECT_THAT(table_.follow(map_of(id_of('a') + " :0@0 master,noaddr - 0 0 1 disconnected\n" +
                                    line('b', "7002", "myself,master -")),

@@ -122,6 +122,22 @@ TEST(ReplyOrderTopology, within_a_transaction_it_is_an_element_of_exec_s) {
       "-ERR no MULTI\r\n" + kNodes + kTold + "-ERR EXEC\r\n" + kNodes);
 }
 
+TEST(ReplyOrderTopology, what_is_refused_within_a_transaction_is_no_element_of_exec_s) {
+  Topology topology;
+  const std::string nested = "-ERR MULTI calls can not be nested\r\n";
+  EXPECT_EQ(
+      topology.told("+OK\r\n+QUEUED\r\n" + nested + nested + "+QUEUED\r\n*2\r\n" + kNodes + kNodes,
+                    [](ReplyOrder& order) {
+                      change(order, ChangeKind::multi);
+                      order.expect_reply();
+                      change(order, ChangeKind::multi);
+                      change(order, ChangeKind::watch);
+                      order.expect_topology_reply(TopologyReply::nodes);
+                      change(order, ChangeKind::end_multi);
+                    }),
+      "+OK\r\n+QUEUED\r\n" + nested + nested + "+QUEUED\r\n*2\r\n" + kNodes + kTold);
+}
+
 TEST(ReplyOrderTopology, one_that_was_discarded_is_in_no_later_transaction) {
   Topology topology;
   EXPECT_EQ(topology.told("+OK\r\n+QUEUED\r\n+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n" + kNodes,

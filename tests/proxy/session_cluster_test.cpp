@@ -33,6 +33,7 @@ TEST_F(ClusterSession, asking_and_the_command_behind_it_travel_together) {
   const auto a = connect();
   const auto b = connect();
   send(b, command("PING"));
+  EXPECT_EQ(redis_got(0), command("PING"));
   redis_sends(0, kPong);
   send(a, command("ASKING"));
   const std::size_t own = upstreams() - 1;
