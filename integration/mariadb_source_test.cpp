@@ -67,50 +67,29 @@ TEST_F(MariaDbSource, keeps_an_identity_that_other_rows_still_have) {
   EXPECT_FALSE(is_absent("orders:7"));
 }
 
-// MariaDB itself says which spellings find a row.
-TEST_F(MariaDbSource, has_keys_of_uuids_and_dates_however_a_collation_compares_them) {
-  const std::string begin = "0189fe5c-09af-7000-8000-abcdef01234";
-  const std::string capital = "0189FE5C-09AF-7000-8000-ABCDEF01234";
-  std::map<std::string, std::string> columns{{"day", "DATE"}};
-  for (const std::string collation : {"utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_bin"}) {
-    columns["in_" + collation] = "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE " + collation;
+// Tables of dates, and of uuids in texts of several collations.
+class MariaDbSpellings : public MariaDbSource {
+ protected:
+  MariaDbSpellings() {
+    for (const std::string collation :
+         {"utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_bin"}) {
+      columns_["in_" + collation] = "VARCHAR(40) CHARACTER SET utf8mb4 COLLATE " + collation;
+    }
   }
-  std::string namespaces;
-  for (const auto& [table, type] : columns) {
-    run("CREATE TABLE " + table + " (v " + type + " PRIMARY KEY)");
-    namespaces += Guarded{.name = table,
-                          .keys = table + (table == "day" ? ":{v:date}" : ":{v:uuid}"),
-                          .table = table,
-                          .fresh_ids = ""}
-                      .yaml();
-  }
-  const auto insert = [&] {
-    for (const auto& [table, type] : columns) {
+
+  void insert() {
+    for (const auto& [table, type] : columns_) {
       run("INSERT INTO " + table + " VALUES " +
           (table == "day" ? "('2024-02-29'), ('0000-00-00'), ('0001-01-01'), ('9999-12-31')"
-                          : "('" + begin + "5'), ('" + capital + "A'), ('" + begin +
-                                "\xC3\xA9'), ('nobody'), ('{" + capital + "B}')"));
+                          : "('" + begin_ + "5'), ('" + capital_ + "A'), ('" + begin_ +
+                                "\xC3\xA9'), ('nobody'), ('{" + capital_ + "B}')"));
     }
-  };
-  const auto expect_none_hidden = [&] {
+  }
+  // MariaDB itself says which spellings find a row.
+  void expect_none_hidden() {
     int found = 0;
-    for (const auto& [table, type] : columns) {
-      for (const std::string& value : {begin + "5",
-                                       capital + "5",
-                                       capital + "A",
-                                       begin + "a",
-                                       begin + "A",
-                                       begin + "e",
-                                       begin + "\xC3\xA9",
-                                       begin + "E",
-                                       std::string("nobody"),
-                                       "{" + begin + "b}",
-                                       begin + "b",
-                                       std::string("2024-02-29"),
-                                       std::string("20240229"),
-                                       std::string("2024-2-29"),
-                                       std::string("0000-00-00"),
-                                       std::string("9999-12-31")}) {
+    for (const auto& [table, type] : columns_) {
+      for (const std::string& value : values_) {
         const bool is_found =
             session_->value("SELECT COUNT(*) FROM " + table + " WHERE v = '" + value + "'") != "0";
         found += is_found ? 1 : 0;
@@ -118,28 +97,61 @@ TEST_F(MariaDbSource, has_keys_of_uuids_and_dates_however_a_collation_compares_t
       }
     }
     EXPECT_GT(found, 20);
-  };
-  const auto expect_missing = [&](const std::string& uuid) {
-    for (const auto& [table, type] : columns) {
+  }
+  void expect_missing(const std::string& uuid) {
+    for (const auto& [table, type] : columns_) {
       const std::string key = table + ":" + (table == "day" ? "2024-02-28" : uuid);
       EXPECT_TRUE(becomes_absent(key)) << key << guard_->log();
     }
-  };
+  }
+
+  const std::string begin_ = "0189fe5c-09af-7000-8000-abcdef01234";
+  const std::string capital_ = "0189FE5C-09AF-7000-8000-ABCDEF01234";
+  const std::vector<std::string> values_{begin_ + "5",
+                                         capital_ + "5",
+                                         capital_ + "A",
+                                         begin_ + "a",
+                                         begin_ + "A",
+                                         begin_ + "e",
+                                         begin_ + "\xC3\xA9",
+                                         begin_ + "E",
+                                         "nobody",
+                                         "{" + begin_ + "b}",
+                                         begin_ + "b",
+                                         "2024-02-29",
+                                         "20240229",
+                                         "2024-2-29",
+                                         "0000-00-00",
+                                         "9999-12-31"};
+  std::map<std::string, std::string> columns_{{"day", "DATE"}};
+};
+
+TEST_F(MariaDbSpellings, none_of_them_hides_a_row) {
+  std::string namespaces;
+  for (const auto& [table, type] : columns_) {
+    run("CREATE TABLE " + table + " (v " + type + " PRIMARY KEY)");
+    namespaces += Guarded{.name = table,
+                          .keys = table + (table == "day" ? ":{v:date}" : ":{v:uuid}"),
+                          .table = table,
+                          .fresh_ids = ""}
+                      .yaml();
+  }
   insert();
   GuardedMariaDb::start(configuration(namespaces));
-  expect_missing("1" + begin.substr(1) + "5");
+  const std::string other = "1" + begin_.substr(1) + "5";
+  expect_missing(other);
   expect_none_hidden();
-  for (const auto& [table, type] : columns) {
+  for (const auto& [table, type] : columns_) {
     run("DELETE FROM " + table);
   }
-  expect_missing(begin + "5");
+  expect_missing(begin_ + "5");
   EXPECT_TRUE(becomes_absent("day:2024-02-29"));
-  EXPECT_TRUE(becomes_absent("in_utf8mb4_general_ci:" + begin + "a"));
+  EXPECT_TRUE(becomes_absent("in_utf8mb4_general_ci:" + begin_ + "a"));
   insert();
-  EXPECT_TRUE(becomes_present("in_utf8mb4_bin:" + begin + "5"));
-  EXPECT_TRUE(becomes_present("in_utf8mb4_unicode_ci:" + begin + "5"));
+  EXPECT_TRUE(becomes_present("in_utf8mb4_bin:" + begin_ + "5"));
+  EXPECT_TRUE(becomes_present("in_utf8mb4_unicode_ci:" + begin_ + "5"));
   expect_none_hidden();
-  expect_missing("1" + begin.substr(1) + "5");
+  expect_missing(other);
 }
 
 // Soft deletes: the column is of a type whose text the log does not tell, only whether it is NULL.

@@ -52,7 +52,7 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
   }
   settings_ = std::move(redis);
   numbering_ = numbering;
-  std::unique_ptr<upstream::Control> next = settings_ ? make(namespaces) : nullptr;
+  std::unique_ptr<upstream::Control> next = settings_ ? make(*settings_, namespaces) : nullptr;
   if (next) {
     next->start();
   }
@@ -65,11 +65,11 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
 }
 
 std::unique_ptr<upstream::Control> ControlConnection::make(
-    const std::vector<config::Namespace>& namespaces) {
+    const config::Upstream& redis, const std::vector<config::Namespace>& namespaces) {
   const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
   return std::make_unique<upstream::Control>(
-      *settings_,
-      questions_for(*settings_, namespaces, numbering_),
+      redis,
+      questions_for(redis, namespaces, numbering_),
       upstream::Control::Calls{
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },
@@ -80,8 +80,8 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
                 }
               },
           .on_reachable =
-              [this, is_current, address = settings_->address.text()](bool reachable,
-                                                                      const std::string& why) {
+              [this, is_current, address = redis.address.text()](bool reachable,
+                                                                 const std::string& why) {
                 if (is_current()) {
                   on_reachable(reachable, address, why);
                 }

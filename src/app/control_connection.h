@@ -46,7 +46,8 @@ class ControlConnection {
             std::uint64_t numbering);
 
  private:
-  std::unique_ptr<upstream::Control> make(const std::vector<config::Namespace>& namespaces);
+  std::unique_ptr<upstream::Control> make(const config::Upstream& redis,
+                                          const std::vector<config::Namespace>& namespaces);
   void on_reachable(bool reachable, const std::string& address, const std::string& why);
   void on_allowed(const redis::ControlReport& report);
 

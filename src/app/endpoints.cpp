@@ -37,7 +37,8 @@ Endpoints::Endpoints(const config::Config& config,
       &tls);
   for (std::size_t i = 0; i < count; ++i) {
     ports_.push_back(config.listen[i].address.port);
-    all_[i]->nodes.emplace(config.listen[i].tls.has_value(), [this] { watch_->refresh(); });
+    all_[i]->nodes = std::make_unique<proxy::NodeAddresses>(config.listen[i].tls.has_value(),
+                                                            [this] { watch_->refresh(); });
   }
 }
 
@@ -106,8 +107,8 @@ void Endpoints::publish(const cluster::Map& map, std::span<const NodeTable::Chan
     addresses.add(node, endpoint ? ports_[*endpoint] : std::uint16_t{0});
   }
   for (const auto& each : all_) {
-    each->nodes->set({.addresses = addresses,
-                      .host_of_this_node = each->node ? each->node->host : std::string()});
+    each->nodes->set(
+        {.addresses = addresses, .host_of_this_node = each->node.value_or(config::Address{}).host});
   }
   const std::lock_guard lock(opening_);
   for (const NodeTable::Change& change : changes) {
@@ -128,20 +129,18 @@ void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
 
 void Endpoints::open(std::size_t endpoint) {
   const std::optional<config::Address>& node = all_[endpoint]->node;
-  std::optional<config::Upstream> redis;
-  const bool leads_somewhere = node && !config_->namespaces.empty();
-  if (leads_somewhere) {
-    redis = config_->upstream;
-    redis->address = *node;
-    if (is_cluster()) {  // so that nobody waits long for one that is gone
-      redis->connect_timeout = std::min<std::chrono::milliseconds>(
-          redis->connect_timeout, upstream::ClusterWatch::kConnectTimeout);
-    }
+  if (!node || config_->namespaces.empty()) {
+    all_[endpoint]->control.open(std::nullopt, {}, 0);
+    note(endpoint, views::RedisSeen::never);
+    return;
+  }
+  config::Upstream redis = config_->upstream;
+  redis.address = *node;
+  if (is_cluster()) {  // so that nobody waits long for one that is gone
+    redis.connect_timeout = std::min<std::chrono::milliseconds>(
+        redis.connect_timeout, upstream::ClusterWatch::kConnectTimeout);
   }
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
-  if (!leads_somewhere) {
-    note(endpoint, views::RedisSeen::never);
-  }
 }
 
 // Of several nodes one is enough: what becomes of the others is their cluster's business.

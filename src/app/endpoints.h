@@ -54,7 +54,7 @@ class Endpoints {
   redis::Facts& facts(std::size_t endpoint) { return all_[endpoint]->facts; }
   // Null: Redis is in no cluster.
   const proxy::NodeAddresses* nodes(std::size_t endpoint) const {
-    return all_[endpoint]->nodes ? &*all_[endpoint]->nodes : nullptr;
+    return all_[endpoint]->nodes.get();
   }
   bool is_cluster() const { return watch_ != nullptr; }
   // What is asked of all of them, from now on.
@@ -77,7 +77,7 @@ class Endpoints {
         : control(facts, std::move(on_seen), tls, log) {}
 
     std::optional<config::Address> node;
-    std::optional<proxy::NodeAddresses> nodes;
+    std::unique_ptr<proxy::NodeAddresses> nodes;  // null: no cluster
     std::atomic<views::RedisSeen> seen{views::RedisSeen::never};
     redis::Facts facts;
     ControlConnection control;

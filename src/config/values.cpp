@@ -185,7 +185,7 @@ Parsed<NodePorts> parse_node_ports(std::string_view text) {
   const auto last = dash == std::string_view::npos
                         ? std::nullopt
                         : whole_number<std::uint16_t>(text.substr(dash + 1));
-  const NodePorts ports{.host = first->host, .first = first->port, .last = last.value_or(0)};
+  NodePorts ports{.host = first->host, .first = first->port, .last = last.value_or(0)};
   if (first->is_unix() || ports.first == 0 || ports.last < ports.first ||
       ports.count() > kNodePortsMax) {
     return unexpected(fmt::format(

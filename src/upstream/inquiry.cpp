@@ -188,8 +188,9 @@ bool Inquiry::learn_slots(Answers& answers) {
   }
   cluster::Slots slots;
   const auto view = cluster::parse_nodes(text_of(*nodes), {});
-  if (view && view->myself && cluster::is_state_ok(text_of(*info))) {
-    const cluster::Node& myself = view->nodes[*view->myself];
+  const std::optional<std::size_t> place = view ? view->myself : std::nullopt;
+  if (place && cluster::is_state_ok(text_of(*info))) {
+    const cluster::Node& myself = view->nodes[*place];
     const auto owner = std::ranges::find(
         view->nodes, myself.is_master ? myself.id : myself.master_id, &cluster::Node::id);
     if (owner != view->nodes.end()) {

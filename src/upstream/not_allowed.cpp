@@ -145,7 +145,7 @@ ControlReport not_logged_in(const config::Upstream& settings, std::string_view e
 
 ControlReport not_allowed(const config::Upstream& settings, const Answers& answers) {
   if (is_of_wrong_kind(settings, answers)) {
-    return wrong_kind(*answers.is_cluster);
+    return wrong_kind(answers.is_cluster.value_or(false));
   }
   const std::vector<RefusedQuestion>& refused = answers.refused;
   const auto no_login = std::ranges::find_if(

@@ -42,14 +42,14 @@ Node node(std::string id, std::uint16_t port) {
 }
 
 const Addresses& known() {
-  static const Addresses addresses = [] {
+  static const Addresses kKnown = [] {
     Addresses made;
     made.add(node("aa", 7001), 7101);
     made.add(node("bb", 7002), 7102);
     made.add(node("cc", 7003), 0);
     return made;
   }();
-  return addresses;
+  return kKnown;
 }
 
 Rewritten rewritten(std::uint8_t how, std::string_view reply, const Addresses& addresses) {
