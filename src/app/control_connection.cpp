@@ -109,7 +109,7 @@ void ControlConnection::on_reachable(bool reachable,
   if (reachable) {
     log_.info("upstream_up", {{"address", address}});
   } else {
-    log_.warning("upstream_down", {{"address", address}, {"why", why}});
+    log_.warning("upstream_down", {{"why", why}, {"address", address}});
   }
 }
 
