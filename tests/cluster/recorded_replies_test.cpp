@@ -145,9 +145,9 @@ INSTANTIATE_TEST_SUITE_P(,
                                         "ipv6"),
                                  Values("resp2", "resp3"),
                                  Values(false, true)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param) +
-                                  (std::get<2>(info.param) ? "_to_tls" : "");
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_" + std::get<1>(test.param) +
+                                  (std::get<2>(test.param) ? "_to_tls" : "");
                          });
 
 }  // namespace
