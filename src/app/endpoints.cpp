@@ -134,12 +134,9 @@ void Endpoints::open(std::size_t endpoint) {
     note(endpoint, views::RedisSeen::never);
     return;
   }
-  config::Upstream redis = config_->upstream;
-  redis.address = *node;
-  if (is_cluster()) {  // so that nobody waits long for one that is gone
-    redis.connect_timeout = std::min<std::chrono::milliseconds>(
-        redis.connect_timeout, upstream::ClusterWatch::kConnectTimeout);
-  }
+  config::Upstream redis = is_cluster()
+                               ? upstream::ClusterWatch::settings_of(config_->upstream, *node)
+                               : config_->upstream;
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
 }
 

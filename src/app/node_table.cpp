@@ -30,16 +30,10 @@ std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::Ti
   std::ranges::stable_partition(nodes, &cluster::Node::is_master);
   unplaced_ = 0;
   for (const cluster::Node* const node : nodes) {
-    auto place = std::ranges::find(places_, node->id, &Place::id);
+    const auto place = place_for(node->id, now);
     if (place == places_.end()) {
-      place = std::ranges::find(places_, std::string(), &Place::id);
-    }
-    if (place == places_.end()) {  // better its own than one that is not there any more
-      place = std::ranges::min_element(places_, {}, &Place::seen);
-      if (place->seen == now) {
-        ++unplaced_;
-        continue;
-      }
+      ++unplaced_;
+      continue;
     }
     const config::Address address{.host = node->host, .port = node->port, .unix_path = {}};
     place->id = node->id;
@@ -51,6 +45,19 @@ std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::Ti
     }
   }
   return changes;
+}
+
+// Its own, or a free one, or that of a node which is not there any more.
+std::vector<NodeTable::Place>::iterator NodeTable::place_for(const std::string& id,
+                                                             io::TimePoint now) {
+  for (const std::string& wanted : {id, std::string()}) {
+    const auto place = std::ranges::find(places_, wanted, &Place::id);
+    if (place != places_.end()) {
+      return place;
+    }
+  }
+  const auto oldest = std::ranges::min_element(places_, {}, &Place::seen);
+  return oldest->seen == now ? places_.end() : oldest;
 }
 
 std::optional<std::size_t> NodeTable::endpoint_of(std::string_view id) const {

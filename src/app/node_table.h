@@ -6,13 +6,13 @@
 // Limits: as many nodes as endpoints; of more unplaced() tells.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cluster/addresses.h"
 #include "cluster/map.h"
 #include "config/address.h"
 #include "io/clock.h"
@@ -49,6 +49,8 @@ class NodeTable {
     std::optional<config::Address> node{};
     io::TimePoint seen{};
   };
+
+  std::vector<Place>::iterator place_for(const std::string& id, io::TimePoint now);
 
   std::vector<Place> places_;
   std::size_t unplaced_ = 0;

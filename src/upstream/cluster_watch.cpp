@@ -8,9 +8,13 @@
 namespace cuckooguard::upstream {
 
 ClusterWatch::ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
-    : settings_(std::move(settings)), calls_(std::move(calls)), tls_(tls) {
-  settings_.connect_timeout =
-      std::min<std::chrono::milliseconds>(settings_.connect_timeout, kConnectTimeout);
+    : settings_(std::move(settings)), calls_(std::move(calls)), tls_(tls) {}
+
+config::Upstream ClusterWatch::settings_of(config::Upstream cluster, const config::Address& node) {
+  cluster.address = node;
+  cluster.connect_timeout =
+      std::min<std::chrono::milliseconds>(cluster.connect_timeout, kConnectTimeout);
+  return cluster;
 }
 
 ClusterWatch::~ClusterWatch() {
@@ -84,9 +88,7 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
 ClusterWatch::View ClusterWatch::ask(const config::Address& address,
                                      RedisConnector::Redis& redis) const {
   if (!redis) {
-    config::Upstream settings = settings_;
-    settings.address = address;
-    const RedisConnector connector(std::move(settings), tls_, kCallTimeout);
+    const RedisConnector connector(settings_of(settings_, address), tls_, kCallTimeout);
     std::string why;
     redis = connector.open(why);
     if (!redis) {

@@ -43,6 +43,9 @@ class ClusterWatch {
     std::function<void(const std::string& why)> on_silence;  // no node answers; on change
   };
 
+  // What holds for one node of a cluster. Nobody waits long for one that is gone.
+  static config::Upstream settings_of(config::Upstream cluster, const config::Address& node);
+
   ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls);
   ~ClusterWatch();
   ClusterWatch(const ClusterWatch&) = delete;
