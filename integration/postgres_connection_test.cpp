@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -189,6 +190,17 @@ TEST_F(PostgresConnections, end_from_another_thread) {
   ASSERT_FALSE(slept);
   EXPECT_TRUE(slept.error().is_lost());
   EXPECT_THAT(slept.error().what, Not(HasSubstr("in time")));
+}
+
+TEST_F(PostgresConnections, end_from_another_thread_whoever_has_them_by_then) {
+  PostgresConnection connection = open();
+  const std::function<void()> interrupt = connection.interruption();
+  {
+    PostgresConnection other = std::move(connection);
+    interrupt();
+    EXPECT_TRUE(other.value("SELECT 1").error().is_lost());
+  }
+  interrupt();
 }
 
 TEST_F(PostgresConnections, are_lost_with_the_server) {

@@ -259,6 +259,32 @@ TEST_F(PostgresSlot, is_not_in_the_way_of_a_server_that_is_stopped) {
   EXPECT_EQ(log.find("event=loaded"), log.rfind("event=loaded")) << log;
 }
 
+TEST_F(PostgresSlot, does_not_hold_up_a_guard_that_is_stopped_while_its_stream_begins) {
+  start_and_keep();
+  guard_.reset();
+  ASSERT_TRUE(is_left_alone());
+  PostgresSession owner = server_->session();
+  owner.run("BEGIN; LOCK TABLE pg_catalog.pg_publication");  // of which it asks before
+  start();
+  ASSERT_TRUE(eventually([&] {
+    return session_->value(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "1";
+  })) << guard_->log();
+  const pid_t server = std::stoi(
+      session_->value("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsender'"));
+  ::kill(server, SIGSTOP);
+  owner.run("COMMIT");
+  EXPECT_TRUE(eventually([&] {  // its last question before the stream is answered
+    return session_->value(
+               "SELECT bool_and(state = 'idle' AND query LIKE '%pg_current_snapshot()') FROM "
+               "pg_stat_activity WHERE usename = 'guard' AND backend_type = 'client backend'") ==
+           "t";
+  })) << guard_->log();
+  guard_->send_signal(SIGTERM);
+  EXPECT_EQ(guard_->exit_code(milliseconds(8000)), 0) << guard_->log();  // it would wait for 10 s
+  ::kill(server, SIGCONT);
+}
+
 // By the names that an operator has, and not by accident.
 TEST_F(PostgresSlot, is_listed_and_dropped_when_its_guard_has_gone) {
   start_and_keep();

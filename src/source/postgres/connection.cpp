@@ -149,7 +149,7 @@ void PostgresConnection::FreeMessage::operator()(char* message) const {
 PostgresConnection::PostgresConnection(PostgresSession session, std::chrono::seconds timeout)
     : connection_(std::move(session)),
       timeout_(timeout),
-      signals_(std::make_unique<Signals>(PQsocket(connection_.get()))) {}
+      signals_(std::make_shared<const Signals>(PQsocket(connection_.get()))) {}
 
 PostgresConnection::PostgresConnection(PostgresConnection&&) noexcept = default;
 PostgresConnection& PostgresConnection::operator=(PostgresConnection&&) noexcept = default;
@@ -346,6 +346,10 @@ void PostgresConnection::wake() const {
 
 void PostgresConnection::interrupt() const {
   ::shutdown(signals_->socket, SHUT_RDWR);
+}
+
+std::function<void()> PostgresConnection::interruption() const {
+  return [signals = signals_] { ::shutdown(signals->socket, SHUT_RDWR); };
 }
 
 int PostgresConnection::server_version() const {

@@ -4,9 +4,10 @@
 // error instead of fewer rows, UTF-8 (bytes as they are, where a database has no encoding), ISO
 // dates, no search path, no time-outs of the role's.
 //
-// Threads: one at a time, except interrupt(): any thread while the object lives. Lifetimes: a row
-// or a message is valid until the next call; a stream ends before anything else is asked. Errors:
-// PostgresError; is_lost() says that the session is of no more use.
+// Threads: one at a time, except interrupt(): any thread while the object lives and is not moved;
+// what interruption() gives: any, whenever. Lifetimes: a row or a message is valid until the next
+// call; a stream ends before anything else is asked. Errors: PostgresError; is_lost() says that the
+// session is of no more use.
 // Limits: kPostgresAnswerRowsMax rows of ask(); every wait ends with PostgresLogin::timeout, but
 // that for a message of a replication stream, whose caller has its own. Source: libpq 15;
 // PostgreSQL's documentation, 34 and 55.
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -141,6 +143,8 @@ class PostgresConnection {
 
   // Any thread: ends whatever waits for the server: it is lost from then on.
   void interrupt() const;
+  // The same of this session, wherever it is moved to, and when it is gone.
+  std::function<void()> interruption() const;
 
   int server_version() const;  // 150004 for 15.4
   // With its quotes: 'it''s', E'…' where it needs that.
@@ -157,7 +161,7 @@ class PostgresConnection {
 
   PostgresSession connection_;
   std::chrono::seconds timeout_;
-  std::unique_ptr<Signals> signals_;
+  std::shared_ptr<const Signals> signals_;
   std::unique_ptr<char, FreeMessage> message_;
 };
 

@@ -114,10 +114,12 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
   if (!replication) {
     return std::unexpected(replication.error());
   }
-  const std::stop_callback wake(stop, [&] {
-    connection->interrupt();
-    replication->interrupt();
-  });
+  // The stream takes the session over while it begins.
+  const std::stop_callback wake(
+      stop, [one = connection->interruption(), other = replication->interruption()] {
+        one();
+        other();
+      });
   const auto identity = server_identity(*connection);
   if (!identity) {
     return std::unexpected(identity.error());
