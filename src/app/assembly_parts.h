@@ -31,12 +31,18 @@ struct Assembly::WorkerParts {
   struct Served {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
         : settings(all.session_settings(all.config_)),
-          guard(all.generation_->guarded(parts.number, all.endpoints_.facts(endpoint))),
+          guard(guarded(all, parts, endpoint)),
           clients({.loop = parts.worker.loop(),
                    .guard = guard,
                    .settings = settings,
                    .total = all.client_count_,
                    .nodes = all.endpoints_.nodes(endpoint)}) {}
+
+    static guard::Guard::Parts guarded(Assembly& all, WorkerParts& parts, std::size_t endpoint) {
+      auto guarded = all.generation_->guarded(parts.number, all.endpoints_.facts(endpoint));
+      guarded.learner = &parts.learner;
+      return guarded;
+    }
 
     // A reload leaves the address as it is: it needs a restart, or is a node's.
     void adopt(const guard::Guard::Parts& guarded, proxy::Session::Settings next) {
@@ -67,6 +73,7 @@ struct Assembly::WorkerParts {
   std::size_t number;
   filter::Epochs::Reader& reader;
   io::Worker worker;
+  guard::Learner learner;  // of all that this worker's clients write, to whichever node
   std::vector<std::unique_ptr<Served>> endpoints;
 };
 

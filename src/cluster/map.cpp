@@ -145,7 +145,7 @@ void Map::take_nodes(std::span<const View> views) {
     for (std::size_t i = 0; i < view.nodes.size(); ++i) {
       const Node& node = view.nodes[i];
       const Told now{
-          {view.is_ok, node.config_epoch, i == view.myself}, &node, view.is_ok && node.is_failing};
+          {view.is_ok, node.config_epoch, i != view.myself}, &node, view.is_ok && node.is_failing};
       const auto [at, is_new] = told.try_emplace(node.id, now);
       Told& known = at->second;
       known.is_failing = known.is_failing || now.is_failing;

@@ -97,8 +97,9 @@ class Map {
 
 // A slot's owner is who claims it with the highest config epoch in a view whose state is ok; where
 // two do so with the same, the slot is moving, as it is where any node says so of itself. A node is
-// as the views of state ok say, of these the one with its highest config epoch, of these its own;
-// it is failing if any of state ok says so.
+// as the views of state ok say, of these the one with its highest config epoch, of these another
+// one's: who has moved to another address is the last to hear of it. It is failing if any of state
+// ok says so.
 Map merge(std::span<const View> views);
 
 }  // namespace cuckooguard::cluster

@@ -12,7 +12,10 @@ namespace cuckooguard::guard {
 // A longer key may pass unread in a streamed write: it must never be looked up.
 static_assert(keyspace::kKeyBytesMax <= resp::kWholeArgumentBytesMax);
 
-Guard::Guard(const Parts& parts) : parts_(parts), facts_(parts.facts.snapshot()) {
+Guard::Guard(const Parts& parts)
+    : parts_(parts),
+      facts_(parts.facts.snapshot()),
+      learner_(parts.learner != nullptr ? *parts.learner : own_learner_) {
   adopt(parts);
 }
 

@@ -84,6 +84,9 @@ class Guard {
     std::size_t worker = 0;  // whose counters are its own
     // Which namespace has which number: as long as this is the same, so are they.
     std::uint64_t numbering = 0;
+    // The worker's, which outlives all of its guards and their clients; null: one of its own. The
+    // shares of clients and users are of what one learner has.
+    Learner* learner = nullptr;
   };
 
   explicit Guard(const Parts& parts);
@@ -91,7 +94,7 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // From now on these; the facts are the same.
+  // From now on these; the facts and the learner are the same.
   void adopt(const Parts& parts);
 
   using Arguments = std::span<const std::string_view>;
@@ -271,7 +274,8 @@ class Guard {
   KeyShapes unguarded_shapes_;
   std::vector<NamespaceCounters*> namespace_counters_;
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
-  Learner learner_;
+  Learner own_learner_;
+  Learner& learner_;
   keyspace::IdentityBuffer identity_;
   keyspace::IdentityBuffer other_identity_;  // by another template
   redis::StateChange change_;

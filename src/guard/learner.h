@@ -1,5 +1,5 @@
 // Puts the keys of one worker's writes into the overlays, within the shares of the client and its
-// user.
+// user; also of a worker that has several guards.
 //
 //   Guard ── learn(client's writes, user, ns, hash) ──▶ LearnedKeys of the namespace ──▶ Overlay
 //

@@ -37,11 +37,12 @@ void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
     expect_reply();
     observed_.expect(expected_, change);
   }
-  if (topology_ && change.kind == redis::ChangeKind::multi) {
+  using enum redis::ChangeKind;
+  if (topology_ && change.kind == multi) {
     topology_->expect_multi(expected_);
-  } else if (topology_ && change.kind == redis::ChangeKind::end_multi) {
+  } else if (topology_ && (change.kind == end_multi || change.kind == reset)) {
     topology_->expect_end_of_multi(expected_);
-  } else if (topology_ && change.kind == redis::ChangeKind::watch) {
+  } else if (topology_ && change.kind == watch) {
     topology_->expect_refusal();
   }
 }

@@ -21,6 +21,7 @@ void TopologyReplies::expect_multi(std::uint64_t reply) {
     return;
   }
   multi_ = reply;
+  multi_reply_ = reply;
   queued_.clear();
 }
 
@@ -42,6 +43,9 @@ bool TopologyReplies::begin(std::uint64_t reply, char first) {
     expected_.pop_front();
   }
   is_error_ = first == '-';
+  if (is_error_ && reply == multi_reply_) {
+    multi_ = 0;  // it has been refused
+  }
   is_too_long_ = false;
   most_ = is_error_ ? kErrorBytesMax : kReplyBytesMax;
   return is_error_ || (!expected_.empty() && expected_.front().reply == reply);
@@ -52,7 +56,7 @@ void TopologyReplies::take(std::string_view piece, io::OutputQueue& output) {
   if (is_too_long_) {
     output.append(kept_);
     output.append(piece);
-    kept_.clear();
+    forget();
   } else {
     kept_.append(piece);
   }
@@ -67,6 +71,10 @@ void TopologyReplies::end(io::OutputQueue& output) {
   if (done.unknown > 0) {
     client_.nodes.miss();
   }
+  forget();
+}
+
+void TopologyReplies::forget() {
   kept_.clear();
   if (kept_.capacity() > kErrorBytesMax) {
     std::string().swap(kept_);

@@ -41,7 +41,7 @@ class TopologyReplies {
   // The reply of this number, among the client's, will be one; or, if it is +QUEUED, an element of
   // EXEC's.
   void expect(std::uint64_t reply, cluster::TopologyReply kind);
-  // MULTI and EXEC, whose replies these will be; DISCARD as EXEC.
+  // MULTI and EXEC, whose replies these will be; DISCARD and RESET as EXEC.
   void expect_multi(std::uint64_t reply);
   // What Redis refuses within MULTI, which goes on without it: WATCH, and MULTI once more.
   void expect_refusal();
@@ -52,8 +52,10 @@ class TopologyReplies {
   bool begin(std::uint64_t reply, char first);
   void take(std::string_view piece, io::OutputQueue& output);
   void end(io::OutputQueue& output);
-  // What is kept of it.
-  std::size_t bytes() const { return kept_.size(); }
+  // What is kept of it, or room for that.
+  std::size_t bytes() const {
+    return kept_.capacity() > kErrorBytesMax ? kept_.capacity() : kept_.size();
+  }
 
  private:
   struct Expected {
@@ -63,10 +65,12 @@ class TopologyReplies {
   };
 
   cluster::Rewritten rewritten() const;
+  void forget();
 
   Client client_;
   std::deque<Expected> expected_;
-  std::uint64_t multi_ = 0;  // its reply, and one for each refusal since; 0: there is none
+  std::uint64_t multi_reply_ = 0;  // of the last one
+  std::uint64_t multi_ = 0;        // its reply, and one for each refusal since; 0: there is none
   std::vector<cluster::Nested> queued_;  // since then
   std::string kept_;
   std::size_t most_ = 0;  // of the one at hand

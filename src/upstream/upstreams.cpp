@@ -94,7 +94,9 @@ std::unique_ptr<GreetedConnection> Upstreams::lease(const resp::ConnectionState&
   auto best = kept_.rend();
   for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
     const resp::ConnectionState& known = kept->connection->told();
-    if (known.version != told.version || known.login != told.login) {
+    // READWRITE may be forbidden to who may say READONLY.
+    const bool is_bound = known.reads_replica && !told.reads_replica;
+    if (known.version != told.version || known.login != told.login || is_bound) {
       continue;
     }
     if (known.db == told.db) {

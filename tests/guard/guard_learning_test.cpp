@@ -1,6 +1,8 @@
 // What the guard learns from writes: keys that pass although the filter has not heard of them.
 
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,6 +69,33 @@ INSTANTIATE_TEST_SUITE_P(
         {"MODULE.WRITE", "x", "user:500", "user:501"},
         {"", "user:500", "user:501"},
     }));
+
+// A cluster's client has a guard for each node.
+TEST(GuardLearning, a_user_s_share_is_of_all_guards_of_a_worker) {
+  const GuardedShop shop;
+  Learner learner;
+  Guard::Parts parts = shop.guard->parts();
+  parts.learner = &learner;
+  std::array<Guard, 2> guards{Guard(parts), Guard(parts)};
+  std::array<Client, 8> clients;
+  const auto limits = LearnedKeys::limits_for(1000, 1);
+  const auto key_of = [&](std::size_t client, std::size_t i) {
+    return "user:" + std::to_string((1000 * client) + i + 1000);
+  };
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    for (std::size_t i = 0; i < limits.client; ++i) {
+      ASSERT_TRUE(
+          guards.at(client % 2).add(key_of(client, i), clients.at(client), shop.now, std::nullopt));
+    }
+  }
+  std::size_t passing = 0;
+  for (std::size_t client = 0; client < clients.size(); ++client) {
+    for (std::size_t i = 0; i < limits.client; ++i) {
+      passing += shop.answers_others({"GET", key_of(client, i)}) ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(passing, limits.user);
+}
 
 TEST(GuardLearning, writes_of_one_key) {
   for (const Words& write : std::vector<Words>{{"SET", "user:500", "x"},

@@ -29,6 +29,19 @@ TEST_F(ClusterSession, who_reads_a_cluster_s_replica_shares_with_its_like) {
   EXPECT_EQ(redis_got(1), "") << "it would get the replica's value in place of -MOVED";
 }
 
+// The user may be allowed READONLY alone.
+TEST_F(ClusterSession, who_reads_from_masters_gets_no_connection_that_reads_from_replicas) {
+  const auto a = connect();
+  send(a, command("READONLY"));
+  redis_sends(0, kOk);
+  redis_sends(1, kOk);
+  const auto b = connect();
+  send(b, command("MULTI"));
+  EXPECT_EQ(redis_got(0), command("READONLY"));
+  ASSERT_EQ(upstreams(), 3U);
+  EXPECT_EQ(redis_got(2), command("MULTI"));
+}
+
 TEST_F(ClusterSession, asking_and_the_command_behind_it_travel_together) {
   const auto a = connect();
   const auto b = connect();
