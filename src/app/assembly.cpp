@@ -1,6 +1,7 @@
 #include "app/assembly.h"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <iterator>
 #include <utility>
@@ -154,7 +155,7 @@ void Assembly::hand_over(int socket, std::size_t listen) {
   clients.expect();
   const std::string& announce = config_.listen[listen].announce;
   std::string host =
-      endpoints_.is_cluster() && announce.empty() ? io::local_host(socket) : announce;
+      endpoints_.nodes(endpoint) != nullptr && announce.empty() ? io::local_host(socket) : announce;
   least.worker.loop().post([this, &least, &clients, socket, listen, host = std::move(host)] {
     auto transport = least.worker.loop().adopt(socket);
     clients.admit_expected(
@@ -163,18 +164,23 @@ void Assembly::hand_over(int socket, std::size_t listen) {
   });
 }
 
-// Clients are led to where an endpoint leads before they can be told of it. Those of a node that is
-// gone go with it.
+// Clients are led to where an endpoint leads before they can be told of it, and before anything of
+// that Redis is known. Every worker is told each time, so that what is published is what all of
+// them have heard last.
 void Assembly::follow(const cluster::Map& map) {
-  const std::vector<NodeTable::Change> changes = endpoints_.follow(map, io::now_since_boot());
-  for (const NodeTable::Change& change : changes) {
-    for (const auto& parts : workers_) {
-      parts->worker.loop().post([&served = *parts->endpoints[change.endpoint], node = change.node] {
-        served.lead(node);
-      });
-    }
+  const auto changes = std::make_shared<const std::vector<Endpoints::Change>>(
+      endpoints_.follow(map, io::now_since_boot()));
+  const auto missing = std::make_shared<std::atomic<std::size_t>>(workers_.size());
+  for (const auto& parts : workers_) {
+    parts->worker.loop().post([this, &served = parts->endpoints, changes, missing, map] {
+      for (const Endpoints::Change& change : *changes) {
+        served[change.endpoint]->lead(change.node);
+      }
+      if (--*missing == 0) {
+        boost::asio::post(io_, [this, changes, map] { endpoints_.publish(map, *changes); });
+      }
+    });
   }
-  endpoints_.publish(map, changes);
 }
 
 // Of every loop that serves. They may be on their way to loops that outlive those who ask.

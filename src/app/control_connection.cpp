@@ -42,13 +42,14 @@ ControlConnection::ControlConnection(redis::Facts& facts,
 void ControlConnection::open(std::optional<config::Upstream> redis,
                              const std::vector<config::Namespace>& namespaces,
                              std::uint64_t numbering) {
-  if (settings_ == redis && (!redis || numbering_ == numbering)) {
+  const bool is_forgotten = std::exchange(is_forgotten_, false);
+  if (!is_forgotten && settings_ == redis && (!redis || numbering_ == numbering)) {
     return;
   }
-  ++opened_;
   if (settings_ && (!redis || settings_->address != redis->address)) {
-    facts_.lost(
-        {.why = "it leads to another node", .is_up = true});  // what was known is of that one
+    forget_what_is_known();
+  } else {
+    ++opened_;
   }
   settings_ = std::move(redis);
   numbering_ = numbering;
@@ -62,6 +63,16 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
   if (!settings_) {
     facts_.report({});
   }
+}
+
+void ControlConnection::forget() {
+  forget_what_is_known();
+  is_forgotten_ = true;
+}
+
+void ControlConnection::forget_what_is_known() {
+  ++opened_;
+  facts_.lost({.why = "it leads to another node", .is_up = true});
 }
 
 std::unique_ptr<upstream::Control> ControlConnection::make(

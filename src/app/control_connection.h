@@ -44,8 +44,12 @@ class ControlConnection {
   void open(std::optional<config::Upstream> redis,
             const std::vector<config::Namespace>& namespaces,
             std::uint64_t numbering);
+  // Whoever asks Redis from now on asks another one: what is known is of the one before, and
+  // nothing that is still found out of it counts. open() follows. Not while that runs.
+  void forget();
 
  private:
+  void forget_what_is_known();
   std::unique_ptr<upstream::Control> make(const config::Upstream& redis,
                                           const std::vector<config::Namespace>& namespaces);
   void on_reachable(bool reachable, const std::string& address, const std::string& why);
@@ -57,6 +61,7 @@ class ControlConnection {
   log::EventLog& log_;
   std::optional<config::Upstream> settings_;  // of `control_`
   std::uint64_t numbering_ = 0;
+  bool is_forgotten_ = false;             // `control_` is not believed
   std::atomic<std::uint64_t> opened_{0};  // how many: one of before is not believed
   std::mutex mutex_;                      // for the pointer
   std::unique_ptr<upstream::Control> control_;

@@ -17,14 +17,15 @@ Endpoints::Endpoints(const config::Config& config,
                      views::ProcessState& process_state,
                      const io::TlsSlot& tls,
                      log::EventLog& log)
-    : process_state_(process_state), log_(log), table_(config.listen.size()) {
-  const bool is_cluster = !config.upstream.cluster.empty();
-  const std::size_t count = is_cluster ? config.listen.size() : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    all_.push_back(
-        std::make_unique<Endpoint>([this, i](views::RedisSeen seen) { note(i, seen); }, tls, log));
+    : process_state_(process_state),
+      tls_(tls),
+      log_(log),
+      table_(static_cast<std::size_t>(
+          std::ranges::count_if(config.listen, &config::Listen::has_nodes))) {
+  for (const config::Listen& listen : config.listen) {
+    of_listen_.push_back(endpoint_for(listen));
   }
-  if (!is_cluster) {
+  if (config.upstream.cluster.empty()) {
     all_.front()->node = config.upstream.address;
     return;
   }
@@ -35,11 +36,24 @@ Endpoints::Endpoints(const config::Config& config,
           .on_silence =
               [this](const std::string& why) { log_.warning("cluster_silent", {{"why", why}}); }},
       &tls);
-  for (std::size_t i = 0; i < count; ++i) {
-    ports_.push_back(config.listen[i].address.port);
-    all_[i]->nodes = std::make_unique<proxy::NodeAddresses>(config.listen[i].tls.has_value(),
-                                                            [this] { watch_->refresh(); });
+}
+
+// A node's port has one of its own.
+std::size_t Endpoints::endpoint_for(const config::Listen& listen) {
+  const Leads leads = listen.nodes ? Leads::to_node : Leads::to_redis;
+  const auto known = std::ranges::find(all_, leads, [](const auto& each) { return each->leads; });
+  if (leads != Leads::to_node && known != all_.end()) {
+    return static_cast<std::size_t>(known - all_.begin());
   }
+  const std::size_t number = all_.size();
+  Endpoint& added = *all_.emplace_back(std::make_unique<Endpoint>(
+      leads, [this, number](views::RedisSeen seen) { note(number, seen); }, tls_, log_));
+  if (leads == Leads::to_node) {
+    nodes_.push_back({.endpoint = number, .port = listen.address.port});
+    added.nodes = std::make_unique<proxy::NodeAddresses>(listen.tls.has_value(),
+                                                         [this] { watch_->refresh(); });
+  }
+  return number;
 }
 
 void Endpoints::keep_in(const source::StorageDirectory& storage) {
@@ -78,15 +92,17 @@ Endpoints::~Endpoints() {
   }
 }
 
-std::vector<NodeTable::Change> Endpoints::follow(const cluster::Map& map, io::TimePoint now) {
-  std::vector<NodeTable::Change> changes = table_.follow(map, now);
+std::vector<Endpoints::Change> Endpoints::follow(const cluster::Map& map, io::TimePoint now) {
+  std::vector<Change> changes;
+  const std::vector<NodeTable::Change> of_nodes = table_.follow(map, now);
   keep();
   const std::lock_guard lock(opening_);
-  for (const NodeTable::Change& change : changes) {
-    all_[change.endpoint]->node = change.node;
-    log_.info("cluster_node",
-              {{"port", ports_[change.endpoint]},
-               {"leads_to", change.node ? change.node->text() : std::string("none")}});
+  for (const NodeTable::Change& change : of_nodes) {
+    const auto [endpoint, port] = nodes_[change.endpoint];
+    lead(changes, endpoint, change.node);
+    log_.info(
+        "cluster_node",
+        {{"port", port}, {"leads_to", change.node ? change.node->text() : std::string("none")}});
   }
   if (std::exchange(unplaced_, table_.unplaced()) != table_.unplaced() && unplaced_ > 0) {
     log_.warning("cluster_nodes_without_port",
@@ -96,22 +112,36 @@ std::vector<NodeTable::Change> Endpoints::follow(const cluster::Map& map, io::Ti
   return changes;
 }
 
-void Endpoints::publish(const cluster::Map& map, std::span<const NodeTable::Change> changes) {
+// Nothing that is known of the Redis before counts from here on.
+void Endpoints::lead(std::vector<Change>& changes,
+                     std::size_t endpoint,
+                     const std::optional<config::Address>& node) {
+  if (all_[endpoint]->node == node) {
+    return;
+  }
+  all_[endpoint]->node = node;
+  all_[endpoint]->control.forget();
+  changes.push_back({.endpoint = endpoint, .node = node});
+}
+
+void Endpoints::publish(const cluster::Map& map, std::span<const Change> changes) {
   if (changes.empty() && map == published_) {
     return;
   }
   published_ = map;
   cluster::Addresses addresses;
   for (const cluster::Node& node : map.nodes()) {
-    const auto endpoint = table_.endpoint_of(node.id);
-    addresses.add(node, endpoint ? ports_[*endpoint] : std::uint16_t{0});
+    const auto number = table_.endpoint_of(node.id);
+    addresses.add(node, number ? nodes_[*number].port : std::uint16_t{0});
   }
   for (const auto& each : all_) {
-    each->nodes->set(
-        {.addresses = addresses, .host_of_this_node = each->node.value_or(config::Address{}).host});
+    if (each->nodes) {
+      each->nodes->set({.addresses = addresses,
+                        .host_of_this_node = each->node.value_or(config::Address{}).host});
+    }
   }
   const std::lock_guard lock(opening_);
-  for (const NodeTable::Change& change : changes) {
+  for (const Change& change : changes) {
     if (config_) {
       open(change.endpoint);
     }

@@ -1,4 +1,4 @@
-// What clients reach: Redis, or each node of a cluster by a port of its own.
+// What clients reach, and by which listener: Redis, or each node of a cluster by a port of its own.
 //
 //   listen: host:port ...        one endpoint for all of them, which leads to upstream.address
 //   listen: { nodes: ports }     one for each port; where it leads is found out (follow()), and
@@ -40,6 +40,11 @@ namespace cuckooguard::app {
 
 class Endpoints {
  public:
+  struct Change {
+    std::size_t endpoint;
+    std::optional<config::Address> node;  // nullopt: to none
+  };
+
   Endpoints(const config::Config& config,
             views::ProcessState& process_state,
             const io::TlsSlot& tls,
@@ -50,12 +55,13 @@ class Endpoints {
 
   std::size_t size() const { return all_.size(); }
   // Of `listen`'s entry of this number.
-  std::size_t of_listen(std::size_t listen) const { return size() == 1 ? 0 : listen; }
+  std::size_t of_listen(std::size_t listen) const { return of_listen_[listen]; }
   redis::Facts& facts(std::size_t endpoint) { return all_[endpoint]->facts; }
   // Null: Redis is in no cluster.
   const proxy::NodeAddresses* nodes(std::size_t endpoint) const {
     return all_[endpoint]->nodes.get();
   }
+  // Where they lead is found out.
   bool is_cluster() const { return watch_ != nullptr; }
   // What is asked of all of them, from now on.
   void open(const config::Config& config, std::uint64_t numbering);
@@ -64,18 +70,23 @@ class Endpoints {
   // Of a cluster: begins to find out where they lead. `on_map` is called on another thread.
   void watch(std::function<void(cluster::Map)> on_map);
   void stop_watching() { watch_->stop(); }
-  // The cluster is like this now: which endpoints lead elsewhere. publish() follows, when whoever
-  // connects to them is led there.
-  std::vector<NodeTable::Change> follow(const cluster::Map& map, io::TimePoint now);
+  // The cluster is like this now: which endpoints lead elsewhere. Of these nothing is known any
+  // more. publish() follows, when whoever connects to them is led there.
+  std::vector<Change> follow(const cluster::Map& map, io::TimePoint now);
   // Clients are told of the nodes as they are in `map`, and the nodes are asked what they are.
-  void publish(const cluster::Map& map, std::span<const NodeTable::Change> changes);
+  void publish(const cluster::Map& map, std::span<const Change> changes);
   bool leads_somewhere(std::size_t endpoint) const { return all_[endpoint]->node.has_value(); }
 
  private:
+  enum class Leads : std::uint8_t { to_redis, to_node };
   struct Endpoint {
-    Endpoint(ControlConnection::OnSeen on_seen, const io::TlsSlot& tls, log::EventLog& log)
-        : control(facts, std::move(on_seen), tls, log) {}
+    Endpoint(Leads where,
+             ControlConnection::OnSeen on_seen,
+             const io::TlsSlot& tls,
+             log::EventLog& log)
+        : leads(where), control(facts, std::move(on_seen), tls, log) {}
 
+    Leads leads;
     std::optional<config::Address> node;
     std::unique_ptr<proxy::NodeAddresses> nodes;  // null: no cluster
     std::atomic<views::RedisSeen> seen{views::RedisSeen::never};
@@ -83,13 +94,25 @@ class Endpoints {
     ControlConnection control;
   };
 
+  // One of those that are for a node of a cluster, in the order of NodeTable.
+  struct NodeEndpoint {
+    std::size_t endpoint;
+    std::uint16_t port;
+  };
+
+  std::size_t endpoint_for(const config::Listen& listen);
+  void lead(std::vector<Change>& changes,
+            std::size_t endpoint,
+            const std::optional<config::Address>& node);
   void open(std::size_t endpoint);
   void keep();
   void note(std::size_t endpoint, views::RedisSeen seen);
 
   views::ProcessState& process_state_;
+  const io::TlsSlot& tls_;
   log::EventLog& log_;
-  std::vector<std::uint16_t> ports_;  // by endpoint, of a cluster
+  std::vector<std::size_t> of_listen_;  // as config.listen
+  std::vector<NodeEndpoint> nodes_;
   NodeTable table_;
   std::size_t unplaced_ = 0;  // as told
   cluster::Map published_;

@@ -57,7 +57,7 @@ std::vector<NodeTable::Place>::iterator NodeTable::place_for(const std::string& 
     }
   }
   const auto oldest = std::ranges::min_element(places_, {}, &Place::seen);
-  return oldest->seen == now ? places_.end() : oldest;
+  return oldest == places_.end() || oldest->seen == now ? places_.end() : oldest;
 }
 
 std::optional<std::size_t> NodeTable::endpoint_of(std::string_view id) const {
