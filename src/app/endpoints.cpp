@@ -50,8 +50,9 @@ std::size_t Endpoints::endpoint_for(const config::Listen& listen) {
       leads, [this, number](views::RedisSeen seen) { note(number, seen); }, tls_, log_));
   if (leads == Leads::to_node) {
     nodes_.push_back({.endpoint = number, .port = listen.address.port});
-    added.nodes = std::make_unique<proxy::NodeAddresses>(listen.tls.has_value(),
-                                                         [this] { watch_->refresh(); });
+    added.nodes = std::make_unique<proxy::NodeAddresses>(
+        proxy::NodeAddresses::Endpoint{.has_tls = listen.tls.has_value()},
+        [this] { watch_->refresh(); });
   }
   return number;
 }

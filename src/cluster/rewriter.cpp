@@ -89,6 +89,18 @@ bool Rewriter::take(TopologyReply kind) {
       return take_nodes_text();
     case TopologyReply::replicas:
       return take_list(&Rewriter::take_replica);
+    case TopologyReply::master_address:
+      return take_master_address();
+    case TopologyReply::instance:
+      return take_instance();
+    case TopologyReply::instances:
+      return take_list(&Rewriter::take_instance);
+    case TopologyReply::message:
+      return take_message();
+    case TopologyReply::role:
+      return take_role();
+    case TopologyReply::info:
+      return take_info();
     case TopologyReply::none:
       break;
   }
@@ -286,20 +298,7 @@ void Rewriter::replace_ports(const Item& map,
 }
 
 bool Rewriter::take_nodes_text() {
-  const auto text = cursor_.next();
-  if (!text || (text->type != '$' && text->type != '=')) {
-    return false;
-  }
-  if (text->is_null) {
-    return true;
-  }
-  constexpr std::size_t kFormat = 4;  // "txt:"
-  const std::size_t in_front = text->type == '=' ? std::min(kFormat, text->text.size()) : 0;
-  std::string rewritten(text->text.substr(0, in_front));
-  rewritten += with_lines_rewritten(text->text.substr(in_front));
-  std::string value = text->type + std::to_string(rewritten.size()) + "\r\n" + rewritten + "\r\n";
-  replace(text->begin, text->end, std::move(value));
-  return true;
+  return take_text([this](std::string_view text) { return with_lines_rewritten(text); });
 }
 
 bool Rewriter::take_replica() {
@@ -354,12 +353,15 @@ std::string Rewriter::with_line_rewritten(std::string_view line) {
   return rewritten.append(line.substr(rest));
 }
 
-std::optional<std::uint16_t> Rewriter::listener_of(const NodeAddress& node) {
+std::optional<std::uint16_t> Rewriter::listener_of(const NodeAddress& node, bool is_master) {
   const bool has_address = node.ports[0] != 0 || node.ports[1] != 0;
   if (!has_address) {
     return std::nullopt;
   }
-  const auto listener = known_as(node);
+  auto listener = known_as(node);
+  if (is_master && listener == 0) {
+    listener = client_.master;
+  }
   if (!listener) {
     done_.unknown += node.is_in_handshake ? 0 : 1;
     return std::nullopt;
@@ -391,8 +393,12 @@ std::string_view Rewriter::told_for(std::string_view host) const {
 
 void Rewriter::replace_host(const Item& item) {
   if (item.is_text() && !item.text.empty()) {
-    replace(item.begin, item.end, bulk_of(client_.host));
+    replace_text(item, client_.host);
   }
+}
+
+void Rewriter::replace_text(const Item& item, std::string_view text) {
+  replace(item.begin, item.end, bulk_of(text));
 }
 
 void Rewriter::replace(std::size_t begin, std::size_t end, std::string text) {

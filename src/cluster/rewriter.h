@@ -3,12 +3,14 @@
 // Threads: one. Lifetimes: keeps references to what it is made of.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cluster/reply_cursor.h"
@@ -53,6 +55,9 @@ class Rewriter {
   // What `take` does not understand stays as it is. False: it is no value.
   template <typename Take>
   bool take_or_leave(const Take& take);
+  // A text, which may be verbatim; `rewrite` gives what it is to be.
+  template <typename Rewrite>
+  bool take_text(const Rewrite& rewrite);
   bool take_each(std::size_t values, Part part);
   bool take_list(Part part);
   bool take_slots_entry();
@@ -62,6 +67,18 @@ class Rewriter {
   bool take_nodes_text();
   bool take_replica();
 
+  // What Sentinels and single nodes tell: a file of its own.
+  std::optional<std::uint16_t> replace_endpoint(const Item& host, const Item& port, bool is_master);
+  bool take_endpoint(bool is_master);
+  bool take_master_address();
+  bool take_instance();
+  bool take_message();
+  std::string with_endpoints_rewritten(std::string_view text, bool is_switch);
+  bool take_role();
+  bool take_role_s_replica();
+  bool take_info();
+  std::string with_info_line_rewritten(std::string_view line, const NodeAddress& master);
+
   // Without those whose values are aggregates.
   std::optional<std::vector<Field>> take_fields(const Item& map);
   static NodeAddress address_in(std::span<const Field> fields);
@@ -69,11 +86,13 @@ class Rewriter {
   std::string with_lines_rewritten(std::string_view text);
   std::string with_line_rewritten(std::string_view line);
 
-  // The listener in front of it; nothing if there is none, which is counted.
-  std::optional<std::uint16_t> listener_of(const NodeAddress& node);
+  // The listener in front of it; nothing if there is none, which is counted. `is_master`: the reply
+  // says so.
+  std::optional<std::uint16_t> listener_of(const NodeAddress& node, bool is_master = false);
   std::optional<std::uint16_t> known_as(const NodeAddress& node) const;
   std::string_view told_for(std::string_view host) const;
   void replace_host(const Item& item);
+  void replace_text(const Item& item, std::string_view text);
   void replace(std::size_t begin, std::size_t end, std::string text);
 
   std::string_view reply_;
@@ -83,5 +102,23 @@ class Rewriter {
   std::vector<Edit> edits_;
   Rewritten done_;
 };
+
+template <typename Rewrite>
+bool Rewriter::take_text(const Rewrite& rewrite) {
+  const auto text = cursor_.next();
+  if (!text || (text->type != '$' && text->type != '=')) {
+    return false;
+  }
+  if (text->is_null) {
+    return true;
+  }
+  constexpr std::size_t kFormat = 4;  // "txt:"
+  const std::size_t in_front = text->type == '=' ? std::min(kFormat, text->text.size()) : 0;
+  std::string rewritten(text->text.substr(0, in_front));
+  rewritten += rewrite(text->text.substr(in_front));
+  std::string value = text->type + std::to_string(rewritten.size()) + "\r\n" + rewritten + "\r\n";
+  replace(text->begin, text->end, std::move(value));
+  return true;
+}
 
 }  // namespace cuckooguard::cluster

@@ -1,6 +1,7 @@
 #include "cluster/topology_reply.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cluster/rewriter.h"
 #include "resp/reply_framer.h"
@@ -35,21 +36,55 @@ Rewritten rewrite_whole(std::string_view reply,
 
 }  // namespace
 
+namespace {
+
+struct Named {
+  std::string_view subcommand;
+  TopologyReply reply;
+};
+
+constexpr auto kOfCluster = std::to_array<Named>({
+    {"slots", TopologyReply::slots},
+    {"shards", TopologyReply::shards},
+    {"nodes", TopologyReply::nodes},
+    {"replicas", TopologyReply::replicas},
+    {"slaves", TopologyReply::replicas},
+});
+constexpr auto kOfSentinel = std::to_array<Named>({
+    {"get-master-addr-by-name", TopologyReply::master_address},
+    {"master", TopologyReply::instance},
+    {"masters", TopologyReply::instances},
+    {"replicas", TopologyReply::instances},
+    {"slaves", TopologyReply::instances},
+    {"sentinels", TopologyReply::instances},
+});
+
+TopologyReply named_in(std::span<const Named> all, std::string_view subcommand) {
+  const auto found = std::ranges::find_if(
+      all, [subcommand](const Named& one) { return is_word(subcommand, one.subcommand); });
+  return found == all.end() ? TopologyReply::none : found->reply;
+}
+
+}  // namespace
+
 TopologyReply topology_reply(std::span<const std::string_view> arguments) {
-  if (arguments.size() < 2 || !is_word(arguments[0], "cluster")) {
+  if (arguments.empty()) {
     return TopologyReply::none;
   }
-  if (is_word(arguments[1], "slots")) {
-    return TopologyReply::slots;
+  if (is_word(arguments[0], "role")) {
+    return TopologyReply::role;
   }
-  if (is_word(arguments[1], "shards")) {
-    return TopologyReply::shards;
+  if (is_word(arguments[0], "info")) {
+    return TopologyReply::info;
   }
-  if (is_word(arguments[1], "nodes")) {
-    return TopologyReply::nodes;
+  if (arguments.size() < 2) {
+    return TopologyReply::none;
   }
-  const bool is_replicas = is_word(arguments[1], "replicas") || is_word(arguments[1], "slaves");
-  return is_replicas ? TopologyReply::replicas : TopologyReply::none;
+  if (is_word(arguments[0], "cluster")) {
+    return named_in(kOfCluster, arguments[1]);
+  }
+  return is_word(arguments[0], "sentinel") ? named_in(kOfSentinel, arguments[1])
+                                           : TopologyReply::none;
 }
 
 Redirect redirect_in(std::string_view reply) {

@@ -1,6 +1,8 @@
-// The few replies in which a cluster tells where its nodes are: CLUSTER SLOTS, SHARDS, NODES,
-// REPLICAS, and -MOVED and -ASK. Of these the addresses are replaced by those of our listeners;
-// every other byte stays.
+// The few replies in which Redis tells where other servers are: a cluster of its nodes (CLUSTER
+// SLOTS, SHARDS, NODES, REPLICAS, and -MOVED and -ASK), a Sentinel of those that it watches and of
+// its like (SENTINEL GET-MASTER-ADDR-BY-NAME, MASTER, MASTERS, REPLICAS, SENTINELS, what it
+// publishes, INFO), and any Redis of its master and replicas (ROLE, INFO). Of these the addresses
+// are replaced by those of our listeners; every other byte stays.
 //
 // A node is known by its id, else by its address. What is replaced:
 //   host      by the host that is told: also metadata's ip and hostname in SLOTS, hostname in
@@ -9,20 +11,25 @@
 //             to the host that it has reached, which is the guard's, and only it may know that.
 //             "?", which is no host anybody reaches, does not.
 //   port      by the listener's. A listener is either for TLS or not: of `port` and `tls-port` in
-//             SHARDS one is left, as of a Redis that listens for one of both.
+//             SHARDS one is left, as of a Redis that listens for one of both. Where a reply says
+//             that a node is the master, by that of the listener for whoever is master, if it has
+//             none of its own.
 //   bus port  stays: clients have no use for it.
+//   name      of a replica, which is its address, in Sentinel's replies and messages: by both.
 // A node that is not known stays as it is, and is counted: who has learned of it rewrites the reply
 // again. One without an address, or unknown while in handshake, which nobody will ever know by the
 // id it has, stays, too, and is not counted.
 //
 // Not seen: addresses that a script, or CLUSTER NODES within one, puts into its own reply.
 //
-// Threads: any. Errors: values. What is not understood stays as it is, byte for byte; in NODES and
-//   REPLICAS that is a line, in SLOTS and SHARDS a node, or all of it. Limits: the whole reply is
-//   there, which the caller bounds; it is gone through once, depth is the format's, no recursion.
-//   The host that is told has no control characters, spaces or commas.
+// Threads: any. Errors: values. What is not understood stays as it is, byte for byte; in NODES,
+//   REPLICAS and INFO that is a line, in SLOTS, SHARDS and of a Sentinel a node, or all of it.
+//   Limits: the whole reply is there, which the caller bounds; it is gone through once, depth is
+//   the format's, no recursion. The host that is told has no control characters, spaces or commas.
 // Source: Redis 7.0.15 cluster.c (clusterReplyMultiBulkSlots, clusterReplyShards,
-//   clusterGenNodesDescription, clusterRedirectClient); recorded replies in tests/cluster/recorded.
+//   clusterGenNodesDescription, clusterRedirectClient), sentinel.c (addReplySentinelRedisInstance,
+//   sentinelEvent), replication.c (roleCommand), server.c (genRedisInfoString); recorded replies in
+//   tests/cluster/recorded.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +42,21 @@
 
 namespace cuckooguard::cluster {
 
-enum class TopologyReply : std::uint8_t { none, slots, shards, nodes, replicas };
+enum class TopologyReply : std::uint8_t {
+  none,
+  slots,
+  shards,
+  nodes,
+  replicas,
+  master_address,  // of a Sentinel
+  instance,        // its MASTER
+  instances,       // its MASTERS, REPLICAS, SENTINELS
+  message,         // its pub/sub frames, of any kind
+  role,
+  info,
+};
 
-// What a command's reply will be; `none` of most.
+// What a command's reply will be; `none` of most. Never `message`.
 TopologyReply topology_reply(std::span<const std::string_view> arguments);
 
 enum class Redirect : std::uint8_t { none, moved, ask };
@@ -49,6 +68,7 @@ struct ClientView {
   std::string_view host;               // where this client reaches the guard: no brackets
   std::string_view host_of_this_node;  // as the cluster calls the node that replies
   bool has_tls = false;                // clients speak TLS to our listeners
+  std::uint16_t master = 0;            // of the listener for whoever is master; 0: there is none
 };
 
 struct Rewritten {

@@ -1,9 +1,10 @@
-// Where the clients of one endpoint reach the nodes of its cluster. What is known of the cluster
-// changes; what has been got stays as it was.
+// Where the clients of one endpoint reach the nodes of its cluster, or its master and replicas and
+// who watches over them. What is known of these changes; what has been got stays as it was.
 //
 // Threads: any. Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,12 +20,16 @@ class NodeAddresses {
   struct Known {
     cluster::Addresses addresses;
     std::string host_of_this_node;  // as the cluster calls the node that this endpoint leads to
+    std::uint16_t master = 0;       // port of the listener for whoever is master; 0: there is none
+  };
+  struct Endpoint {
+    bool has_tls = false;      // clients speak TLS there
+    bool is_sentinel = false;  // what is published tells of nodes, too
   };
 
-  // `has_tls`: clients speak TLS there. `on_unknown`: a reply has told of a node that is not known;
-  // any thread, as often as it happens.
-  NodeAddresses(bool has_tls, std::function<void()> on_unknown)
-      : has_tls_(has_tls), on_unknown_(std::move(on_unknown)) {}
+  // `on_unknown`: a reply has told of a node that is not known; any thread, as often as it happens.
+  NodeAddresses(Endpoint endpoint, std::function<void()> on_unknown)
+      : endpoint_(endpoint), on_unknown_(std::move(on_unknown)) {}
   NodeAddresses(const NodeAddresses&) = delete;
   NodeAddresses& operator=(const NodeAddresses&) = delete;
   ~NodeAddresses() = default;
@@ -40,10 +45,10 @@ class NodeAddresses {
     std::swap(known_, next);
   }
   void miss() const { on_unknown_(); }
-  bool has_tls() const { return has_tls_; }
+  const Endpoint& endpoint() const { return endpoint_; }
 
  private:
-  bool has_tls_;
+  Endpoint endpoint_;
   std::function<void()> on_unknown_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Known> known_ = std::make_shared<const Known>();

@@ -173,8 +173,8 @@ bool ReplyOrder::begin_reply(char first) {
   if (is_compared_) {
     compared_->begin();
   }
-  is_rewritten_ =
-      topology_ && !may_be_frame_ && first != '>' && topology_->begin(ended_ + 1, first);
+  is_rewritten_ = topology_ && !is_dropped_ &&
+                  (may_be_frame_ ? topology_->begin_frame() : topology_->begin(ended_ + 1, first));
   return first == '>' || !is_unasked || is_subscribed || unasked_ != Unasked::none;
 }
 

@@ -38,6 +38,17 @@ void TopologyReplies::expect_end_of_multi(std::uint64_t reply) {
   queued_.clear();
 }
 
+bool TopologyReplies::begin_frame() {
+  if (!client_.nodes.endpoint().is_sentinel) {
+    return false;
+  }
+  is_error_ = false;
+  is_frame_ = true;
+  is_too_long_ = false;
+  most_ = kReplyBytesMax;
+  return true;
+}
+
 bool TopologyReplies::begin(std::uint64_t reply, char first) {
   while (!expected_.empty() && expected_.front().reply < reply) {
     expected_.pop_front();
@@ -46,6 +57,7 @@ bool TopologyReplies::begin(std::uint64_t reply, char first) {
   if (is_error_ && reply == multi_reply_) {
     multi_ = 0;  // it has been refused
   }
+  is_frame_ = false;
   is_too_long_ = false;
   most_ = is_error_ ? kErrorBytesMax : kReplyBytesMax;
   return is_error_ || (!expected_.empty() && expected_.front().reply == reply);
@@ -88,7 +100,11 @@ cluster::Rewritten TopologyReplies::rewritten() const {
   const auto known = client_.nodes.get();
   const cluster::ClientView view{.host = client_.host,
                                  .host_of_this_node = known->host_of_this_node,
-                                 .has_tls = client_.nodes.has_tls()};
+                                 .has_tls = client_.nodes.endpoint().has_tls,
+                                 .master = known->master};
+  if (is_frame_) {
+    return cluster::rewrite(TopologyReply::message, kept_, known->addresses, view);
+  }
   if (is_error_) {
     return cluster::rewrite_redirect(kept_, known->addresses, view);
   }

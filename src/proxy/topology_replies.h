@@ -1,8 +1,8 @@
-// Replies of a cluster's node that tell a client where other nodes are: kept until they are whole,
-// then relayed with the addresses of our listeners (cluster/topology_reply.h). They are CLUSTER
-// SLOTS and its kin, which are expected, also within EXEC; and -MOVED and -ASK, which may come in
-// place of any reply. A node that is not known (yet) keeps its own address, and NodeAddresses hears
-// of it.
+// Replies that tell a client where other nodes are: kept until they are whole, then relayed with
+// the addresses of our listeners (cluster/topology_reply.h). They are CLUSTER SLOTS and its kin,
+// ROLE, INFO and those of SENTINEL, which are expected, also within EXEC; -MOVED and -ASK, which
+// may come in place of any reply; and what a Sentinel publishes. A node that is not known (yet)
+// keeps its own address, and NodeAddresses hears of it.
 //
 // Threads: its worker's. Lifetimes: `nodes` outlives it.
 // Limits: kReplyBytesMax of a reply, kErrorBytesMax of an error: what is longer is relayed as it
@@ -50,6 +50,8 @@ class TopologyReplies {
 
   // The reply of this number begins like this: whether its pieces go to take(), and then end().
   bool begin(std::uint64_t reply, char first);
+  // The same of what may be a pub/sub frame, which is nobody's reply, or a confirmation.
+  bool begin_frame();
   void take(std::string_view piece, io::OutputQueue& output);
   void end(io::OutputQueue& output);
   // What is kept of it, or room for that.
@@ -75,6 +77,7 @@ class TopologyReplies {
   std::string kept_;
   std::size_t most_ = 0;  // of the one at hand
   bool is_error_ = false;
+  bool is_frame_ = false;
   bool is_too_long_ = false;
 };
 

@@ -31,7 +31,8 @@ const std::string kTold =
 
 class Topology {
  public:
-  Topology() {
+  explicit Topology(NodeAddresses::Endpoint endpoint = {})
+      : nodes_(endpoint, [this] { ++misses_; }) {
     cluster::Addresses addresses;
     addresses.add({.id = std::string(40, 'a'), .host = "10.0.0.1", .port = 6379}, 7000);
     nodes_.set({.addresses = std::move(addresses), .host_of_this_node = "10.0.0.1"});
@@ -54,7 +55,7 @@ class Topology {
 
  private:
   int misses_ = 0;
-  NodeAddresses nodes_{false, [this] { ++misses_; }};
+  NodeAddresses nodes_;
   std::vector<std::string> compared_;
   std::vector<std::string> errors_;
 };
@@ -190,9 +191,30 @@ TEST(ReplyOrderTopology, pushes_in_between_are_not_taken_for_it) {
       ">2\r\n+message\r\n" + kNodes + kTold);
 }
 
+TEST(ReplyOrderTopology, what_a_sentinel_publishes_is_rewritten_and_of_nobody_else) {
+  const std::string published =
+      "message\r\n$14\r\n+switch-master\r\n" + bulk("shop 10.0.0.1 6379 10.0.0.1 6379");
+  const std::string told =
+      "message\r\n$14\r\n+switch-master\r\n" + bulk("shop guard 7000 guard 7000");
+  const std::string confirmed = "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n";
+  const auto subscribe = [](ReplyOrder& order) {
+    order.expect_observed_reply({.kind = ChangeKind::subscribe, .confirmations = 1});
+  };
+  Topology sentinel({.is_sentinel = true});
+  Topology node;
+  EXPECT_EQ(sentinel.told(confirmed + "*3\r\n$7\r\n" + published, subscribe),
+            confirmed + "*3\r\n$7\r\n" + told);
+  EXPECT_EQ(node.told(confirmed + "*3\r\n$7\r\n" + published, subscribe),
+            confirmed + "*3\r\n$7\r\n" + published);
+  const auto ask = [](ReplyOrder& order) { order.expect_topology_reply(TopologyReply::nodes); };
+  EXPECT_EQ(sentinel.told(">3\r\n$7\r\n" + published + kNodes, ask), ">3\r\n$7\r\n" + told + kTold);
+  EXPECT_EQ(node.told(">3\r\n$7\r\n" + published + kNodes, ask),
+            ">3\r\n$7\r\n" + published + kTold);
+}
+
 TEST(ReplyOrderTopology, what_is_too_long_to_be_kept_is_relayed_as_it_is) {
   Chain chain;
-  NodeAddresses nodes(false, [] {});
+  NodeAddresses nodes({}, [] {});
   chain.order.rewrite_addresses({.nodes = nodes, .host = "guard"});
   chain.order.expect_topology_reply(TopologyReply::nodes);
   chain.order.expect_reply();

@@ -1,0 +1,265 @@
+// What Sentinels tell, and what a Redis tells of its master and replicas. See rewriter.h.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cluster/node_line.h"
+#include "cluster/rewriter.h"
+
+namespace cuckooguard::cluster {
+namespace {
+
+std::vector<std::string_view> words_in(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    words.push_back(take_until(text, ' '));
+  }
+  return words;
+}
+
+bool is_numbered(std::string_view line, std::string_view name) {
+  if (!line.starts_with(name)) {
+    return false;
+  }
+  line.remove_prefix(name.size());
+  return number_in<std::uint32_t>(line.substr(0, line.find(':'))).has_value();
+}
+
+}  // namespace
+
+// The listener, if they are replaced.
+std::optional<std::uint16_t> Rewriter::replace_endpoint(const Item& host,
+                                                        const Item& port,
+                                                        bool is_master) {
+  if (!host.is_text() || is_open(host.text)) {
+    return std::nullopt;
+  }
+  const std::uint16_t number = number_in<std::uint16_t>(port.text).value_or(0);
+  const auto listener = listener_of({.id = {}, .hosts = {host.text}, .ports = {number}}, is_master);
+  if (listener) {
+    replace_host(host);
+    const std::string told = std::to_string(*listener);
+    if (port.type == ':') {
+      replace(port.begin, port.end, ':' + told + "\r\n");
+    } else {
+      replace_text(port, told);
+    }
+  }
+  return listener;
+}
+
+// The next two values are a host and a port.
+bool Rewriter::take_endpoint(bool is_master) {
+  const auto host = cursor_.next();
+  const auto port = cursor_.next();
+  if (!host || !port || !host->is_text() || !(port->is_text() || port->type == ':')) {
+    return false;
+  }
+  replace_endpoint(*host, *port, is_master);
+  return true;
+}
+
+bool Rewriter::take_master_address() {
+  const auto list = cursor_.next();
+  return list && (list->is_null || (list->is_list() && list->values == 2 && take_endpoint(true)));
+}
+
+// "name", "ip", "port", "flags" ... of a master, a replica or a Sentinel.
+bool Rewriter::take_instance() {
+  const auto map = cursor_.next();
+  const auto fields = map ? take_fields(*map) : std::nullopt;
+  if (!fields) {
+    return false;
+  }
+  const auto find = [&fields](std::string_view name) {
+    const auto found =
+        std::ranges::find(*fields, name, [](const Field& field) { return field.key.text; });
+    return found != fields->end() ? found->value : Item{};
+  };
+  const Item host = find("ip");
+  const Item port = find("port");
+  const Item name = find("name");
+  const bool is_master = find("flags").text.starts_with("master");
+  const auto listener = replace_endpoint(host, port, is_master);
+  if (listener && name.text == std::string(host.text) + ':' + std::string(port.text)) {
+    replace_text(name, std::string(client_.host) + ':' + std::to_string(*listener));
+  }
+  replace_endpoint(find("master-host"), find("master-port"), true);
+  return true;
+}
+
+// "message", channel, text; "pmessage", pattern, channel, text. All else stays.
+bool Rewriter::take_message() {
+  const auto frame = cursor_.next();
+  if (!frame || !frame->is_list()) {
+    return frame.has_value();
+  }
+  std::array<Item, 4> parts;
+  if (frame->values != 3 && frame->values != parts.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < frame->values; ++i) {
+    const auto part = cursor_.next();
+    if (!part || part->is_aggregate) {
+      return false;
+    }
+    parts[i] = *part;
+  }
+  const Item& text = parts[frame->values - 1];
+  if (text.is_text() && (parts[0].text == "message" || parts[0].text == "pmessage")) {
+    const bool is_switch = parts[frame->values - 2].text == "+switch-master";
+    replace_text(text, with_endpoints_rewritten(text.text, is_switch));
+  }
+  return true;
+}
+
+// "slave 127.0.0.1:6380 127.0.0.1 6380 @ name 127.0.0.1 6379", "master name 127.0.0.1 6379",
+// "sentinel <id> 127.0.0.1 26380 @ name 127.0.0.1 6379"; of +switch-master "name 127.0.0.1 6379
+// 127.0.0.1 6380", of which the first was the master and the last is.
+std::string Rewriter::with_endpoints_rewritten(std::string_view text, bool is_switch) {
+  const std::vector<std::string_view> words = words_in(text);
+  std::string rewritten;
+  std::size_t copied = 0;
+  const auto replace = [&](std::string_view first, std::string_view last, const std::string& by) {
+    const auto begin = static_cast<std::size_t>(first.data() - text.data());
+    rewritten.append(text.substr(copied, begin - copied)).append(by);
+    copied = static_cast<std::size_t>(last.data() + last.size() - text.data());
+  };
+  const std::string host(client_.host);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto port = i + 1 < words.size() ? number_in<std::uint16_t>(words[i + 1]) : std::nullopt;
+    const bool is_other = i == 2 && (words[0] == "slave" || words[0] == "sentinel");
+    const bool is_master =
+        is_switch || (i == 2 && words[0] == "master") || (i > 1 && words[i - 2] == "@");
+    if (port && !is_open(words[i]) && (is_other || is_master)) {
+      const NodeAddress address{.id = {}, .hosts = {words[i]}, .ports = {*port}};
+      if (const auto listener = listener_of(address, is_master)) {
+        replace(words[i], words[i + 1], host + ' ' + std::to_string(*listener));
+      }
+      ++i;
+      continue;
+    }
+    const auto name = endpoint_in(words[i]);
+    if (name && !is_open(name->host)) {
+      const auto listener =
+          known_as({.id = {}, .hosts = {name->host}, .ports = {name->port}}).value_or(0);
+      if (listener != 0) {
+        replace(words[i], words[i], host + ':' + std::to_string(listener));
+      }
+    }
+  }
+  return rewritten.append(text.substr(copied));
+}
+
+// "master", offset, replicas; "slave", host, port of the master ...; "sentinel", names.
+bool Rewriter::take_role() {
+  const auto list = cursor_.next();
+  if (!list || !list->is_list() || list->values == 0) {
+    return list && list->is_null;
+  }
+  const auto role = cursor_.next();
+  if (!role || !role->is_text()) {
+    return false;
+  }
+  std::size_t left = list->values - 1;
+  if (role->text == "master" && left == 2) {
+    return cursor_.skip() && take_list(&Rewriter::take_role_s_replica);
+  }
+  if (role->text == "slave" && left >= 2) {
+    left -= 2;
+    if (!take_endpoint(true)) {
+      return false;
+    }
+  }
+  for (; left > 0; --left) {
+    if (!cursor_.skip()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Host, port, offset.
+bool Rewriter::take_role_s_replica() {
+  const auto list = cursor_.next();
+  return list && list->is_list() && list->values == 3 && take_endpoint(false) && cursor_.skip();
+}
+
+bool Rewriter::take_info() {
+  return take_text([this](std::string_view text) {
+    NodeAddress master;
+    std::string rewritten;
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find("\r\n"));
+      if (line.starts_with("master_host:")) {
+        // The port is in the next line.
+        master.hosts[0] = line.substr(line.find(':') + 1);
+        std::string_view next = text.substr(std::min(line.size() + 2, text.size()));
+        next = next.substr(0, next.find("\r\n"));
+        const bool is_port = next.starts_with("master_port:");
+        master.ports[0] =
+            is_port ? number_in<std::uint16_t>(next.substr(next.find(':') + 1)).value_or(0) : 0;
+      }
+      rewritten += with_info_line_rewritten(line, master);
+      text.remove_prefix(line.size());
+      const std::size_t end = std::min<std::size_t>(2, text.size());
+      rewritten += text.substr(0, end);
+      text.remove_prefix(end);
+    }
+    return rewritten;
+  });
+}
+
+// "master_host:127.0.0.1", "master_port:6379", "slave0:ip=127.0.0.1,port=6380,state=online ..."; of
+// a Sentinel "master0:name=shop,status=ok,address=127.0.0.1:6379,slaves=2 ...".
+std::string Rewriter::with_info_line_rewritten(std::string_view line, const NodeAddress& master) {
+  const auto same = [line] { return std::string(line); };
+  const auto with = [line](std::string_view value, std::string_view by) {
+    const auto at = static_cast<std::size_t>(value.data() - line.data());
+    return std::string(line.substr(0, at)).append(by).append(line.substr(at + value.size()));
+  };
+  const bool is_host = line.starts_with("master_host:");
+  if (is_host || line.starts_with("master_port:")) {
+    const auto listener = is_host ? listener_of(master, true) : known_as(master);
+    const std::uint16_t port = listener.value_or(0) != 0 ? *listener : client_.master;
+    const bool is_told = listener && port != 0 && !is_open(master.hosts[0]);
+    return !is_told ? same()
+                    : with(line.substr(line.find(':') + 1),
+                           is_host ? std::string(client_.host) : std::to_string(port));
+  }
+  std::string_view rest = line.substr(std::min(line.find(':') + 1, line.size()));
+  if (is_numbered(line, "slave")) {
+    std::string_view host = take_until(rest, ',');
+    std::string_view port = take_until(rest, ',');
+    if (!host.starts_with("ip=") || !port.starts_with("port=")) {
+      return same();
+    }
+    const std::string_view both(host.data(), port.data() + port.size());
+    take_until(host, '=');
+    take_until(port, '=');
+    const auto number = number_in<std::uint16_t>(port);
+    const auto listener = number && !is_open(host)
+                              ? listener_of({.id = {}, .hosts = {host}, .ports = {*number}})
+                              : std::nullopt;
+    return listener ? with(both,
+                           "ip=" + std::string(client_.host) + ",port=" + std::to_string(*listener))
+                    : same();
+  }
+  if (is_numbered(line, "master")) {
+    std::string_view address;
+    while (!rest.empty() && address.empty()) {
+      std::string_view value = take_until(rest, ',');
+      address = take_until(value, '=') == "address" ? value : std::string_view{};
+    }
+    const auto endpoint = endpoint_in(address);
+    const auto listener =
+        endpoint && !is_open(endpoint->host)
+            ? listener_of({.id = {}, .hosts = {endpoint->host}, .ports = {endpoint->port}}, true)
+            : std::nullopt;
+    return listener ? with(address, std::string(client_.host) + ':' + std::to_string(*listener))
+                    : same();
+  }
+  return same();
+}
+
+}  // namespace cuckooguard::cluster
