@@ -98,18 +98,38 @@ void Assembly::make_generation() {
   generation_->let_pass(nullptr);
 }
 
-proxy::Session::Settings Assembly::session_settings(const config::Config& config) const {
-  return {.upstream = config.upstream,
-          .limits = config.limits,
-          .output_total = config.limits.output_total / worker_count_};
+proxy::Session::Settings Assembly::session_settings(const config::Config& config,
+                                                    std::size_t endpoint) const {
+  proxy::Session::Settings settings{.upstream = config.upstream,
+                                    .limits = config.limits,
+                                    .output_total = config.limits.output_total / worker_count_};
+  if (endpoints_.leads_to_sentinel(endpoint)) {
+    settings.upstream.mode = config::UpstreamMode::pinned;
+  }
+  return settings;
+}
+
+// A Sentinel has no keys, and its users are none of Redis's: what they do is neither answered nor
+// learned, and no operator is among them.
+guard::Guard::Parts Assembly::guarded(const Generation& generation,
+                                      std::size_t worker,
+                                      std::size_t endpoint) {
+  redis::Facts& facts = endpoints_.facts(endpoint);
+  return endpoints_.leads_to_sentinel(endpoint)
+             ? guard::Guard::Parts{.keyspace = no_keys_, .namespaces = {}, .facts = facts}
+             : generation.guarded(worker, facts);
 }
 
 void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
-    for (const auto& served : workers_.back()->endpoints) {
-      environment_.process.guards.push_back(&served->guard);
-      drain_->add({.loop = workers_.back()->worker.loop(), .clients = served->clients});
+    WorkerParts& parts = *workers_.back();
+    for (std::size_t endpoint = 0; endpoint < parts.endpoints.size(); ++endpoint) {
+      WorkerParts::Served& served = *parts.endpoints[endpoint];
+      drain_->add({.loop = parts.worker.loop(), .clients = served.clients});
+      if (!endpoints_.leads_to_sentinel(endpoint)) {
+        environment_.process.guards.push_back(&served.guard);
+      }
     }
   }
   generation_->process().guards = environment_.process.guards;
@@ -167,17 +187,21 @@ void Assembly::hand_over(int socket, std::size_t listen) {
 // Clients are led to where an endpoint leads before they can be told of it, and before anything of
 // that Redis is known. Every worker is told each time, so that what is published is what all of
 // them have heard last.
-void Assembly::follow(const cluster::Map& map) {
-  const auto changes = std::make_shared<const std::vector<Endpoints::Change>>(
-      endpoints_.follow(map, io::now_since_boot()));
-  const auto missing = std::make_shared<std::atomic<std::size_t>>(workers_.size());
+void Assembly::follow(const Endpoints::Known& known) {
+  struct Move {
+    Endpoints::Known known;
+    std::vector<Endpoints::Change> changes;
+    std::atomic<std::size_t> missing;
+  };
+  const auto move = std::make_shared<Move>(
+      known, endpoints_.follow(known, io::now_since_boot()), workers_.size());
   for (const auto& parts : workers_) {
-    parts->worker.loop().post([this, &served = parts->endpoints, changes, missing, map] {
-      for (const Endpoints::Change& change : *changes) {
+    parts->worker.loop().post([this, &served = parts->endpoints, move] {
+      for (const Endpoints::Change& change : move->changes) {
         served[change.endpoint]->lead(change.node);
       }
-      if (--*missing == 0) {
-        boost::asio::post(io_, [this, changes, map] { endpoints_.publish(map, *changes); });
+      if (--move->missing == 0) {
+        boost::asio::post(io_, [this, move] { endpoints_.publish(move->known, move->changes); });
       }
     });
   }
@@ -208,7 +232,7 @@ void Assembly::make_admin() {
   process_state_.refused_clients = [this] { return client_count_.refused.load(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
-                                    .guarded = generation_->guarded(0, endpoints_.facts(0)),
+                                    .guarded = generation_->guarded(0, endpoints_.facts()),
                                     .reader = epochs_.reader(worker_count_),
                                     .process_state = process_state_,
                                     .log = log_});
@@ -240,14 +264,12 @@ void Assembly::run() {
   const bool is_in_pod = config::process_environment()("KUBERNETES_SERVICE_HOST").has_value();
   report_reach(log_, config_.listen, is_container_of_its_own(kContainerMarks, is_in_pod));
   endpoints_.open(config_, generation_->numbering());
-  if (endpoints_.is_cluster()) {
-    if (storage_) {
-      endpoints_.keep_in(*storage_);
-    }
-    endpoints_.watch([this](cluster::Map map) {
-      boost::asio::post(io_, [this, map = std::move(map)] { follow(map); });
-    });
+  if (storage_) {
+    endpoints_.keep_in(*storage_);
   }
+  endpoints_.watch([this](Endpoints::Known known) {
+    boost::asio::post(io_, [this, known = std::move(known)] { follow(known); });
+  });
   generation_->start_sources();
   verify();
   reloads_.start();
@@ -255,9 +277,7 @@ void Assembly::run() {
   supervisor_.ready(Supervisor::kServing);
   io_.run();
   reloads_.stop();
-  if (endpoints_.is_cluster()) {
-    endpoints_.stop_watching();
-  }
+  endpoints_.stop_watching();
   verification_->stop();
   verification_->advise();
 }
@@ -266,7 +286,7 @@ void Assembly::run() {
 void Assembly::verify() {
   verification_ = std::make_unique<Verification>(
       Verification::Parts{.log = log_,
-                          .guarded = generation_->guarded(0, endpoints_.facts(0)),
+                          .guarded = generation_->guarded(0, endpoints_.facts()),
                           .reader = epochs_.reader(worker_count_ + 1),
                           .sources = generation_->sources(),
                           .contradictions = generation_->contradictions()});

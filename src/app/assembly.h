@@ -45,6 +45,7 @@
 #include "guard/guard.h"
 #include "io/listener.h"
 #include "io/worker.h"
+#include "keyspace/keyspace.h"
 #include "log/event_log.h"
 #include "proxy/clients.h"
 #include "source/storage_directory.h"
@@ -81,11 +82,15 @@ class Assembly {
   void open_storage();
   void describe_process();
   void make_generation();
-  proxy::Session::Settings session_settings(const config::Config& config) const;
+  proxy::Session::Settings session_settings(const config::Config& config,
+                                            std::size_t endpoint) const;
+  guard::Guard::Parts guarded(const Generation& generation,
+                              std::size_t worker,
+                              std::size_t endpoint);
   void make_workers();
   void listen();
   void hand_over(int socket, std::size_t listen);
-  void follow(const cluster::Map& map);
+  void follow(const Endpoints::Known& known);
   void stop_accepting();
   std::vector<views::Heartbeat> heartbeats();
   void make_admin();
@@ -115,6 +120,7 @@ class Assembly {
   std::unique_ptr<Verification> verification_;
   TlsSides tls_;
   Endpoints endpoints_;
+  keyspace::Keyspace no_keys_ = keyspace::Keyspace::build({}).value();
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;
   boost::asio::io_context io_;

@@ -30,7 +30,7 @@ struct Assembly::WorkerParts {
   // What it does for one endpoint.
   struct Served {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
-        : settings(all.session_settings(all.config_)),
+        : settings(all.session_settings(all.config_, endpoint)),
           guard(guarded(all, parts, endpoint)),
           clients({.loop = parts.worker.loop(),
                    .guard = guard,
@@ -39,7 +39,7 @@ struct Assembly::WorkerParts {
                    .nodes = all.endpoints_.nodes(endpoint)}) {}
 
     static guard::Guard::Parts guarded(Assembly& all, WorkerParts& parts, std::size_t endpoint) {
-      auto guarded = all.generation_->guarded(parts.number, all.endpoints_.facts(endpoint));
+      auto guarded = all.guarded(*all.generation_, parts.number, endpoint);
       guarded.learner = &parts.learner;
       return guarded;
     }

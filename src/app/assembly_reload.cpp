@@ -90,8 +90,8 @@ bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
       parts->worker.loop().post([&served = *parts->endpoints[i],
                                  arrivals,
-                                 guarded = next.guarded(parts->number, endpoints_.facts(i)),
-                                 settings = session_settings(config)] {
+                                 guarded = guarded(next, parts->number, i),
+                                 settings = session_settings(config, i)] {
         served.adopt(guarded, settings);
         arrivals->arrive();
       });
@@ -99,7 +99,7 @@ bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
   }
   if (admin_) {
     admin_->adopt(
-        next.guarded(0, endpoints_.facts(0)), config.admin, [arrivals] { arrivals->arrive(); });
+        next.guarded(0, endpoints_.facts()), config.admin, [arrivals] { arrivals->arrive(); });
   }
   endpoints_.open(config, next.numbering());
   return arrivals->wait(stop);

@@ -20,44 +20,96 @@ Endpoints::Endpoints(const config::Config& config,
     : process_state_(process_state),
       tls_(tls),
       log_(log),
+      has_nodes_(!config.upstream.cluster.empty() || !config.upstream.sentinels.empty()),
       table_(static_cast<std::size_t>(
           std::ranges::count_if(config.listen, &config::Listen::has_nodes))) {
-  for (const config::Listen& listen : config.listen) {
-    of_listen_.push_back(endpoint_for(listen));
+  make_all(config);
+  make_watch(config);
+}
+
+void Endpoints::make_all(const config::Config& config) {
+  of_listen_.resize(config.listen.size());
+  for (const Leads leads : {Leads::to_redis, Leads::to_node, Leads::to_sentinel}) {
+    for (std::size_t i = 0; i < config.listen.size(); ++i) {
+      const config::Listen& listen = config.listen[i];
+      const Leads its = listen.nodes       ? Leads::to_node
+                        : listen.sentinels ? Leads::to_sentinel
+                                           : Leads::to_redis;
+      if (its == leads) {
+        of_listen_[i] = endpoint_for(listen, leads);
+      }
+    }
   }
-  if (config.upstream.cluster.empty()) {
-    all_.front()->node = config.upstream.address;
-    return;
-  }
-  watch_ = std::make_unique<upstream::ClusterWatch>(
-      config.upstream,
-      upstream::ClusterWatch::Calls{
-          .on_map = [this](cluster::Map map) { on_map_(std::move(map)); },
-          .on_silence =
-              [this](const std::string& why) { log_.warning("cluster_silent", {{"why", why}}); }},
-      &tls);
 }
 
 // A node's port has one of its own.
-std::size_t Endpoints::endpoint_for(const config::Listen& listen) {
-  const Leads leads = listen.nodes ? Leads::to_node : Leads::to_redis;
-  const auto known = std::ranges::find(all_, leads, [](const auto& each) { return each->leads; });
-  if (leads != Leads::to_node && known != all_.end()) {
-    return static_cast<std::size_t>(known - all_.begin());
+std::size_t Endpoints::endpoint_for(const config::Listen& listen, Leads leads) {
+  if (leads == Leads::to_redis && master_port_ == 0) {
+    master_port_ = listen.address.port;  // 0 of a Unix socket
+  }
+  if (const auto known = one_that(leads); known && leads != Leads::to_node) {
+    return *known;
   }
   const std::size_t number = all_.size();
-  Endpoint& added = *all_.emplace_back(std::make_unique<Endpoint>(
+  all_.push_back(std::make_unique<Endpoint>(
       leads, [this, number](views::RedisSeen seen) { note(number, seen); }, tls_, log_));
   if (leads == Leads::to_node) {
     nodes_.push_back({.endpoint = number, .port = listen.address.port});
-    added.nodes = std::make_unique<proxy::NodeAddresses>(
-        proxy::NodeAddresses::Endpoint{.has_tls = listen.tls.has_value()},
-        [this] { watch_->refresh(); });
+  } else if (leads == Leads::to_sentinel) {
+    sentinel_port_ = listen.address.port;
+  }
+  if (has_nodes_) {
+    all_.back()->nodes = std::make_unique<proxy::NodeAddresses>(
+        proxy::NodeAddresses::Endpoint{.has_tls = listen.tls.has_value(),
+                                       .is_sentinel = leads == Leads::to_sentinel},
+        [this] { refresh(); });
   }
   return number;
 }
 
+std::optional<std::size_t> Endpoints::one_that(Leads leads) const {
+  const auto found = std::ranges::find(all_, leads, [](const auto& each) { return each->leads; });
+  return found == all_.end() ? std::nullopt
+                             : std::optional(static_cast<std::size_t>(found - all_.begin()));
+}
+
+void Endpoints::make_watch(const config::Config& config) {
+  if (!config.upstream.cluster.empty()) {
+    cluster_ = std::make_unique<upstream::ClusterWatch>(
+        config.upstream,
+        upstream::ClusterWatch::Calls{
+            .on_map = [this](cluster::Map map) { on_known_({.map = std::move(map)}); },
+            .on_silence =
+                [this](const std::string& why) { log_.warning("cluster_silent", {{"why", why}}); }},
+        &tls_);
+  } else if (!config.upstream.sentinels.empty()) {
+    sentinels_ = std::make_unique<upstream::SentinelWatch>(
+        config.upstream,
+        upstream::SentinelWatch::Calls{
+            .on_known = [this](Known known) { on_known_(std::move(known)); },
+            .on_silence =
+                [this](const std::string& why) {
+                  log_.warning("sentinels_silent", {{"why", why}});
+                }},
+        &tls_);
+  } else {
+    all_.front()->node = config.upstream.address;
+  }
+}
+
+void Endpoints::refresh() {
+  if (cluster_) {
+    cluster_->refresh();
+  }
+  if (sentinels_) {
+    sentinels_->refresh();
+  }
+}
+
 void Endpoints::keep_in(const source::StorageDirectory& storage) {
+  if (nodes_.empty()) {
+    return;
+  }
   storage_ = &storage;
   std::ifstream file(storage.nodes_path(), std::ios::binary);
   kept_.resize(kKeptBytesMax);
@@ -81,9 +133,23 @@ void Endpoints::keep() {
   }
 }
 
-void Endpoints::watch(std::function<void(cluster::Map)> on_map) {
-  on_map_ = std::move(on_map);
-  watch_->start();
+void Endpoints::watch(std::function<void(Known)> on_known) {
+  on_known_ = std::move(on_known);
+  if (cluster_) {
+    cluster_->start();
+  }
+  if (sentinels_) {
+    sentinels_->start();
+  }
+}
+
+void Endpoints::stop_watching() {
+  if (cluster_) {
+    cluster_->stop();
+  }
+  if (sentinels_) {
+    sentinels_->stop();
+  }
 }
 
 // All of them are silent before the first is gone: note() looks at each.
@@ -93,9 +159,9 @@ Endpoints::~Endpoints() {
   }
 }
 
-std::vector<Endpoints::Change> Endpoints::follow(const cluster::Map& map, io::TimePoint now) {
+std::vector<Endpoints::Change> Endpoints::follow(const Known& known, io::TimePoint now) {
   std::vector<Change> changes;
-  const std::vector<NodeTable::Change> of_nodes = table_.follow(map, now);
+  const std::vector<NodeTable::Change> of_nodes = table_.follow(known.map, now);
   keep();
   const std::lock_guard lock(opening_);
   for (const NodeTable::Change& change : of_nodes) {
@@ -105,12 +171,30 @@ std::vector<Endpoints::Change> Endpoints::follow(const cluster::Map& map, io::Ti
         "cluster_node",
         {{"port", port}, {"leads_to", change.node ? change.node->text() : std::string("none")}});
   }
-  if (std::exchange(unplaced_, table_.unplaced()) != table_.unplaced() && unplaced_ > 0) {
-    log_.warning("cluster_nodes_without_port",
-                 {{"nodes", unplaced_},
-                  {"why", "clients are sent to them directly: give listen.nodes more ports"}});
+  for (const auto& [leads, address] : {std::pair{Leads::to_redis, &known.master},
+                                       std::pair{Leads::to_sentinel, &known.answering}}) {
+    const auto endpoint = one_that(leads);
+    if (endpoint && *address) {
+      lead(changes, *endpoint, *address);
+    }
   }
+  warn_of_unplaced(known);
   return changes;
+}
+
+// Where clients are told of the nodes.
+void Endpoints::warn_of_unplaced(const Known& known) {
+  const bool tells_replicas = sentinel_port_ != 0 || !nodes_.empty();
+  const std::size_t replicas = known.map.nodes().empty() ? 0 : known.map.nodes().size() - 1;
+  const std::size_t unplaced = !nodes_.empty() ? table_.unplaced() : tells_replicas ? replicas : 0;
+  if (std::exchange(unplaced_, unplaced) != unplaced && unplaced > 0) {
+    log_.warning(
+        "cluster_nodes_without_port",
+        {{"nodes", unplaced},
+         {"why",
+          nodes_.empty() ? "clients are sent to replicas directly: give each a port by listen.nodes"
+                         : "clients are sent to them directly: give listen.nodes more ports"}});
+  }
 }
 
 // Nothing that is known of the Redis before counts from here on.
@@ -125,26 +209,48 @@ void Endpoints::lead(std::vector<Change>& changes,
   changes.push_back({.endpoint = endpoint, .node = node});
 }
 
-void Endpoints::publish(const cluster::Map& map, std::span<const Change> changes) {
-  if (changes.empty() && map == published_) {
+void Endpoints::publish(const Known& known, std::span<const Change> changes) {
+  if (changes.empty() && known == published_) {
     return;
   }
-  published_ = map;
-  cluster::Addresses addresses;
-  for (const cluster::Node& node : map.nodes()) {
-    const auto number = table_.endpoint_of(node.id);
-    addresses.add(node, number ? nodes_[*number].port : std::uint16_t{0});
+  if (known.master && (!published_ || known.master != published_->master)) {
+    log_.info(
+        "redis_master",
+        {{"address", known.master->text()},
+         {"before",
+          published_ && published_->master ? published_->master->text() : std::string("none")}});
   }
-  for (const auto& each : all_) {
-    if (each->nodes) {
-      each->nodes->set({.addresses = addresses,
-                        .host_of_this_node = each->node.value_or(config::Address{}).host});
-    }
-  }
+  published_ = known;
+  tell(known);
   const std::lock_guard lock(opening_);
   for (const Change& change : changes) {
     if (config_) {
       open(change.endpoint);
+    }
+  }
+}
+
+// What clients are told. A node has the port that leads to it, if there is one; who is master, that
+// of the listener for any master else; Sentinels all have that of the listener for their clients.
+void Endpoints::tell(const Known& known) const {
+  cluster::Addresses addresses;
+  for (const cluster::Node& node : known.map.nodes()) {
+    const auto number = table_.endpoint_of(node.id);
+    addresses.add(node, number ? nodes_[*number].port : std::uint16_t{0});
+  }
+  for (const config::Address& sentinel : known.sentinels) {
+    cluster::Node node;
+    node.id = sentinel.text();
+    node.host = sentinel.host;
+    node.port = sentinel.port;
+    addresses.add(node, sentinel_port_);
+  }
+  const std::uint16_t master = sentinels_ ? master_port_ : std::uint16_t{0};
+  for (const auto& each : all_) {
+    if (each->nodes) {
+      each->nodes->set({.addresses = addresses,
+                        .host_of_this_node = each->node.value_or(config::Address{}).host,
+                        .master = master});
     }
   }
 }
@@ -160,12 +266,13 @@ void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
 
 void Endpoints::open(std::size_t endpoint) {
   const std::optional<config::Address>& node = all_[endpoint]->node;
-  if (!node || config_->namespaces.empty()) {
+  const bool is_redis = all_[endpoint]->leads != Leads::to_sentinel;
+  if (!node || !is_redis || config_->namespaces.empty()) {
     all_[endpoint]->control.open(std::nullopt, {}, 0);
     note(endpoint, views::RedisSeen::never);
     return;
   }
-  config::Upstream redis = is_cluster()
+  config::Upstream redis = has_watch()
                                ? upstream::ClusterWatch::settings_of(config_->upstream, *node)
                                : config_->upstream;
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);

@@ -1,16 +1,20 @@
-// What clients reach, and by which listener: Redis, or each node of a cluster by a port of its own.
+// What clients reach, and by which listener.
 //
-//   listen: host:port ...        one endpoint for all of them, which leads to upstream.address
-//   listen: { nodes: ports }     one for each port; where it leads is found out (follow()), and
-//                                may be nowhere
+//   listen: host:port ...        one endpoint for all of them, which leads to Redis:
+//                                upstream.address, or the master that the Sentinels name
+//   listen: { nodes: ports }     one for each port: a node of a cluster, or the master or a replica
+//                                of it
+//   listen: { sentinels: ... }   one, which leads to a Sentinel that answers
 //
+// Where they lead, if not to upstream.address, is found out (follow()), and may be nowhere.
 // Each has its own control connection, and its own facts of the Redis behind it: which commands it
-// has, what its users may do, whether it serves.
+// has, what its users may do, whether it serves. What leads to a Sentinel has none: of that
+// nothing is known, and nothing is answered for it.
 //
 // Threads: follow(), publish() and leads_somewhere() on one (the main thread's), open() on one
 // (that of the configuration at hand); the rest from any. Lifetimes: process_state, tls and the log
-// outlive it; it outlives the guards. Limits: config::kNodePortsMax endpoints, a thread for each
-// that leads somewhere. open() and follow() wait as ControlConnection::open does.
+// outlive it; it outlives the guards. Limits: config::kNodePortsMax endpoints and two, a thread for
+// each that leads somewhere. open() and follow() wait as ControlConnection::open does.
 #pragma once
 
 #include <atomic>
@@ -34,12 +38,14 @@
 #include "redis/facts.h"
 #include "source/storage_directory.h"
 #include "upstream/cluster_watch.h"
+#include "upstream/sentinel_watch.h"
 #include "views/process_state.h"
 
 namespace cuckooguard::app {
 
 class Endpoints {
  public:
+  using Known = upstream::SentinelWatch::Known;  // of a cluster only its map
   struct Change {
     std::size_t endpoint;
     std::optional<config::Address> node;  // nullopt: to none
@@ -57,28 +63,35 @@ class Endpoints {
   // Of `listen`'s entry of this number.
   std::size_t of_listen(std::size_t listen) const { return of_listen_[listen]; }
   redis::Facts& facts(std::size_t endpoint) { return all_[endpoint]->facts; }
-  // Null: Redis is in no cluster.
+  // Of the first that leads to Redis.
+  redis::Facts& facts() { return all_.front()->facts; }
+  bool leads_to_sentinel(std::size_t endpoint) const {
+    return all_[endpoint]->leads == Leads::to_sentinel;
+  }
+  // Null: there is one Redis, whose address nobody tells.
   const proxy::NodeAddresses* nodes(std::size_t endpoint) const {
     return all_[endpoint]->nodes.get();
   }
   // Where they lead is found out.
-  bool is_cluster() const { return watch_ != nullptr; }
+  bool has_watch() const { return cluster_ != nullptr || sentinels_ != nullptr; }
   // What is asked of all of them, from now on.
   void open(const config::Config& config, std::uint64_t numbering);
-  // Of a cluster: nodes keep their endpoints over a restart, too. Before watch(). Outlives this.
+  // Nodes keep their endpoints over a restart, too. Before watch(). Outlives this.
   void keep_in(const source::StorageDirectory& storage);
-  // Of a cluster: begins to find out where they lead. `on_map` is called on another thread.
-  void watch(std::function<void(cluster::Map)> on_map);
-  void stop_watching() { watch_->stop(); }
-  // The cluster is like this now: which endpoints lead elsewhere. Of these nothing is known any
-  // more. publish() follows, when whoever connects to them is led there.
-  std::vector<Change> follow(const cluster::Map& map, io::TimePoint now);
-  // Clients are told of the nodes as they are in `map`, and the nodes are asked what they are.
-  void publish(const cluster::Map& map, std::span<const Change> changes);
+  // Begins to find out where they lead, if it is to be found out. `on_known` is called on other
+  // threads, one at a time.
+  void watch(std::function<void(Known)> on_known);
+  void stop_watching();
+  // It is like this now: which endpoints lead elsewhere. Of these nothing is known any more.
+  // publish() follows, when whoever connects to them is led there.
+  std::vector<Change> follow(const Known& known, io::TimePoint now);
+  // Clients are told of the nodes as they are there, and the nodes are asked what they are.
+  void publish(const Known& known, std::span<const Change> changes);
   bool leads_somewhere(std::size_t endpoint) const { return all_[endpoint]->node.has_value(); }
 
  private:
-  enum class Leads : std::uint8_t { to_redis, to_node };
+  // The last come last.
+  enum class Leads : std::uint8_t { to_redis, to_node, to_sentinel };
   struct Endpoint {
     Endpoint(Leads where,
              ControlConnection::OnSeen on_seen,
@@ -88,22 +101,28 @@ class Endpoints {
 
     Leads leads;
     std::optional<config::Address> node;
-    std::unique_ptr<proxy::NodeAddresses> nodes;  // null: no cluster
+    std::unique_ptr<proxy::NodeAddresses> nodes;  // null: there is one Redis
     std::atomic<views::RedisSeen> seen{views::RedisSeen::never};
     redis::Facts facts;
     ControlConnection control;
   };
 
-  // One of those that are for a node of a cluster, in the order of NodeTable.
+  // One of those that are for nodes, in the order of NodeTable.
   struct NodeEndpoint {
     std::size_t endpoint;
     std::uint16_t port;
   };
 
-  std::size_t endpoint_for(const config::Listen& listen);
+  void make_all(const config::Config& config);
+  std::size_t endpoint_for(const config::Listen& listen, Leads leads);
+  void make_watch(const config::Config& config);
+  void refresh();
+  std::optional<std::size_t> one_that(Leads leads) const;
   void lead(std::vector<Change>& changes,
             std::size_t endpoint,
             const std::optional<config::Address>& node);
+  void warn_of_unplaced(const Known& known);
+  void tell(const Known& known) const;
   void open(std::size_t endpoint);
   void keep();
   void note(std::size_t endpoint, views::RedisSeen seen);
@@ -111,19 +130,24 @@ class Endpoints {
   views::ProcessState& process_state_;
   const io::TlsSlot& tls_;
   log::EventLog& log_;
+  bool has_nodes_;                      // clients may be told of them
   std::vector<std::size_t> of_listen_;  // as config.listen
   std::vector<NodeEndpoint> nodes_;
   NodeTable table_;
-  std::size_t unplaced_ = 0;  // as told
-  cluster::Map published_;
+  std::size_t unplaced_ = 0;         // as told
+  std::uint16_t master_port_ = 0;    // of a listener for the master; 0: there is none
+  std::uint16_t sentinel_port_ = 0;  // the same
+  std::optional<Known> published_;
   const source::StorageDirectory* storage_ = nullptr;  // null: none
   std::string kept_;                                   // of `table_`
   std::vector<std::unique_ptr<Endpoint>> all_;
   std::mutex opening_;                            // for what follows, and all but facts and `seen`
   std::unique_ptr<const config::Config> config_;  // null: not open yet
   std::uint64_t numbering_ = 0;
-  std::function<void(cluster::Map)> on_map_;
-  std::unique_ptr<upstream::ClusterWatch> watch_;  // null: no cluster
+  std::function<void(Known)> on_known_;
+  // What watches, if anything does.
+  std::unique_ptr<upstream::ClusterWatch> cluster_;
+  std::unique_ptr<upstream::SentinelWatch> sentinels_;
 };
 
 }  // namespace cuckooguard::app

@@ -1,12 +1,27 @@
 #include "app/start_report.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "app/commit.h"
 #include "app/machine.h"
 
 namespace cuckooguard::app {
+namespace {
+
+std::string leads_to(const config::Listen& listen, const config::Upstream& upstream) {
+  if (!upstream.cluster.empty()) {
+    return "cluster";
+  }
+  if (upstream.sentinels.empty()) {
+    return upstream.address.text();
+  }
+  return listen.sentinels ? "sentinels"
+                          : (listen.nodes ? "nodes of " : "master ") + upstream.master;
+}
+
+}  // namespace
 
 void report_namespaces(log::EventLog& log, const Generation& generation) {
   for (const config::Namespace& space : generation.config().namespaces) {
@@ -22,15 +37,15 @@ void report_start(log::EventLog& log, const Generation& generation, unsigned wor
   const config::Config& config = generation.config();
   log.info("starting", {{"version", CUCKOOGUARD_VERSION}, {"commit", commit()}});
   report_namespaces(log, generation);
-  if (const auto& nodes = config.listen.front().nodes) {
-    log.info("listening",
-             {{"address", nodes->text()}, {"upstream", "cluster"}, {"workers", workers}});
-    return;
-  }
+  const std::optional<config::NodePorts>* nodes = nullptr;  // as told
   for (const config::Listen& listen : config.listen) {
+    if (listen.nodes && nodes != nullptr) {
+      continue;
+    }
+    nodes = listen.nodes ? &listen.nodes : nodes;
     log.info("listening",
-             {{"address", listen.address.text()},
-              {"upstream", config.upstream.address.text()},
+             {{"address", listen.nodes ? listen.nodes->text() : listen.address.text()},
+              {"upstream", leads_to(listen, config.upstream)},
               {"workers", workers}});
   }
 }

@@ -144,6 +144,7 @@ std::string Rewriter::with_endpoints_rewritten(std::string_view text, bool is_sw
       const auto listener =
           known_as({.id = {}, .hosts = {name->host}, .ports = {name->port}}).value_or(0);
       if (listener != 0) {
+        ++done_.replaced;
         replace(words[i], words[i], host + ':' + std::to_string(listener));
       }
     }

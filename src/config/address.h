@@ -20,7 +20,7 @@ struct Address {  // host:port or unix:/path
   bool operator==(const Address&) const = default;
 };
 
-// Ports in a row, one for each node of a Redis Cluster.
+// Ports in a row, one for each node of a Redis Cluster, or for a master and each of its replicas.
 struct NodePorts {
   std::string host;
   std::uint16_t first = 0;

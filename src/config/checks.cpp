@@ -144,8 +144,19 @@ void check_templates(const Config& config, const Places& places, Report& report)
   }
 }
 
+// Of what the guard is told to connect to.
+std::vector<Address> redis_addresses(const Upstream& upstream) {
+  if (upstream.cluster.empty() && upstream.sentinels.empty()) {
+    return {upstream.address};
+  }
+  std::vector<Address> all = upstream.cluster;
+  all.insert(all.end(), upstream.sentinels.begin(), upstream.sentinels.end());
+  return all;
+}
+
 void check_cluster(const Config& config, const Places& places, Report& report) {
   const bool is_cluster = !config.upstream.cluster.empty();
+  const bool has_sentinels = !config.upstream.sentinels.empty();
   const Listen& first = config.listen.front();
   if (is_cluster && !std::ranges::all_of(config.listen, [&](const Listen& each) {
         return each.nodes && each.nodes == first.nodes;
@@ -154,21 +165,76 @@ void check_cluster(const Config& config, const Places& places, Report& report) {
                "listen: in front of a cluster there is a port for each node, and nothing else: "
                "listen: { nodes: 127.0.0.1:7000-7063 }");
   }
-  if (!is_cluster && std::ranges::any_of(config.listen, &Listen::has_nodes)) {
+  if (!is_cluster && !has_sentinels && std::ranges::any_of(config.listen, &Listen::has_nodes)) {
     report.add(places.listen,
                "listen: nodes are those of a cluster: name some of them: upstream: { cluster: [ "
                "HOST:PORT, HOST:PORT ] }");
   }
 }
 
+// Who asks there is told of the host on which they ask.
+bool is_told_well(const Listen& sentinels, const Listen& leads_on) {
+  const std::string& host = leads_on.address.host;
+  return !sentinels.announce.empty() || host == sentinels.address.host || host == "0.0.0.0" ||
+         host == "::";
+}
+
+void check_sentinels_listen(const Config& config,
+                            const Places& places,
+                            const Listen& asked,
+                            Report& report) {
+  if (config.upstream.sentinels.empty()) {
+    report.add(
+        places.listen,
+        "listen: sentinels are those of upstream: { sentinels: [ HOST:PORT ], master: NAME }");
+    return;
+  }
+  bool leads_on = false;
+  for (const Listen& listen : config.listen) {
+    if (listen.sentinels || listen.address.is_unix()) {
+      continue;
+    }
+    leads_on = true;
+    if (!is_told_well(asked, listen)) {
+      report.add(places.listen,
+                 fmt::format("listen: who asks {} is told of the same host, on which {} is not: "
+                             "give the host by announce, beside sentinels",
+                             asked.address.text(),
+                             listen.address.text()));
+      return;
+    }
+  }
+  if (!leads_on) {
+    report.add(places.listen,
+               "listen: sentinels name the master to clients, so it needs a port, too: listen: [ "
+               "127.0.0.1:6380, { sentinels: 127.0.0.1:26380 } ]");
+  }
+}
+
+void check_sentinels(const Config& config, const Places& places, Report& report) {
+  const Listen* asked = nullptr;
+  std::optional<NodePorts> nodes;
+  for (const Listen& listen : config.listen) {
+    const bool is_second =
+        (listen.sentinels && asked != nullptr) || (listen.nodes && nodes && listen.nodes != nodes);
+    if (is_second && config.upstream.cluster.empty()) {
+      report.add(places.listen, "listen: nodes, and sentinels, stand here once at most");
+      return;
+    }
+    asked = listen.sentinels ? &listen : asked;
+    nodes = listen.nodes ? listen.nodes : nodes;
+  }
+  if (asked != nullptr) {
+    check_sentinels_listen(config, places, *asked, report);
+  }
+}
+
 void check_addresses(const Config& config, const Places& places, Report& report) {
   for (auto listen = config.listen.begin(); listen != config.listen.end(); ++listen) {
     const Address& address = listen->address;
-    const std::vector<Address>& cluster = config.upstream.cluster;
     const bool is_upstream =
-        cluster.empty() ? is_loop(address, config.upstream.address)
-                        : std::ranges::any_of(
-                              cluster, [&](const Address& seed) { return is_loop(address, seed); });
+        std::ranges::any_of(redis_addresses(config.upstream),
+                            [&](const Address& redis) { return is_loop(address, redis); });
     if (is_upstream) {
       report.add(places.listen,
                  fmt::format("listen: {} is also the upstream: the guard would talk to itself",
@@ -196,6 +262,7 @@ void check_addresses(const Config& config, const Places& places, Report& report)
 
 void check(const Config& config, const Places& places, Report& report) {
   check_cluster(config, places, report);
+  check_sentinels(config, places, report);
   check_addresses(config, places, report);
   for (std::size_t i = 0; i < config.namespaces.size(); ++i) {
     const Namespace& space = config.namespaces[i];

@@ -43,6 +43,8 @@ struct UpstreamTls {
   bool operator==(const UpstreamTls&) const = default;
 };
 
+inline constexpr std::size_t kSentinelsMax = 16;
+
 enum class UpstreamMode : std::uint8_t { pinned, shared };
 
 // Whom the guard answers: ask Redis what each user may do, or trust whoever Redis has accepted.
@@ -66,6 +68,11 @@ struct Upstream {
   // Nodes of a Redis Cluster, of which one at least must answer for the guard to learn of the
   // others; empty: `address` is all there is. What is said of Redis above then holds for each node.
   std::vector<Address> cluster;
+  // Sentinels, which know where the master of this name is; empty: none are asked. What is said of
+  // Redis above then holds for the master and for its replicas.
+  std::vector<Address> sentinels;
+  std::string master;
+  Control sentinel_control;  // how the guard logs in to them
 
   bool operator==(const Upstream&) const = default;
 };
@@ -191,13 +198,15 @@ inline constexpr std::size_t kNodePortsMax = 64;
 struct Listen {
   Address address{.host = "127.0.0.1", .port = 6380};
   std::optional<ListenTls> tls;  // nullopt: plain text
-  // `address` is one of these, for one node of the cluster. What is read as one section with
-  // `nodes` is as many as it has ports.
+  // `address` is one of these, for one node of the cluster, or of the master and its replicas. What
+  // is read as one section with `nodes` is as many as it has ports.
   std::optional<NodePorts> nodes;
+  std::optional<Address> sentinels;  // the same as `address`, which is for clients of Sentinel
   std::string
       announce;  // the host that clients are told; empty: the one that they have connected to
 
   bool has_nodes() const { return nodes.has_value(); }
+  bool is_for_redis() const { return !nodes && !sentinels; }
   bool operator==(const Listen&) const = default;
 };
 

@@ -49,7 +49,7 @@ Parsed<std::string> parse_announced_host(std::string_view text) {
   return text.empty() ? Parsed<std::string>(std::string()) : parse_host(text);
 }
 
-Parsed<std::optional<Address>> parse_admin_address(std::string_view text) {
+Parsed<std::optional<Address>> parse_optional_address(std::string_view text) {
   if (text.empty()) {
     return std::nullopt;
   }
@@ -117,6 +117,7 @@ constexpr auto kListen =
     section<Listen>("listen",
                     value("address", &Listen::address, parse_address).at_start(),
                     value("nodes", &Listen::nodes, parse_nodes).at_start(),
+                    value("sentinels", &Listen::sentinels, parse_optional_address).at_start(),
                     value("announce", &Listen::announce, parse_announced_host).at_start(),
                     ReadBy<Listen>{"tls", read_listen_tls, listen_tls_sections})
         .or_only("address")
@@ -126,25 +127,56 @@ constexpr auto kListen =
                            "nodes and address are both here: a cluster's nodes have ports of "
                            "their own");
           }
-          if (!listen.nodes && !listen.announce.empty()) {
-            section.report(
-                section.place_of("announce"),
-                "announce is the host that a cluster's clients are told: it needs nodes");
+          if (listen.sentinels && (listen.nodes || listen.address != Listen{}.address)) {
+            section.report(section.place_of("sentinels"),
+                           "sentinels is here beside nodes or address: make listen a list, with "
+                           "an entry for each");
+          }
+          if (listen.is_for_redis() && !listen.announce.empty()) {
+            section.report(section.place_of("announce"),
+                           "announce is the host that a cluster's or Sentinel's clients are told: "
+                           "it needs nodes or sentinels");
           }
         });
 
-constexpr auto kControl = section<Control>("upstream.control",
-                                           text("username", &Control::username),
-                                           secret("password", &Control::password),
-                                           text("password_file", &Control::password_file))
-                              .checked_by([](const Section& section, Control& control) {
-                                check_password(section, control);
-                                if (!control.username.empty() && control.password.empty() &&
-                                    control.password_file.empty()) {
-                                  section.report(section.place_of("username"),
-                                                 "username needs a password or a password_file");
-                                }
-                              });
+constexpr auto control_section(std::string_view name) {
+  return section<Control>(name,
+                          text("username", &Control::username),
+                          secret("password", &Control::password),
+                          text("password_file", &Control::password_file))
+      .checked_by([](const Section& section, Control& control) {
+        check_password(section, control);
+        if (!control.username.empty() && control.password.empty() &&
+            control.password_file.empty()) {
+          section.report(section.place_of("username"),
+                         "username needs a password or a password_file");
+        }
+      });
+}
+
+constexpr auto kControl = control_section("upstream.control");
+constexpr auto kSentinelControl = control_section("upstream.sentinel_control");
+
+void check_sentinels(const Section& section, const Upstream& upstream) {
+  const bool has_sentinels = !upstream.sentinels.empty();
+  if (has_sentinels != !upstream.master.empty()) {
+    section.report(section.place_of(has_sentinels ? "sentinels" : "master"),
+                   "sentinels and master belong together: master is the name by which the "
+                   "sentinels know it");
+  }
+  if (has_sentinels && (!upstream.cluster.empty() || upstream.address != Upstream{}.address)) {
+    section.report(section.place_of("sentinels"),
+                   "sentinels are here beside cluster or address: the sentinels say where Redis "
+                   "is");
+  }
+  if (upstream.sentinels.size() > kSentinelsMax) {
+    section.report(section.place_of("sentinels"),
+                   fmt::format("sentinels: more than {}", kSentinelsMax));
+  }
+  if (upstream.sentinel_control != Control{} && !has_sentinels) {
+    section.report(section.place_of("sentinel_control"), "sentinel_control needs sentinels");
+  }
+}
 
 // `upstream: host:port`, or a mapping with everything else.
 constexpr auto kUpstream =
@@ -158,15 +190,20 @@ constexpr auto kUpstream =
         choice("acl", &Upstream::acl, kAcls),
         Inside{"control", &Upstream::control, kControl},
         ReadBy<Upstream>{"tls", read_upstream_tls, upstream_tls_sections},
-        list("cluster", &Upstream::cluster, parse_upstream_address).at_start())
+        list("cluster", &Upstream::cluster, parse_upstream_address).at_start(),
+        list("sentinels", &Upstream::sentinels, parse_upstream_address).at_start(),
+        text("master", &Upstream::master).at_start(),
+        Inside{"sentinel_control", &Upstream::sentinel_control, kSentinelControl})
         .or_only("address")
         .checked_by([](const Section& section, Upstream& upstream) {
+          check_sentinels(section, upstream);
           if (!upstream.cluster.empty() && upstream.address != Upstream{}.address) {
             section.report(section.place_of("cluster"),
                            "cluster and address are both here: address is for a Redis that is no "
                            "cluster");
           }
-          if (!upstream.cluster.empty() && upstream.tls && upstream.tls->verify &&
+          const bool is_one = upstream.cluster.empty() && upstream.sentinels.empty();
+          if (!is_one && upstream.tls && upstream.tls->verify &&
               upstream.tls->server_name.empty()) {
             section.report(section.place_of("tls"),
                            "tls: which node a certificate is for is not checked yet: give the "
@@ -204,7 +241,7 @@ constexpr auto kLimits = section<Limits>(
 
 constexpr auto kAdmin =
     section<Admin>("admin",
-                   value("address", &Admin::address, parse_admin_address).at_start(),
+                   value("address", &Admin::address, parse_optional_address).at_start(),
                    text("token_file", &Admin::token_file),
                    list("hosts", &Admin::hosts, parse_host),
                    list("operators", &Admin::operators, parse_any_text));
@@ -232,6 +269,7 @@ void give_each_node_its_port(std::vector<Listen>& all) {
   std::vector<Listen> each;
   for (Listen& listen : all) {
     if (!listen.nodes) {
+      listen.address = listen.sentinels.value_or(listen.address);
       each.push_back(std::move(listen));
       continue;
     }

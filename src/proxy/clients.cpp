@@ -69,10 +69,10 @@ void Clients::cut_off() {
 }
 
 void Clients::on_upstream_changed() {
+  upstreams_.forget_all();  // first: who goes on joins those to come
   for (Session* const session : all()) {
-    session->end();
+    session->on_upstream_changed();
   }
-  upstreams_.forget_all();
 }
 
 // Who ends is gone from the map.

@@ -89,7 +89,9 @@ class Clients final : Session::Owner {
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();
   void on_limits_changed();
-  // The settings name another Redis from now on: all who are there go with the one before.
+  // The settings name another Redis from now on: whoever has a connection of its own to the one
+  // before, or is owed a reply by it, ends, as Redis closes its clients when it is demoted. The
+  // others go on.
   void on_upstream_changed();
   // For the choice of the least loaded worker: also those who are on their way to this one.
   std::size_t count() const { return count_.load(std::memory_order_relaxed); }

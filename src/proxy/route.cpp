@@ -143,6 +143,14 @@ void Route::retire() {
   }
 }
 
+bool Route::leave_redis() {
+  if (is_lost_ || own_ || (shared_ != nullptr && shared_->in_flight(*this) > 0)) {
+    return false;
+  }
+  leave_shared();
+  return true;
+}
+
 void Route::set_reading(bool reading, bool is_held) {
   if (own_) {
     own_->set_reading(reading);

@@ -82,6 +82,9 @@ class Route final : upstream::GreetedConnection::Owner,
   // All replies have come: a lease that has served is given back.
   void settle();
   void retire();  // for new work Redis is to be reached anew (upstream::Upstreams)
+  // Commands go to another Redis from now on. False: with the one before there is something of this
+  // client's.
+  [[nodiscard]] bool leave_redis();
 
   bool has_own() const { return own_ != nullptr; }
   ReplyOrder::Unasked takes_unasked() const {

@@ -48,6 +48,15 @@ void Session::on_limits_changed() {
   }
 }
 
+void Session::on_upstream_changed() {
+  if (!route_.leave_redis()) {
+    end();
+    return;
+  }
+  state_.upstream_is_down();
+  go_on();
+}
+
 void Session::on_ready(io::Readiness readiness) {
   if (phase_ == Phase::farewell) {
     read_behind_farewell(readiness.hung_up);

@@ -123,6 +123,8 @@ class Session final : public io::Disposable,
   void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
+  // They name another Redis: it goes on there if it has nothing with the one before, and ends else.
+  void on_upstream_changed();
 
  private:
   // Its life, from above to below.

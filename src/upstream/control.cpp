@@ -5,12 +5,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "redis/facts.h"
 #include "upstream/inquiry.h"
@@ -31,14 +28,6 @@ bool has_timed_out(const redisContext& redis) {
   return redis.err == REDIS_ERR_IO && errno == EAGAIN;
 }
 
-int make_eventfd() {
-  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (descriptor < 0) {
-    throw std::system_error(errno, std::generic_category(), "eventfd");
-  }
-  return descriptor;
-}
-
 }  // namespace
 
 Control::Control(const config::Upstream& settings,
@@ -47,12 +36,10 @@ Control::Control(const config::Upstream& settings,
                  const io::TlsSlot* tls)
     : connector_(settings, tls, kCallTimeout),
       questions_(std::move(questions)),
-      calls_(std::move(calls)),
-      wake_(make_eventfd()) {}
+      calls_(std::move(calls)) {}
 
 Control::~Control() {
   thread_ = {};  // before what it works with
-  ::close(wake_);
 }
 
 void Control::start() {
@@ -61,13 +48,7 @@ void Control::start() {
 
 void Control::refresh() {
   is_due_ = true;
-  wake();
-}
-
-void Control::wake() const {
-  const std::uint64_t one = 1;
-  // It fails only if the counter is full: then the thread is about to wake anyway.
-  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof(one));
+  wake_up_.call();
 }
 
 void Control::run(const std::stop_token& stop) {
@@ -209,7 +190,7 @@ void Control::tell_allowed(redis::ControlReport report) {
 }
 
 bool Control::rest(int redis, Pause pause) {
-  std::array<pollfd, 2> watched{{{.fd = wake_, .events = POLLIN, .revents = 0},
+  std::array<pollfd, 2> watched{{{.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0},
                                  {.fd = redis, .events = POLLIN, .revents = 0}}};
   using Clock = std::chrono::steady_clock;
   const Clock::time_point began = Clock::now();
@@ -220,8 +201,7 @@ bool Control::rest(int redis, Pause pause) {
       break;
     }
     ::poll(watched.data(), watched.size(), static_cast<int>(left.count()));
-    std::uint64_t wakes = 0;
-    if (::read(wake_, &wakes, sizeof(wakes)) > 0) {
+    if (wake_up_.take()) {
       due = std::min(due, began + pause.least);
     }
     // Nothing was asked: whatever comes is the end.

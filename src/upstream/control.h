@@ -36,6 +36,7 @@
 #include "io/tls_credentials.h"
 #include "upstream/answers.h"
 #include "upstream/redis_connector.h"
+#include "upstream/wake_up.h"
 
 struct redisContext;
 
@@ -76,7 +77,7 @@ class Control {
   // Ask again now, because an ACL command has passed by; or before long, because something may have
   // changed. Any thread.
   void refresh();
-  void refresh_soon() const { wake(); }
+  void refresh_soon() const { wake_up_.call(); }
 
  private:
   using Redis = RedisConnector::Redis;
@@ -90,7 +91,6 @@ class Control {
   void run(const std::stop_token& stop);
   // As long as the connection stands; why it does not any more.
   std::string keep_asking(redisContext& redis, const std::stop_token& stop);
-  void wake() const;
   Redis connect(std::string& why);  // and logged in
   bool log_in(redisContext& redis, std::string& why);
   void learn_whether_password_is_needed(redis::Users& users) const;
@@ -106,7 +106,7 @@ class Control {
   RedisConnector connector_;
   Questions questions_;
   Calls calls_;
-  int wake_;  // eventfd
+  WakeUp wake_up_;
   std::atomic<bool> is_due_{false};
   bool told_ = false;
   bool reachable_ = false;

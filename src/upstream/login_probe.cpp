@@ -66,6 +66,14 @@ void LoginProbe::forget(Waiter& waiter) {
   }
 }
 
+void LoginProbe::ask_anew() {
+  valid_until_ = {};
+  if (asking_) {
+    give_up();
+    ask(false);
+  }
+}
+
 void LoginProbe::on_upstream_bytes(std::string_view bytes) {
   std::string& said = asking_->said;
   said.append(bytes.substr(0, kReplyBytes - said.size()));

@@ -70,6 +70,8 @@ class LoginProbe final : Connection::Owner {
   // Asks, unless it is being asked; `waiter` hears once, never from within this call.
   void wait(Waiter& waiter);
   void forget(Waiter& waiter);
+  // The settings name another Redis: what the one before has said, or will say, counts no more.
+  void ask_anew();
 
  private:
   struct Asking;

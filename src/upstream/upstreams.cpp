@@ -81,6 +81,7 @@ void Upstreams::forget_all() {
     forget(kept_.front());
   }
   dispose_unused();
+  probe_.ask_anew();
 }
 
 bool Upstreams::is_retired(const SharedUpstream& shared) const {

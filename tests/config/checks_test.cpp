@@ -64,11 +64,59 @@ TEST(Checks, a_cluster_and_its_ports_are_of_use_only_together_and_alone) {
   EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001 }\n"
                         "upstream: { cluster: 'localhost:7001' }\n"),
               ElementsAre(HasSubstr("127.0.0.1:7001 is also the upstream")));
-  EXPECT_THAT(errors_of("listen: { announce: guard.local }\n"),
-              ElementsAre(HasSubstr("announce is the host that a cluster's clients are told")));
+  EXPECT_THAT(
+      errors_of("listen: { announce: guard.local }\n"),
+      ElementsAre(HasSubstr("announce is the host that a cluster's or Sentinel's clients")));
   EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001 }\n"
                         "upstream: { cluster: '10.0.0.1:6379', tls: true }\n"),
               ElementsAre(HasSubstr("give the server_name that all of them are for")));
+}
+
+TEST(Checks, sentinels_and_their_ports) {
+  const Config config = config_of(
+      "listen: [ 127.0.0.1:7000, { sentinels: 127.0.0.1:7001 }, { nodes: 127.0.0.1:7002-7003 } ]\n"
+      "upstream: { sentinels: [ '10.0.0.1:26379', '10.0.0.2:26379' ], master: shop,\n"
+      "            sentinel_control: { password: word } }\n");
+  ASSERT_EQ(config.listen.size(), 4U);
+  EXPECT_TRUE(config.listen[0].is_for_redis());
+  EXPECT_EQ(config.listen[1].address.text(), "127.0.0.1:7001");
+  EXPECT_EQ(config.listen[1].sentinels, config.listen[1].address);
+  EXPECT_EQ(config.listen[3].address.text(), "127.0.0.1:7003");
+  EXPECT_EQ(config.upstream.sentinels.back().text(), "10.0.0.2:26379");
+  EXPECT_EQ(config.upstream.master, "shop");
+  EXPECT_EQ(config.upstream.sentinel_control.password, "word");
+}
+
+TEST(Checks, sentinels_are_of_use_only_with_what_belongs_to_them) {
+  const std::string upstream = "upstream: { sentinels: [ '10.0.0.1:26379' ], master: shop }\n";
+  EXPECT_THAT(errors_of("upstream: { sentinels: [ '10.0.0.1:26379' ] }\n"),
+              ElementsAre(HasSubstr("sentinels and master belong together")));
+  EXPECT_THAT(errors_of("upstream: { master: shop }\n"),
+              ElementsAre(HasSubstr("sentinels and master belong together")));
+  EXPECT_THAT(errors_of("upstream: { sentinels: [ 'a:1' ], master: shop, address: 'b:2' }\n"),
+              ElementsAre(HasSubstr("the sentinels say where Redis is")));
+  EXPECT_THAT(errors_of("upstream: { sentinel_control: { password: word } }\n"),
+              ElementsAre(HasSubstr("sentinel_control needs sentinels")));
+  EXPECT_THAT(errors_of("listen: { sentinels: 127.0.0.1:7001 }\n" + upstream),
+              ElementsAre(HasSubstr("so it needs a port, too")));
+  EXPECT_THAT(errors_of("listen: [ 127.0.0.1:7000, { sentinels: 127.0.0.1:7001 } ]\n"),
+              ElementsAre(HasSubstr("sentinels are those of upstream")));
+  EXPECT_THAT(errors_of("listen: [ 127.0.0.1:7000, { sentinels: 127.0.0.1:7001 }, { sentinels: "
+                        "127.0.0.1:7002 } ]\n" +
+                        upstream),
+              ElementsAre(HasSubstr("stand here once at most")));
+  EXPECT_THAT(
+      errors_of("listen: { address: 127.0.0.1:7000, sentinels: 127.0.0.1:7001 }\n" + upstream),
+      ElementsAre(HasSubstr("so it needs a port, too"), HasSubstr("an entry for each")));
+  const std::string elsewhere = "listen: [ 127.0.0.1:7000, { sentinels: 10.0.0.9:7001 MORE} ]\n";
+  EXPECT_THAT(errors_of(std::string(elsewhere).replace(elsewhere.find("MORE"), 4, "") + upstream),
+              ElementsAre(HasSubstr("give the host by announce")));
+  EXPECT_THAT(
+      errors_of(std::string(elsewhere).replace(elsewhere.find("MORE"), 4, ", announce: a.local ") +
+                upstream),
+      IsEmpty());
+  EXPECT_THAT(errors_of("upstream: { sentinels: [ '127.0.0.1:6380' ], master: shop }\n"),
+              ElementsAre(HasSubstr("is also the upstream")));
 }
 
 TEST(Checks, a_source_must_exist) {

@@ -1,5 +1,5 @@
-// Any bytes as a reply of a cluster's node, of the kind that the first byte says; and as the text
-// of CLUSTER NODES.
+// Any bytes as a reply of a cluster's node or of a Sentinel, of the kind that the first byte says;
+// and as the text of CLUSTER NODES.
 //
 // Whatever comes, the reply is RESP afterwards if and only if it was before; it is the same, byte
 // for byte, if nothing was replaced, as nothing is if no node is known; and what has our addresses
@@ -53,17 +53,21 @@ const Addresses& known() {
 }
 
 Rewritten rewritten(std::uint8_t how, std::string_view reply, const Addresses& addresses) {
-  constexpr std::uint8_t kKinds = 5;
+  constexpr std::uint8_t kKinds = 11;
+  constexpr std::uint8_t kMaster = 32;
   constexpr std::uint8_t kTls = 64;
   constexpr std::uint8_t kOpen = 128;
   constexpr std::array kNested{Nested{0, TopologyReply::slots},
                                Nested{1, TopologyReply::shards},
                                Nested{3, TopologyReply::nodes},
-                               Nested{4, TopologyReply::replicas}};
+                               Nested{4, TopologyReply::replicas},
+                               Nested{5, TopologyReply::role},
+                               Nested{6, TopologyReply::info}};
   const ClientView client{.host = (how & kOpen) != 0 ? "" : "guard",
                           .host_of_this_node = "127.0.0.1",
-                          .has_tls = (how & kTls) != 0};
-  const auto kind = static_cast<std::uint8_t>(how % kTls);
+                          .has_tls = (how & kTls) != 0,
+                          .master = static_cast<std::uint16_t>((how & kMaster) != 0 ? 7100 : 0)};
+  const auto kind = static_cast<std::uint8_t>(how % kMaster);
   return kind < kKinds ? rewrite(static_cast<TopologyReply>(kind), reply, addresses, client)
                        : rewrite_nested(kNested, reply, addresses, client);
 }

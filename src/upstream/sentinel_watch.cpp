@@ -1,0 +1,324 @@
+#include "upstream/sentinel_watch.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <initializer_list>
+#include <iterator>
+#include <ranges>
+#include <utility>
+
+#include <poll.h>
+
+#include "upstream/cluster_watch.h"
+#include "upstream/redis_reply.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+template <typename Number>
+Number number_of(std::string_view text) {
+  Number number{};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string_view field(const redisReply& instance, std::string_view name) {
+  const redisReply* const value = value_of(instance, name);
+  return value != nullptr ? text_of(*value) : std::string_view{};
+}
+
+config::Address address_of(std::string_view host, std::string_view port) {
+  return {.host = std::string(host), .port = number_of<std::uint16_t>(port), .unix_path = {}};
+}
+
+config::Address address_of(const redisReply& instance) {
+  return address_of(field(instance, "ip"), field(instance, "port"));
+}
+
+cluster::Node node_of(const redisReply& instance, const config::Address& master) {
+  config::Address address = address_of(instance);
+  cluster::Node node;
+  node.id = address.text();
+  node.is_master = address == master;
+  node.is_failing = field(instance, "flags").contains("down");  // s_down, o_down
+  node.is_reachable = !address.host.empty() && address.port != 0;
+  node.host = std::move(address.host);
+  node.port = address.port;
+  return node;
+}
+
+// Of the first `most` instances in a list.
+auto instances_in(const redisReply& list, std::size_t most) {
+  return elements_of(list) | std::views::take(most) |
+         std::views::transform(
+             [](const redisReply* instance) -> const redisReply& { return *instance; });
+}
+
+Reply call(redisContext& redis, std::initializer_list<std::string_view> arguments) {
+  std::vector<const char*> texts;
+  std::vector<std::size_t> sizes;
+  for (const std::string_view argument : arguments) {
+    texts.push_back(argument.data());
+    sizes.push_back(argument.size());
+  }
+  return Reply(static_cast<redisReply*>(
+      redisCommandArgv(&redis, static_cast<int>(texts.size()), texts.data(), sizes.data())));
+}
+
+// What has come on a subscribed connection. False: it is lost.
+bool take_messages(redisContext& subscribed) {
+  if (redisBufferRead(&subscribed) != REDIS_OK) {
+    return false;
+  }
+  void* message = nullptr;
+  do {
+    if (redisGetReplyFromReader(&subscribed, &message) != REDIS_OK) {
+      return false;
+    }
+  } while (Reply(static_cast<redisReply*>(message)) != nullptr);
+  return true;
+}
+
+bool is_readable(int descriptor) {
+  pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return ::poll(&one, 1, 0) > 0;
+}
+
+// Until `due`, or something is published, or kSoon after the last asking if somebody wants to know.
+void rest(const WakeUp& wake_up, int subscribed, const std::stop_token& stop, milliseconds pause) {
+  const Clock::time_point asked_at = Clock::now();
+  Clock::time_point due = asked_at + pause;
+  std::array<pollfd, 2> watched{{{.fd = wake_up.descriptor(), .events = POLLIN, .revents = 0},
+                                 {.fd = subscribed, .events = POLLIN, .revents = 0}}};
+  while (!stop.stop_requested()) {
+    const auto left = std::chrono::ceil<milliseconds>(due - Clock::now());
+    if (left.count() <= 0 || is_readable(subscribed)) {
+      return;
+    }
+    ::poll(watched.data(), watched.size(), static_cast<int>(left.count()));
+    if (wake_up.take()) {
+      due = std::min(due, asked_at + SentinelWatch::kSoon);
+    }
+  }
+}
+
+}  // namespace
+
+SentinelWatch::SentinelWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
+    : settings_(std::move(settings)), calls_(std::move(calls)), tls_(tls) {
+  for (const config::Address& address : settings_.sentinels) {
+    sentinels_.push_back(std::make_unique<Sentinel>(address));
+  }
+}
+
+SentinelWatch::~SentinelWatch() {
+  stop();  // before what they work with
+}
+
+void SentinelWatch::start() {
+  for (const auto& sentinel : sentinels_) {
+    sentinel->thread = std::jthread(
+        [this, &sentinel = *sentinel](const std::stop_token& stop) { run(sentinel, stop); });
+  }
+}
+
+void SentinelWatch::stop() {
+  for (const auto& sentinel : sentinels_) {
+    sentinel->thread.request_stop();
+  }
+  for (const auto& sentinel : sentinels_) {
+    sentinel->thread = {};
+  }
+}
+
+void SentinelWatch::refresh() {
+  for (const auto& sentinel : sentinels_) {
+    sentinel->wake_up.call();
+  }
+}
+
+void SentinelWatch::run(Sentinel& sentinel, const std::stop_token& stop) {
+  const std::stop_callback wake_to_end(stop, [&sentinel] { sentinel.wake_up.call(); });
+  while (!stop.stop_requested()) {
+    const std::string why = keep_asking(sentinel, stop);
+    if (stop.stop_requested()) {
+      return;
+    }
+    lose(sentinel, sentinel.address.text() + ": " + why);
+    rest(sentinel.wake_up, -1, stop, kEvery);
+  }
+}
+
+// As long as it answers; why it does not any more.
+std::string SentinelWatch::keep_asking(Sentinel& sentinel, const std::stop_token& stop) {
+  config::Upstream settings = ClusterWatch::settings_of(settings_, sentinel.address);
+  settings.control = settings_.sentinel_control;
+  const RedisConnector connector(std::move(settings), tls_, ClusterWatch::kCallTimeout);
+  std::string why;
+  const RedisConnector::Redis subscribed = connector.open(why);
+  const RedisConnector::Redis asked = subscribed ? connector.open(why) : nullptr;
+  for (redisContext* const redis : {subscribed.get(), asked.get()}) {
+    if (redis == nullptr) {
+      return why;
+    }
+    if (auto refusal = connector.log_in(*redis)) {
+      return std::move(refusal->why);
+    }
+  }
+  // The second comes from who leads a failover, and tells of the new master from then on; the first
+  // does from it when the other replicas have been told.
+  const Reply confirmed =
+      call(*subscribed, {"SUBSCRIBE", "+switch-master", "+failover-state-reconf-slaves"});
+  if (!confirmed || is_error(*confirmed)) {
+    return confirmed ? confirmed->str : subscribed->errstr;
+  }
+  while (!stop.stop_requested()) {
+    auto view = ask(*asked);
+    if (!view) {
+      return std::move(view.error());
+    }
+    const milliseconds pause = take(sentinel, *std::move(view)) ? milliseconds(kEvery) : kAgain;
+    rest(sentinel.wake_up, subscribed->fd, stop, pause);
+    if (is_readable(subscribed->fd) && !take_messages(*subscribed)) {
+      return "the Sentinel has closed the connection";
+    }
+  }
+  return {};
+}
+
+std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext& redis) const {
+  const std::string_view name = settings_.master;
+  // What it says to clients: during a failover that is the new one, before MASTER has it.
+  const Reply told = call(redis, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
+  const Reply master = told ? call(redis, {"SENTINEL", "MASTER", name}) : nullptr;
+  const Reply replicas = master ? call(redis, {"SENTINEL", "REPLICAS", name}) : nullptr;
+  const Reply others = replicas ? call(redis, {"SENTINEL", "SENTINELS", name}) : nullptr;
+  if (!others) {
+    return std::unexpected(redis.errstr);
+  }
+  for (const redisReply* const reply : {told.get(), master.get(), replicas.get(), others.get()}) {
+    if (is_error(*reply)) {
+      return std::unexpected(std::string(text_of(*reply)));
+    }
+  }
+  const std::span<redisReply* const> address = elements_of(*told);
+  if (address.size() != 2) {
+    return std::unexpected("does not say where the master is");
+  }
+  View view{.master = address_of(text_of(*address[0]), text_of(*address[1])),
+            .config_epoch = number_of<std::uint64_t>(field(*master, "config-epoch")),
+            .nodes = {},
+            .others = {}};
+  view.nodes.push_back(node_of(*master, view.master));
+  for (const redisReply& replica : instances_in(*replicas, kReplicasMax)) {
+    view.nodes.push_back(node_of(replica, view.master));
+  }
+  for (const redisReply& other : instances_in(*others, kOthersMax)) {
+    view.others.push_back(address_of(other));
+  }
+  return view;
+}
+
+// True, too, if it may not be asked.
+bool SentinelWatch::is_master(const config::Address& node) const {
+  const RedisConnector connector(
+      ClusterWatch::settings_of(settings_, node), tls_, ClusterWatch::kCallTimeout);
+  std::string why;
+  const RedisConnector::Redis redis = connector.open(why);
+  if (!redis) {
+    return false;
+  }
+  if (const auto refusal = connector.log_in(*redis)) {
+    return refusal->is_from_redis;
+  }
+  const Reply role = call(*redis, {"ROLE"});
+  return role && (is_error(*role) || (!elements_of(*role).empty() &&
+                                      text_of(*elements_of(*role).front()) == "master"));
+}
+
+// False: the master of whom the Sentinels speak is not believed yet.
+bool SentinelWatch::take(Sentinel& sentinel, View view) {
+  std::unique_lock lock(mutex_);
+  sentinel.view = std::move(view);
+  answering_ = answering_ != nullptr ? answering_ : &sentinel;
+  is_silent_ = false;
+  const View* best = best_view();
+  if (best == nullptr) {
+    return true;
+  }
+  if (best->master != master_) {
+    const config::Address said = best->master;
+    lock.unlock();
+    const bool is_one = is_master(said);
+    lock.lock();
+    best = best_view();
+    if (best == nullptr) {
+      return true;
+    }
+    if (is_one && best->master == said) {
+      master_ = said;
+    }
+  }
+  if (best->master == master_) {
+    config_epoch_ = best->config_epoch;
+  }
+  tell(*best);
+  return master_ == best->master;
+}
+
+void SentinelWatch::lose(Sentinel& sentinel, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  sentinel.view.reset();
+  const auto answers = [](const auto& each) { return each->view.has_value(); };
+  const auto other = std::ranges::find_if(sentinels_, answers);
+  if (other == sentinels_.end()) {
+    answering_ = nullptr;
+    if (!std::exchange(is_silent_, true)) {
+      calls_.on_silence(why);
+    }
+    return;
+  }
+  if (answering_ == &sentinel) {
+    answering_ = other->get();
+    if (const View* const best = best_view()) {
+      tell(*best);
+    }
+  }
+}
+
+// Null: none answers, or too few of those who would have to know better.
+const SentinelWatch::View* SentinelWatch::best_view() const {
+  const View* best = nullptr;
+  std::size_t answering = 0;
+  for (const auto& sentinel : sentinels_) {
+    if (sentinel->view) {
+      ++answering;
+      const bool is_newer = best == nullptr || sentinel->view->config_epoch > best->config_epoch;
+      best = is_newer ? &*sentinel->view : best;
+    }
+  }
+  const bool is_of_yesterday = best != nullptr && best->config_epoch < config_epoch_;
+  return is_of_yesterday && answering * 2 <= sentinels_.size() ? nullptr : best;
+}
+
+void SentinelWatch::tell(const View& best) {
+  Known known{.map = {},
+              .master = master_,
+              .sentinels = settings_.sentinels,
+              .answering = answering_->address};
+  for (const auto& sentinel : sentinels_) {
+    if (sentinel->view) {
+      std::ranges::copy(sentinel->view->others, std::back_inserter(known.sentinels));
+    }
+  }
+  const cluster::View view{.nodes = best.nodes, .myself = std::nullopt, .is_ok = true};
+  known.map = cluster::merge(std::span(&view, 1));
+  calls_.on_known(std::move(known));
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,112 @@
+// Where the master of a name is, and its replicas, asked of Sentinels: each of them once per
+// kEvery, at once when it publishes that a master is being, or has been, replaced, and soon after
+// refresh(), which costs them no more than an asking per kSoon. Of what they say counts what has
+// the highest config epoch: a Sentinel that was cut off tells of yesterday. So what is older than
+// what was acted upon counts only if more than half of those that are configured answer, and none
+// of them says otherwise (they were set up anew). A master is believed when it says so itself
+// (ROLE), or does not let the guard ask; until then the one before stands, if there was one.
+//
+// What is known is told each time that one of them was asked. None that answers: nothing is told,
+// what was known stands.
+//
+// Threads: construct, start and destroy from the owner's thread; the calls run on others, one at a
+// time. Lifetimes: `tls` outlives it. Errors: told once as long as they last (on_silence).
+// Limits: config::kSentinelsMax, a thread and two connections to each, and one to each new master;
+// each call and connect waits as ClusterWatch's do. kReplicasMax replicas and kOthersMax other
+// Sentinels of each; of more the first.
+// Source: https://redis.io/docs/latest/develop/reference/sentinel-clients; Redis 7.0.15 sentinel.c.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/map.h"
+#include "config/config.h"
+#include "io/tls_credentials.h"
+#include "upstream/redis_connector.h"
+#include "upstream/wake_up.h"
+
+namespace cuckooguard::upstream {
+
+class SentinelWatch {
+ public:
+  static constexpr std::chrono::seconds kEvery{1};
+  static constexpr std::chrono::milliseconds kSoon{250};
+  static constexpr std::chrono::milliseconds kAgain{50};  // while a new master is not one yet
+  static constexpr std::size_t kReplicasMax = 256;
+  static constexpr std::size_t kOthersMax = 64;
+
+  struct Known {
+    cluster::Map map;                        // nodes without slots; an id is host:port
+    std::optional<config::Address> master;   // of these; nullopt: none is believed yet
+    std::vector<config::Address> sentinels;  // all that are known
+    // One of those that are asked, which answers; the same one as long as it does.
+    std::optional<config::Address> answering;
+
+    bool operator==(const Known&) const = default;
+  };
+
+  struct Calls {
+    std::function<void(Known)> on_known;                     // each time
+    std::function<void(const std::string& why)> on_silence;  // no Sentinel answers; on change
+  };
+
+  SentinelWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls);
+  ~SentinelWatch();
+  SentinelWatch(const SentinelWatch&) = delete;
+  SentinelWatch& operator=(const SentinelWatch&) = delete;
+
+  void start();
+  // No more is told. The owner's thread; harmless when repeated.
+  void stop();
+  // Something has been heard of that is not known. Any thread.
+  void refresh();
+
+ private:
+  // What one Sentinel says.
+  struct View {
+    config::Address master;
+    std::uint64_t config_epoch = 0;
+    std::vector<cluster::Node> nodes;
+    std::vector<config::Address> others;
+  };
+  struct Sentinel {
+    explicit Sentinel(config::Address at) : address(std::move(at)) {}
+
+    config::Address address;
+    WakeUp wake_up;
+    std::optional<View> view;  // nullopt: it does not answer
+    std::jthread thread;
+  };
+
+  void run(Sentinel& sentinel, const std::stop_token& stop);
+  std::string keep_asking(Sentinel& sentinel, const std::stop_token& stop);
+  std::expected<View, std::string> ask(redisContext& redis) const;
+  bool is_master(const config::Address& node) const;
+  bool take(Sentinel& sentinel, View view);
+  void lose(Sentinel& sentinel, const std::string& why);
+  const View* best_view() const;
+  void tell(const View& best);
+
+  config::Upstream settings_;
+  Calls calls_;
+  const io::TlsSlot* tls_;
+  std::mutex mutex_;  // for what follows, and each view
+  std::optional<config::Address> master_;
+  std::uint64_t config_epoch_ = 0;  // of `master_`
+  const Sentinel* answering_ = nullptr;
+  bool is_silent_ = false;
+  std::vector<std::unique_ptr<Sentinel>> sentinels_;
+};
+
+}  // namespace cuckooguard::upstream
