@@ -82,6 +82,7 @@ void Assembly::describe_process() {
   process.version = CUCKOOGUARD_VERSION;
   process.started_at = io::now_since_boot();
   process.reloads = &reloads_;
+  process.nodes = endpoints_.node_view();
   process.operators.on_change =
       [this](std::string_view user, std::string_view ns, std::string_view what) {
         log_.info("operator", {{"user", user}, {"namespace", ns}, {"what", what}});

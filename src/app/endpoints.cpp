@@ -22,7 +22,8 @@ Endpoints::Endpoints(const config::Config& config,
       log_(log),
       has_nodes_(!config.upstream.cluster.empty() || !config.upstream.sentinels.empty()),
       table_(static_cast<std::size_t>(
-          std::ranges::count_if(config.listen, &config::Listen::has_nodes))) {
+          std::ranges::count_if(config.listen, &config::Listen::has_nodes))),
+      board_([this](std::size_t endpoint) { return heard(endpoint); }, log) {
   make_all(config);
   make_watch(config);
 }
@@ -78,23 +79,29 @@ void Endpoints::make_watch(const config::Config& config) {
     cluster_ = std::make_unique<upstream::ClusterWatch>(
         config.upstream,
         upstream::ClusterWatch::Calls{
-            .on_map = [this](cluster::Map map) { on_known_({.map = std::move(map)}); },
-            .on_silence =
-                [this](const std::string& why) { log_.warning("cluster_silent", {{"why", why}}); }},
+            .on_map = [this](cluster::Map map) { be_told({.map = std::move(map)}); },
+            .on_silence = [this](const std::string& why) { be_silent("cluster_silent", why); }},
         &tls_);
   } else if (!config.upstream.sentinels.empty()) {
     sentinels_ = std::make_unique<upstream::SentinelWatch>(
         config.upstream,
         upstream::SentinelWatch::Calls{
-            .on_known = [this](Known known) { on_known_(std::move(known)); },
-            .on_silence =
-                [this](const std::string& why) {
-                  log_.warning("sentinels_silent", {{"why", why}});
-                }},
+            .on_known = [this](Known known) { be_told(std::move(known)); },
+            .on_silence = [this](const std::string& why) { be_silent("sentinels_silent", why); }},
         &tls_);
   } else {
     all_.front()->node = config.upstream.address;
   }
+}
+
+void Endpoints::be_told(Known known) {
+  board_.be_heard();
+  on_known_(std::move(known));
+}
+
+void Endpoints::be_silent(log::EventName event, const std::string& why) {
+  board_.be_silent(why);
+  log_.warning(event, {{"why", why}});
 }
 
 void Endpoints::refresh() {
@@ -160,6 +167,7 @@ Endpoints::~Endpoints() {
 }
 
 std::vector<Endpoints::Change> Endpoints::follow(const Known& known, io::TimePoint now) {
+  board_.follow(known.map, now);
   std::vector<Change> changes;
   const std::vector<NodeTable::Change> of_nodes = table_.follow(known.map, now);
   keep();
@@ -222,6 +230,7 @@ void Endpoints::publish(const Known& known, std::span<const Change> changes) {
   }
   published_ = known;
   tell(known);
+  show(known);
   const std::lock_guard lock(opening_);
   for (const Change& change : changes) {
     if (config_) {
@@ -255,6 +264,14 @@ void Endpoints::tell(const Known& known) const {
   }
 }
 
+void Endpoints::show(const Known& known) {
+  NodeBoard::Ports ports{.of_nodes = nodes_, .master = known.master, .without = unplaced_};
+  if (const auto endpoint = one_that(Leads::to_redis)) {
+    ports.of_master = {.endpoint = *endpoint, .port = master_port_};
+  }
+  board_.show(known.map, table_, ports);
+}
+
 void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
   const std::lock_guard lock(opening_);
   config_ = std::make_unique<const config::Config>(config);
@@ -276,6 +293,18 @@ void Endpoints::open(std::size_t endpoint) {
                                ? upstream::ClusterWatch::settings_of(config_->upstream, *node)
                                : config_->upstream;
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
+}
+
+NodeBoard::Heard Endpoints::heard(std::size_t endpoint) const {
+  using enum views::RedisSeen;
+  const Endpoint& one = *all_[endpoint];
+  const views::RedisSeen seen = one.seen;
+  const std::shared_ptr<const redis::Snapshot> redis = one.facts.snapshot();
+  return {.state = seen == up     ? guard::NodeState::up
+                   : seen == down ? guard::NodeState::down
+                                  : guard::NodeState::never,
+          .round_trip = seen == up && !redis->is_lost ? redis->round_trip : std::nullopt,
+          .control = redis->control};
 }
 
 // Of several nodes one is enough: what becomes of the others is their cluster's business.

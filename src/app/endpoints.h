@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "app/control_connection.h"
+#include "app/node_board.h"
 #include "app/node_table.h"
 #include "cluster/map.h"
 #include "config/config.h"
@@ -74,6 +75,8 @@ class Endpoints {
   }
   // Where they lead is found out.
   bool has_watch() const { return cluster_ != nullptr || sentinels_ != nullptr; }
+  // Null: Redis is one server.
+  const guard::NodeView* node_view() const { return has_watch() ? &board_ : nullptr; }
   // What is asked of all of them, from now on.
   void open(const config::Config& config, std::uint64_t numbering);
   // Nodes keep their endpoints over a restart, too. Before watch(). Outlives this.
@@ -107,15 +110,11 @@ class Endpoints {
     ControlConnection control;
   };
 
-  // One of those that are for nodes, in the order of NodeTable.
-  struct NodeEndpoint {
-    std::size_t endpoint;
-    std::uint16_t port;
-  };
-
   void make_all(const config::Config& config);
   std::size_t endpoint_for(const config::Listen& listen, Leads leads);
   void make_watch(const config::Config& config);
+  void be_told(Known known);
+  void be_silent(log::EventName event, const std::string& why);
   void refresh();
   std::optional<std::size_t> one_that(Leads leads) const;
   void lead(std::vector<Change>& changes,
@@ -123,17 +122,20 @@ class Endpoints {
             const std::optional<config::Address>& node);
   void warn_of_unplaced(const Known& known);
   void tell(const Known& known) const;
+  void show(const Known& known);
   void open(std::size_t endpoint);
   void keep();
   void note(std::size_t endpoint, views::RedisSeen seen);
+  NodeBoard::Heard heard(std::size_t endpoint) const;
 
   views::ProcessState& process_state_;
   const io::TlsSlot& tls_;
   log::EventLog& log_;
   bool has_nodes_;                      // clients may be told of them
   std::vector<std::size_t> of_listen_;  // as config.listen
-  std::vector<NodeEndpoint> nodes_;
+  std::vector<NodeBoard::Port> nodes_;  // in the order of NodeTable
   NodeTable table_;
+  NodeBoard board_;
   std::size_t unplaced_ = 0;         // as told
   std::uint16_t master_port_ = 0;    // of a listener for the master; 0: there is none
   std::uint16_t sentinel_port_ = 0;  // the same

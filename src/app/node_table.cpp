@@ -60,6 +60,11 @@ std::vector<NodeTable::Place>::iterator NodeTable::place_for(const std::string& 
   return oldest == places_.end() || oldest->seen == now ? places_.end() : oldest;
 }
 
+std::optional<NodeTable::Node> NodeTable::node_at(std::size_t endpoint) const {
+  const Place& place = places_.at(endpoint);
+  return place.node ? std::optional(Node{.id = place.id, .address = *place.node}) : std::nullopt;
+}
+
 std::optional<std::size_t> NodeTable::endpoint_of(std::string_view id) const {
   const auto place = std::ranges::find(places_, id, &Place::id);
   return place == places_.end() || id.empty()

@@ -34,6 +34,12 @@ class NodeTable {
 
   // What the cluster is like now; which endpoints lead elsewhere from now on.
   std::vector<Change> follow(const cluster::Map& map, io::TimePoint now);
+  struct Node {
+    std::string_view id;  // the table's until the next follow()
+    config::Address address;
+  };
+  // nullopt: the endpoint leads nowhere.
+  std::optional<Node> node_at(std::size_t endpoint) const;
   // By id; nullopt: none.
   std::optional<std::size_t> endpoint_of(std::string_view id) const;
   // How many nodes of the last map have none.

@@ -238,6 +238,26 @@ void add_source(Lines& lines, const SourceView& sources, std::size_t source, Tim
   }
 }
 
+// As Redis tells of its replicas. The address comes last: it is the cluster's to choose.
+void add_nodes(Lines& lines, const NodesStatus& status, TimePoint now) {
+  lines.section("Nodes");
+  lines.add("nodes_without_port", status.without_port);
+  lines.add("nodes_told_ms_ago",
+            whole_milliseconds(std::max(now - status.told_at, TimePoint::duration(0))));
+  lines.add("nodes_silent_why", status.why_silent);
+  std::size_t number = 0;
+  for (const NodeStatus& node : status.shown) {
+    const std::int64_t round_trip =
+        node.round_trip ? std::chrono::floor<std::chrono::microseconds>(*node.round_trip).count()
+                        : -1;
+    lines.add("node" + std::to_string(number++),
+              "port=" + std::to_string(node.port) + ",role=" + std::string(name_of(node.role)) +
+                  ",slots=" + std::to_string(node.slots) +
+                  ",state=" + std::string(name_of(node.state)) +
+                  ",latency_us=" + std::to_string(round_trip) + ",address=" + node.address);
+  }
+}
+
 }  // namespace
 
 std::string info_text(const InfoQuestion& question) {
@@ -245,6 +265,9 @@ std::string info_text(const InfoQuestion& question) {
   const Guard::Parts& parts = question.guard.parts();
   if (!question.ns) {
     add_guard(lines, question);
+    if (parts.process != nullptr && parts.process->nodes != nullptr) {
+      add_nodes(lines, parts.process->nodes->nodes(), question.now);
+    }
   }
   for (std::uint32_t ns = 0; ns < parts.namespaces.size(); ++ns) {
     if (!question.ns || question.ns == ns) {

@@ -2,6 +2,10 @@
 //
 //   # Guard                 version, uptime, Redis as the guard knows it, whether it may be asked,
 //                           reads of all workers
+//   # Nodes                 of a cluster: how many have no port of the guard's, since when nothing
+//   is
+//                           known of it; node0:port=...,role=...,slots=...,state=...,
+//                           latency_us=...,address=...
 //   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by
 //                           verdict
 //   # Source shop           type, state, position, proof, losses, log that is kept
@@ -9,7 +13,7 @@
 // Fields are stable names; new ones may come. -1: not known. `why` is for people and ends its line.
 // Threads: its worker's, between Epochs::Reader enter() and leave(); counters are of all workers,
 // each read once, not all at one moment. Limits: some 1300 bytes per namespace and 200 per source,
-// of at most keyspace::kNamespacesMax.
+// of at most keyspace::kNamespacesMax; 150 per node, of NodeView::kShownMax.
 #pragma once
 
 #include <cstdint>

@@ -17,6 +17,7 @@
 
 #include "filter/key_hash.h"
 #include "filter/reported_state.h"
+#include "guard/nodes.h"
 #include "guard/overlay.h"
 #include "guard/reloads.h"
 
@@ -73,6 +74,7 @@ struct Process {
   TimePoint started_at{};
   std::vector<NamespaceOrigin> origins{};    // in the keyspace's order
   const SourceView* sources = nullptr;       // null: there are none
+  const NodeView* nodes = nullptr;           // null: Redis is one server, as far as is known
   Contradictions* contradictions = nullptr;  // null: nobody asks the source; they are counted alone
   Operators operators{};
   Reloads* reloads = nullptr;          // null: the configuration stays as it is

@@ -75,6 +75,7 @@ bool Facts::publish(std::uint64_t epoch, Reading reading) {
            .slots = std::move(reading.slots),
            .takes_writes = reading.takes_writes,
            .idle_timeout = reading.idle_timeout,
+           .round_trip = reading.round_trip,
            .control = snapshot_->control});
   return true;
 }

@@ -64,6 +64,7 @@ struct Snapshot {
   std::shared_ptr<const cluster::Slots> slots{};  // as in Reading
   bool takes_writes = false;  // none is refused for what Redis is: a replica, unable to save ...
   std::chrono::seconds idle_timeout{0};  // Redis closes clients that were silent so long; 0: none
+  std::optional<std::chrono::nanoseconds> round_trip{};  // of the last asking
   // The control connection is gone. Redis may be gone, or be back with other users: only clients
   // that could not reach it either are answered.
   bool is_lost = false;

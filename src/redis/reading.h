@@ -115,7 +115,8 @@ struct Reading {
   // Null: it is in no cluster.
   std::shared_ptr<const cluster::Slots> slots{};
   std::chrono::seconds idle_timeout{0};
-  TimePoint good_until = TimePoint::max();  // Facts::kKnownFor after Redis was asked
+  TimePoint good_until = TimePoint::max();               // Facts::kKnownFor after Redis was asked
+  std::optional<std::chrono::nanoseconds> round_trip{};  // until its first reply
 };
 
 }  // namespace cuckooguard::redis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
@@ -128,7 +129,9 @@ std::optional<Answers> Inquiry::ask(std::span<const std::string> users) {
   }
   const auto first = users.first(std::min(users.size(), kUsersAtOnce));
   append_users(redis_, first);
+  const auto asked_at = std::chrono::steady_clock::now();
   const Reply hello = next_reply(redis_);
+  answers.reading.round_trip = std::chrono::steady_clock::now() - asked_at;
   const Reply size = next_reply(redis_);
   const Reply timeout = next_reply(redis_);
   const Reply info = next_reply(redis_);

@@ -7,6 +7,7 @@
 
 #include "guard/guarded_shop.h"
 #include "guard/own_commands.h"
+#include "guard/told_nodes.h"
 #include "guard/told_sources.h"
 
 namespace cuckooguard::guard {
@@ -76,6 +77,29 @@ TEST_F(InfoTextTest, tells_whether_redis_lets_the_guard_ask_and_the_remedy) {
   EXPECT_THAT(text(),
               HasSubstr("\r\nredis_role:unknown\r\ncontrol:not_allowed\r\ncontrol_why:NOAUTH "
                         "Authentication required.\r\ncontrol_hint:set upstream.control\r\n"));
+}
+
+TEST_F(InfoTextTest, tells_of_the_nodes_of_a_cluster) {
+  EXPECT_THAT(text(), Not(HasSubstr("# Nodes")));
+  ToldNodes nodes({.shown = {{.address = "10.0.0.1:6379",
+                              .port = 7000,
+                              .role = NodeRole::master,
+                              .slots = 5461,
+                              .state = NodeState::up,
+                              .round_trip = std::chrono::microseconds(150)},
+                             {.address = "[::1]:6379", .state = NodeState::down}},
+                   .without_port = 1,
+                   .told_at = shop_.now - milliseconds(700),
+                   .why_silent = "no\r\none"});
+  shop_.process.nodes = &nodes;
+  EXPECT_THAT(text(),
+              HasSubstr("\r\n\r\n# Nodes\r\nnodes_without_port:1\r\nnodes_told_ms_ago:700\r\n"
+                        "nodes_silent_why:no  one\r\n"
+                        "node0:port=7000,role=master,slots=5461,state=up,latency_us=150,"
+                        "address=10.0.0.1:6379\r\n"
+                        "node1:port=0,role=unknown,slots=0,state=down,latency_us=-1,"
+                        "address=[::1]:6379\r\n"));
+  EXPECT_THAT(text(GuardedShop::kItems), Not(HasSubstr("# Nodes")));
 }
 
 TEST_F(InfoTextTest, of_one_namespace_tells_of_it_and_its_source_alone) {

@@ -12,6 +12,7 @@
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
 #include "views/metric_families.h"
+#include "views/node_metrics.h"
 #include "views/process_use.h"
 #include "views/source_metrics.h"
 
@@ -336,9 +337,9 @@ void put_control(MetricFamilies& families, redis::ControlReport::State now) {
        {State::allowed, State::limited, State::not_allowed, State::unsupported}) {
     families.put(
         {"cuckooguard_control_state",
-         "1 for what the control connection's user is: not_allowed to ask, so that keys "
-         "pass; limited, at a smaller cost; allowed. unsupported: a Redis in cluster mode, "
-         "so that all keys pass.",
+         "1 for what the control connection's user is, of several nodes the worst: not_allowed to "
+         "ask, so that keys pass; limited, at a smaller cost; allowed. unsupported: a Redis in "
+         "cluster mode without upstream.cluster, or the other way round, so that all keys pass.",
          Type::Gauge},
         state == now ? 1.0 : 0.0,
         {{"state", std::string(redis::name_of(state))}});
@@ -384,7 +385,9 @@ void put_process(MetricFamilies& families, const Model& model) {
         "1 while the control connection reaches Redis.",
         Type::Gauge,
         redis == RedisSeen::up ? 1.0 : 0.0);
-    put_control(families, model.redis.control.state);
+    put_control(families,
+                model.process.nodes != nullptr ? model.process.nodes->nodes().control()
+                                               : model.redis.control.state);
   }
   const ProcessUse use = process_use();
   put("process_cpu_seconds_total", "User and system time.", Type::Counter, use.cpu_seconds);
@@ -407,6 +410,7 @@ std::string metrics_text(const Model& model) {
   put_contradictions(families, model);
   put_filters(families, model);
   put_sources(families, model);
+  put_nodes(families, model);
   return families.text();
 }
 

@@ -23,36 +23,7 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
   return all;
 }
 
-void add_redis(std::vector<Problem>& all, const Model& model) {
-  const redis::ControlReport& control = model.redis.control;
-  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
-  const bool is_down = seen == RedisSeen::down;
-  if (const std::string why = control.why_keys_pass(); !why.empty()) {
-    all.push_back({.grade = Grade::bad,
-                   .what = control.state == redis::ControlReport::State::unsupported
-                               ? "The guard cannot work with this Redis"
-                               : "Redis does not let the guard ask",
-                   .why = control.why,
-                   .hint = control.hint});
-  } else if (seen == RedisSeen::never) {
-    if (!model.guarded.namespaces.empty()) {
-      all.push_back({.what = "Redis has not been asked yet",
-                     .why = "the guard has just begun",
-                     .hint = "it ends by itself, in a moment; until then every key passes"});
-    }
-  } else if (auto trouble = guard::trouble_with(is_down && !model.redis.is_lost
-                                                    ? redis::Snapshot{.is_lost = true}
-                                                    : model.redis)) {
-    all.push_back({.grade = is_down ? Grade::bad : Grade::warning,
-                   .what = is_down               ? "Redis cannot be reached"
-                           : model.redis.is_lost ? "Redis does not answer"
-                                                 : "Redis does not serve",
-                   .why = std::move(trouble->why),
-                   .hint = std::move(trouble->hint)});
-  }
-}
-
-// Of as many namespaces as have it in common.
+// Of as many namespaces, or nodes, as have it in common.
 struct Held {
   std::vector<std::string> names;
   guard::Trouble trouble;
@@ -66,6 +37,97 @@ void add_held(std::vector<Held>& all, const std::string& name, guard::Trouble tr
     same->names.push_back(name);
   } else {
     all.push_back({.names = {name}, .trouble = std::move(trouble)});
+  }
+}
+
+constexpr std::string_view kMayNotAsk = "Redis does not let the guard ask";
+
+void add_not_asked(std::vector<Problem>& all, const Model& model) {
+  if (!model.guarded.namespaces.empty()) {
+    all.push_back({.what = "Redis has not been asked yet",
+                   .why = "the guard has just begun",
+                   .hint = "it ends by itself, in a moment; until then every key passes"});
+  }
+}
+
+void add_nodes_that_are_down(std::vector<Problem>& all,
+                             const Model& model,
+                             const guard::NodesStatus& status) {
+  std::vector<std::string> down;
+  for (const guard::NodeStatus& node : status.shown) {
+    if (node.state == guard::NodeState::down) {
+      down.push_back(node.address);
+    }
+  }
+  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
+  if (seen == RedisSeen::never) {
+    add_not_asked(all, model);
+  } else if (!down.empty()) {
+    all.push_back(
+        {.grade = seen == RedisSeen::down ? Grade::bad : Grade::warning,
+         .what = seen == RedisSeen::down
+                     ? std::string("No node of Redis can be reached")
+                     : "Nodes of Redis that cannot be reached: " + joined(down, ", "),
+         .why = "the guard's own connection to them fails, as do those of its clients there",
+         .hint = "see that they run and can be reached from here; they are tried again by "
+                 "themselves"});
+  }
+}
+
+void add_nodes(std::vector<Problem>& all, const Model& model) {
+  const guard::NodesStatus status = model.process.nodes->nodes();
+  std::vector<Held> held;
+  for (const guard::NodeStatus& node : status.shown) {
+    if (!node.control.why_keys_pass().empty()) {
+      add_held(held, node.address, {.why = node.control.why, .hint = node.control.hint});
+    }
+  }
+  for (Held& each : held) {
+    all.push_back({.grade = Grade::bad,
+                   .what = joined(each.names, ", ").append(": ").append(kMayNotAsk),
+                   .why = std::move(each.trouble.why),
+                   .hint = std::move(each.trouble.hint)});
+  }
+  add_nodes_that_are_down(all, model, status);
+  if (!status.why_silent.empty()) {
+    all.push_back({.grade = Grade::bad,
+                   .what = "No node tells what Redis consists of",
+                   .why = status.why_silent,
+                   .hint = "see that the nodes run and can be reached from here, and that the "
+                           "guard's user may do +cluster|nodes +cluster|info; until then what was "
+                           "known of them stands"});
+  }
+  if (status.without_port > 0) {
+    all.push_back(
+        {.what = counted(status.without_port, "node has", "nodes have") + " no port of the guard",
+         .why = "there are more nodes than listen.nodes has ports",
+         .hint = "give listen.nodes more ports, and restart the guard; until then "
+                 "clients are sent to them directly, where nothing is guarded"});
+  }
+}
+
+void add_redis(std::vector<Problem>& all, const Model& model) {
+  const redis::ControlReport& control = model.redis.control;
+  const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
+  const bool is_down = seen == RedisSeen::down;
+  if (const std::string why = control.why_keys_pass(); !why.empty()) {
+    all.push_back({.grade = Grade::bad,
+                   .what = control.state == redis::ControlReport::State::unsupported
+                               ? std::string("The guard cannot work with this Redis")
+                               : std::string(kMayNotAsk),
+                   .why = control.why,
+                   .hint = control.hint});
+  } else if (seen == RedisSeen::never) {
+    add_not_asked(all, model);
+  } else if (auto trouble = guard::trouble_with(is_down && !model.redis.is_lost
+                                                    ? redis::Snapshot{.is_lost = true}
+                                                    : model.redis)) {
+    all.push_back({.grade = is_down ? Grade::bad : Grade::warning,
+                   .what = is_down               ? "Redis cannot be reached"
+                           : model.redis.is_lost ? "Redis does not answer"
+                                                 : "Redis does not serve",
+                   .why = std::move(trouble->why),
+                   .hint = std::move(trouble->hint)});
   }
 }
 
@@ -167,7 +229,11 @@ guard::Trouble why_all_pass(const Model& model, std::uint32_t ns) {
 
 std::vector<Problem> problems(const Model& model, const ProcessUse& use) {
   std::vector<Problem> all;
-  add_redis(all, model);
+  if (model.process.nodes != nullptr) {
+    add_nodes(all, model);
+  } else {
+    add_redis(all, model);
+  }
   add_namespaces(all, model);
   add_configuration(all, model);
   add_process(all, model, use);

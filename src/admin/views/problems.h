@@ -4,7 +4,8 @@
 // Namespaces whose keys pass for the same reason are told together. No number here changes by
 // itself each second: it would be read out each time to whoever hears the page.
 //
-// Threads: as Model. Limits: a few for the process, and two per namespace.
+// Threads: as Model. Limits: a few for the process, two per namespace, one per node that is told
+// of.
 #pragma once
 
 #include <array>

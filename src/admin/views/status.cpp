@@ -41,11 +41,16 @@ json::value control_of(const redis::ControlReport& control) {
                       {"why_keys_pass", text_of(control.why_keys_pass())}};
 }
 
+// Of several nodes `nodes` tells.
 json::value redis_of(const Model& model) {
   const RedisSeen seen = model.process_state.redis.load(std::memory_order_relaxed);
   if (seen == RedisSeen::never) {
     return json::object{
         {"up", nullptr}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
+  }
+  if (model.process.nodes != nullptr) {
+    return json::object{
+        {"up", seen == RedisSeen::up}, {"role", nullptr}, {"state", nullptr}, {"control", nullptr}};
   }
   const auto role = redis::role_name(model.redis);
   return json::object{
@@ -54,6 +59,28 @@ json::value redis_of(const Model& model) {
       {"state",
        model.redis.is_lost ? std::string_view("lost") : redis::name_of(model.redis.availability)},
       {"control", control_of(model.redis.control)}};
+}
+
+json::value nodes_of(const Model& model) {
+  if (model.process.nodes == nullptr) {
+    return nullptr;
+  }
+  const guard::NodesStatus status = model.process.nodes->nodes();
+  json::array all;
+  for (const guard::NodeStatus& node : status.shown) {
+    all.push_back(
+        json::object{{"address", node.address},
+                     {"port", node.port == 0 ? json::value(nullptr) : json::value(node.port)},
+                     {"role", name_of(node.role)},
+                     {"slots", node.slots},
+                     {"state", name_of(node.state)},
+                     {"latency", seconds_of(node.round_trip)},
+                     {"control", control_of(node.control)}});
+  }
+  return json::object{{"all", std::move(all)},
+                      {"without_port", status.without_port},
+                      {"told_seconds_ago", seconds_of(model.now - status.told_at)},
+                      {"silent", text_of(status.why_silent)}};
 }
 
 json::value keys_of(const Model& model, std::uint32_t ns) {
@@ -243,6 +270,7 @@ std::string status_json(const Model& model, std::uint64_t events_after) {
                                       {"workers", std::move(workers)},
                                       {"process", process_of(use)},
                                       {"redis", redis_of(model)},
+                                      {"nodes", nodes_of(model)},
                                       {"totals", json_of(totals_of(model))},
                                       {"reply_time_bounds", reply_time_bounds()},
                                       {"unchecked_reads", unchecked_reads(model)},

@@ -7,6 +7,9 @@
 //    "process": {"cpu_seconds", "resident_bytes", "open_descriptors", "descriptors_max"},
 //    "redis": {"up" (null without namespaces, or before it was tried), "role", "state",
 //              "control": {"state", "why", "hint", "why_keys_pass"}},
+//    "nodes": null or {"all": [{"address", "port" (the guard's; null: none), "role", "slots",
+//                               "state" (never, up, down), "latency" (seconds), "control"}],
+//                      "without_port", "told_seconds_ago", "silent" (why; empty: they tell)},
 //    "totals": {...} (totals.h), "reply_time_bounds": [seconds] (of the counts in totals; the last
 //    count is of longer ones), "unchecked_reads": {REASON: count},
 //    "namespaces": {NAME: {"mode", "db", "state", "fresh", "why", "hint", "passing_seconds",
@@ -24,6 +27,7 @@
 //                       "losses", "log_retained" (bytes; null: its server keeps none for us)}},
 //    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
+// Of a Redis of several nodes `redis` says whether any is up, and nothing else.
 // `control`: may the guard ask? Its state is allowed, limited, not_allowed, unsupported (a cluster)
 // or unknown; why_keys_pass says in one sentence why keys pass for it, empty: none does.
 // `why`: of a namespace, why all of its keys pass; empty: they do not. `hint`: what to do about it.

@@ -12,6 +12,7 @@
 
 #include "guard/contradictions.h"
 #include "guard/guarded_shop.h"
+#include "guard/told_nodes.h"
 #include "guard/told_sources.h"
 
 namespace cuckooguard::views {
@@ -160,6 +161,42 @@ TEST_F(MetricsTest, sources_clients_and_redis) {
   EXPECT_EQ(value("cuckooguard_control_state{state=\"allowed\"}"), "0");
   EXPECT_EQ(value("cuckooguard_build_info{version=\"1.2.3\"}"), "1");
   EXPECT_THAT(text(), Not(HasSubstr("0-1-75"))) << "a label that never has the same value twice";
+}
+
+TEST_F(MetricsTest, each_node_of_a_cluster_and_the_worst_of_what_they_let_the_guard_ask) {
+  EXPECT_THAT(text(), Not(HasSubstr("cuckooguard_node")));
+  process_state_.redis = RedisSeen::up;
+  guard::ToldNodes nodes(
+      {.shown = {{.address = "10.0.0.1:6379",
+                  .port = 7000,
+                  .role = guard::NodeRole::replica,
+                  .slots = 5461,
+                  .state = guard::NodeState::up,
+                  .round_trip = std::chrono::milliseconds(2),
+                  .control = {.state = redis::ControlReport::State::allowed}},
+                 {.address = "10.0.0.2:6379",
+                  .port = 7001,
+                  .state = guard::NodeState::down,
+                  .control = {.state = redis::ControlReport::State::not_allowed}},
+                 {.address = "10.0.0.3:6379"}},
+       .without_port = 1,
+       .told_at = shop_.now - seconds(40)});
+  shop_.process.nodes = &nodes;
+  const std::string first = "{node=\"10.0.0.1:6379\",port=\"7000\"";
+  const std::string last = "{node=\"10.0.0.3:6379\",port=\"none\"";
+  EXPECT_EQ(value("cuckooguard_node_up" + first + "}"), "1");
+  EXPECT_EQ(value("cuckooguard_node_up{node=\"10.0.0.2:6379\",port=\"7001\"}"), "0");
+  EXPECT_EQ(value("cuckooguard_node_up" + last + "}"), "") << "it was not tried";
+  EXPECT_EQ(value("cuckooguard_node_role" + first + ",role=\"replica\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_node_role" + first + ",role=\"master\"}"), "0");
+  EXPECT_EQ(value("cuckooguard_node_role" + last + ",role=\"unknown\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_node_slots" + first + "}"), "5461");
+  EXPECT_EQ(value("cuckooguard_node_round_trip_seconds" + first + "}"), "0.002");
+  EXPECT_EQ(value("cuckooguard_node_round_trip_seconds" + last + "}"), "");
+  EXPECT_EQ(value("cuckooguard_nodes_without_port"), "1");
+  EXPECT_EQ(value("cuckooguard_nodes_told_age_seconds"), "40");
+  EXPECT_EQ(value("cuckooguard_control_state{state=\"not_allowed\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_control_state{state=\"allowed\"}"), "0");
 }
 
 TEST_F(MetricsTest, keys_that_redis_has_although_they_are_absent_are_told_by_their_cause) {

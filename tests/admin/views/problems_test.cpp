@@ -10,6 +10,7 @@
 
 #include "guard/contradictions.h"
 #include "guard/guarded_shop.h"
+#include "guard/told_nodes.h"
 #include "guard/told_sources.h"
 #include "views/status.h"
 
@@ -84,6 +85,31 @@ class ProblemsTest : public testing::Test {
 
 TEST_F(ProblemsTest, of_a_guard_that_is_well_there_are_none) {
   EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(ProblemsTest, of_a_cluster_each_node_that_needs_somebody_is_told) {
+  guard::ToldNodes nodes({.shown = {{.address = "a:1", .state = guard::NodeState::up},
+                                    {.address = "b:1", .state = guard::NodeState::up}}});
+  shop_.process.nodes = &nodes;
+  shop_.facts.lost();  // that is one node's, of whom all others are as well
+  EXPECT_THAT(found(), IsEmpty());
+  const ControlReport refused{
+      .state = ControlReport::State::not_allowed, .why = "NOPERM", .hint = "ACL SETUSER"};
+  nodes.told.shown[0].control = refused;
+  nodes.told.shown[1].control = refused;
+  EXPECT_THAT(what(), ElementsAre("a:1, b:1: Redis does not let the guard ask"));
+  nodes.told.shown[0].control = {};
+  nodes.told.shown[1] = {.address = "b:1", .state = guard::NodeState::down};
+  EXPECT_THAT(what(), ElementsAre("Nodes of Redis that cannot be reached: b:1"));
+  EXPECT_EQ(found().front().grade, Grade::warning);
+  nodes.told.without_port = 2;
+  nodes.told.why_silent = "timed out";
+  process_state_.redis = RedisSeen::down;
+  EXPECT_THAT(found(), Each(kIsComplete));
+  EXPECT_THAT(what(),
+              ElementsAre("No node of Redis can be reached",
+                          "No node tells what Redis consists of",
+                          "2 nodes have no port of the guard"));
 }
 
 TEST_F(ProblemsTest, of_every_state_of_a_filter_but_ready_it_says_why_and_what_to_do) {

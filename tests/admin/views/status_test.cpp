@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "guard/guarded_shop.h"
+#include "guard/told_nodes.h"
 #include "guard/told_sources.h"
 
 namespace cuckooguard::views {
@@ -88,6 +89,36 @@ TEST_F(StatusTest, tells_of_the_process_its_workers_and_redis) {
                             "control":{"state":"limited","why":"no","hint":"do","why_keys_pass":""}})"));
   process_state_.redis = RedisSeen::never;
   EXPECT_TRUE(status().at("redis").at("up").is_null());
+}
+
+TEST_F(StatusTest, tells_of_each_node_of_a_cluster) {
+  EXPECT_TRUE(status().at("nodes").is_null());
+  guard::ToldNodes nodes({.shown = {{.address = "10.0.0.1:6379",
+                                     .port = 7000,
+                                     .role = guard::NodeRole::failing,
+                                     .slots = 5461,
+                                     .state = guard::NodeState::up,
+                                     .round_trip = std::chrono::milliseconds(500)},
+                                    {.address = "10.0.0.3:6379"}},
+                          .without_port = 1,
+                          .told_at = shop_.now - seconds(2),
+                          .why_silent = "\xff"});
+  shop_.process.nodes = &nodes;
+  EXPECT_EQ(status().at("redis"),
+            json::parse(R"({"up":true,"role":null,"state":null,"control":null})"));
+  const json::object told = status().at("nodes").as_object();
+  const std::string control =
+      R"("control":{"state":"unknown","why":"","hint":"","why_keys_pass":""}})";
+  EXPECT_EQ(told.at("all"),
+            json::parse(R"([{"address":"10.0.0.1:6379","port":7000,"role":"failing",)"
+                        R"("slots":5461,"state":"up","latency":0.5,)" +
+                        control +
+                        R"(,{"address":"10.0.0.3:6379","port":null,"role":"unknown",)"
+                        R"("slots":0,"state":"never","latency":null,)" +
+                        control + "]"));
+  EXPECT_EQ(told.at("without_port"), 1);
+  EXPECT_EQ(told.at("told_seconds_ago"), 2.0);
+  EXPECT_EQ(told.at("silent"), "\"\\xff\"");
 }
 
 TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_counted) {

@@ -138,6 +138,18 @@ function showVerdict(status) {
   document.title = (problems.length > 0 ? '! ' : '') + 'Cuckoo Guard';
 }
 
+function showRedis({redis, nodes}) {
+  const {up, role, state} = redis;
+  if (nodes !== null) {
+    const are = (name, value) => nodes.all.filter((node) => node[name] === value).length;
+    setText('tile-redis', up === null ? UNKNOWN : `${are('state', 'up')} up`);
+    setText('tile-redis-role', `${are('role', 'master')} masters, ${are('role', 'replica')} replicas`);
+    return;
+  }
+  setText('tile-redis', up === null ? UNKNOWN : up ? 'up' : 'down');
+  setText('tile-redis-role', up === null ? 'not asked' : `${role ?? 'role unknown'}, ${state.replaceAll('_', ' ')}`);
+}
+
 function showTiles(status) {
   const now = status.totals;
   const before = totals[Math.max(0, totals.length - 1 - SMOOTHED_OVER)];
@@ -149,9 +161,7 @@ function showTiles(status) {
   setText('tile-latency', known ? latency(.99) : UNKNOWN);
   setText('tile-median', known ? `median ${latency(.5)}` : '');
   setText('tile-lag', now.lag.length === 0 || now.lag.includes(null) ? UNKNOWN : duration(Math.max(...now.lag)));
-  const {up, role, state} = status.redis;
-  setText('tile-redis', up === null ? UNKNOWN : up ? 'up' : 'down');
-  setText('tile-redis-role', up === null ? 'not asked' : `${role ?? 'role unknown'}, ${state.replaceAll('_', ' ')}`);
+  showRedis(status);
   const clients = status.workers.map((worker) => worker.clients);
   setText('tile-clients', count(clients.reduce((sum, one) => sum + one, 0)));
   setText('tile-workers', `on ${clients.length} ${clients.length === 1 ? 'worker' : 'workers'}`);
@@ -216,13 +226,14 @@ function showProcess(status) {
   const used = (status.process.cpu_seconds - before.process.cpu_seconds) / seconds;
   const unseen = Object.entries(status.unchecked_reads).filter(([, reads]) => reads > 0)
       .map(([reason, reads]) => `${count(reads)} ${reason.replaceAll('_', ' ')}`);
+  const untold = status.redis.control ?? status.nodes?.all.map((node) => node.control).find((control) => control.why);
   const facts = {
     'CPU': seconds > 0 ? percent(used) + ' of a core' : UNKNOWN,
     'Memory': bytes(status.process.resident_bytes),
     'Open descriptors': `${count(status.process.open_descriptors)} of ${count(status.process.descriptors_max)}`,
     'Clients by worker': status.workers.map((worker) => count(worker.clients)).join(', '),
     'Reads not looked at': unseen.length > 0 ? unseen.join(', ') : 'none',
-    'Redis does not tell': status.redis.control?.why ? `${status.redis.control.why}; ${status.redis.control.hint}` : 'nothing',
+    'Redis does not tell': untold?.why ? `${untold.why}; ${untold.hint}` : 'nothing',
   };
   byId('process').replaceChildren(...Object.entries(facts).flatMap(
       ([name, text]) => [element('dt', {textContent: name}), element('dd', {textContent: text})]));

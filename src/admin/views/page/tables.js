@@ -1,4 +1,4 @@
-// The tables of namespaces and sources, made anew each time; what is the same stays, so that it can be selected.
+// The tables of namespaces, sources and nodes, made anew each time; what is the same stays, so that it can be selected.
 
 const byId = (id) => document.getElementById(id);
 
@@ -128,6 +128,23 @@ function sourceRow(name, source) {
       cell('Times lost', {className: 'number'}, count(source.losses)));
 }
 
+function nodeRow(node) {
+  const role = {master: 'good', replica: 'good', failing: 'bad', unknown: 'warning'}[node.role];
+  const state = {up: 'good', down: 'bad', never: 'warning'}[node.state];
+  return row(
+      cell('Node', {className: 'name wide'}, node.address),
+      cell('Port here', {className: 'number'}, node.port === null ? 'none' : String(node.port)),
+      cell('Role', {}, badge(role, node.role)),
+      cell('Slots', {className: 'number'}, node.slots.toLocaleString('en')),
+      cell('State', {}, badge(state, node.state === 'never' ? 'not tried' : node.state)),
+      cell('Latency', {className: 'number'}, duration(node.latency ?? NaN)));
+}
+
+function showNodes(nodes) {
+  byId('nodes-section').hidden = nodes === null;
+  renew(byId('nodes'), (nodes?.all ?? []).flatMap((node) => withReason(nodeRow(node), node.control)));
+}
+
 // `before`: a status of some seconds ago.
 function showTables(status, before) {
   const seconds = status.totals.at - before.totals.at;
@@ -135,4 +152,5 @@ function showTables(status, before) {
         Object.entries(status.namespaces).flatMap(
             ([name, space]) => withReason(namespaceRow(name, space, before.namespaces[name], seconds), space)));
   renew(byId('sources'), Object.entries(status.sources).flatMap(([name, source]) => withReason(sourceRow(name, source), source)));
+  showNodes(status.nodes);
 }

@@ -1,0 +1,142 @@
+#include "app/node_board.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/handover.h"
+#include "keyspace/printable.h"
+
+namespace cuckooguard::app {
+namespace {
+
+// Of what the cluster says, which may be anything.
+std::string printable_address(const config::Address& address) {
+  std::string text = address.text();
+  const auto is_plain = [](char c) { return c > ' ' && c <= '~' && c != ',' && c != '"'; };
+  return std::ranges::all_of(text, is_plain) ? text : keyspace::printable(text);
+}
+
+std::string address_of(const cluster::Node* node) {
+  return node == nullptr
+             ? std::string("none")
+             : printable_address({.host = node->host, .port = node->port, .unix_path = {}});
+}
+
+guard::NodeRole role_of(const cluster::Node* node) {
+  using enum guard::NodeRole;
+  return node == nullptr    ? unknown
+         : node->is_failing ? failing
+         : node->is_master  ? master
+                            : replica;
+}
+
+std::size_t slots_of(const cluster::Node* node) {
+  std::size_t slots = 0;
+  for (const cluster::SlotRange& range :
+       node != nullptr ? std::span(node->slots) : std::span<const cluster::SlotRange>()) {
+    slots += range.last - range.first + std::size_t{1};
+  }
+  return slots;
+}
+
+bool has_any_slot(const cluster::Map& map) {
+  return std::ranges::any_of(map.nodes(),
+                             [](const cluster::Node& node) { return !node.slots.empty(); });
+}
+
+}  // namespace
+
+NodeBoard::NodeBoard(HeardOf heard, log::EventLog& log) : heard_(std::move(heard)), log_(log) {}
+
+void NodeBoard::be_heard() {
+  const std::lock_guard lock(mutex_);
+  told_at_ = io::now_since_boot();
+  why_silent_.clear();
+}
+
+// The first that is known is no change. While no node says cluster_state:ok nobody is known to have
+// any slot: what it comes to is seen when one does.
+void NodeBoard::follow(const cluster::Map& map, io::TimePoint now) {
+  const bool has_slots = has_any_slot(map);
+  if (!told_ || (has_slots && !has_any_slot(*told_))) {
+    told_ = map;
+  }
+  if (map == *told_ || (!has_slots && has_any_slot(*told_))) {
+    return;
+  }
+  const std::vector<cluster::Handover> all = cluster::handovers(*told_, map);
+  const bool has_failed_over = std::ranges::any_of(all, &cluster::Handover::is_failover);
+  if (!all.empty() && !has_failed_over && now - moves_told_at_ < kMovesEvery) {
+    return;  // later, with what comes until then
+  }
+  for (const cluster::Handover& each : all) {
+    const std::string from = address_of(each.from);
+    const std::string to = address_of(each.to);
+    if (each.is_failover) {
+      log_.warning("failover", {{"from", from}, {"to", to}, {"slots", each.slots}});
+    } else {
+      log_.info("slots_moved", {{"from", from}, {"to", to}, {"slots", each.slots}});
+    }
+  }
+  moves_told_at_ = all.empty() ? moves_told_at_ : now;
+  told_ = map;
+}
+
+void NodeBoard::show(const cluster::Map& map, const NodeTable& table, const Ports& ports) {
+  auto places = std::make_shared<std::vector<Place>>();
+  const auto add =
+      [&](const cluster::Node* node, std::string address, const std::optional<Port>& by) {
+        guard::NodeStatus status{.address = std::move(address),
+                                 .port = by ? by->port : std::uint16_t{0},
+                                 .role = role_of(node),
+                                 .slots = slots_of(node)};
+        const bool is_new = std::ranges::none_of(*places, [&](const Place& each) {
+          return each.node.address == status.address && each.node.port == status.port;
+        });
+        if (is_new && places->size() < kShownMax) {
+          places->push_back({std::move(status), by ? std::optional(by->endpoint) : std::nullopt});
+        }
+      };
+  for (std::size_t i = 0; i < ports.of_nodes.size(); ++i) {
+    if (const auto node = table.node_at(i)) {
+      add(map.find(node->id), printable_address(node->address), ports.of_nodes[i]);
+    }
+  }
+  for (const cluster::Node& node : map.nodes()) {
+    if (node.is_reachable && !table.endpoint_of(node.id)) {
+      const config::Address address{.host = node.host, .port = node.port, .unix_path = {}};
+      add(&node, address_of(&node), ports.master == address ? ports.of_master : std::nullopt);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  places_ = std::move(places);
+  without_port_ = ports.without;
+}
+
+void NodeBoard::be_silent(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  why_silent_ = why;
+}
+
+guard::NodesStatus NodeBoard::nodes() const {
+  guard::NodesStatus status;
+  std::shared_ptr<const std::vector<Place>> places;
+  {
+    const std::lock_guard lock(mutex_);
+    status = {
+        .shown = {}, .without_port = without_port_, .told_at = told_at_, .why_silent = why_silent_};
+    places = places_;
+  }
+  for (const Place& place : *places) {
+    guard::NodeStatus& node = status.shown.emplace_back(place.node);
+    if (place.endpoint) {
+      Heard heard = heard_(*place.endpoint);
+      node.state = heard.state;
+      node.round_trip = heard.round_trip;
+      node.control = std::move(heard.control);
+    }
+  }
+  return status;
+}
+
+}  // namespace cuckooguard::app
