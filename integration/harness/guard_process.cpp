@@ -25,8 +25,11 @@ GuardProcess GuardProcess::on_tls_port(const std::string& yaml, const Tls& tls) 
   return guard;
 }
 
-GuardProcess GuardProcess::on_node_ports(const std::string& yaml, std::size_t nodes) {
-  GuardProcess guard(guard_binary(), TemporaryDirectory(), {});
+GuardProcess GuardProcess::on_node_ports(const std::string& yaml,
+                                         std::size_t nodes,
+                                         const std::string& program,
+                                         TemporaryDirectory directory) {
+  GuardProcess guard(program, std::move(directory), {});
   guard.nodes_ = nodes;
   return std::move(guard).on_any_port(yaml);
 }

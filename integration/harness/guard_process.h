@@ -40,7 +40,10 @@ class GuardProcess {
   };
   static GuardProcess on_tls_port(const std::string& yaml, const Tls& tls);
   // In front of a cluster, for so many nodes.
-  static GuardProcess on_node_ports(const std::string& yaml, std::size_t nodes);
+  static GuardProcess on_node_ports(const std::string& yaml,
+                                    std::size_t nodes,
+                                    const std::string& program = guard_binary(),
+                                    TemporaryDirectory directory = TemporaryDirectory());
   static GuardProcess on_unix_socket(const std::string& yaml);
   ~GuardProcess();
   GuardProcess(GuardProcess&&) = default;

@@ -18,7 +18,8 @@ void require_ok(const std::string& reply) {
 
 }  // namespace
 
-RedisCluster::RedisCluster(const RedisClusterOptions& options) : arguments_(options.arguments) {
+RedisCluster::RedisCluster(const RedisClusterOptions& options)
+    : arguments_(options.arguments), of_the_first_(options.of_the_first) {
   arguments_.insert(arguments_.begin(),
                     {"--cluster-enabled",
                      "yes",
@@ -50,7 +51,11 @@ RedisCluster::RedisCluster(const RedisClusterOptions& options) : arguments_(opti
 
 void RedisCluster::start() {
   const std::size_t number = nodes_.size();
-  Node& node = nodes_.emplace_back(arguments_);
+  std::vector<std::string> arguments = arguments_;
+  if (number == 0) {
+    arguments.insert(arguments.end(), of_the_first_.begin(), of_the_first_.end());
+  }
+  Node& node = nodes_.emplace_back(std::move(arguments));
   const std::string reply = node.server.call({"CLUSTER", "MYID"});
   node.id = reply.substr(reply.find('\n') + 1, 40);
   require_ok(call(number, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(number + 1)}));
@@ -68,6 +73,56 @@ std::size_t RedisCluster::add() {
              [this, &id](std::size_t i) { return text(i, "NODES").contains(id); });
   wait_until_ok();
   return size() - 1;
+}
+
+void RedisCluster::remove(std::size_t i) {
+  for (std::size_t other = 0; other < size(); ++other) {
+    if (other != i && nodes_[other].runs) {
+      require_ok(call(other, {"CLUSTER", "FORGET", id(i)}));
+    }
+  }
+  kill(i);
+}
+
+void RedisCluster::move_slot(std::uint16_t slot,
+                             std::size_t from,
+                             std::size_t to,
+                             const std::function<void()>& on_its_way) {
+  const std::string number = std::to_string(slot);
+  require_ok(call(to, {"CLUSTER", "SETSLOT", number, "IMPORTING", id(from)}));
+  require_ok(call(from, {"CLUSTER", "SETSLOT", number, "MIGRATING", id(to)}));
+  for (;;) {
+    const std::string keys = call(from, {"CLUSTER", "GETKEYSINSLOT", number, "1"});
+    if (keys == "*0\r\n") {
+      break;
+    }
+    const std::size_t begin = keys.find("\r\n", 4) + 2;
+    const std::string key = keys.substr(begin, keys.size() - begin - 2);
+    const std::string moved =
+        call(from, {"MIGRATE", "127.0.0.1", std::to_string(port(to)), key, "0", "5000"});
+    if (moved != "+NOKEY\r\n") {  // it may have expired meanwhile
+      require_ok(moved);
+    }
+  }
+  on_its_way();
+  require_ok(call(to, {"CLUSTER", "SETSLOT", number, "NODE", id(to)}));
+  // Who loses its last slot may have heard of it by now, and be a replica.
+  const std::string heard = call(from, {"CLUSTER", "SETSLOT", number, "NODE", id(to)});
+  if (!heard.contains("only with masters")) {
+    require_ok(heard);
+  }
+}
+
+void RedisCluster::fail_over_to(std::size_t replica) {
+  require_ok(call(replica, {"CLUSTER", "FAILOVER"}));
+  if (!eventually([&] { return is_master(replica); })) {
+    throw std::runtime_error("the cluster's replica does not become the master: " +
+                             text(replica, "NODES"));
+  }
+}
+
+bool RedisCluster::is_master(std::size_t i) const {
+  return node(i).info("replication", "role") == "master";
 }
 
 void RedisCluster::kill(std::size_t i) {
@@ -99,8 +154,7 @@ void RedisCluster::wait_until(std::string_view what,
 void RedisCluster::wait_until_ok() const {
   wait_until("get ready", [this](std::size_t i) {
     return info_field(call(i, {"CLUSTER", "INFO"}), "cluster_state") == "ok" &&
-           (node(i).info("replication", "role") == "master" ||
-            node(i).info("replication", "master_link_status") == "up");
+           (is_master(i) || node(i).info("replication", "master_link_status") == "up");
   });
 }
 

@@ -23,7 +23,8 @@ struct RedisClusterOptions {
   std::size_t replicas = 3;  // in all: the first is of the first master
   // A node that does not answer for so long is suspected; a failover takes about twice that.
   milliseconds node_timeout{1000};
-  std::vector<std::string> arguments;  // of every node, as on redis-server's command line
+  std::vector<std::string> arguments{};     // of every node, as on redis-server's command line
+  std::vector<std::string> of_the_first{};  // and of the first one, which come later
 };
 
 class RedisCluster {
@@ -47,6 +48,18 @@ class RedisCluster {
 
   // As one more master without slots, which all others know.
   std::size_t add();
+  // The others forget it, which must have no slots, and it ends. Numbers stay.
+  void remove(std::size_t i);
+  // As redis-cli --cluster reshard does it. `on_its_way`: while all keys of the slot are at `to`,
+  // and the slot is not: who asks `from` for them is told -ASK.
+  void move_slot(
+      std::uint16_t slot,
+      std::size_t from,
+      std::size_t to,
+      const std::function<void()>& on_its_way = [] {});
+  // By command: returns when it is the master.
+  void fail_over_to(std::size_t replica);
+  bool is_master(std::size_t i) const;
   // All that run know each other and say cluster_state:ok, and replicas are in step with their
   // masters. After a kill, not before the others have noticed it.
   void wait_until_ok() const;
@@ -64,6 +77,7 @@ class RedisCluster {
   void wait_until(std::string_view what, const std::function<bool(std::size_t)>& holds) const;
 
   std::vector<std::string> arguments_;
+  std::vector<std::string> of_the_first_;
   std::deque<Node> nodes_;
 };
 
