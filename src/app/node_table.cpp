@@ -35,7 +35,8 @@ std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::Ti
       ++unplaced_;
       continue;
     }
-    const config::Address address{.host = node->host, .port = node->port, .unix_path = {}};
+    const config::Address address{
+        .host = node->host, .port = node->port, .unix_path = {}, .tls_name = node->hostname};
     place->id = node->id;
     place->seen = now;
     if (place->node != address) {

@@ -33,8 +33,7 @@ std::vector<std::string> TlsSides::load(const config::Config& config) {
     }
   }
   if (config.upstream.tls) {
-    of_upstream = take("upstream.tls",
-                       io::TlsCredentials::load(*config.upstream.tls, config.upstream.address));
+    of_upstream = take("upstream.tls", io::TlsCredentials::load(*config.upstream.tls));
   }
   if (errors.empty()) {
     clients_.resize(of_clients.size());

@@ -24,7 +24,7 @@ std::expected<RedisCall::Connection, std::string> RedisCall::connect_by_tls(
     const config::Address& address,
     std::chrono::milliseconds timeout,
     const config::UpstreamTls& tls) {
-  const io::TlsCredentials::Loaded credentials = io::TlsCredentials::load(tls, address);
+  const io::TlsCredentials::Loaded credentials = io::TlsCredentials::load(tls);
   if (!credentials) {
     return std::unexpected(credentials.error());
   }

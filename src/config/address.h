@@ -13,8 +13,10 @@ struct Address {  // host:port or unix:/path
   std::string host;
   std::uint16_t port = 0;
   std::string unix_path;
+  std::string tls_name{};  // for whom its certificate must be; empty: the host
 
   bool is_unix() const { return !unix_path.empty(); }
+  const std::string& certified_name() const { return tls_name.empty() ? host : tls_name; }
   std::string text()
       const;  // as it is written in the file: 127.0.0.1:6379, [::1]:6379, unix:/run/redis.sock
   bool operator==(const Address&) const = default;

@@ -1,5 +1,7 @@
 #include "config/config.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "config/table_pattern.h"
@@ -20,6 +22,18 @@ std::string Address::text() const {
 
 std::string NodePorts::text() const {
   return fmt::format("{}-{}", Address{.host = host, .port = first, .unix_path = {}}.text(), last);
+}
+
+Address Upstream::reached() const {
+  const auto node = std::ranges::find_if(node_addresses, [this](const NodeAddress& each) {
+    return each.told.host == address.host && each.told.port == address.port;
+  });
+  if (node == node_addresses.end()) {
+    return address;
+  }
+  Address reached = node->reached;
+  reached.tls_name = address.certified_name();
+  return reached;
 }
 
 std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& config) {

@@ -58,6 +58,16 @@ struct Control {  // how the control connection logs in; all empty: without AUTH
   bool operator==(const Control&) const = default;
 };
 
+inline constexpr std::size_t kNodeAddressesMax = 1000;
+
+// Where a node is reached whose own address does not lead there, as behind NAT.
+struct NodeAddress {
+  Address told;  // as its cluster tells it
+  Address reached;
+
+  bool operator==(const NodeAddress&) const = default;
+};
+
 struct Upstream {
   Address address{.host = "127.0.0.1", .port = 6379};
   UpstreamMode mode = UpstreamMode::shared;
@@ -72,7 +82,11 @@ struct Upstream {
   // Redis above then holds for the master and for its replicas.
   std::vector<Address> sentinels;
   std::string master;
-  Control sentinel_control;  // how the guard logs in to them
+  Control sentinel_control;                 // how the guard logs in to them
+  std::vector<NodeAddress> node_addresses;  // kNodeAddressesMax at most
+
+  // Where to connect to for `address`. A certificate is for whoever is told all the same.
+  Address reached() const;
 
   bool operator==(const Upstream&) const = default;
 };

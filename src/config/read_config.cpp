@@ -193,7 +193,8 @@ constexpr auto kUpstream =
         list("cluster", &Upstream::cluster, parse_upstream_address).at_start(),
         list("sentinels", &Upstream::sentinels, parse_upstream_address).at_start(),
         text("master", &Upstream::master).at_start(),
-        Inside{"sentinel_control", &Upstream::sentinel_control, kSentinelControl})
+        Inside{"sentinel_control", &Upstream::sentinel_control, kSentinelControl},
+        list("node_addresses", &Upstream::node_addresses, parse_node_address).at_start())
         .or_only("address")
         .checked_by([](const Section& section, Upstream& upstream) {
           check_sentinels(section, upstream);
@@ -202,12 +203,9 @@ constexpr auto kUpstream =
                            "cluster and address are both here: address is for a Redis that is no "
                            "cluster");
           }
-          const bool is_one = upstream.cluster.empty() && upstream.sentinels.empty();
-          if (!is_one && upstream.tls && upstream.tls->verify &&
-              upstream.tls->server_name.empty()) {
-            section.report(section.place_of("tls"),
-                           "tls: which node a certificate is for is not checked yet: give the "
-                           "server_name that all of them are for, or verify: false");
+          if (upstream.node_addresses.size() > kNodeAddressesMax) {
+            section.report(section.place_of("node_addresses"),
+                           fmt::format("node_addresses: at most {}", kNodeAddressesMax));
           }
         });
 

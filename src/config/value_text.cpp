@@ -91,6 +91,10 @@ std::string text_of(const Address& address) {
   return address.text();
 }
 
+std::string text_of(const NodeAddress& node) {
+  return node.told.text() + "=" + node.reached.text();
+}
+
 std::string text_of(const AbsentReply& reply) {
   if (reply.nil) {
     return "nil";

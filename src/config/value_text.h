@@ -20,6 +20,7 @@ std::string text_of(std::uint32_t count);
 std::string text_of(std::uint64_t count);
 std::string text_of(const std::string& text);
 std::string text_of(const Address& address);
+std::string text_of(const NodeAddress& node);
 std::string text_of(const AbsentReply& reply);
 std::string text_of(const FreshIds& window);
 std::string text_of(const ReplicationSlot& slot);

@@ -194,6 +194,20 @@ Parsed<NodePorts> parse_node_ports(std::string_view text) {
   return ports;
 }
 
+Parsed<NodeAddress> parse_node_address(std::string_view text) {
+  const std::size_t sign = std::min(text.find('='), text.size());
+  const auto told = parse_address(text.substr(0, sign));
+  const auto reached = parse_address(text.substr(std::min(sign + 1, text.size())));
+  const auto is_of_node = [](const Parsed<Address>& address) {
+    return address && !address->is_unix() && address->port != 0;
+  };
+  if (!is_of_node(told) || !is_of_node(reached)) {
+    return unexpected(
+        "is no node's address and where it is reached: write 10.0.0.1:6379=127.0.0.1:7001");
+  }
+  return NodeAddress{.told = *told, .reached = *reached};
+}
+
 Parsed<Address> parse_address(std::string_view text) {
   if (text.find("://") != std::string_view::npos) {
     return unexpected("is a URL: write host:port; user and password have keys of their own");

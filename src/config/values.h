@@ -45,6 +45,7 @@ Parsed<std::string> parse_text(std::string_view text);                    // any
 Parsed<std::string> parse_any_text(std::string_view text);                // and nothing
 Parsed<bool> parse_bool(std::string_view text);                           // true, false
 Parsed<Address> parse_address(std::string_view text);           // host:port, [::1]:port, unix:/path
+Parsed<NodeAddress> parse_node_address(std::string_view text);  // host:port=host:port
 Parsed<NodePorts> parse_node_ports(std::string_view text);      // host:first-last
 Parsed<std::string> parse_host(std::string_view text);          // a name, without a port
 Parsed<AbsentReply> parse_absent_reply(std::string_view text);  // nil, go-zero, bytes:TEXT, hex:4a

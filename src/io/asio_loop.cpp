@@ -96,7 +96,8 @@ std::unique_ptr<Transport> AsioLoop::connect(const config::Address& address, Wat
   if (!credentials) {
     return connect_plainly(address, watcher);
   }
-  auto transport = std::make_unique<TlsTransport>(*this, *credentials, on_tls_failure_);
+  auto transport = std::make_unique<TlsTransport>(
+      *this, *credentials, on_tls_failure_, address.certified_name());
   transport->bind(watcher);
   transport->carry_by(connect_plainly(address, transport->inner_watcher()));
   return transport;

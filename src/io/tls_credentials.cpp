@@ -69,6 +69,8 @@ std::string trust(SSL_CTX* ssl, const std::string& authorities) {
              : about(authorities, openssl_error_text());
 }
 
+constexpr const char* kNobody = "nobody.invalid";  // RFC 6761
+
 bool is_ip(const std::string& host) {
   in6_addr ignored{};
   return ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
@@ -144,8 +146,7 @@ TlsCredentials::Loaded TlsCredentials::load(const config::ListenTls& settings) {
   return made;
 }
 
-TlsCredentials::Loaded TlsCredentials::load(const config::UpstreamTls& settings,
-                                            const config::Address& address) {
+TlsCredentials::Loaded TlsCredentials::load(const config::UpstreamTls& settings) {
   std::shared_ptr<TlsCredentials> made(new TlsCredentials(new_settings(TLS_client_method())));
   SSL_CTX* const ssl = made->ssl_.get();
   if (!settings.cert.empty()) {
@@ -163,12 +164,11 @@ TlsCredentials::Loaded TlsCredentials::load(const config::UpstreamTls& settings,
   }
   SSL_CTX_set_verify(ssl, settings.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   made->verifies_name_ = settings.verify;
-  made->name_ = settings.server_name.empty() ? address.host : settings.server_name;
-  made->name_is_ip_ = is_ip(made->name_);
+  made->name_ = settings.server_name;
   return made;
 }
 
-TlsConnection TlsCredentials::new_connection() const {
+TlsConnection TlsCredentials::new_connection(const std::string& peer) const {
   TlsConnection connection(SSL_new(ssl_.get()));
   SSL* const ssl = connection.get();
   if (ssl == nullptr) {
@@ -179,14 +179,17 @@ TlsConnection TlsCredentials::new_connection() const {
     return connection;
   }
   SSL_set_connect_state(ssl);
-  if (verifies_name_ && name_is_ip_) {
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name_.c_str());
+  const std::string& name = name_.empty() ? peer : name_;
+  const bool name_is_ip = is_ip(name);
+  if (verifies_name_ && name_is_ip) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str());
   } else if (verifies_name_) {
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    SSL_set1_host(ssl, name_.c_str());
+    // Without a name OpenSSL would take a certificate of anybody.
+    SSL_set1_host(ssl, name.empty() ? kNobody : name.c_str());
   }
-  if (!name_is_ip_ && !name_.empty()) {
-    SSL_set_tlsext_host_name(ssl, name_.c_str());
+  if (!name_is_ip && !name.empty()) {
+    SSL_set_tlsext_host_name(ssl, name.c_str());
   }
   return connection;
 }

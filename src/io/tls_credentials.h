@@ -34,10 +34,12 @@ class TlsCredentials {
   using Loaded = std::expected<std::shared_ptr<const TlsCredentials>, std::string>;
 
   static Loaded load(const config::ListenTls& settings);
-  static Loaded load(const config::UpstreamTls& settings, const config::Address& address);
+  static Loaded load(const config::UpstreamTls& settings);
 
-  // Ready for its handshake but for what carries its bytes. Throws std::bad_alloc.
-  TlsConnection new_connection() const;
+  // Ready for its handshake but for what carries its bytes. `peer` is whom we connect to, where the
+  // settings have no server_name; empty: a certificate that is verified is nobody's. Throws
+  // std::bad_alloc.
+  TlsConnection new_connection(const std::string& peer = {}) const;
 
   // What works and is wrong all the same: a certificate that has expired, or is not good yet. One
   // sentence each.
@@ -52,8 +54,7 @@ class TlsCredentials {
 
   Ssl ssl_;
   bool verifies_name_ = false;  // of whom we connect to
-  std::string name_;            // a host name, or an IP address
-  bool name_is_ip_ = false;
+  std::string name_;            // a host name, or an IP address; empty: the peer's
   std::vector<std::string> warnings_;
 };
 

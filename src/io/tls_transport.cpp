@@ -33,10 +33,11 @@ std::unique_ptr<TlsTransport> TlsTransport::accepted(Loop& loop,
 
 TlsTransport::TlsTransport(Loop& loop,
                            const TlsCredentials& credentials,
-                           const OnFailure& on_failure)
+                           const OnFailure& on_failure,
+                           const std::string& peer)
     : loop_(loop),
       on_failure_(on_failure),
-      ssl_(credentials.new_connection()),
+      ssl_(credentials.new_connection(peer)),
       state_(State::connecting) {}
 
 void TlsTransport::carry_by(std::unique_ptr<Transport> inner) {

@@ -45,8 +45,12 @@ class TlsTransport final : public Transport, Watcher {
                                                 std::unique_ptr<Transport> inner,
                                                 const TlsCredentials& credentials,
                                                 const OnFailure& on_failure);
-  // To a server: bind() is next, then carry_by() what connects, bound to inner_watcher().
-  TlsTransport(Loop& loop, const TlsCredentials& credentials, const OnFailure& on_failure);
+  // To a server, `peer` (TlsCredentials): bind() is next, then carry_by() what connects, bound to
+  // inner_watcher().
+  TlsTransport(Loop& loop,
+               const TlsCredentials& credentials,
+               const OnFailure& on_failure,
+               const std::string& peer = {});
   Watcher& inner_watcher() { return *this; }
   void carry_by(std::unique_ptr<Transport> inner);
 

@@ -41,7 +41,9 @@ void ClusterWatch::run(const std::stop_token& stop) {
 void ClusterWatch::rest(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   wake_.wait_for(lock, stop, kSoon, [] { return false; });
-  wake_.wait_for(lock, stop, kEvery - kSoon, [this] { return is_due_; });
+  std::uniform_int_distribution<std::int64_t> jitter(-kJitter.count(), kJitter.count());
+  const auto pause = kEvery - kSoon + std::chrono::milliseconds(jitter(random_));
+  wake_.wait_for(lock, stop, pause, [this] { return is_due_; });
   is_due_ = false;
 }
 
@@ -65,7 +67,7 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
   };
   for (const cluster::Node& node : map_.nodes()) {
     if (node.is_reachable) {
-      ask_one({.host = node.host, .port = node.port, .unix_path = {}});
+      ask_one({.host = node.host, .port = node.port, .unix_path = {}, .tls_name = node.hostname});
     }
   }
   for (auto seed = settings_.cluster.begin(); views.empty() && seed != settings_.cluster.end();

@@ -1,7 +1,8 @@
 // What a cluster consists of, asked of all of its nodes: CLUSTER NODES and CLUSTER INFO, once per
-// kEvery, and soon after refresh(), which costs the cluster no more than an asking per kSoon. The
-// nodes to ask are learned from those that are asked; while none of them answers, the seeds of the
-// configuration are asked again.
+// kEvery, give or take kJitter so that many guards do not ask at the same moments, and soon after
+// refresh(), which costs the cluster no more than an asking per kSoon. The nodes to ask are learned
+// from those that are asked; while none of them answers, the seeds of the configuration are asked
+// again.
 //
 // The map is told each time. None that answers: nothing is told, what was known stands.
 //
@@ -19,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -34,6 +36,7 @@ namespace cuckooguard::upstream {
 class ClusterWatch {
  public:
   static constexpr std::chrono::seconds kEvery{1};
+  static constexpr std::chrono::milliseconds kJitter{200};
   static constexpr std::chrono::milliseconds kSoon{250};
   static constexpr std::chrono::milliseconds kConnectTimeout{500};
   static constexpr std::chrono::milliseconds kCallTimeout{500};
@@ -71,6 +74,7 @@ class ClusterWatch {
   cluster::Map map_;                                          // as told
   std::map<std::string, RedisConnector::Redis> connections_;  // by address, of the last asking
   bool is_silent_ = false;
+  std::minstd_rand random_{std::random_device{}()};
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool is_due_ = false;

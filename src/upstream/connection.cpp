@@ -7,7 +7,7 @@ namespace cuckooguard::upstream {
 Connection::Connection(io::Loop& loop, const config::Upstream& settings, Owner& owner)
     : loop_(loop),
       owner_(owner),
-      transport_(loop.connect(settings.address, *this)),
+      transport_(loop.connect(settings.reached(), *this)),
       connect_deadline_(loop.after(settings.connect_timeout, [this] { lose(); })),
       output_(loop.chunks()) {}
 

@@ -29,7 +29,7 @@ RedisConnector::RedisConnector(config::Upstream settings,
 
 RedisConnector::Redis RedisConnector::open_plainly() const {
   const timeval timeout = to_timeval(settings_.connect_timeout);
-  const config::Address& address = settings_.address;
+  const config::Address address = settings_.reached();
   return Redis(address.is_unix()
                    ? redisConnectUnixWithTimeout(address.unix_path.c_str(), timeout)
                    : redisConnectWithTimeout(address.host.c_str(), address.port, timeout));

@@ -41,6 +41,17 @@ class NodeTableTest : public testing::Test {
   NodeTable table_{3};
 };
 
+TEST_F(NodeTableTest, a_node_s_certificate_is_for_the_hostname_that_it_has_announced) {
+  const std::string node = id_of('a') +
+                           " 10.0.0.1:7001@17001,a.example myself,master - 0 0 1 "
+                           "connected\n";
+  config::Address named = at(7001);
+  EXPECT_EQ(named.certified_name(), "10.0.0.1");
+  named.tls_name = "a.example";
+  EXPECT_THAT(table_.follow(map_of(node), kStart), ElementsAre(Change{0, named}));
+  EXPECT_EQ(named.certified_name(), "a.example");
+}
+
 TEST_F(NodeTableTest, masters_come_first_and_each_keeps_its_endpoint) {
   const std::string a = line('a', "7001", "slave " + id_of('b'));
   const std::string b = line('b', "7002", "myself,master -");

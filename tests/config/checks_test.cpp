@@ -67,9 +67,30 @@ TEST(Checks, a_cluster_and_its_ports_are_of_use_only_together_and_alone) {
   EXPECT_THAT(
       errors_of("listen: { announce: guard.local }\n"),
       ElementsAre(HasSubstr("announce is the host that a cluster's or Sentinel's clients")));
-  EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001 }\n"
-                        "upstream: { cluster: '10.0.0.1:6379', tls: true }\n"),
-              ElementsAre(HasSubstr("give the server_name that all of them are for")));
+}
+
+TEST(Checks, a_node_is_reached_where_it_is_said_to_be_and_is_who_it_was) {
+  config::Upstream upstream =
+      config_of(
+          "listen: { nodes: 127.0.0.1:7000-7001 }\n"
+          "upstream: { cluster: '10.0.0.1:6379', tls: true,\n"
+          "  node_addresses: [ '10.0.0.1:6379=192.0.2.7:7001', 'a.example:1=[::1]:2' ] }\n")
+          .upstream;
+  const auto reached = [&](const Address& told) {
+    upstream.address = told;
+    return upstream.reached();
+  };
+  EXPECT_EQ(reached({.host = "10.0.0.1", .port = 6379}),
+            (Address{.host = "192.0.2.7", .port = 7001, .tls_name = "10.0.0.1"}));
+  EXPECT_EQ(reached({.host = "a.example", .port = 1, .tls_name = "b.example"}).tls_name,
+            "b.example");
+  const Address other{.host = "10.0.0.1", .port = 6380};
+  EXPECT_EQ(reached(other), other);
+  for (const char* const bad : {"a:1", "a:1=", "=a:1", "a:1=b", "a:0=b:1", "a:1=unix:/b"}) {
+    EXPECT_THAT(errors_of("upstream: { node_addresses: '" + std::string(bad) + "' }\n"),
+                ElementsAre(HasSubstr("write 10.0.0.1:6379=127.0.0.1:7001")))
+        << bad;
+  }
 }
 
 TEST(Checks, sentinels_and_their_ports) {

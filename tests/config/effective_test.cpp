@@ -180,7 +180,8 @@ TEST(Effective, a_list_of_sections_can_be_read_again) {
                   "      cert: c +# shop.yaml:2\n"));
   EXPECT_EQ(testing::config_of(text), effective.config);
   const EffectiveConfig cluster = effective_of(
-      "listen: { nodes: '[::1]:7000-7001' }\nupstream: { cluster: [ 'a:1', '[::2]:2' ] }\n");
+      "listen: { nodes: '[::1]:7000-7001' }\nupstream: { cluster: [ 'a:1', '[::2]:2' ], "
+      "node_addresses: [ 'a:1=b:2', '[::2]:2=[::3]:3' ] }\n");
   EXPECT_EQ(testing::config_of(print_settings(cluster.settings)), cluster.config);
   const EffectiveConfig sentinels = effective_of(
       "listen: [ '[::1]:7000', { sentinels: '[::1]:7001' } ]\n"

@@ -45,6 +45,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"upstream", "cluster", "redis", "has no port: write host:port"},
     {"upstream", "sentinels", "redis", "has no port: write host:port"},
     {"upstream", "master", "shop", "sentinels and master belong together"},
+    {"upstream", "node_addresses", "10.0.0.1:6379", "write 10.0.0.1:6379=127.0.0.1:7001"},
     {"upstream", "mode", "pined", "did you mean \"pinned\"?"},
     {"upstream", "connect_timeout", "0s", "must be from 1ms to 10m"},
     {"upstream", "acl", "no", "valid: ask, trust"},

@@ -34,13 +34,13 @@ TEST_F(TlsCredentialsTest, good_files_are_loaded_without_a_warning) {
   const auto server = TlsCredentials::load(files_.listen());
   ASSERT_TRUE(server) << server.error();
   EXPECT_THAT((*server)->warnings(), IsEmpty());
-  const auto client = TlsCredentials::load(files_.upstream(), {});
+  const auto client = TlsCredentials::load(files_.upstream());
   ASSERT_TRUE(client) << client.error();
   EXPECT_THAT((*client)->warnings(), IsEmpty());
 }
 
 TEST_F(TlsCredentialsTest, the_systems_authorities_are_there_by_default) {
-  EXPECT_TRUE(TlsCredentials::load(config::UpstreamTls{}, {.host = "redis.example", .port = 1}));
+  EXPECT_TRUE(TlsCredentials::load(config::UpstreamTls{}));
 }
 
 TEST_F(TlsCredentialsTest, a_file_that_is_not_there_is_named) {
@@ -55,7 +55,7 @@ TEST_F(TlsCredentialsTest, a_file_that_is_not_there_is_named) {
   EXPECT_EQ(error_of(settings), "/nowhere/ca.crt: No such file or directory");
   config::UpstreamTls upstream = files_.upstream();
   upstream.ca = "/nowhere/ca.crt";
-  EXPECT_EQ(TlsCredentials::load(upstream, {}).error(),
+  EXPECT_EQ(TlsCredentials::load(upstream).error(),
             "/nowhere/ca.crt: No such file or directory");
 }
 

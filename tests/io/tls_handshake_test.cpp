@@ -33,9 +33,9 @@ class TlsHandshake : public ::testing::Test {
     });
   }
 
-  void connect(const TlsCredentials& credentials, SimPeer& peer) {
+  void connect(const TlsCredentials& credentials, SimPeer& peer, const std::string& name = {}) {
     loop_.on_connect([&peer](SimTransport& wire) { wire.establish(peer); });
-    transport_ = std::make_unique<TlsTransport>(loop_, credentials, on_failure_);
+    transport_ = std::make_unique<TlsTransport>(loop_, credentials, on_failure_, name);
     owner_.own(*transport_);
     loop_.as_batch([this] {
       transport_->bind(owner_);
@@ -58,9 +58,11 @@ class TlsHandshake : public ::testing::Test {
   }
 
   // A client of ours.
-  void visit(const config::UpstreamTls& client, const config::ListenTls& server) {
+  void visit(const config::UpstreamTls& client,
+             const config::ListenTls& server,
+             const std::string& name = {}) {
     peer_ = std::make_unique<TlsPeer>(loop_, TlsFiles::of(server)->new_connection());
-    connect(*TlsFiles::of(client), peer_->wire());
+    connect(*TlsFiles::of(client), peer_->wire(), name);
     loop_.run();
   }
 
@@ -265,6 +267,24 @@ TEST_F(TlsHandshake, a_server_must_be_the_one_that_was_meant) {
     EXPECT_THAT(failures_.back(), HasSubstr(why));
     transport_->close();
   }
+}
+
+TEST_F(TlsHandshake, without_a_server_name_each_connection_has_a_name_of_its_own) {
+  config::UpstreamTls settings = files().upstream();
+  settings.server_name = "";
+  for (const std::string good : {"localhost", "127.0.0.1"}) {
+    visit(settings, files().listen(), good);
+    EXPECT_TRUE(peer_->has_shaken_hands()) << good;
+    transport_->close();
+  }
+  for (const std::string bad : {"redis.example", "127.0.0.2", ""}) {
+    visit(settings, files().listen(), bad);
+    EXPECT_FALSE(peer_->has_shaken_hands()) << bad;
+    transport_->close();
+  }
+  settings.server_name = "localhost";
+  visit(settings, files().listen(), "redis.example");
+  EXPECT_TRUE(peer_->has_shaken_hands()) << "what is configured holds for all";
 }
 
 TEST_F(TlsHandshake, a_name_is_sent_and_an_address_is_not) {

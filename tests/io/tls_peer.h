@@ -211,7 +211,7 @@ class TlsFiles {
     return TlsCredentials::load(settings).value();
   }
   static std::shared_ptr<const TlsCredentials> of(const config::UpstreamTls& settings) {
-    return TlsCredentials::load(settings, {}).value();
+    return TlsCredentials::load(settings).value();
   }
 
  private:
