@@ -163,10 +163,10 @@ TEST(DocumentedSettings, every_configuration_in_the_documents_is_valid) {
 }
 
 // That of the ConfigMap, four columns to the right.
-std::string configuration_of_the_sidecar() {
+std::string configuration_for_kubernetes(const std::string& file) {
   std::vector<std::string> lines;
   bool is_inside = false;
-  for (const std::string& line : lines_of(path_of("../packaging/kubernetes/sidecar.yaml"))) {
+  for (const std::string& line : lines_of(path_of("../packaging/kubernetes/" + file))) {
     if (line == "  cuckooguard.yaml: |") {
       is_inside = true;
     } else if (line == "---") {
@@ -178,16 +178,40 @@ std::string configuration_of_the_sidecar() {
   return joined(lines);
 }
 
-TEST(DocumentedSettings, that_of_the_sidecar_is_valid_and_fits_a_pod_without_a_cpu_limit) {
-  const auto read =
-      parse_config(configuration_of_the_sidecar(), "sidecar.yaml", testing::lookup_in({}));
-  ASSERT_TRUE(read) << read.error()[0].text();
-  ASSERT_EQ(read->namespaces.size(), 1U);
-  EXPECT_EQ(read->namespaces[0].mode, Mode::observe);
-  EXPECT_NE(read->workers, Config{}.workers) << "auto is half of the node's cores";
-  EXPECT_LT(read->limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
-  EXPECT_FALSE(read->storage.directory.empty());
-  EXPECT_FALSE(read->admin.token_file.empty()) << "all but the health pages would be open";
+TEST(DocumentedSettings, those_for_kubernetes_are_valid_and_fit_a_pod_without_a_cpu_limit) {
+  for (const std::string file : {"sidecar.yaml", "cluster.yaml"}) {
+    const auto read =
+        parse_config(configuration_for_kubernetes(file), file, testing::lookup_in({}));
+    ASSERT_TRUE(read) << read.error()[0].text();
+    ASSERT_EQ(read->namespaces.size(), 1U);
+    EXPECT_EQ(read->namespaces[0].mode, Mode::observe);
+    EXPECT_NE(read->workers, Config{}.workers) << "auto is half of the node's cores";
+    EXPECT_LT(read->limits.output_total, Config{}.limits.output_total) << "the default is 1 GiB";
+    EXPECT_FALSE(read->storage.directory.empty());
+    EXPECT_FALSE(read->admin.token_file.empty()) << "all but the health pages would be open";
+    const bool is_cluster = file == "cluster.yaml";
+    EXPECT_EQ(read->upstream.cluster.size(), is_cluster ? 1U : 0U);
+    EXPECT_EQ(read->listen.size(), is_cluster ? 16U : 1U);
+  }
+}
+
+// The rest is the same, but for the comments.
+TEST(DocumentedSettings, the_pod_in_front_of_a_cluster_is_that_of_the_sidecar) {
+  const auto pod = [](const std::string& file) {
+    std::vector<std::string> lines;
+    for (std::string line : lines_of(path_of("../packaging/kubernetes/" + file))) {
+      line = line.substr(0, line.find("  #"));
+      if (line == "---") {
+        lines.clear();
+      } else if (line.find_first_not_of(' ') != line.find('#') &&
+                 !line.contains("- { name: REDIS_")) {
+        lines.push_back(line);
+      }
+    }
+    return lines;
+  };
+  EXPECT_EQ(pod("cluster.yaml"), pod("sidecar.yaml"));
+  EXPECT_GT(pod("cluster.yaml").size(), 50U);
 }
 
 TEST(DocumentedSettings, the_minimal_file_is_valid_and_only_observes) {

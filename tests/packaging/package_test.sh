@@ -22,7 +22,8 @@ for path in usr/bin/cuckooguard etc/cuckooguard/cuckooguard.yaml usr/share/man/m
   usr/lib/systemd/system/cuckooguard.service usr/lib/systemd/system/cuckooguard.socket \
   usr/share/doc/cuckooguard/copyright usr/share/doc/cuckooguard/NOTICE usr/share/doc/cuckooguard/README.md \
   usr/share/doc/cuckooguard/docs/quick-start.md usr/share/doc/cuckooguard/docs/page.png \
-  usr/share/doc/cuckooguard/examples/minimal.yaml usr/share/doc/cuckooguard/examples/sidecar.yaml; do
+  usr/share/doc/cuckooguard/examples/minimal.yaml usr/share/doc/cuckooguard/examples/sidecar.yaml \
+  usr/share/doc/cuckooguard/examples/cluster.yaml; do
   grep -qE " \./$path(\.gz)?$" "$folder/list" || fail "$path is missing"
 done
 ! grep -q "$build" "$folder/list" || fail "files of the build folder are in it"
