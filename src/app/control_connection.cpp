@@ -67,6 +67,9 @@ void ControlConnection::open(std::optional<config::Upstream> redis,
 
 void ControlConnection::forget() {
   forget_what_is_known();
+  if (control_) {
+    control_->end_soon();  // while the others are told, too: open() waits for its end
+  }
   is_forgotten_ = true;
 }
 

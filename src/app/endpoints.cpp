@@ -276,6 +276,12 @@ void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
   const std::lock_guard lock(opening_);
   config_ = std::make_unique<const config::Config>(config);
   numbering_ = numbering;
+  if (cluster_) {
+    cluster_->adopt(config.upstream);
+  }
+  if (sentinels_) {
+    sentinels_->adopt(config.upstream);
+  }
   for (std::size_t i = 0; i < all_.size(); ++i) {
     open(i);
   }

@@ -221,6 +221,32 @@ void Map::tell_nodes_their_slots() {
   }
 }
 
+std::vector<View> without_strangers(std::vector<View> views) {
+  const auto is_stranger = [&](const View& view) {
+    bool has_others = false;
+    for (const View& other : views) {
+      if (&other == &view || !other.is_ok || !view.myself) {
+        continue;
+      }
+      has_others = true;
+      if (std::ranges::find(other.nodes, view.nodes[*view.myself].id, &Node::id) !=
+          other.nodes.end()) {
+        return false;
+      }
+    }
+    return has_others;
+  };
+  std::vector<bool> strange;
+  for (const View& view : views) {
+    strange.push_back(is_stranger(view));
+  }
+  if (std::ranges::find(strange, false) == strange.end()) {
+    return views;
+  }
+  std::erase_if(views, [&, i = std::size_t{0}](const View&) mutable { return strange[i++]; });
+  return views;
+}
+
 Map merge(std::span<const View> views) {
   Map map;
   map.take_nodes(views);

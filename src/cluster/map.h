@@ -102,4 +102,8 @@ class Map {
 // ok says so.
 Map merge(std::span<const View> views);
 
+// Without the views of nodes that no other view of state ok lists, as of one that was forgotten, or
+// has become another cluster's: they speak of that. All of them, if each is such a one.
+std::vector<View> without_strangers(std::vector<View> views);
+
 }  // namespace cuckooguard::cluster

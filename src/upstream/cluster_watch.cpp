@@ -27,8 +27,24 @@ void ClusterWatch::start() {
 
 void ClusterWatch::refresh() {
   const std::lock_guard lock(mutex_);
-  is_due_ = true;
-  wake_.notify_all();
+  if (!std::exchange(is_due_, true)) {
+    wake_.notify_all();
+  }
+}
+
+void ClusterWatch::adopt(const config::Upstream& settings) {
+  const std::lock_guard lock(mutex_);
+  next_settings_ = settings;
+}
+
+// Who has been let in as somebody else logs in anew.
+void ClusterWatch::take_settings() {
+  const std::lock_guard lock(mutex_);
+  if (next_settings_ && *next_settings_ != settings_) {
+    settings_ = *std::move(next_settings_);
+    connections_.clear();
+  }
+  next_settings_.reset();
 }
 
 void ClusterWatch::run(const std::stop_token& stop) {
@@ -48,12 +64,13 @@ void ClusterWatch::rest(const std::stop_token& stop) {
 }
 
 void ClusterWatch::ask_all(const std::stop_token& stop) {
+  take_settings();
   std::vector<cluster::View> views;
   std::string why;
   std::map<std::string, RedisConnector::Redis> before = std::exchange(connections_, {});
   const auto ask_one = [&](const config::Address& address) {
-    if (stop.stop_requested()) {
-      return;
+    if (stop.stop_requested() || connections_.contains(address.text())) {
+      return;  // two nodes may have it, of which one is gone
     }
     RedisConnector::Redis& redis = connections_[address.text()];
     redis = std::move(before[address.text()]);
@@ -66,13 +83,14 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
     }
   };
   for (const cluster::Node& node : map_.nodes()) {
-    if (node.is_reachable) {
+    if (node.is_reachable && !node.is_failing) {  // it is heard of again by the others
       ask_one({.host = node.host, .port = node.port, .unix_path = {}, .tls_name = node.hostname});
     }
   }
-  for (auto seed = settings_.cluster.begin(); views.empty() && seed != settings_.cluster.end();
-       ++seed) {
-    ask_one(*seed);
+  for (const config::Address& seed : settings_.cluster) {
+    if (std::ranges::none_of(views, &cluster::View::is_ok)) {
+      ask_one(seed);
+    }
   }
   if (stop.stop_requested()) {
     return;
@@ -83,7 +101,7 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
   if (views.empty()) {
     return;
   }
-  map_ = cluster::merge(views);
+  map_ = cluster::merge(cluster::without_strangers(std::move(views)));
   calls_.on_map(map_);
 }
 

@@ -1,8 +1,9 @@
 // What a cluster consists of, asked of all of its nodes: CLUSTER NODES and CLUSTER INFO, once per
 // kEvery, give or take kJitter so that many guards do not ask at the same moments, and soon after
 // refresh(), which costs the cluster no more than an asking per kSoon. The nodes to ask are learned
-// from those that are asked; while none of them answers, the seeds of the configuration are asked
-// again.
+// from those that are asked, but for who fails, as the others have agreed; while none of them says
+// cluster_state:ok, the seeds of the configuration are asked, too. What one says whom the others do
+// not list does not count.
 //
 // The map is told each time. None that answers: nothing is told, what was known stands.
 //
@@ -59,16 +60,19 @@ class ClusterWatch {
   void stop() { thread_ = {}; }
   // Something has been heard of that is not in the map. Any thread.
   void refresh();
+  // From now on these, whose seeds are the same. Any thread.
+  void adopt(const config::Upstream& settings);
 
  private:
   using View = std::expected<cluster::View, std::string>;
 
   void run(const std::stop_token& stop);
+  void take_settings();
   void ask_all(const std::stop_token& stop);
   View ask(const config::Address& address, RedisConnector::Redis& redis) const;
   void rest(const std::stop_token& stop);
 
-  config::Upstream settings_;
+  config::Upstream settings_;  // the thread's own, as of the last asking
   Calls calls_;
   const io::TlsSlot* tls_;
   cluster::Map map_;                                          // as told
@@ -78,6 +82,7 @@ class ClusterWatch {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool is_due_ = false;
+  std::optional<config::Upstream> next_settings_;  // nullopt: as they are
   std::jthread thread_;
 };
 

@@ -73,6 +73,8 @@ class Control {
   Control& operator=(const Control&) = delete;
 
   void start();
+  // It asks no more, and its end will not be waited for as long. The owner's thread.
+  void end_soon() { thread_.request_stop(); }
 
   // Ask again now, because an ACL command has passed by; or before long, because something may have
   // changed. Any thread.

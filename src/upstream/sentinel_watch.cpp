@@ -110,7 +110,7 @@ void rest(const WakeUp& wake_up, int subscribed, const std::stop_token& stop, mi
 }  // namespace
 
 SentinelWatch::SentinelWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls)
-    : settings_(std::move(settings)), calls_(std::move(calls)), tls_(tls) {
+    : calls_(std::move(calls)), tls_(tls), settings_(std::move(settings)) {
   for (const config::Address& address : settings_.sentinels) {
     sentinels_.push_back(std::make_unique<Sentinel>(address));
   }
@@ -142,6 +142,16 @@ void SentinelWatch::refresh() {
   }
 }
 
+void SentinelWatch::adopt(const config::Upstream& settings) {
+  const std::lock_guard lock(mutex_);
+  settings_ = settings;
+}
+
+config::Upstream SentinelWatch::settings() const {
+  const std::lock_guard lock(mutex_);
+  return settings_;
+}
+
 void SentinelWatch::run(Sentinel& sentinel, const std::stop_token& stop) {
   const std::stop_callback wake_to_end(stop, [&sentinel] { sentinel.wake_up.call(); });
   while (!stop.stop_requested()) {
@@ -156,9 +166,9 @@ void SentinelWatch::run(Sentinel& sentinel, const std::stop_token& stop) {
 
 // As long as it answers; why it does not any more.
 std::string SentinelWatch::keep_asking(Sentinel& sentinel, const std::stop_token& stop) {
-  config::Upstream settings = ClusterWatch::settings_of(settings_, sentinel.address);
-  settings.control = settings_.sentinel_control;
-  const RedisConnector connector(std::move(settings), tls_, ClusterWatch::kCallTimeout);
+  config::Upstream own = ClusterWatch::settings_of(settings(), sentinel.address);
+  own.control = own.sentinel_control;
+  const RedisConnector connector(std::move(own), tls_, ClusterWatch::kCallTimeout);
   std::string why;
   const RedisConnector::Redis subscribed = connector.open(why);
   const RedisConnector::Redis asked = subscribed ? connector.open(why) : nullptr;
@@ -192,7 +202,7 @@ std::string SentinelWatch::keep_asking(Sentinel& sentinel, const std::stop_token
 }
 
 std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext& redis) const {
-  const std::string_view name = settings_.master;
+  const std::string name = settings().master;
   // What it says to clients: during a failover that is the new one, before MASTER has it.
   const Reply told = call(redis, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name});
   const Reply master = told ? call(redis, {"SENTINEL", "MASTER", name}) : nullptr;
@@ -227,7 +237,7 @@ std::expected<SentinelWatch::View, std::string> SentinelWatch::ask(redisContext&
 // True, too, if it may not be asked.
 bool SentinelWatch::is_master(const config::Address& node) const {
   const RedisConnector connector(
-      ClusterWatch::settings_of(settings_, node), tls_, ClusterWatch::kCallTimeout);
+      ClusterWatch::settings_of(settings(), node), tls_, ClusterWatch::kCallTimeout);
   std::string why;
   const RedisConnector::Redis redis = connector.open(why);
   if (!redis) {

@@ -71,6 +71,9 @@ class SentinelWatch {
   void stop();
   // Something has been heard of that is not known. Any thread.
   void refresh();
+  // From now on these, with the same Sentinels and master: whoever is connected to anew. Any
+  // thread.
+  void adopt(const config::Upstream& settings);
 
  private:
   // What one Sentinel says.
@@ -98,10 +101,12 @@ class SentinelWatch {
   const View* best_view() const;
   void tell(const View& best);
 
-  config::Upstream settings_;
+  config::Upstream settings() const;
+
   Calls calls_;
   const io::TlsSlot* tls_;
-  std::mutex mutex_;  // for what follows, and each view
+  mutable std::mutex mutex_;  // for what follows, and each view
+  config::Upstream settings_;
   std::optional<config::Address> master_;
   std::uint64_t config_epoch_ = 0;  // of `master_`
   const Sentinel* answering_ = nullptr;

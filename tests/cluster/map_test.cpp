@@ -179,6 +179,34 @@ TEST(Maps, know_what_is_moving_or_disputed) {
   EXPECT_EQ(Map().owner_of(0), nullptr);
 }
 
+TEST(Strangers, are_those_of_whom_no_other_view_tells) {
+  const auto ids = [](const std::vector<View>& views) {
+    std::vector<std::string> all;
+    for (const View& view : without_strangers(views)) {
+      all.push_back(view.nodes[*view.myself].id);
+    }
+    return all;
+  };
+  const std::string a = "aa h:1@2 master - 0 0 1 connected\n";
+  const std::string b = "bb h:2@3 master - 0 0 1 connected\n";
+  const std::string x = "xx h:3@4 master - 0 0 1 connected\n";
+  const auto seen_by = [](const std::string& self, const std::string& others, bool is_ok = true) {
+    std::string text = self;
+    text.replace(text.find("master"), 6, "myself,master");
+    return parsed(text + others, is_ok);
+  };
+  EXPECT_THAT(ids({seen_by(a, b), seen_by(x, a + b), seen_by(b, a)}), ElementsAre("aa", "bb"))
+      << "it was forgotten";
+  EXPECT_THAT(ids({seen_by(a, b + x), seen_by(x, ""), seen_by(b, a)}),
+              ElementsAre("aa", "xx", "bb"))
+      << "one has heard of it";
+  EXPECT_THAT(ids({seen_by(x, "", false), seen_by(a, b)}), ElementsAre("aa"));
+  EXPECT_THAT(ids({seen_by(a, b, false), seen_by(x, "", false)}), ElementsAre("aa", "xx"))
+      << "of those who are not ok nobody knows";
+  EXPECT_THAT(ids({seen_by(a, ""), seen_by(x, "")}), ElementsAre("aa", "xx")) << "all of them are";
+  EXPECT_THAT(ids({seen_by(x, "")}), ElementsAre("xx"));
+}
+
 TEST(Maps, have_limits) {
   std::vector<View> views(3);
   for (std::size_t i = 0; i < 3 * kNodesMax / 2; ++i) {
