@@ -8,25 +8,20 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
-#include <initializer_list>
-#include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "exactness/rounds.h"
-#include "harness/configuration.h"
-#include "harness/database.h"
-#include "harness/guard_process.h"
+#include "fixtures/guarded_sentinels.h"
+#include "harness/raw_client.h"
 #include "harness/redis_command.h"
-#include "harness/redis_sentinels.h"
 #include "harness/shop.h"
-#include "harness/temporary_directory.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -112,77 +107,17 @@ class BusyClients {
   std::deque<Client> clients_;
 };
 
-class Sentinel : public testing::Test {
+class Sentinel : public GuardedSentinels {
  protected:
-  explicit Sentinel(RedisSentinelsOptions options = {})
-      : database_(directory_ / "shop.db", Journal::wal), sentinels_(std::move(options)) {
-    database_.insert_users(1, kUsers);
-    sentinels_.node(0).call({"SET", user(1), "one"});
-    guard_.emplace(GuardProcess::on_port(yaml()));
-    EXPECT_TRUE(eventually([this] { return try_guard({"GET", absent_user()}) == absent_reply(); }))
-        << guard_->log();
-  }
-
-  virtual std::string yaml() const {
-    return Configuration{.upstream = "{ sentinels: " + sentinels_.sentinel_addresses() +
-                                     ", master: " + RedisSentinels::kMaster +
-                                     ", mode: " + upstream_mode() + " }",
-                         .source = sqlite_source(directory_ / "shop.db", ", max_lag: 10m")}
-        .yaml();
-  }
-
-  // Empty: it is closed, as by a Redis that is not there.
-  std::string try_guard(std::initializer_list<std::string_view> arguments) const {
-    try {
-      return guard_->call(arguments);
-    } catch (const std::runtime_error&) {
-      return {};
-    }
-  }
   // As clients do without the guard.
   RawClient master_as_sentinels_say() const {
     for (std::size_t i = 0; i < 3; ++i) {
       if (const auto master = sentinels_.master(i)) {
-        return RawClient::to_port(sentinels_.port(*master));
+        return sentinels_.node(*master).client();
       }
     }
     throw std::runtime_error("no Sentinel knows the master");
   }
-  std::string address(std::size_t node) const { return sentinels_.node(node).address(); }
-  bool has_seen_switch(std::size_t from, std::size_t to) const {
-    return guard_->log().contains("event=redis_master address=" + address(to) +
-                                  " before=" + address(from) + "\n");
-  }
-  // To whom: when the guard has seen it.
-  std::size_t fail_over_by_command() {
-    const std::size_t from = *sentinels_.master();
-    EXPECT_TRUE(eventually([&] {
-      return sentinels_.ask(0, {"SENTINEL", "FAILOVER", RedisSentinels::kMaster}) == kOk;
-    }));
-    return wait_for_switch(from);
-  }
-  std::size_t fail_over_by_crash() {
-    const std::size_t from = *sentinels_.master();
-    sentinels_.kill(from);
-    return wait_for_switch(from);
-  }
-  std::size_t wait_for_switch(std::size_t from) const {
-    std::size_t to = from;
-    EXPECT_TRUE(eventually([&] {
-      for (to = 0; to < sentinels_.size(); ++to) {
-        if (to != from && has_seen_switch(from, to)) {
-          return true;
-        }
-      }
-      return false;
-    })) << guard_->log();
-    return to;
-  }
-
-  TemporaryDirectory directory_;
-  Database database_;
-  RedisSentinels sentinels_;
-  std::optional<GuardProcess> guard_;
 };
 
 TEST_F(Sentinel, leads_clients_to_the_master_and_answers_for_it) {
@@ -202,7 +137,7 @@ TEST_F(Sentinel, one_that_answers_is_enough_and_none_changes_nothing) {
   sentinels_.kill_sentinel(2);
   EXPECT_TRUE(eventually([this] { return guard_->log().contains("event=sentinels_silent"); }));
   EXPECT_EQ(guard_->call({"GET", "here"}), bulk("1"));
-  EXPECT_TRUE(eventually([this] { return try_guard({"GET", absent_user()}) == absent_reply(); }));
+  EXPECT_TRUE(eventually([this] { return answers(); }));
 }
 
 TEST_F(Sentinel, who_has_something_with_the_old_master_is_closed_and_the_others_go_on) {
@@ -224,12 +159,11 @@ TEST_F(Sentinel, who_has_something_with_the_old_master_is_closed_and_the_others_
   } else {
     EXPECT_EQ(idle.read_until_closed(), "");
   }
-  EXPECT_TRUE(eventually([this] { return try_guard({"GET", absent_user()}) == absent_reply(); }))
-      << "the new master is known, too";
+  EXPECT_TRUE(eventually([this] { return answers(); })) << "the new master is known, too";
 }
 
 TEST_F(Sentinel, every_client_is_served_again_and_by_nobody_who_was_demoted) {
-  constexpr std::size_t kClients = 4;
+  constexpr std::size_t kClients = 2;
   BusyClients guarded(kClients, "GET", bulk("one"), [this] { return guard_->client(); });
   BusyClients direct(kClients, "STRLEN", ":3\r\n", [this] { return master_as_sentinels_say(); });
   const unsigned rounds = rounds_of_this_run(2);

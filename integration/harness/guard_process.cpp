@@ -34,6 +34,13 @@ GuardProcess GuardProcess::on_node_ports(const std::string& yaml,
   return std::move(guard).on_any_port(yaml);
 }
 
+GuardProcess GuardProcess::on_sentinel_ports(const std::string& yaml, std::size_t nodes) {
+  GuardProcess guard(guard_binary(), TemporaryDirectory(), {});
+  guard.nodes_ = nodes;
+  guard.is_sentinel_ = true;
+  return std::move(guard).on_any_port(yaml);
+}
+
 GuardProcess GuardProcess::on_any_port(const std::string& yaml) && {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
@@ -64,6 +71,13 @@ bool GuardProcess::tells_that_it_listens() const {
 std::string GuardProcess::listening() const {
   const std::string address =
       port_ == 0 ? "unix:" + unix_path().string() : "127.0.0.1:" + std::to_string(port_);
+  if (is_sentinel_) {
+    const std::string nodes =
+        "127.0.0.1:" + std::to_string(port_ + 2) + "-" + std::to_string(port_ + 1 + nodes_);
+    return "listen: [ '" + address +
+           "', { sentinels: '127.0.0.1:" + std::to_string(sentinel_port()) + "' }" +
+           (nodes_ > 0 ? ", { nodes: '" + nodes + "' }" : "") + " ]\n";
+  }
   if (nodes_ > 0) {
     return "listen: { nodes: '" + address + "-" + std::to_string(port_ + nodes_ - 1) + "' }\n";
   }

@@ -44,6 +44,9 @@ class GuardProcess {
                                     std::size_t nodes,
                                     const std::string& program = guard_binary(),
                                     TemporaryDirectory directory = TemporaryDirectory());
+  // In front of a master that Sentinels watch over, which port() leads to; the next one is for
+  // clients of Sentinel, and those behind it for so many nodes.
+  static GuardProcess on_sentinel_ports(const std::string& yaml, std::size_t nodes);
   static GuardProcess on_unix_socket(const std::string& yaml);
   ~GuardProcess();
   GuardProcess(GuardProcess&&) = default;
@@ -53,6 +56,7 @@ class GuardProcess {
 
   std::uint16_t port() const { return tunnel_ ? tunnel_->port() : port_; }
   std::uint16_t tls_port() const { return port_; }
+  std::uint16_t sentinel_port() const { return static_cast<std::uint16_t>(port_ + 1); }
   std::filesystem::path unix_path() const { return *directory_ / "guard.sock"; }
   RawClient client() const;
   std::string call(
@@ -89,7 +93,8 @@ class GuardProcess {
   std::unique_ptr<TemporaryDirectory> directory_;
   std::string tls_;         // what stands in listen.tls
   std::uint16_t port_ = 0;  // 0: Unix socket
-  std::size_t nodes_ = 0;   // of a cluster: ports from there on
+  std::size_t nodes_ = 0;   // ports for so many, from there on, or behind that for Sentinel
+  bool is_sentinel_ = false;
   std::unique_ptr<ChildProcess> process_;
   std::unique_ptr<TlsTunnel> tunnel_;
 };

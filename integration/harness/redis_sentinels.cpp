@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/certificates.h"
 #include "harness/configuration.h"
 #include "harness/ports.h"
 #include "harness/redis_command.h"
@@ -23,16 +24,8 @@ std::string program() {
 }  // namespace
 
 RedisSentinels::RedisSentinels(RedisSentinelsOptions options) : options_(std::move(options)) {
-  std::vector<std::string> arguments{"--repl-diskless-sync-delay", "0"};
-  arguments.insert(arguments.end(), options_.arguments.begin(), options_.arguments.end());
   for (std::size_t i = 0; i < options_.nodes; ++i) {
-    nodes_.emplace_back(arguments, options_.password);
-    if (i > 0) {
-      const std::string master = std::to_string(port(0));
-      if (node(i).call({"REPLICAOF", "127.0.0.1", master}) != kOk) {
-        throw std::runtime_error("a node does not become a replica");
-      }
-    }
+    start_node();
   }
   for (std::size_t i = 0; i < options_.sentinels; ++i) {
     start(sentinels_.emplace_back());
@@ -40,24 +33,54 @@ RedisSentinels::RedisSentinels(RedisSentinelsOptions options) : options_(std::mo
   wait_until_ok();
 }
 
+void RedisSentinels::start_node() {
+  std::vector<std::string> arguments{"--repl-diskless-sync-delay", "0"};
+  arguments.insert(arguments.end(), options_.arguments.begin(), options_.arguments.end());
+  const bool has_tls = !options_.tls_folder.empty();
+  const std::uint16_t tls_port = has_tls ? free_port() : std::uint16_t{0};
+  if (has_tls) {
+    const auto tls = redis_tls_arguments(options_.tls_folder, tls_port, "no");
+    arguments.insert(arguments.end(), tls.begin(), tls.end());
+    arguments.insert(arguments.end(), {"--tls-replication", "yes"});
+  }
+  Node& node = nodes_.emplace_back(std::move(arguments), options_.password);
+  node.told_port = has_tls ? tls_port : node.server.port();
+  if (nodes_.size() > 1 &&
+      node.server.call({"REPLICAOF", "127.0.0.1", std::to_string(port(0))}) != kOk) {
+    throw std::runtime_error("a node does not become a replica");
+  }
+}
+
+std::string RedisSentinels::settings_of(const Sentinel& sentinel) const {
+  const std::string name = kMaster;
+  std::string file = "port " + std::to_string(sentinel.port) + "\nbind 127.0.0.1\ndir " +
+                     sentinel.directory.path().string() + "\n";
+  if (!options_.tls_folder.empty()) {
+    const auto tls = redis_tls_arguments(options_.tls_folder, sentinel.told_port, "no");
+    for (std::size_t i = 0; i < tls.size(); i += 2) {
+      file += tls[i].substr(2) + " " + tls[i + 1] + "\n";
+    }
+    file += "tls-replication yes\n";
+  }
+  for (const std::string& line : options_.sentinel_settings) {
+    file += line + "\n";
+  }
+  file += "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(port(0)) + " " +
+          std::to_string(kQuorum) + "\nsentinel down-after-milliseconds " + name +
+          " 1000\nsentinel failover-timeout " + name + " 2000\nsentinel parallel-syncs " + name +
+          " 8\n";
+  if (!options_.password.empty()) {
+    file += "sentinel auth-pass " + name + " " + options_.password + "\n";
+  }
+  return file;
+}
+
 void RedisSentinels::start(Sentinel& sentinel) const {
   constexpr int kPortsTried = 20;
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
     sentinel.port = free_port();
-    const std::string name = kMaster;
-    std::string file = "port " + std::to_string(sentinel.port) + "\nbind 127.0.0.1\ndir " +
-                       sentinel.directory.path().string() + "\n";
-    for (const std::string& line : options_.sentinel_settings) {
-      file += line + "\n";
-    }
-    file += "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(port(0)) + " " +
-            std::to_string(kQuorum) + "\nsentinel down-after-milliseconds " + name +
-            " 500\nsentinel failover-timeout " + name + " 2000\nsentinel parallel-syncs " + name +
-            " 8\n";
-    if (!options_.password.empty()) {
-      file += "sentinel auth-pass " + name + " " + options_.password + "\n";
-    }
-    write_whole_file(sentinel.directory / "sentinel.conf", file);
+    sentinel.told_port = options_.tls_folder.empty() ? sentinel.port : free_port();
+    write_whole_file(sentinel.directory / "sentinel.conf", settings_of(sentinel));
     sentinel.process.emplace(
         std::vector<std::string>{
             program(), (sentinel.directory / "sentinel.conf").string(), "--sentinel"},
@@ -71,14 +94,22 @@ void RedisSentinels::start(Sentinel& sentinel) const {
                            read_whole_file(sentinel.directory / "output"));
 }
 
-// And has timers by which it notices everything ten times as fast as by its own.
+// And has timers by which it notices more than by its own, and does not stand still for half a
+// minute after a moment in which the machine did (TILT).
 bool RedisSentinels::answers(const Sentinel& sentinel) const {
   try {
     RawClient client = RawClient::to_port(sentinel.port);
     if (!options_.sentinel_password.empty()) {
       client.call({"AUTH", options_.sentinel_password});
     }
-    return client.call({"SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PUBLISH-PERIOD", "200"}) == kOk;
+    return client.call({"SENTINEL",
+                        "DEBUG",
+                        "INFO-PERIOD",
+                        "200",
+                        "PUBLISH-PERIOD",
+                        "200",
+                        "TILT-PERIOD",
+                        "1000"}) == kOk;
   } catch (const std::runtime_error&) {
     return false;
   }
@@ -100,7 +131,7 @@ std::string RedisSentinels::ask(std::size_t i,
 std::string RedisSentinels::sentinel_addresses() const {
   std::string all = "[ ";
   for (const Sentinel& sentinel : sentinels_) {
-    all += (all.size() > 2 ? ", " : "") + port_address(sentinel.port);
+    all += (all.size() > 2 ? ", " : "") + port_address(sentinel.told_port);
   }
   return all + " ]";
 }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct RedisSentinelsOptions {
   std::string password{};                        // of every node, if `--requirepass` is there
   std::vector<std::string> sentinel_settings{};  // lines of each Sentinel's file
   std::string sentinel_password{};               // if `requirepass` is there
+  // If it is not empty, all of them speak TLS to each other, and to whoever comes to the addresses
+  // that they tell, by the certificates in this folder (certificates.h).
+  std::filesystem::path tls_folder{};
 };
 
 class RedisSentinels {
@@ -39,9 +43,8 @@ class RedisSentinels {
   std::size_t size() const { return nodes_.size(); }
   RedisServer& node(std::size_t i) { return nodes_[i].server; }
   const RedisServer& node(std::size_t i) const { return nodes_[i].server; }
-  std::uint16_t port(std::size_t i) const { return node(i).port(); }
-
-  std::uint16_t sentinel_port(std::size_t i) const { return sentinels_[i].port; }
+  std::uint16_t port(std::size_t i) const { return nodes_[i].told_port; }  // as Sentinels tell it
+  std::uint16_t sentinel_port(std::size_t i) const { return sentinels_[i].told_port; }
   std::string sentinel_addresses() const;   // [ "127.0.0.1:1", ... ]
   RawClient sentinel(std::size_t i) const;  // logged in
   std::string ask(std::size_t sentinel, std::initializer_list<std::string_view> arguments) const;
@@ -61,16 +64,20 @@ class RedisSentinels {
         : server(std::move(arguments), std::move(password)) {}
 
     RedisServer server;
+    std::uint16_t told_port = 0;
     bool runs = true;
   };
   struct Sentinel {
     TemporaryDirectory directory{};
-    std::uint16_t port = 0;
+    std::uint16_t port = 0;  // plain
+    std::uint16_t told_port = 0;
     std::optional<ChildProcess> process{};
     bool runs = true;
   };
 
+  void start_node();
   void start(Sentinel& sentinel) const;
+  std::string settings_of(const Sentinel& sentinel) const;
   bool answers(const Sentinel& sentinel) const;
   std::string why_not_ok() const;
 

@@ -49,6 +49,9 @@ void Session::on_limits_changed() {
 }
 
 void Session::on_upstream_changed() {
+  if (phase_ >= Phase::ending) {
+    return;  // what it is owed, it has had
+  }
   if (!route_.leave_redis()) {
     end();
     return;
@@ -238,7 +241,9 @@ void Session::carry_out(const guard::Question& question, std::string_view raw) {
   } else if (!decision.absent_keys.empty()) {
     order_.expect_absent_key_reply(decision.absent_keys.front());
   } else if (decision.change == nullptr) {
-    const auto topology = order_.rewrites_addresses() && question.command.role == redis::Role::plain
+    const redis::Role role = question.command.role;  // SENTINEL is known to no Redis
+    const bool may_tell = role == redis::Role::plain || role == redis::Role::unknown;
+    const auto topology = order_.rewrites_addresses() && may_tell
                               ? cluster::topology_reply(question.arguments)
                               : cluster::TopologyReply::none;
     if (topology == cluster::TopologyReply::none) {

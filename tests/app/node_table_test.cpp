@@ -65,6 +65,13 @@ TEST_F(NodeTableTest, masters_come_first_and_each_keeps_its_endpoint) {
   EXPECT_EQ(table_.endpoint_of(""), std::nullopt) << "of a place that is free";
 }
 
+TEST(NodeTable, without_endpoints_no_node_has_one) {
+  NodeTable none(0);
+  EXPECT_THAT(none.follow(map_of(line('a', "7001", "myself,master -")), kStart), IsEmpty());
+  EXPECT_EQ(none.unplaced(), 1U);
+  EXPECT_EQ(none.endpoint_of(id_of('a')), std::nullopt);
+}
+
 TEST_F(NodeTableTest, a_node_that_moves_is_followed) {
   table_.follow(map_of(line('a', "7001", "myself,master -")), kStart);
   EXPECT_THAT(table_.follow(map_of(line('a', "7009", "myself,master -")), kStart),
