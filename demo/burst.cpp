@@ -1,6 +1,8 @@
 #include "burst.h"
 
+#include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <vector>
 
 #include "harness/interrupt.h"
@@ -73,6 +75,14 @@ BurstResult run_burst(UserWriter& writer,
     burst.read(row);
   }
   return burst.result();
+}
+
+bool declares_absent(CacheAside& application, const Count& count) {
+  return std::ranges::all_of(std::views::iota(std::uint64_t{0}, kProbedIds), [&](auto i) {
+    const Answer answer = application.look_up(kProbeId + i);
+    count(false, answer);
+    return answer == Answer::declared_absent;
+  });
 }
 
 }  // namespace cuckooguard::demo

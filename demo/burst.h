@@ -21,6 +21,7 @@ inline constexpr std::chrono::milliseconds kProbePace{10};
 inline constexpr int kProbesMax = 1500;
 // Probed for the first time here, and by nothing else: absent, and far from every id that is given.
 inline constexpr std::uint64_t kProbeId = 5'000'000;
+inline constexpr std::uint64_t kProbedIds = 16;  // of a cluster so many are of all its masters
 
 struct BurstResult {
   std::uint64_t hidden_existing = 0;   // answered absent more than max_lag after the commit
@@ -36,5 +37,8 @@ BurstResult run_burst(UserWriter& writer,
                       CacheAside& application,
                       bool guarded,
                       const Count& count);
+
+// Whether somebody declares absent keys absent, whichever of a cluster's masters they are of.
+bool declares_absent(CacheAside& application, const Count& count);
 
 }  // namespace cuckooguard::demo

@@ -15,7 +15,7 @@ void check(const std::string& name, std::uint64_t id) {
 
 Answer CacheAside::look_up(std::uint64_t id) {
   key_ = "user:" + std::to_string(id);
-  if (const auto cached = cache_.get(key_)) {
+  if (const auto cached = cache_->get(key_)) {
     if (*cached == kAbsentReply) {
       return Answer::declared_absent;
     }
@@ -27,7 +27,7 @@ Answer CacheAside::look_up(std::uint64_t id) {
     return Answer::not_in_database;
   }
   check(*name, id);
-  cache_.set(key_, *name, kTtlSeconds);
+  cache_->set(key_, *name, kTtlSeconds);
   return Answer::in_database;
 }
 

@@ -5,7 +5,8 @@
 //                      "bytes:__ABSENT__"`) nil: ask the database; a row: SET user:<id> … EX 300
 // It does not know whether it talks to Redis or to the guard.
 //
-// Threads: one per object; the connections are its own. Errors: std::runtime_error.
+// Threads: one per object; the connections are its own. Errors: std::runtime_error, of which
+// CacheUnavailable is no reason to end.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "redis_client.h"
+#include "cache.h"
 #include "users_database.h"
 
 namespace cuckooguard::demo {
@@ -35,13 +36,15 @@ inline bool is_absent(Answer answer) {
 class CacheAside {
  public:
   CacheAside(const Endpoint& cache, const UsersDatabase& database)
-      : cache_(cache), database_(database.reader()) {}
+      : cache_(open_cache(cache)), database_(database.reader()) {}
 
   // Throws if what it finds is another user's.
   Answer look_up(std::uint64_t id);
 
+  Detours detours() const { return cache_->detours(); }
+
  private:
-  RedisClient cache_;
+  std::unique_ptr<Cache> cache_;
   std::unique_ptr<UserReader> database_;
   std::string key_;
 };

@@ -4,6 +4,8 @@
 // Threads: the main thread's. Lifetimes: keeps references. Errors: std::runtime_error; Interrupted.
 #pragma once
 
+#include <vector>
+
 #include "endpoint.h"
 #include "phase.h"
 #include "progress_line.h"
@@ -14,7 +16,12 @@ namespace cuckooguard::demo {
 
 class Comparison {
  public:
-  Comparison(const UsersDatabase& database, Endpoint redis, const Mix& mix, ProgressLine& progress);
+  // `changes`: of a cluster, in each phase.
+  Comparison(const UsersDatabase& database,
+             Endpoint redis,
+             const Mix& mix,
+             ProgressLine& progress,
+             std::vector<Change> changes = {});
 
   void run_without_guard();
   // Waits until the guard's filter is in force.
@@ -31,6 +38,7 @@ class Comparison {
   Endpoint redis_;
   const Mix& mix_;
   ProgressLine& progress_;
+  std::vector<Change> changes_;
   Verdict verdict_;
 };
 

@@ -10,6 +10,7 @@ namespace cuckooguard::demo {
 struct Endpoint {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;
+  bool is_of_cluster = false;  // a node, which tells of the others
 
   std::string text() const { return host + ":" + std::to_string(port); }
   bool operator==(const Endpoint&) const = default;

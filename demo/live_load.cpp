@@ -5,9 +5,9 @@
 #include <random>
 #include <string>
 
+#include "cache.h"
 #include "cache_aside.h"
 #include "harness/interrupt.h"
-#include "redis_client.h"
 
 namespace cuckooguard::demo {
 namespace {
@@ -37,7 +37,7 @@ void run_live_load(const UsersDatabase& database,
                    std::uint64_t users,
                    const std::stop_token& stop) {
   CacheAside application(guard, database);
-  RedisClient sessions(guard);
+  const auto sessions = open_cache(guard);
   const auto writer = database.writer();
   std::mt19937_64 random{std::random_device{}()};
   std::uniform_int_distribution<std::uint64_t> existing(1, kHotUsers);
@@ -53,7 +53,7 @@ void run_live_load(const UsersDatabase& database,
       application.look_up(absent(random));
     }
     for (int i = 0; i < kUnguardedKeys; ++i) {
-      sessions.get("session:" + std::to_string(existing(random)));
+      sessions->get("session:" + std::to_string(existing(random)));
     }
     if (next >= insert_at) {
       insert_at = next + kInsertEvery;

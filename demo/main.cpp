@@ -1,15 +1,15 @@
 // `./dev demo`: what a penetration attack does to Redis and the database, without and with the
 // guard.
 //
-// A real redis-server, a database (SQLite; with --mysql a MariaDB server, with --postgres a
-// PostgreSQL), the guard's own binary and a cache-aside application, all in one temporary directory
-// and on free ports; nothing is left behind. Or servers that are there already, as those of
-// docker-compose.yml. The same look-ups are sent twice, first straight at Redis, then through the
-// guard. What Redis was asked is taken from Redis, what the database was asked from the
-// application.
+// A real redis-server, or with --cluster six of them, a database (SQLite; with --mysql a MariaDB
+// server, with --postgres a PostgreSQL), the guard's own binary and a cache-aside application, all
+// in temporary directories and on free ports; nothing is left behind. Or servers that are there
+// already, as those of docker-compose.yml. The same look-ups are sent twice, first straight at
+// Redis, then through the guard. What Redis was asked is taken from Redis, what the database was
+// asked from the application.
 //
-// Exit codes: 0 no existing key was hidden and at least 99 % of the attack was stopped; 1 anything
-// else; 130 Ctrl-C.
+// Exit codes: 0 no existing key was hidden, at least 99 % of the attack was stopped, and no look-up
+// came to nothing that would not without the guard; 1 anything else; 130 Ctrl-C.
 
 #include <exception>
 #include <filesystem>
@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cache.h"
 #include "comparison.h"
 #include "framework.h"
 #include "harness/admin_client.h"
@@ -31,10 +32,10 @@
 #include "live_load.h"
 #include "mysql_users.h"
 #include "options.h"
+#include "own_cluster.h"
 #include "pictures.h"
 #include "postgres_users.h"
 #include "progress_line.h"
-#include "redis_client.h"
 #include "sqlite_users.h"
 
 namespace cuckooguard::demo {
@@ -46,13 +47,34 @@ constexpr int kExitFailed = 1;
 constexpr int kExitInterrupted = 130;
 constexpr std::uint64_t kFrameworkLookups = 20'000;  // one after the other, by Python
 
+// The Redis of the demo's own, or the cluster.
+struct OwnRedis {
+  OwnRedis(bool is_cluster, harness::TemporaryDirectory directory) {
+    if (is_cluster) {
+      cluster.emplace();
+    } else {
+      server.emplace(std::vector<std::string>(), std::string(), std::move(directory));
+    }
+  }
+
+  Endpoint endpoint() const {
+    return cluster ? cluster->endpoint() : Endpoint{.port = server->port()};
+  }
+  std::string upstream() const {
+    return cluster ? fmt::format("{{ cluster: [ '{}' ] }}", cluster->address()) : server->address();
+  }
+
+  std::optional<harness::RedisServer> server{};
+  std::optional<OwnCluster> cluster{};
+};
+
 harness::GuardProcess start_guard(const Options& options,
-                                  const harness::RedisServer& redis,
+                                  const OwnRedis& redis,
                                   const UsersDatabase& database,
                                   const harness::TemporaryDirectory& directory) {
   // The demo's own application knows of the guard, a little: see cache_aside.h.
   const harness::Configuration configuration{
-      .upstream = redis.address(),
+      .upstream = redis.upstream(),
       .source = database.guard_source(),
       .namespaces = harness::Guarded{.table = "users, columns: { id: id }",
                                      .fresh_ids = "",
@@ -61,8 +83,12 @@ harness::GuardProcess start_guard(const Options& options,
                         .yaml(),
       .more = options.keep || !options.pictures.empty() ? std::string(harness::kAdmin) : "",
       .workers = "auto"};
-  return harness::GuardProcess::on_port(
-      configuration.yaml(), options.guard, directory.folder("guard"));
+  return redis.cluster ? harness::GuardProcess::on_node_ports(configuration.yaml(),
+                                                              redis.cluster->size(),
+                                                              options.guard,
+                                                              directory.folder("guard"))
+                       : harness::GuardProcess::on_port(
+                             configuration.yaml(), options.guard, directory.folder("guard"));
 }
 
 int run_on_own_servers(const Options& options) {
@@ -99,21 +125,30 @@ int run_on_own_servers(const Options& options) {
     progress.show(fmt::format("  {} % of the rows", 100 * rows / options.mix.users));
     Interrupt::require_until(Interrupt::Clock::now());
   });
-  const harness::RedisServer redis_server({}, {}, directory.folder("redis"));
-  const Endpoint redis{.port = redis_server.port()};
-  progress.say(
-      fmt::format("Started redis-server on port {}. The application looks up users: GET; on nil it "
-                  "asks the database; SET.",
-                  redis.port));
-  Comparison comparison(*database, redis, options.mix, progress);
+  OwnRedis own_redis(options.cluster, directory.folder("redis"));
+  const Endpoint redis = own_redis.endpoint();
+  progress.say(fmt::format(
+      "Started {} on port {}. The application looks up users: GET; on nil it asks the database; "
+      "SET.{}",
+      options.cluster ? "a Redis Cluster of six nodes, the first" : "redis-server",
+      redis.port,
+      options.cluster ? fmt::format(" Halfway, {} slots move to another node, and a master is "
+                                    "killed.",
+                                    kMovedSlots)
+                      : ""));
+  Comparison comparison(*database,
+                        redis,
+                        options.mix,
+                        progress,
+                        own_redis.cluster ? own_redis.cluster->changes() : std::vector<Change>());
   comparison.run_without_guard();
   if (options.without_only) {
     progress.say("\n" + table(comparison.verdict()));
     return 0;
   }
   const auto started = Interrupt::Clock::now();
-  const auto guard_process = start_guard(options, redis_server, *database, directory);
-  const Endpoint guard{.port = guard_process.port()};
+  const auto guard_process = start_guard(options, own_redis, *database, directory);
+  const Endpoint guard{.port = guard_process.port(), .is_of_cluster = options.cluster};
   comparison.wait_for_filter(guard);
   progress.say(fmt::format(
       "Started the guard on port {}; its filter was in force after {} ms",
@@ -139,7 +174,7 @@ int run_on_own_servers(const Options& options) {
 }
 
 void require_that_redis_may_be_emptied(const GivenServers& given) {
-  if (!given.may_empty_redis && !RedisClient(given.redis).is_empty()) {
+  if (!given.may_empty_redis && !open_cache(given.redis)->is_empty()) {
     throw std::runtime_error("the Redis at " + given.redis.text() +
                              " holds keys, and the demo begins with an empty one: give it a Redis "
                              "of its own, or --empty-redis");
@@ -266,6 +301,7 @@ void add_framework(CLI::App& app, Options& options) {
                     "`nil`, and with Django's own reply");
   for (const char* const other : {"--mysql",
                                   "--postgres",
+                                  "--cluster",
                                   "--clients",
                                   "--pictures",
                                   "--without-only",
@@ -287,6 +323,11 @@ int run_with_options(int argc, char** argv) {
   app.add_flag("--mysql", options.mysql, "With Debian's MariaDB instead of SQLite");
   app.add_flag("--postgres", options.postgres, "With Debian's PostgreSQL instead")
       ->excludes("--mysql");
+  app.add_flag("--cluster",
+               options.cluster,
+               "With a Redis Cluster of six nodes, in which slots move and a master is killed; of "
+               "servers that are there already: Redis's address, and the guard's, are those of a "
+               "node");
   app.add_flag("--keep",
                options.keep,
                "Go on until Ctrl-C, with the guard's page to look at; then keep the database, the "
@@ -308,6 +349,8 @@ int run_with_options(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!database_address.empty()) {
     options.given = given;
+    options.given->redis.is_of_cluster = options.cluster;
+    options.given->guard.is_of_cluster = options.cluster;
   }
   if (options.framework && app.get_option("--lookups")->empty()) {
     options.mix.lookups = kFrameworkLookups;

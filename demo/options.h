@@ -25,6 +25,7 @@ struct Options {
   std::string guard;  // the binary
   bool mysql = false;
   bool postgres = false;
+  bool cluster = false;
   bool framework = false;
   std::string application = "integration/frameworks/django_redis/attack.py";
   bool keep = false;

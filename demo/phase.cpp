@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "cache.h"
 #include "cache_aside.h"
 #include "harness/interrupt.h"
-#include "redis_client.h"
 #include "users_database.h"
 
 namespace cuckooguard::demo {
@@ -77,6 +77,7 @@ class Client {
   }
 
   const Tally& tally() const { return tally_; }
+  Detours detours() const { return application_.detours(); }
   std::span<const std::chrono::nanoseconds> times() const { return times_; }
   void rethrow() const {
     if (trouble_) {
@@ -92,7 +93,11 @@ class Client {
                                     : kAbsentFirst + dice.roll(kAbsentLast - kAbsentFirst);
     const bool is_calm = course.is_calm;
     const auto begin = Clock::now();
-    tally_.count(exists, application_.look_up(id));
+    try {
+      tally_.count(exists, application_.look_up(id));
+    } catch (const CacheUnavailable&) {
+      ++tally_.errors;
+    }
     const auto end = Clock::now();
     ++course.done;
     if (is_calm) {
@@ -116,6 +121,7 @@ class PhaseRun {
         mix_(mix),
         progress_(progress),
         application_(stage.cache, stage.database),
+        redis_(open_cache(stage.redis)),
         writer_(stage.database.writer()) {
     for (unsigned number = 0; number < mix.clients; ++number) {
       clients_.push_back(std::make_unique<Client>(stage, mix));
@@ -123,8 +129,7 @@ class PhaseRun {
   }
 
   PhaseResult run() {
-    RedisClient redis(stage_.redis);
-    redis.start_over();
+    redis_->start_over();
     course_.running = mix_.clients;
     began_at_ = Clock::now();
     {
@@ -135,14 +140,14 @@ class PhaseRun {
       }
       lead();
     }
-    const auto attacking = Clock::now() - began_at_ - in_bursts_;
+    const auto attacking = Clock::now() - began_at_ - calm_;
     for (const auto& client : clients_) {
       client->rethrow();
     }
     if (Interrupt::requested()) {
       throw harness::Interrupted();
     }
-    return result(redis.gets(), attacking);
+    return result(redis_->gets(), attacking);
   }
 
  private:
@@ -150,6 +155,7 @@ class PhaseRun {
   void lead() {
     try {
       int bursts = 0;
+      bool is_changed = stage_.changes.empty();
       while (course_.running > 0) {
         if (!Interrupt::wait_until(Clock::now() + kWatchEvery)) {
           course_.is_over = true;
@@ -161,6 +167,10 @@ class PhaseRun {
           ++bursts;
           burst();
         }
+        if (!is_changed && course_.done >= mix_.lookups / 2) {
+          is_changed = true;
+          change();
+        }
       }
     } catch (...) {
       course_.is_over = true;
@@ -170,17 +180,47 @@ class PhaseRun {
 
   void burst() {
     show(", new rows are inserted and read at once");
+    calmly([this] {
+      const Count count = [this](bool exists, Answer answer) { tally_.count(exists, answer); };
+      const BurstResult one = run_burst(*writer_, application_, stage_.is_guarded(), count);
+      bursts_.hidden_existing += one.hidden_existing;
+      bursts_.hidden_in_window += one.hidden_in_window;
+      bursts_.probes_passed += one.probes_passed;
+    });
+  }
+
+  void change() {
+    for (const Change& change : stage_.changes) {
+      show(", " + change.what);
+      redis_->gets();  // before a node is killed, which then has nothing to tell
+      calmly([&] {
+        change.run();
+        wait_for_guard();
+      });
+    }
+  }
+
+  // It has to hear of what has changed.
+  void wait_for_guard() {
+    const auto begin = Clock::now();
+    const Count count = [this](bool exists, Answer answer) { tally_.count(exists, answer); };
+    for (int i = 0; stage_.is_guarded() && i < kProbesMax; ++i) {
+      if (declares_absent(application_, count)) {
+        break;
+      }
+      Interrupt::require_until(Clock::now() + kProbePace);
+    }
+    unguarded_ += std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+  }
+
+  void calmly(const std::function<void()>& what) {
     const auto begin = Clock::now();
     const std::uint64_t done_before = course_.done;
     course_.is_calm = true;
-    const Count count = [this](bool exists, Answer answer) { tally_.count(exists, answer); };
-    const BurstResult one = run_burst(*writer_, application_, stage_.is_guarded(), count);
+    what();
     course_.is_calm = false;
-    in_bursts_ += Clock::now() - begin;
-    done_in_bursts_ += course_.done - done_before;
-    bursts_.hidden_existing += one.hidden_existing;
-    bursts_.hidden_in_window += one.hidden_in_window;
-    bursts_.probes_passed += one.probes_passed;
+    calm_ += Clock::now() - begin;
+    done_calmly_ += course_.done - done_before;
   }
 
   void show(std::string_view more) {
@@ -196,13 +236,16 @@ class PhaseRun {
   }
 
   PhaseResult result(std::uint64_t redis_gets, Clock::duration attacking) const {
-    PhaseResult result{.tally = tally_, .bursts = bursts_, .redis_gets = redis_gets};
+    PhaseResult result{
+        .tally = tally_, .bursts = bursts_, .redis_gets = redis_gets, .unguarded = unguarded_};
     std::vector<std::chrono::nanoseconds> times;
     for (const auto& client : clients_) {
       result.tally.add(client->tally());
+      result.detours.redirects += client->detours().redirects;
+      result.detours.retries += client->detours().retries;
       times.insert(times.end(), client->times().begin(), client->times().end());
     }
-    result.lookups_per_second = static_cast<double>(mix_.lookups - done_in_bursts_) /
+    result.lookups_per_second = static_cast<double>(mix_.lookups - done_calmly_) /
                                 std::chrono::duration<double>(attacking).count();
     if (!times.empty()) {
       const auto p99 = times.begin() + static_cast<std::ptrdiff_t>(times.size() * 99 / 100);
@@ -215,15 +258,17 @@ class PhaseRun {
   const Stage& stage_;
   const Mix& mix_;
   ProgressLine& progress_;
-  CacheAside application_;  // the main thread's
+  CacheAside application_;        // the main thread's
+  std::unique_ptr<Cache> redis_;  // for its counters
   std::unique_ptr<UserWriter> writer_;
   std::vector<std::unique_ptr<Client>> clients_;
   Course course_;
   Tally tally_;  // of the bursts
   BurstResult bursts_;
   Clock::time_point began_at_;
-  Clock::duration in_bursts_{0};
-  std::uint64_t done_in_bursts_ = 0;
+  Clock::duration calm_{0};
+  std::uint64_t done_calmly_ = 0;
+  std::chrono::milliseconds unguarded_{0};
 };
 
 }  // namespace
@@ -243,6 +288,7 @@ void Tally::add(const Tally& other) {
   database_queries += other.database_queries;
   absent_database_queries += other.absent_database_queries;
   existing_answered_absent += other.existing_answered_absent;
+  errors += other.errors;
 }
 
 std::uint64_t PhaseResult::absent_gets() const {

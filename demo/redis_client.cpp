@@ -14,13 +14,16 @@ std::string RedisClient::ask(std::initializer_list<std::string_view> arguments) 
   return reply;
 }
 
-std::optional<std::string> RedisClient::get(std::string_view key) {
-  const std::string reply = ask({"GET", key});
+std::optional<std::string> text_of(const std::string& reply) {
   if (reply == harness::kNil) {
     return std::nullopt;
   }
   const std::size_t begin = reply.find("\r\n") + 2;
   return reply.substr(begin, reply.size() - begin - 2);
+}
+
+std::optional<std::string> RedisClient::get(std::string_view key) {
+  return text_of(ask({"GET", key}));
 }
 
 void RedisClient::set(std::string_view key, std::string_view value, int ttl_seconds) {

@@ -1,6 +1,4 @@
-// A connection to Redis, or to the guard in front of it: the application cannot tell.
-//
-// Threads: one. Errors: std::runtime_error with the server's or the network's words.
+// A connection to one Redis, or to the guard in front of it. See cache.h.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +7,25 @@
 #include <string>
 #include <string_view>
 
+#include "cache.h"
 #include "endpoint.h"
 #include "harness/raw_client.h"
 
 namespace cuckooguard::demo {
 
-class RedisClient {
+// "$5\r\nvalue\r\n"; nothing of a null.
+std::optional<std::string> text_of(const std::string& reply);
+
+class RedisClient final : public Cache {
  public:
   explicit RedisClient(const Endpoint& server)
       : client_(harness::RawClient::to_host(server.host, server.port)) {}
 
-  std::optional<std::string> get(std::string_view key);
-  void set(std::string_view key, std::string_view value, int ttl_seconds);
-
-  bool is_empty();  // all its databases
-
-  // Empties all its databases and sets the counters of commandstats to zero.
-  void start_over();
-  // How many GETs this Redis has run since then.
-  std::uint64_t gets();
+  std::optional<std::string> get(std::string_view key) override;
+  void set(std::string_view key, std::string_view value, int ttl_seconds) override;
+  bool is_empty() override;
+  void start_over() override;
+  std::uint64_t gets() override;
 
  private:
   std::string ask(std::initializer_list<std::string_view> arguments);  // its reply

@@ -36,6 +36,20 @@ std::uint64_t hidden_existing_of(const PhaseResult& phase) {
   return phase.tally.existing_answered_absent - phase.bursts.hidden_in_window;
 }
 
+// What only a client of a cluster meets.
+std::string cluster_rows(const Verdict& verdict) {
+  const auto& [without, with, is_of_cluster] = verdict;
+  return !is_of_cluster
+             ? ""
+             : row("redirects followed (MOVED, ASK)",
+                   without.detours.redirects,
+                   with.detours.redirects) +
+                   row("attempts while a master changed",
+                       without.detours.retries,
+                       with.detours.retries) +
+                   row("look-ups that came to nothing", without.tally.errors, with.tally.errors);
+}
+
 // Nothing after a run without the guard alone.
 std::string stopped_line(const Verdict& verdict) {
   return verdict.with.tally.absent_lookups == 0
@@ -62,11 +76,12 @@ double Verdict::stopped_share() const {
 }
 
 bool Verdict::is_good() const {
-  return hidden_existing() == 0 && stopped_share() >= kStoppedShareMin;
+  return hidden_existing() == 0 && stopped_share() >= kStoppedShareMin &&
+         with.tally.errors <= without.tally.errors;
 }
 
 std::string table(const Verdict& verdict) {
-  const auto& [without, with] = verdict;
+  const auto& [without, with, is_of_cluster] = verdict;
   return row("", "without guard", "with guard") +
          row("look-ups by the application", without.tally.lookups, with.tally.lookups) +
          row("  of keys that do not exist",
@@ -82,7 +97,7 @@ std::string table(const Verdict& verdict) {
              static_cast<std::uint64_t>(without.lookups_per_second),
              static_cast<std::uint64_t>(with.lookups_per_second)) +
          row("p99 of a look-up", milliseconds(without.p99), milliseconds(with.p99)) +
-         stopped_line(verdict);
+         cluster_rows(verdict) + stopped_line(verdict);
 }
 
 std::string inserts_line(const Verdict& verdict, bool source_is_followed) {
@@ -100,11 +115,21 @@ std::string inserts_line(const Verdict& verdict, bool source_is_followed) {
       passing.count());
 }
 
+std::string changes_line(const Verdict& verdict) {
+  return fmt::format(
+      "After {} slots had moved, and a replica had taken over, the guard passed some keys for "
+      "about {} ms; the attack was slowed down from the first slot until then.",
+      kMovedSlots,
+      verdict.with.unguarded.count());
+}
+
 std::string machine_line(const Verdict& verdict) {
-  const auto& [without, with] = verdict;
+  const auto& [without, with, is_of_cluster] = verdict;
+  const std::string of_cluster =
+      fmt::format(" errors_without={} errors_with={}", without.tally.errors, with.tally.errors);
   return fmt::format(
       "demo: lookups={} absent={} redis_gets_without={} redis_gets_with={} db_queries_without={} "
-      "db_queries_with={} hidden_existing_keys={} hidden_in_window={} window_ms={}",
+      "db_queries_with={} hidden_existing_keys={} hidden_in_window={} window_ms={}{}",
       with.tally.lookups,
       with.tally.absent_lookups,
       without.redis_gets,
@@ -113,7 +138,8 @@ std::string machine_line(const Verdict& verdict) {
       with.tally.database_queries,
       verdict.hidden_existing(),
       verdict.hidden_in_window(),
-      kMaxLag.count());
+      kMaxLag.count(),
+      is_of_cluster ? of_cluster : "");
 }
 
 }  // namespace cuckooguard::demo

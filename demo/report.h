@@ -10,6 +10,7 @@ namespace cuckooguard::demo {
 struct Verdict {
   PhaseResult without;
   PhaseResult with;
+  bool is_of_cluster = false;
 
   // Rows committed more than max_lag ago that were answered absent, in either phase.
   std::uint64_t hidden_existing() const;
@@ -24,6 +25,8 @@ inline constexpr double kStoppedShareMin = 0.99;
 std::string table(const Verdict& verdict);
 // `source_is_followed`: the guard learns rows from a log, and does not read the table again.
 std::string inserts_line(const Verdict& verdict, bool source_is_followed);
+// Of a cluster that has changed.
+std::string changes_line(const Verdict& verdict);
 std::string machine_line(const Verdict& verdict);
 
 }  // namespace cuckooguard::demo
