@@ -1,5 +1,6 @@
 // proxy_bench [--quick] [--json FILE] [--picture FILE]
 // proxy_bench --tls
+// proxy_bench --cluster
 //
 // The guard as a proxy, beside Redis without one, twemproxy and HAProxy (one way for bytes, no
 // more), in one run on one machine. redis-benchmark is the load. The targets take turns within each
@@ -13,7 +14,8 @@
 //   redis_cpu_hit_p1_over_direct   CPU of Redis per hit behind the guard, over that without
 //   idle_client_bytes              the guard's memory per connection that never spoke
 // The guard is `shared` if it has that mode, else `pinned`.
-// --tls measures what TLS costs instead (proxy_bench_tls.h).
+// --tls measures what TLS costs instead (proxy_bench_tls.h), --cluster the guard in front of a
+// cluster (proxy_bench_cluster.h).
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +29,8 @@
 #include <vector>
 
 #include "harness/run_main.h"
+#include "proxy_bench_cluster.h"
+#include "proxy_bench_cluster_targets.h"
 #include "proxy_bench_floors.h"
 #include "proxy_bench_load.h"
 #include "proxy_bench_memory.h"
@@ -41,6 +45,7 @@ namespace {
 struct Options {
   bool is_quick = false;
   bool is_tls = false;
+  bool is_cluster = false;
   std::string json_file = {};     // empty: none
   std::string picture_file = {};  // empty: none
 };
@@ -57,6 +62,7 @@ constexpr Effort kQuickAside{.rounds = 1, .seconds = 0.15};   // other numbers o
 // So that all is done within four minutes, on a machine that is busy with other work, too.
 constexpr harness::milliseconds kQuickPatience{210'000};
 constexpr harness::milliseconds kFullPatience{std::chrono::hours{6}};
+constexpr Effort kClusterEffort{.rounds = 15, .seconds = 0.5};
 constexpr Effort kTlsEffort{.rounds = 7, .seconds = 0.5};
 constexpr std::size_t kTlsConnections = 300;
 constexpr std::size_t kConnections = 1000;
@@ -65,8 +71,12 @@ constexpr std::size_t kManyConnections = 10'000;
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument == "--quick" || argument == "--tls") {
-      (argument == "--tls" ? options.is_tls : options.is_quick) = true;
+    bool* const flag = argument == "--quick"     ? &options.is_quick
+                       : argument == "--tls"     ? &options.is_tls
+                       : argument == "--cluster" ? &options.is_cluster
+                                                 : nullptr;
+    if (flag != nullptr) {
+      *flag = true;
       continue;
     }
     std::string* const file = argument == "--json"      ? &options.json_file
@@ -89,9 +99,9 @@ void say(const std::string& line) {
 }
 
 // In every round another one is first, and every second round goes backwards.
-std::vector<const Target*> order(const std::list<Target>& targets, unsigned round) {
-  std::vector<const Target*> turns;
-  for (const Target& target : targets) {
+std::vector<const Loaded*> order(const std::vector<Loaded>& targets, unsigned round) {
+  std::vector<const Loaded*> turns;
+  for (const Loaded& target : targets) {
     turns.push_back(&target);
   }
   std::ranges::rotate(turns, turns.begin() + static_cast<std::ptrdiff_t>(round % turns.size()));
@@ -116,12 +126,21 @@ std::list<Target> start_targets(const BenchRedis& redis, std::span<const TargetP
   return targets;
 }
 
+std::vector<Loaded> loaded(const std::list<Target>& targets) {
+  std::vector<Loaded> all;
+  for (const Target& target : targets) {
+    all.push_back(target.loaded());
+  }
+  return all;
+}
+
+// The targets outlive it.
 class Rounds {
  public:
-  Rounds(const BenchRedis& redis, std::span<const TargetPlan> plans, Results& results)
-      : targets_(start_targets(redis, plans)), results_(results) {
-    for (const Target& target : targets_) {
-      results.targets.push_back(target.name());
+  Rounds(std::vector<Loaded> targets, Results& results)
+      : targets_(std::move(targets)), results_(results) {
+    for (const Loaded& target : targets_) {
+      results.targets.push_back(target.name);
     }
     for (const Cell& cell : all_cells()) {
       results.cells.push_back({.cell = cell, .rounds = {}});
@@ -145,12 +164,12 @@ class Rounds {
  private:
   void measure(CellRounds& cell, unsigned round, double seconds) {
     Round& samples = cell.rounds.emplace_back();
-    for (const Target* const target : order(targets_, round)) {
-      samples[target->name()] = load_.run(*target, cell.cell, seconds);
+    for (const Loaded* const target : order(targets_, round)) {
+      samples[target->name] = load_.run(*target, cell.cell, seconds);
     }
   }
 
-  std::list<Target> targets_;
+  std::vector<Loaded> targets_;
   Results& results_;
   LoadGenerator load_;
 };
@@ -201,7 +220,8 @@ Results measure_all(bool is_quick) {
   const auto aside = [](const Cell& cell) { return cell.clients != kPromisedClients; };
   Results results;
   const BenchRedis redis;
-  Rounds rounds(redis, kTargetPlans, results);
+  const std::list<Target> targets = start_targets(redis, kTargetPlans);
+  Rounds rounds(loaded(targets), results);
   if (is_quick) {
     rounds.measure(is_promised, kQuickPromised, harness::Deadline(kFullPatience));
     measure_memories(is_quick, results);
@@ -220,7 +240,8 @@ int run_tls() {
   Results results;
   {
     const BenchRedis redis;
-    Rounds rounds(redis, kTlsTargetPlans, results);
+    const std::list<Target> targets = start_targets(redis, kTlsTargetPlans);
+    Rounds rounds(loaded(targets), results);
     rounds.measure(is_measured_with_tls, kTlsEffort, harness::Deadline(kFullPatience));
   }
   std::erase_if(results.cells, [](const CellRounds& cell) { return cell.rounds.empty(); });
@@ -235,11 +256,25 @@ int run_tls() {
   return 0;
 }
 
+int run_cluster() {
+  Results results;
+  const ClusterTargets targets;
+  Rounds rounds(targets.loaded(), results);
+  rounds.measure(is_measured_of_cluster, kClusterEffort, harness::Deadline(kFullPatience));
+  targets.check_that_nothing_was_redirected();
+  std::erase_if(results.cells, [](const CellRounds& cell) { return cell.rounds.empty(); });
+  std::printf("%s\n%s\n", cluster_table(results).c_str(), cluster_machine_line(results).c_str());
+  return 0;
+}
+
 int run(const Options& options) {
   harness::raise_descriptor_limit();
   say("starting");
   if (options.is_tls) {
     return run_tls();
+  }
+  if (options.is_cluster) {
+    return run_cluster();
   }
   const Results results = measure_all(options.is_quick);
   if (!options.json_file.empty()) {
@@ -259,7 +294,9 @@ int main(int argc, char** argv) {
   return cuckooguard::harness::run_main("proxy_bench", [&] {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
-      std::fputs("usage: proxy_bench [--quick | --tls] [--json FILE] [--picture FILE]\n", stderr);
+      std::fputs(
+          "usage: proxy_bench [--quick | --tls | --cluster] [--json FILE] [--picture FILE]\n",
+          stderr);
       return 64;
     }
     std::signal(SIGPIPE, SIG_IGN);

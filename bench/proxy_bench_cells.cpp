@@ -12,22 +12,23 @@ constexpr std::array kLoads{Load::hit, Load::absent, Load::half, Load::set, Load
 constexpr std::array kClients{50U, 1U, 500U};
 constexpr std::array kPipelines{1U, 16U, 64U};
 constexpr int kKeysOfMget = 10;
-constexpr std::string_view kAnyRow = "user:1__rand_int__";
-constexpr std::string_view kNoRow = "user:2__rand_int__";
+constexpr std::string_view kAnyRow = "1__rand_int__";
+constexpr std::string_view kNoRow = "2__rand_int__";
 
-std::vector<std::string> redis_command(Load load) {
+std::vector<std::string> redis_command(Load load, bool is_cluster) {
+  const std::string prefix = is_cluster ? "user:{tag}:" : "user:";
   switch (load) {
     case Load::hit:
     case Load::half:
-      return {"GET", std::string(kAnyRow)};
+      return {"GET", prefix + std::string(kAnyRow)};
     case Load::absent:
-      return {"GET", std::string(kNoRow)};
+      return {"GET", prefix + std::string(kNoRow)};
     case Load::set:
-      return {"SET", std::string(kAnyRow), value()};
+      return {"SET", prefix + std::string(kAnyRow), value()};
     case Load::mget:
       break;
   }
-  std::vector<std::string> mget(1 + kKeysOfMget, std::string(kAnyRow));
+  std::vector<std::string> mget(1 + kKeysOfMget, prefix + std::string(kAnyRow));
   mget.front() = "MGET";
   return mget;
 }
@@ -67,7 +68,8 @@ std::string value() {
 
 std::vector<std::string> load_command(const Cell& cell,
                                       std::uint16_t port,
-                                      std::uint64_t requests) {
+                                      std::uint64_t requests,
+                                      bool is_cluster) {
   const std::uint64_t keys = cell.load == Load::half ? 2 * kRows : kRows;
   std::vector<std::string> command{"redis-benchmark",
                                    "-h",
@@ -83,7 +85,11 @@ std::vector<std::string> load_command(const Cell& cell,
                                    "-r",
                                    std::to_string(keys),
                                    "--csv"};
-  std::ranges::move(redis_command(cell.load), std::back_inserter(command));
+  if (is_cluster) {
+    // One thread, as without a cluster: not one for each node.
+    command.insert(command.end(), {"--cluster", "--threads", "1"});
+  }
+  std::ranges::move(redis_command(cell.load, is_cluster), std::back_inserter(command));
   return command;
 }
 

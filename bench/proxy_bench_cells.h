@@ -43,8 +43,12 @@ std::string key(std::uint64_t id);  // user:1000000000042
 std::string value();
 
 // redis-benchmark, with its arguments, for the load of a cell on 127.0.0.1:port. Of `half`, every
-// second key is a row's.
-std::vector<std::string> load_command(const Cell& cell, std::uint16_t port, std::uint64_t requests);
+// second key is a row's. `is_cluster`: on a node, which tells of the others; keys begin with what
+// redis-benchmark chooses for each of them, user:{tag}:.
+std::vector<std::string> load_command(const Cell& cell,
+                                      std::uint16_t port,
+                                      std::uint64_t requests,
+                                      bool is_cluster = false);
 
 // How many requests take about so long; a whole number of pipelines for every client.
 std::uint64_t requests_for(const Cell& cell, double per_second, double seconds);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "harness/child_process.h"
 
 namespace cuckooguard::bench {
 namespace {
@@ -39,11 +42,11 @@ double cpu_microseconds(pid_t pid) {
   return nanoseconds / 1000;
 }
 
-Sample LoadGenerator::run(const Target& target, const Cell& cell, double seconds) {
+Sample LoadGenerator::run(const Loaded& target, const Cell& cell, double seconds) {
   Cell trial = cell;
   trial.clients = clients_of_trial(cell);
   const auto [pace, is_new] =
-      paces_.try_emplace({target.name(), trial.load, trial.pipeline, trial.clients}, 0);
+      paces_.try_emplace({target.name, trial.load, trial.pipeline, trial.clients}, 0);
   if (is_new) {
     pace->second = try_out(target, trial);
   }
@@ -54,7 +57,7 @@ Sample LoadGenerator::run(const Target& target, const Cell& cell, double seconds
   return sample;
 }
 
-double LoadGenerator::try_out(const Target& target, const Cell& cell) const {
+double LoadGenerator::try_out(const Loaded& target, const Cell& cell) const {
   std::uint64_t requests = requests_for(cell, kFirstTrial, 1);
   double rate = run_requests(target, cell, requests).per_second;
   while (static_cast<double>(requests) / rate < kTrialSecondsMin) {
@@ -64,24 +67,28 @@ double LoadGenerator::try_out(const Target& target, const Cell& cell) const {
   return rate;
 }
 
-Sample LoadGenerator::run_requests(const Target& target,
+Sample LoadGenerator::run_requests(const Loaded& target,
                                    const Cell& cell,
                                    std::uint64_t requests) const {
-  const std::optional<pid_t> proxy = target.proxy_pid();
-  const double proxy_before = proxy ? cpu_microseconds(*proxy) : 0;
-  const double redis_before = cpu_microseconds(target.redis_pid());
-  std::vector<std::string> command = load_command(cell, target.port(), requests);
-  const std::vector<std::string> options = target.benchmark_options();
-  command.insert(command.begin() + 1, options.begin(), options.end());
+  const auto cpu_of_redis = [&] {
+    return std::accumulate(
+        target.redis.begin(), target.redis.end(), 0.0, [](double sum, pid_t process) {
+          return sum + cpu_microseconds(process);
+        });
+  };
+  const double proxy_before = target.proxy ? cpu_microseconds(*target.proxy) : 0;
+  const double redis_before = cpu_of_redis();
+  std::vector<std::string> command = load_command(cell, target.port, requests, target.is_cluster);
+  command.insert(command.begin() + 1, target.options.begin(), target.options.end());
   harness::ChildProcess benchmark(std::move(command),
                                   {directory_ / "output", directory_ / "errors"});
   const std::optional<int> code = benchmark.exit_code(kRunPatience);
-  const double redis = cpu_microseconds(target.redis_pid()) - redis_before;
-  const double of_proxy = proxy ? cpu_microseconds(*proxy) - proxy_before : 0;
+  const double redis = cpu_of_redis() - redis_before;
+  const double of_proxy = target.proxy ? cpu_microseconds(*target.proxy) - proxy_before : 0;
   std::optional<Sample> sample = parse_csv(harness::read_whole_file(directory_ / "output"));
   if (code != 0 || !sample) {
     throw std::runtime_error(fmt::format("redis-benchmark fails on {}, {}: {}",
-                                         target.name(),
+                                         target.name,
                                          name(cell),
                                          harness::read_whole_file(directory_ / "errors")));
   }

@@ -164,10 +164,12 @@ std::uint16_t Target::port() const {
   return plan_.is_tls ? redis_.tls_port() : redis_.server().port();
 }
 
-std::vector<std::string> Target::benchmark_options() const {
-  return plan_.is_tls
-             ? std::vector<std::string>{"--tls", "--cacert", redis_.certificate_file("ca.crt")}
-             : std::vector<std::string>{};
+Loaded Target::loaded() const {
+  Loaded loaded{.name = name(), .port = port(), .proxy = proxy_pid(), .redis = {redis_pid()}};
+  if (plan_.is_tls) {
+    loaded.options = {"--tls", "--cacert", redis_.certificate_file("ca.crt")};
+  }
+  return loaded;
 }
 
 harness::RawClient Target::client() const {

@@ -18,6 +18,7 @@
 #include "harness/guard_process.h"
 #include "harness/redis_server.h"
 #include "harness/temporary_directory.h"
+#include "proxy_bench_load.h"
 #include "proxy_bench_results.h"
 
 namespace cuckooguard::bench {
@@ -110,8 +111,7 @@ class Target {
   const TargetPlan& plan() const { return plan_; }
   std::string name() const { return std::string(plan_.name); }
   std::uint16_t port() const;
-  // What redis-benchmark is to be told besides the port.
-  std::vector<std::string> benchmark_options() const;
+  Loaded loaded() const;
   std::optional<pid_t> proxy_pid() const;  // nothing of direct
   pid_t redis_pid() const { return redis_.server().pid(); }
   // In plain bytes: to a guard with TLS through a tunnel, to Redis itself without any.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "proxy_bench_cells.h"
+#include "proxy_bench_cluster.h"
 #include "proxy_bench_floors.h"
 #include "proxy_bench_picture.h"
 #include "proxy_bench_report.h"
@@ -284,6 +285,20 @@ TEST(ProxyBenchPicture, nothing_measured_is_an_empty_picture_without_a_division_
   EXPECT_THAT(drawing, HasSubstr("</svg>"));
   EXPECT_THAT(drawing, Not(HasSubstr("nan")));
   EXPECT_THAT(drawing, Not(HasSubstr("inf")));
+}
+
+TEST(ProxyBenchCluster, keys_are_of_the_node_that_redis_benchmark_asks) {
+  const Cell cell = hit(1);
+  const auto command = load_command(cell, 7000, 100, true);
+  EXPECT_THAT(command, Contains("--cluster"));
+  EXPECT_THAT(command, Contains("user:{tag}:1__rand_int__"));
+  EXPECT_THAT(load_command(cell, 7000, 100), Not(Contains("--cluster")));
+}
+
+TEST(ProxyBenchCluster, compares_the_guard_with_the_cluster_itself) {
+  const Results results = made_results();
+  EXPECT_THAT(cluster_machine_line(results), HasSubstr(" pinned_hit_p1=1.10 "));
+  EXPECT_THAT(cluster_table(results), HasSubstr("1.10       [0.90 1.20]"));
 }
 
 }  // namespace
