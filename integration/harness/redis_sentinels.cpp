@@ -67,7 +67,7 @@ std::string RedisSentinels::settings_of(const Sentinel& sentinel) const {
   }
   file += "sentinel monitor " + name + " 127.0.0.1 " + std::to_string(port(0)) + " " +
           std::to_string(kQuorum) + "\nsentinel down-after-milliseconds " + name +
-          " 1000\nsentinel failover-timeout " + name + " 2000\nsentinel parallel-syncs " + name +
+          " 1000\nsentinel failover-timeout " + name + " 5000\nsentinel parallel-syncs " + name +
           " 8\n";
   if (!options_.password.empty()) {
     file += "sentinel auth-pass " + name + " " + options_.password + "\n";
