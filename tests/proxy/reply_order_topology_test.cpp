@@ -169,7 +169,7 @@ TEST(ReplyOrderTopology, reset_ends_a_transaction) {
 TEST(ReplyOrderTopology, a_multi_that_is_refused_begins_nothing) {
   cluster::Addresses addresses;
   addresses.add({.id = std::string(40, 'a'), .host = "10.0.0.1", .port = 6379}, 7000);
-  NodeAddresses nodes(false, [] {});
+  NodeAddresses nodes({}, [] {});
   nodes.set({.addresses = std::move(addresses), .host_of_this_node = "10.0.0.1"});
   Chain chain;
   chain.order.rewrite_addresses({.nodes = nodes, .host = "guard"});
