@@ -77,7 +77,11 @@ class Rewriter {
   bool take_role();
   bool take_role_s_replica();
   bool take_info();
+  std::uint16_t listener_named(std::string_view name);
   std::string with_info_line_rewritten(std::string_view line, const NodeAddress& master);
+  std::string with_master_rewritten(std::string_view line, const NodeAddress& master);
+  std::string with_replica_rewritten(std::string_view line);
+  std::string with_named_master_rewritten(std::string_view line);
 
   // Without those whose values are aggregates.
   std::optional<std::vector<Field>> take_fields(const Item& map);

@@ -17,6 +17,29 @@ std::vector<std::string_view> words_in(std::string_view text) {
   return words;
 }
 
+// A text of which parts are replaced, from its beginning to its end.
+class Edited {
+ public:
+  explicit Edited(std::string_view text) : text_(text) {}
+
+  // From `first` to `last`, which are parts of it.
+  void replace(std::string_view first, std::string_view last, std::string_view by) {
+    const std::size_t begin = offset_of(first);
+    done_.append(text_.substr(copied_, begin - copied_)).append(by);
+    copied_ = offset_of(last) + last.size();
+  }
+  std::string whole() && { return std::move(done_.append(text_.substr(copied_))); }
+
+ private:
+  std::size_t offset_of(std::string_view part) const {
+    return static_cast<std::size_t>(part.data() - text_.data());
+  }
+
+  std::string_view text_;
+  std::string done_;
+  std::size_t copied_ = 0;
+};
+
 bool is_numbered(std::string_view line, std::string_view name) {
   if (!line.starts_with(name)) {
     return false;
@@ -52,7 +75,8 @@ std::optional<std::uint16_t> Rewriter::replace_endpoint(const Item& host,
 bool Rewriter::take_endpoint(bool is_master) {
   const auto host = cursor_.next();
   const auto port = cursor_.next();
-  if (!host || !port || !host->is_text() || !(port->is_text() || port->type == ':')) {
+  const bool is_port = port && (port->is_text() || port->type == ':');
+  if (!host || !host->is_text() || !is_port) {
     return false;
   }
   replace_endpoint(*host, *port, is_master);
@@ -118,38 +142,36 @@ bool Rewriter::take_message() {
 // 127.0.0.1 6380", of which the first was the master and the last is.
 std::string Rewriter::with_endpoints_rewritten(std::string_view text, bool is_switch) {
   const std::vector<std::string_view> words = words_in(text);
-  std::string rewritten;
-  std::size_t copied = 0;
-  const auto replace = [&](std::string_view first, std::string_view last, const std::string& by) {
-    const auto begin = static_cast<std::size_t>(first.data() - text.data());
-    rewritten.append(text.substr(copied, begin - copied)).append(by);
-    copied = static_cast<std::size_t>(last.data() + last.size() - text.data());
-  };
+  Edited edited(text);
   const std::string host(client_.host);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto port = i + 1 < words.size() ? number_in<std::uint16_t>(words[i + 1]) : std::nullopt;
-    const bool is_other = i == 2 && (words[0] == "slave" || words[0] == "sentinel");
     const bool is_master =
         is_switch || (i == 2 && words[0] == "master") || (i > 1 && words[i - 2] == "@");
-    if (port && !is_open(words[i]) && (is_other || is_master)) {
-      const NodeAddress address{.id = {}, .hosts = {words[i]}, .ports = {*port}};
-      if (const auto listener = listener_of(address, is_master)) {
-        replace(words[i], words[i + 1], host + ' ' + std::to_string(*listener));
+    const bool is_host = is_master || (i == 2 && (words[0] == "slave" || words[0] == "sentinel"));
+    if (port && is_host && !is_open(words[i])) {
+      const auto listener =
+          listener_of({.id = {}, .hosts = {words[i]}, .ports = {*port}}, is_master);
+      if (listener) {
+        edited.replace(words[i], words[i + 1], host + ' ' + std::to_string(*listener));
       }
       ++i;
-      continue;
-    }
-    const auto name = endpoint_in(words[i]);
-    if (name && !is_open(name->host)) {
-      const auto listener =
-          known_as({.id = {}, .hosts = {name->host}, .ports = {name->port}}).value_or(0);
-      if (listener != 0) {
-        ++done_.replaced;
-        replace(words[i], words[i], host + ':' + std::to_string(listener));
-      }
+    } else if (const std::uint16_t listener = listener_named(words[i]); listener != 0) {
+      edited.replace(words[i], words[i], host + ':' + std::to_string(listener));
     }
   }
-  return rewritten.append(text.substr(copied));
+  return std::move(edited).whole();
+}
+
+// Of "127.0.0.1:6380", a replica's name; 0: it is none.
+std::uint16_t Rewriter::listener_named(std::string_view name) {
+  const auto endpoint = endpoint_in(name);
+  if (!endpoint || is_open(endpoint->host)) {
+    return 0;
+  }
+  const auto listener = known_as({.id = {}, .hosts = {endpoint->host}, .ports = {endpoint->port}});
+  done_.replaced += listener.value_or(0) != 0 ? 1 : 0;
+  return listener.value_or(0);
 }
 
 // "master", offset, replicas; "slave", host, port of the master ...; "sentinel", names.
@@ -211,56 +233,63 @@ bool Rewriter::take_info() {
   });
 }
 
-// "master_host:127.0.0.1", "master_port:6379", "slave0:ip=127.0.0.1,port=6380,state=online ..."; of
-// a Sentinel "master0:name=shop,status=ok,address=127.0.0.1:6379,slaves=2 ...".
 std::string Rewriter::with_info_line_rewritten(std::string_view line, const NodeAddress& master) {
-  const auto same = [line] { return std::string(line); };
-  const auto with = [line](std::string_view value, std::string_view by) {
-    const auto at = static_cast<std::size_t>(value.data() - line.data());
-    return std::string(line.substr(0, at)).append(by).append(line.substr(at + value.size()));
-  };
-  const bool is_host = line.starts_with("master_host:");
-  if (is_host || line.starts_with("master_port:")) {
-    const auto listener = is_host ? listener_of(master, true) : known_as(master);
-    const std::uint16_t port = listener.value_or(0) != 0 ? *listener : client_.master;
-    const bool is_told = listener && port != 0 && !is_open(master.hosts[0]);
-    return !is_told ? same()
-                    : with(line.substr(line.find(':') + 1),
-                           is_host ? std::string(client_.host) : std::to_string(port));
+  if (line.starts_with("master_host:") || line.starts_with("master_port:")) {
+    return with_master_rewritten(line, master);
   }
-  std::string_view rest = line.substr(std::min(line.find(':') + 1, line.size()));
   if (is_numbered(line, "slave")) {
-    std::string_view host = take_until(rest, ',');
-    std::string_view port = take_until(rest, ',');
-    if (!host.starts_with("ip=") || !port.starts_with("port=")) {
-      return same();
-    }
-    const std::string_view both(host.data(), port.data() + port.size());
-    take_until(host, '=');
-    take_until(port, '=');
-    const auto number = number_in<std::uint16_t>(port);
-    const auto listener = number && !is_open(host)
-                              ? listener_of({.id = {}, .hosts = {host}, .ports = {*number}})
-                              : std::nullopt;
-    return listener ? with(both,
-                           "ip=" + std::string(client_.host) + ",port=" + std::to_string(*listener))
-                    : same();
+    return with_replica_rewritten(line);
   }
-  if (is_numbered(line, "master")) {
-    std::string_view address;
-    while (!rest.empty() && address.empty()) {
-      std::string_view value = take_until(rest, ',');
-      address = take_until(value, '=') == "address" ? value : std::string_view{};
-    }
-    const auto endpoint = endpoint_in(address);
-    const auto listener =
-        endpoint && !is_open(endpoint->host)
-            ? listener_of({.id = {}, .hosts = {endpoint->host}, .ports = {endpoint->port}}, true)
-            : std::nullopt;
-    return listener ? with(address, std::string(client_.host) + ':' + std::to_string(*listener))
-                    : same();
+  return is_numbered(line, "master") ? with_named_master_rewritten(line) : std::string(line);
+}
+
+// "master_host:127.0.0.1" and "master_port:6379".
+std::string Rewriter::with_master_rewritten(std::string_view line, const NodeAddress& master) {
+  const bool is_host = line.starts_with("master_host:");
+  const auto listener = is_host ? listener_of(master, true) : known_as(master);
+  const std::uint16_t port = listener.value_or(0) != 0 ? *listener : client_.master;
+  Edited edited(line);
+  if (listener && port != 0 && !is_open(master.hosts[0])) {
+    const std::string_view value = line.substr(line.find(':') + 1);
+    edited.replace(value, value, is_host ? std::string(client_.host) : std::to_string(port));
   }
-  return same();
+  return std::move(edited).whole();
+}
+
+// "slave0:ip=127.0.0.1,port=6380,state=online ..."
+std::string Rewriter::with_replica_rewritten(std::string_view line) {
+  Edited edited(line);
+  std::string_view rest = line.substr(line.find(':') + 1);
+  std::string_view host = take_until(rest, ',');
+  std::string_view port = take_until(rest, ',');
+  if (take_until(host, '=') != "ip" || take_until(port, '=') != "port" || is_open(host)) {
+    return std::string(line);
+  }
+  const std::uint16_t number = number_in<std::uint16_t>(port).value_or(0);
+  if (const auto listener = listener_of({.id = {}, .hosts = {host}, .ports = {number}})) {
+    edited.replace(host, port, std::string(client_.host) + ",port=" + std::to_string(*listener));
+  }
+  return std::move(edited).whole();
+}
+
+// Of a Sentinel "master0:name=shop,status=ok,address=127.0.0.1:6379,slaves=2 ...".
+std::string Rewriter::with_named_master_rewritten(std::string_view line) {
+  Edited edited(line);
+  std::string_view rest = line.substr(line.find(':') + 1);
+  std::string_view address;
+  while (!rest.empty() && address.empty()) {
+    std::string_view value = take_until(rest, ',');
+    address = take_until(value, '=') == "address" ? value : std::string_view{};
+  }
+  const auto endpoint = endpoint_in(address);
+  const auto listener =
+      endpoint && !is_open(endpoint->host)
+          ? listener_of({.id = {}, .hosts = {endpoint->host}, .ports = {endpoint->port}}, true)
+          : std::nullopt;
+  if (listener) {
+    edited.replace(address, address, std::string(client_.host) + ':' + std::to_string(*listener));
+  }
+  return std::move(edited).whole();
 }
 
 }  // namespace cuckooguard::cluster

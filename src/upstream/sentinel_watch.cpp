@@ -306,10 +306,9 @@ const SentinelWatch::View* SentinelWatch::best_view() const {
   const View* best = nullptr;
   std::size_t answering = 0;
   for (const auto& sentinel : sentinels_) {
-    if (sentinel->view) {
+    if (const std::optional<View>& view = sentinel->view) {
       ++answering;
-      const bool is_newer = best == nullptr || sentinel->view->config_epoch > best->config_epoch;
-      best = is_newer ? &*sentinel->view : best;
+      best = best == nullptr || view->config_epoch > best->config_epoch ? &*view : best;
     }
   }
   const bool is_of_yesterday = best != nullptr && best->config_epoch < config_epoch_;
@@ -322,8 +321,8 @@ void SentinelWatch::tell(const View& best) {
               .sentinels = settings_.sentinels,
               .answering = answering_->address};
   for (const auto& sentinel : sentinels_) {
-    if (sentinel->view) {
-      std::ranges::copy(sentinel->view->others, std::back_inserter(known.sentinels));
+    if (const std::optional<View>& other = sentinel->view) {
+      std::ranges::copy(other->others, std::back_inserter(known.sentinels));
     }
   }
   const cluster::View view{.nodes = best.nodes, .myself = std::nullopt, .is_ok = true};
