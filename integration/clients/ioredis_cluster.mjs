@@ -2,7 +2,7 @@
 //
 //   node ioredis_cluster.mjs FOLDER_OF_NODE_MODULES PORT ABSENT_REPLY
 //
-// Prints one line of JSON, as python_cluster.py does.
+// Prints one line of JSON, and stays until SIGTERM, as python_cluster.py does.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -29,7 +29,9 @@ function countAbsent(...replies) {
   }
 }
 
-const open = (options = {}) => new Cluster([{ host: '127.0.0.1', port: Number(port) }], options);
+const patience = { slotsRefreshTimeout: 30_000 };  // for a busy machine
+const open = (options = {}) => new Cluster([{ host: '127.0.0.1', port: Number(port) }], { ...patience, ...options });
+process.on('SIGTERM', () => process.exit(0));
 
 async function dataTypes(r) {
   for (let i = 1; i <= 100; i += 1) {
@@ -115,5 +117,4 @@ for (const part of [dataTypes, pipelines, publishAndSubscribe, shardedPublishAnd
   await part(r);
 }
 counts.ports = r.nodes().map((node) => node.options.port).sort();
-await r.quit();
 console.log(JSON.stringify(counts));

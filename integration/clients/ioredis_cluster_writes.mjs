@@ -18,8 +18,17 @@ const tried = new Map(acknowledged);
 let askedToEnd = false;
 process.on('SIGTERM', () => { askedToEnd = true; });
 
-const r = new Cluster([{ host: '127.0.0.1', port: Number(port) }], { redisOptions: { maxRetriesPerRequest: 1 } });
+const r = new Cluster([{ host: '127.0.0.1', port: Number(port) }], {
+  redisOptions: { maxRetriesPerRequest: 1 },
+  slotsRefreshTimeout: 30_000,  // for a busy machine
+});
 r.on('error', () => {});  // of the library's own asking; what fails is counted where it was asked for
+// Of commands that the library sends by itself and does not wait for, as it does when a connection closes right after it was opened.
+process.on('unhandledRejection', (error) => countError(`own ${error.message}`));
+
+function countError(name) {
+  counts.errors[name] = (counts.errors[name] ?? 0) + 1;
+}
 
 async function write(key) {
   const version = tried.get(key) + 1;
@@ -67,7 +76,7 @@ async function attempt(operation, ...its) {
     counts.operations += 1;
     return true;
   } catch (error) {
-    counts.errors[error.name] = (counts.errors[error.name] ?? 0) + 1;
+    countError(error.name);
     await pause(20);
     return false;
   }

@@ -2,10 +2,11 @@
 
     python_cluster.py PORT ABSENT_REPLY
 
-Prints one line of JSON, as python_redis.py does, and which ports the library knows of.
+Prints one line of JSON, as python_redis.py does, and which ports the library knows of. Then it stays connected until SIGTERM.
 """
 
 import json
+import signal
 import sys
 import time
 
@@ -130,7 +131,9 @@ def main():
         part(r)
     replicas()
     counts["ports"] = sorted({node.port for node in r.get_nodes()})
-    print(json.dumps(counts))
+    print(json.dumps(counts), flush=True)
+    signal.sigwait({signal.SIGTERM})
 
 
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 main()

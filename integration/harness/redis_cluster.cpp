@@ -87,7 +87,7 @@ void RedisCluster::remove(std::size_t i) {
 void RedisCluster::move_slot(std::uint16_t slot,
                              std::size_t from,
                              std::size_t to,
-                             const std::function<void()>& on_its_way) {
+                             const std::function<void()>& on_its_way) const {
   const std::string number = std::to_string(slot);
   require_ok(call(to, {"CLUSTER", "SETSLOT", number, "IMPORTING", id(from)}));
   require_ok(call(from, {"CLUSTER", "SETSLOT", number, "MIGRATING", id(to)}));
@@ -113,7 +113,7 @@ void RedisCluster::move_slot(std::uint16_t slot,
   }
 }
 
-void RedisCluster::fail_over_to(std::size_t replica) {
+void RedisCluster::fail_over_to(std::size_t replica) const {
   require_ok(call(replica, {"CLUSTER", "FAILOVER"}));
   if (!eventually([&] { return is_master(replica); })) {
     throw std::runtime_error("the cluster's replica does not become the master: " +

@@ -56,9 +56,9 @@ class RedisCluster {
       std::uint16_t slot,
       std::size_t from,
       std::size_t to,
-      const std::function<void()>& on_its_way = [] {});
+      const std::function<void()>& on_its_way = [] {}) const;
   // By command: returns when it is the master.
-  void fail_over_to(std::size_t replica);
+  void fail_over_to(std::size_t replica) const;
   bool is_master(std::size_t i) const;
   // All that run know each other and say cluster_state:ok, and replicas are in step with their
   // masters. After a kill, not before the others have noticed it.
