@@ -78,6 +78,8 @@ struct Upstream {
   // Nodes of a Redis Cluster, of which one at least must answer for the guard to learn of the
   // others; empty: `address` is all there is. What is said of Redis above then holds for each node.
   std::vector<Address> cluster;
+  // MSET of several slots, by those who see the cluster as one Redis, is run slot by slot.
+  bool split_mset = false;
   // Sentinels, which know where the master of this name is; empty: none are asked. What is said of
   // Redis above then holds for the master and for its replicas.
   std::vector<Address> sentinels;

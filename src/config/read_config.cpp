@@ -191,6 +191,7 @@ constexpr auto kUpstream =
         Inside{"control", &Upstream::control, kControl},
         ReadBy<Upstream>{"tls", read_upstream_tls, upstream_tls_sections},
         list("cluster", &Upstream::cluster, parse_upstream_address).at_start(),
+        value("split_mset", &Upstream::split_mset, parse_bool),
         list("sentinels", &Upstream::sentinels, parse_upstream_address).at_start(),
         text("master", &Upstream::master).at_start(),
         Inside{"sentinel_control", &Upstream::sentinel_control, kSentinelControl},

@@ -43,6 +43,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"upstream.tls", "verify", "no", "is neither true nor false"},
     {"upstream", "address", "redis:0", "has no port from 1 to 65535 behind its last ':'"},
     {"upstream", "cluster", "redis", "has no port: write host:port"},
+    {"upstream", "split_mset", "yes", "is neither true nor false"},
     {"upstream", "sentinels", "redis", "has no port: write host:port"},
     {"upstream", "master", "shop", "sentinels and master belong together"},
     {"upstream", "node_addresses", "10.0.0.1:6379", "write 10.0.0.1:6379=127.0.0.1:7001"},

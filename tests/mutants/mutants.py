@@ -33,6 +33,7 @@ SHARED = "src/upstream/shared_upstream.cpp"
 CONNECTION = "src/upstream/shared_connection.cpp"
 GREETED = "src/upstream/greeted_connection.cpp"
 PROBE = "src/upstream/login_probe.cpp"
+ROUTED = "src/upstream/routed_replies.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [
@@ -330,6 +331,13 @@ MUTANTS = [
      [("src/cluster/rewriter.cpp", "done_.unknown += node.is_in_handshake ? 0 : 1;", "done_.unknown += 0;")]),
     ("cluster", "open_hosts_are_named", "who reaches the guard by another way is sent where it cannot go",
      [("src/cluster/rewriter.cpp", "return host.empty() ? host : client_.host;", "return host.size() > 1000 ? host : client_.host;")]),
+    # A cluster as one Redis
+    ("upstream", "redirected_commands_run_behind_later_ones", "a write that a later one has overtaken is run behind it",
+     [(ROUTED, "overtaken->entry < run.entry &&", "overtaken->entry > run.entry &&")]),
+    ("upstream", "commands_pass_one_that_is_asked_elsewhere", "a later command of the slot is run first",
+     [(ROUTED, "is_again && flight.owed > 0", "is_again && flight.owed > 64")]),
+    ("upstream", "scripts_that_fail_are_run_again", "a script that says TRYAGAIN is run twice",
+     [(ROUTED, "!part.may_fail_halfway && retry(flight, part)", "retry(flight, part)")]),
 ]
 
 

@@ -34,8 +34,10 @@ SimLoop::SimLoop(std::uint64_t seed) : random_(seed), read_buffer_(new char[kRea
 
 SimLoop::~SimLoop() = default;
 
-std::unique_ptr<io::Transport> SimLoop::connect(const config::Address&, io::Watcher& watcher) {
+std::unique_ptr<io::Transport> SimLoop::connect(const config::Address& address,
+                                                io::Watcher& watcher) {
   const OutsideProxy outside;
+  connected_address_ = address;
   auto transport = std::make_unique<SimTransport>(*this, SimTransport::State::connecting);
   transport->bind(watcher);
   if (on_connect_) {

@@ -61,6 +61,8 @@ class SimLoop final : public io::Loop {
   // The world.
   Random& random() { return random_; }
   Weather& weather() { return weather_; }
+  // Of the connect() that is heard of.
+  const config::Address& connected_address() const { return connected_address_; }
   // Hears of each connect(); says establish() or refuse() on the transport, now or later, or never.
   void on_connect(std::function<void(SimTransport&)> call) { on_connect_ = std::move(call); }
   void on_batch(std::function<void()> begin, std::function<void()> end);
@@ -107,6 +109,7 @@ class SimLoop final : public io::Loop {
   std::string failure_;
   std::uint64_t trace_hash_ = 14695981039346656037ULL;
 
+  config::Address connected_address_;
   std::function<void(SimTransport&)> on_connect_;
   std::function<void()> batch_begins_;
   std::function<void()> batch_ends_;

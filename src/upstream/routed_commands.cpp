@@ -1,0 +1,259 @@
+// Of a RoutedTransport: where each command goes.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cluster/slot.h"
+#include "upstream/routed_texts.h"
+#include "upstream/routed_transport.h"
+#include "upstream/routing_table.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr auto kAllChannels = std::to_array(
+    {redis::ChannelKind::plain, redis::ChannelKind::pattern, redis::ChannelKind::shard});
+
+// The first key of a command of which only the front is there; none: it has none, or it is not
+// there.
+std::optional<std::string_view> key_in_front(const redis::Command& command,
+                                             std::span<const std::string_view> front) {
+  std::size_t index = command.first;
+  switch (command.keys) {
+    case redis::KeyShape::none:
+    case redis::KeyShape::streams:
+      return std::nullopt;
+    case redis::KeyShape::counted:
+      index = command.first != 0 ? command.first : command.count + std::size_t{1};
+      break;
+    case redis::KeyShape::range:
+    case redis::KeyShape::anywhere:
+      break;
+  }
+  return index < front.size() ? std::optional(front[index]) : std::nullopt;
+}
+
+}  // namespace
+
+bool RoutedTransport::take_command(std::string_view raw) {
+  if (any_master() == nullptr) {
+    lose();
+    return true;
+  }
+  const Words words = worker_.arguments.views();
+  const redis::Command& command = redis::find_command(words.front());
+  const Routing routing = routing_of(command, words);
+  if (routing.to == RoutedTo::quit) {
+    answer("+OK\r\n");
+    quit();
+    return true;
+  }
+  if (transaction_.link != nullptr) {
+    return take_in_transaction(command, raw);
+  }
+  // What it may not do now is Redis's to say.
+  NodeLink* const subscribed =
+      told_.version == resp::Version::resp2 ? subscribed_link(kAllChannels) : nullptr;
+  if (subscribed != nullptr && routing.to != RoutedTo::pubsub &&
+      command.role != redis::Role::reset) {
+    send_to(*subscribed, raw);
+    return true;
+  }
+  switch (routing.to) {
+    case RoutedTo::by_keys:
+      return take_by_keys(command, raw);
+    case RoutedTo::any_node:
+      send_to(*any_master(), raw);
+      return true;
+    case RoutedTo::all_masters:
+      return take_for_all(raw);
+    case RoutedTo::connection:
+      return take_change(command, raw);
+    case RoutedTo::transaction:
+      return take_transaction(command, raw);
+    case RoutedTo::pubsub:
+      return take_pubsub(command, raw);
+    case RoutedTo::refused:
+    case RoutedTo::quit:
+      break;
+  }
+  answer(routing.refusal);
+  return true;
+}
+
+bool RoutedTransport::take_by_keys(const redis::Command& command, std::string_view raw) {
+  const Words words = worker_.arguments.views();
+  const std::vector<std::string_view> keys = routed_keys(command, words);
+  if (keys.empty()) {
+    send_to(*any_master(), raw);
+    return true;
+  }
+  if (!cluster::are_of_one_slot(keys)) {
+    split_up(command, merge_of(command, worker_.settings.split_mset));
+    return true;
+  }
+  enqueue({.entry = add_entry(),
+           .slot = cluster::slot_of(keys.front()),
+           .command = std::string(raw),
+           .may_fail_halfway = may_fail_halfway(command)});
+  return true;
+}
+
+void RoutedTransport::split_up(const redis::Command& command, Merge merge) {
+  std::vector<SplitPart> parts;
+  if (merge != Merge::none) {
+    parts = split(command, worker_.arguments.views());
+  }
+  if (parts.empty()) {
+    answer(kCrossSlot);
+    return;
+  }
+  const std::uint64_t number = add_entry();
+  Entry& made = entry(number);
+  made.merge = merge;
+  made.awaited = static_cast<std::uint32_t>(parts.size());
+  made.replies.resize(parts.size());
+  for (SplitPart& part : parts) {
+    made.places.push_back(std::move(part.places));
+  }
+  for (std::uint32_t i = 0; i < parts.size(); ++i) {
+    enqueue({.entry = number,
+             .index = i,
+             .slot = parts[i].slot,
+             .command = std::move(parts[i].command)});
+  }
+}
+
+// SCRIPT LOAD and its like: behind what each has been sent, and before what it will be.
+bool RoutedTransport::take_for_all(std::string_view raw) {
+  std::vector<config::Address> masters = worker_.routes.masters();
+  if (masters.empty()) {  // the map says so, but there is one
+    masters.push_back(any_master()->address);
+  }
+  const std::uint64_t number = add_entry();
+  Entry& made = entry(number);
+  made.merge = Merge::first;
+  made.awaited = static_cast<std::uint32_t>(masters.size());
+  made.replies.resize(masters.size());
+  for (std::uint32_t i = 0; i < masters.size(); ++i) {
+    send_part(*link_to(masters[i]), raw, {.entry = number, .index = i});
+  }
+  return true;
+}
+
+bool RoutedTransport::take_change(const redis::Command& command, std::string_view raw) {
+  return send_alone(*any_master(),
+                    raw,
+                    {.kind = Alone::told,
+                     .change = redis::state_change_of(command, worker_.arguments.views(), false)});
+}
+
+void RoutedTransport::answer(std::string_view reply) {
+  Entry& made = entry(add_entry());
+  made.awaited = 0;
+  made.reply = reply;
+  hold(reply.size());
+}
+
+// Without an order among slots.
+void RoutedTransport::send_to(NodeLink& link, std::string_view raw) {
+  send_part(link, raw, {.entry = add_entry()});
+}
+
+void RoutedTransport::send_part(NodeLink& link, std::string_view raw, RoutedPart part) {
+  link.connection.send(raw);
+  link.owed.push_back(std::move(part));
+}
+
+bool RoutedTransport::send_alone(NodeLink& link, std::string_view raw, Barrier barrier) {
+  if (!entries_.empty()) {
+    return false;
+  }
+  barrier_ = std::move(barrier);
+  send_to(link, raw);
+  return true;
+}
+
+// A command above 64 KiB, whose first chunk has its name and what stands in front.
+void RoutedTransport::take_chunk(const resp::Scan& scan, std::string_view bytes) {
+  if (scan.begins) {
+    begin_large();
+  }
+  if (!large_.refusal.empty() || large_.link != nullptr) {
+    if (large_.link != nullptr) {
+      large_.link->connection.send(bytes);
+    }
+    if (scan.ends) {
+      end_large();
+    }
+    return;
+  }
+  large_.held = bytes;
+  large_.ends = scan.ends;
+  (void)go_on_with_large();
+}
+
+void RoutedTransport::begin_large() {
+  const Words front = worker_.arguments.views();
+  const redis::Command& command =
+      redis::find_command(front.empty() ? std::string_view() : front.front());
+  large_ = {.entry = add_entry(), .may_fail_halfway = may_fail_halfway(command)};
+  const auto key = key_in_front(command, front);
+  const bool is_routed =
+      key && !front.empty() && routing_of(command, front).to == RoutedTo::by_keys;
+  if (is_routed) {
+    large_.slot = cluster::slot_of(*key);
+  }
+  if (!is_routed || (transaction_.link != nullptr && large_.slot != transaction_.slot)) {
+    large_.refusal = kTooLarge;
+    transaction_.is_refused = true;
+  }
+}
+
+// False: other commands of its slot are owed elsewhere.
+bool RoutedTransport::go_on_with_large() {
+  NodeLink* link = transaction_.link;
+  RoutedPart part{.entry = large_.entry, .may_fail_halfway = large_.may_fail_halfway};
+  if (link == nullptr) {
+    const config::Address* const owner = worker_.routes.owner_of(large_.slot);
+    if (owner == nullptr) {
+      large_.refusal = kNotServed;
+      large_.held.clear();
+      if (large_.ends) {
+        end_large();
+      }
+      return true;
+    }
+    link = link_to(*owner);
+    Flight& flight = flights_[large_.slot];
+    if (!flight.again.empty() || !flight.waiting.empty() || !may_send(flight, *link, large_.slot)) {
+      return false;
+    }
+    flight.link = link;
+    ++flight.owed;
+    part.slot = large_.slot;
+  }
+  link->is_streaming = true;
+  large_.link = link;
+  send_part(*link, std::exchange(large_.held, {}), std::move(part));
+  if (large_.ends) {
+    end_large();
+  }
+  return true;
+}
+
+void RoutedTransport::end_large() {
+  if (!large_.refusal.empty()) {
+    Entry& made = entry(large_.entry);
+    made.reply = large_.refusal;
+    made.awaited = 0;
+    hold(made.reply.size());
+  }
+  if (large_.link != nullptr) {
+    large_.link->is_streaming = false;
+  }
+  large_ = {};
+  advance_all();
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,62 @@
+// A worker's loop whose connects lead to a whole cluster as if it were one Redis
+// (routed_transport.h), whatever the address; all else is the loop's own.
+//
+// So whatever connects to a Redis by a loop, and speaks with it, does so with a cluster.
+//
+// Threads: its worker's. Lifetimes: `loop` and `settings` outlive it, it outlives its transports.
+// Errors: as io::Loop; while no master is known connects fail.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "cluster/map.h"
+#include "config/config.h"
+#include "io/loop.h"
+#include "resp/arguments.h"
+#include "upstream/routed_transport.h"
+#include "upstream/slot_routes.h"
+
+namespace cuckooguard::upstream {
+
+class RoutedLoop final : public io::Loop {
+ public:
+  // `on_doubt`: the cluster is not as the map says, or a node is gone.
+  RoutedLoop(io::Loop& loop, const config::Upstream& settings, std::function<void()> on_doubt)
+      : loop_(loop), settings_(settings), routes_(std::move(on_doubt)) {}
+
+  // The cluster is like this now.
+  void set(std::shared_ptr<const cluster::Map> map) { routes_.set(std::move(map)); }
+
+  io::TimePoint now() const override { return loop_.now(); }
+  std::unique_ptr<io::Transport> connect(const config::Address& /*address*/,
+                                         io::Watcher& watcher) override {
+    return std::make_unique<RoutedTransport>(
+        RoutedTransport::Worker{
+            .loop = loop_, .settings = settings_, .routes = routes_, .arguments = arguments_},
+        watcher);
+  }
+  void flush_at_batch_end(io::Flushable& flushable, io::FlushOrder order) override {
+    loop_.flush_at_batch_end(flushable, order);
+  }
+  void dispose(std::unique_ptr<io::Disposable> disposable) override {
+    loop_.dispose(std::move(disposable));
+  }
+  std::unique_ptr<io::Timer> after(std::chrono::milliseconds delay,
+                                   std::function<void()> call) override {
+    return loop_.after(delay, std::move(call));
+  }
+  std::span<char> read_buffer() override { return loop_.read_buffer(); }
+  io::ChunkPool& chunks() override { return loop_.chunks(); }
+
+ private:
+  io::Loop& loop_;
+  const config::Upstream& settings_;
+  SlotRoutes routes_;
+  resp::Arguments arguments_;
+};
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,35 @@
+// What clients of a RoutedTransport are told that no node has said. Lines of RESP.
+#pragma once
+
+#include <string_view>
+
+namespace cuckooguard::upstream {
+
+// Redis's own words.
+inline constexpr std::string_view kCrossSlot =
+    "-CROSSSLOT Keys in request don't hash to the same slot\r\n";
+inline constexpr std::string_view kNotServed = "-CLUSTERDOWN Hash slot not served\r\n";
+inline constexpr std::string_view kExecAbort =
+    "-EXECABORT Transaction discarded because of previous errors.\r\n";
+
+inline constexpr std::string_view kMoving =
+    "-TRYAGAIN The slot of this command is moving, and it was not run (cuckooguard)\r\n";
+inline constexpr std::string_view kMovingLarge =
+    "-TRYAGAIN The slot of this command is moving, and it is too large to be sent twice; it was "
+    "not "
+    "run (cuckooguard)\r\n";
+inline constexpr std::string_view kOvertaken =
+    "-TRYAGAIN The slot of this command is moving, and a later one has been run before it; it was "
+    "not run (cuckooguard)\r\n";
+inline constexpr std::string_view kMovingTransaction =
+    "-TRYAGAIN The slot of this transaction is moving: run it again (cuckooguard)\r\n";
+inline constexpr std::string_view kTooLarge =
+    "-ERR this command is too large for the whole of a cluster: it has more than 64 KiB "
+    "(cuckooguard, docs/cluster.md)\r\n";
+inline constexpr std::string_view kNotInTransaction =
+    "-ERR this command is not possible inside MULTI for the whole of a cluster (cuckooguard, "
+    "docs/cluster.md)\r\n";
+inline constexpr std::string_view kUnknownShards =
+    "-ERR name the channels: they may be of several nodes (cuckooguard, docs/cluster.md)\r\n";
+
+}  // namespace cuckooguard::upstream

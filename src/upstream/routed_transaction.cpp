@@ -1,0 +1,302 @@
+// Of a RoutedTransport: what is a client's state on a node, and goes alone.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cluster/slot.h"
+#include "upstream/routed_texts.h"
+#include "upstream/routed_transport.h"
+#include "upstream/routing_table.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr auto kChannels = std::to_array({redis::ChannelKind::plain, redis::ChannelKind::pattern});
+constexpr redis::ChannelKind kShards = redis::ChannelKind::shard;
+
+constexpr std::string_view kMulti = "*1\r\n$5\r\nMULTI\r\n";
+constexpr std::string_view kDiscard = "*1\r\n$7\r\nDISCARD\r\n";
+
+// What SETNAME and SETINFO have made of a connection.
+void label(resp::Labels& labels, const redis::StateChange& change) {
+  switch (change.label) {
+    case redis::Label::name:
+      labels.name = change.label_text;
+      return;
+    case redis::Label::library:
+      labels.library = change.label_text;
+      return;
+    case redis::Label::library_version:
+      labels.library_version = change.label_text;
+      return;
+    case redis::Label::none:
+      return;
+  }
+}
+
+}  // namespace
+
+// MULTI, EXEC, DISCARD, WATCH, UNWATCH outside of MULTI. The first leads to where WATCH was, or to
+// any master: the first key in it may lead elsewhere.
+bool RoutedTransport::take_transaction(const redis::Command& command, std::string_view raw) {
+  NodeLink& link = watched_ != nullptr ? *watched_ : *any_master();
+  switch (command.role) {
+    case redis::Role::multi:
+      return send_alone(link, raw, {.kind = Alone::multi});
+    case redis::Role::watch:
+      return take_watch(command, raw);
+    case redis::Role::unwatch:
+      return send_alone(link, raw, {.kind = Alone::unwatch});
+    default:
+      return send_alone(link, raw, {.kind = Alone::end_multi});
+  }
+}
+
+bool RoutedTransport::take_watch(const redis::Command& command, std::string_view raw) {
+  const std::vector<std::string_view> keys = routed_keys(command, worker_.arguments.views());
+  if (keys.empty()) {
+    send_to(*any_master(), raw);
+    return true;
+  }
+  const std::uint16_t slot = cluster::slot_of(keys.front());
+  if (!cluster::are_of_one_slot(keys) || (watched_ != nullptr && watched_slot_ != slot)) {
+    answer(kCrossSlot);
+    return true;
+  }
+  if (watched_ != nullptr) {
+    return send_alone(*watched_, raw, {.kind = Alone::watch, .slot = slot});
+  }
+  if (!entries_.empty()) {
+    return false;
+  }
+  barrier_ = Barrier{.kind = Alone::watch, .slot = slot};
+  enqueue({.entry = add_entry(), .slot = slot, .command = std::string(raw)});
+  return true;
+}
+
+// Inside MULTI. Commands go to its node without waiting for each other.
+bool RoutedTransport::take_in_transaction(const redis::Command& command, std::string_view raw) {
+  const Words words = worker_.arguments.views();
+  const Routing routing = routing_of(command, words);
+  NodeLink& link = *transaction_.link;
+  if (command.role == redis::Role::end_multi) {
+    const bool is_refused = transaction_.is_refused && command.name == "exec";
+    if (!entries_.empty()) {
+      return false;
+    }
+    barrier_ = Barrier{.kind = Alone::end_multi};
+    send_part(link,
+              is_refused ? kDiscard : raw,
+              {.entry = add_entry(), .instead = is_refused ? kExecAbort : std::string_view()});
+    return true;
+  }
+  if (command.role == redis::Role::reset) {
+    return take_change(command, raw);
+  }
+  const bool is_about_transaction = routing.to == RoutedTo::transaction;  // Redis's to refuse
+  if (!is_about_transaction && routing.to != RoutedTo::by_keys &&
+      routing.to != RoutedTo::any_node) {
+    refuse_in_transaction(routing.to == RoutedTo::refused ? routing.refusal : kNotInTransaction);
+    return true;
+  }
+  const std::vector<std::string_view> keys = routing.to == RoutedTo::by_keys
+                                                 ? routed_keys(command, words)
+                                                 : std::vector<std::string_view>();
+  if (!keys.empty()) {
+    const std::uint16_t slot = cluster::slot_of(keys.front());
+    const bool is_of_it = transaction_.slot == RoutedPart::kNoSlot || transaction_.slot == slot;
+    if (!cluster::are_of_one_slot(keys) || !is_of_it) {
+      refuse_in_transaction(kCrossSlot);
+      return true;
+    }
+    if (transaction_.slot == RoutedPart::kNoSlot && !pin_transaction(slot)) {
+      return false;
+    }
+  } else if (transaction_.slot == RoutedPart::kNoSlot &&
+             (!is_about_transaction || command.role == redis::Role::unwatch)) {
+    if (transaction_.replay.size() + raw.size() > kReplayMax) {
+      refuse_in_transaction(kNotInTransaction);
+      return true;
+    }
+    transaction_.replay.append(raw);
+    ++transaction_.replayed;
+  }
+  send_to(link, raw);
+  return true;
+}
+
+void RoutedTransport::refuse_in_transaction(std::string_view error) {
+  answer(error);
+  transaction_.is_refused = true;
+}
+
+// False: it moves to the slot's node first, and the command is asked about again.
+bool RoutedTransport::pin_transaction(std::uint16_t slot) {
+  const config::Address* const owner = worker_.routes.owner_of(slot);
+  if (owner == nullptr || watched_ != nullptr || *owner == transaction_.link->address) {
+    transaction_.slot = slot;
+    return true;
+  }
+  if (!entries_.empty()) {
+    return false;
+  }
+  send_part(*transaction_.link, kDiscard, {.reply = RoutedPart::Reply::unread});
+  transaction_.link = link_to(*owner);
+  barrier_ = Barrier{.kind = Alone::moved_multi};
+  send_part(*transaction_.link, kMulti, {.reply = RoutedPart::Reply::must_be_ok});
+  return false;
+}
+
+// All confirmations come before anything else is sent.
+bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_view raw) {
+  if (!entries_.empty()) {
+    return false;
+  }
+  const Words words = worker_.arguments.views();
+  const redis::ChannelKind kind = redis::channel_kind_of(command.name);
+  const bool is_of_shards = kind == redis::ChannelKind::shard;
+  const std::vector<std::string_view> channels(words.begin() + 1, words.end());
+  NodeLink* link = subscribed_link(is_of_shards ? std::span(&kShards, 1) : std::span(kChannels));
+  RoutedPart part{.confirmations = static_cast<std::uint32_t>(channels.size())};
+  if (is_of_shards && !channels.empty()) {
+    if (!cluster::are_of_one_slot(channels)) {
+      answer(kCrossSlot);
+      return true;
+    }
+    part.slot = cluster::slot_of(channels.front());
+  } else if (is_of_shards && std::ranges::count_if(links_, [](const auto& each) {
+                               return each->subscriptions.count(redis::ChannelKind::shard) > 0;
+                             }) > 1) {
+    answer(kUnknownShards);
+    return true;
+  }
+  if (link == nullptr) {
+    link = any_master();
+  }
+  if (channels.empty()) {  // of SUBSCRIBE alone it is an error
+    part.confirmations = std::max<std::uint32_t>(1, link->subscriptions.count(kind));
+  }
+  part.entry = add_entry();
+  barrier_ = Barrier{.kind = Alone::subscribe};
+  if (part.slot != RoutedPart::kNoSlot) {
+    part.command = raw;
+    enqueue(std::move(part));
+  } else {
+    send_part(*link, raw, std::move(part));
+  }
+  return true;
+}
+
+// Null: none is.
+NodeLink* RoutedTransport::subscribed_link(std::span<const redis::ChannelKind> kinds) const {
+  const auto found = std::ranges::find_if(links_, [kinds](const auto& link) {
+    return std::ranges::any_of(
+        kinds, [&](redis::ChannelKind kind) { return link->subscriptions.count(kind) > 0; });
+  });
+  return found == links_.end() ? nullptr : found->get();
+}
+
+// The reply to what went alone has come, and is on its way to the client.
+void RoutedTransport::settle_barrier() {
+  const Barrier barrier = *std::exchange(barrier_, std::nullopt);
+  const bool is_refused = barrier.said == '-';
+  switch (barrier.kind) {
+    case Alone::told:
+      if (!is_refused) {
+        settle_change(barrier);
+      }
+      return;
+    case Alone::multi:
+      if (!is_refused) {
+        transaction_ = {.link = barrier.link, .slot = watched_slot_};
+      }
+      return;
+    case Alone::moved_multi:
+      send_replay();
+      return;
+    case Alone::end_multi:
+      // Also of an EXEC that was refused: Redis discards what it does not run.
+      forget_transaction();
+      return;
+    case Alone::watch:
+      if (!is_refused) {
+        watched_ = barrier.link;
+        watched_slot_ = barrier.slot;
+      }
+      return;
+    case Alone::unwatch:
+      if (!is_refused) {
+        watched_ = nullptr;
+        watched_slot_ = RoutedPart::kNoSlot;
+      }
+      return;
+    case Alone::subscribe:
+      return;
+  }
+}
+
+// What was queued without a key, on the node that the first key has led to.
+void RoutedTransport::send_replay() {
+  transaction_.link->connection.send(transaction_.replay);
+  for (std::size_t i = 0; i < transaction_.replayed; ++i) {
+    transaction_.link->owed.push_back({.reply = RoutedPart::Reply::unread});
+  }
+  transaction_.replay.clear();
+  transaction_.replayed = 0;
+}
+
+void RoutedTransport::forget_transaction() {
+  transaction_ = {};
+  watched_ = nullptr;
+  watched_slot_ = RoutedPart::kNoSlot;
+}
+
+// One node has said yes: the others are told the same. Nothing is owed by anybody.
+void RoutedTransport::settle_change(const Barrier& barrier) {
+  using redis::ChangeKind;
+  if (!barrier.change) {
+    return;  // HELLO alone
+  }
+  const redis::StateChange& change = *barrier.change;
+  if (change.kind == ChangeKind::reset) {
+    forget_transaction();
+    told_ = {};
+    std::erase_if(links_, [&](std::unique_ptr<NodeLink>& link) {
+      if (link.get() == barrier.link) {
+        link->subscriptions.clear();
+        link->connection.was_told(told_);
+        return false;
+      }
+      link->connection.close();
+      worker_.loop.dispose(std::move(link));
+      return true;
+    });
+    home_ = barrier.link;
+    return;
+  }
+  const bool is_plain = change.kind == ChangeKind::select || change.kind == ChangeKind::auth ||
+                        change.kind == ChangeKind::hello || change.kind == ChangeKind::label;
+  if (!is_plain) {
+    lose();  // nobody knows what it is now
+    return;
+  }
+  if (change.kind == ChangeKind::select) {
+    told_.db = change.db;
+  } else if (change.kind == ChangeKind::hello) {
+    told_.version = change.version;
+  }
+  if (change.authenticates) {
+    told_.login = resp::Login{.user = change.names_user ? change.user : std::string(),
+                              .secret = change.secret};
+  }
+  label(told_.labels, change);
+  for (const auto& link : links_) {
+    if (link.get() == barrier.link) {
+      link->connection.was_told(told_);
+    } else {
+      (void)link->connection.greet(told_);
+    }
+  }
+}
+
+}  // namespace cuckooguard::upstream

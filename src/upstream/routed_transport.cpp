@@ -1,0 +1,357 @@
+#include "upstream/routed_transport.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "upstream/cluster_watch.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr bool has(io::Interest interest, io::Interest part) {
+  return (static_cast<unsigned>(interest) & static_cast<unsigned>(part)) != 0;
+}
+
+}  // namespace
+
+RoutedTransport::RoutedTransport(const Worker& worker, io::Watcher& watcher)
+    : worker_(worker),
+      watcher_(&watcher),
+      held_(worker.loop.chunks()),
+      output_(worker.loop.chunks()) {
+  if (any_master() == nullptr) {
+    worker_.routes.doubt();
+    tell_soon();
+  }
+}
+
+void RoutedTransport::watch(io::Interest interest) {
+  const bool wants_more =
+      (static_cast<unsigned>(interest) & ~static_cast<unsigned>(interest_)) != 0;
+  interest_ = interest;
+  if (wants_more && !is_telling_) {
+    tell_soon();
+  }
+  update_reading();
+}
+
+io::Transfer RoutedTransport::read(std::span<char> into) {
+  if (output_.is_empty()) {
+    return {state_ == State::up ? io::Status::would_block : io::Status::closed, 0};
+  }
+  std::size_t bytes = 0;
+  std::array<std::string_view, kPiecesMax> pieces;
+  for (const std::string_view piece : output_.front(pieces)) {
+    bytes += piece.copy(into.data() + bytes, into.size() - bytes);
+    if (bytes == into.size()) {
+      break;
+    }
+  }
+  output_.consume(bytes);
+  update_reading();
+  return {io::Status::ok, bytes};
+}
+
+io::Transfer RoutedTransport::write(std::span<const std::string_view> pieces) {
+  if (state_ != State::up || is_finishing_) {
+    return {state_ == State::up ? io::Status::would_block : io::Status::failed, 0};
+  }
+  if (!takes_more() || input_.size() >= kUnsentMax) {
+    is_write_refused_ = true;
+    return {io::Status::would_block, 0};
+  }
+  std::size_t bytes = 0;
+  for (const std::string_view piece : pieces) {
+    input_.append(piece);
+    bytes += piece.size();
+  }
+  process();
+  answer_in_order();
+  if (!flush_queued_ && (!output_.is_empty() || state_ != State::up)) {
+    flush_queued_ = true;
+    worker_.loop.flush_at_batch_end(*this, io::FlushOrder::upstream_first);
+  }
+  return {io::Status::ok, bytes};
+}
+
+void RoutedTransport::flush() {
+  flush_queued_ = false;
+  proceed();
+}
+
+void RoutedTransport::finish_writing() {
+  is_finishing_ = true;
+  tell_soon();
+}
+
+void RoutedTransport::close() {
+  state_ = State::closed;
+  again_.reset();
+  retry_.reset();
+  for (const auto& link : links_) {
+    link->connection.close();
+  }
+  output_.clear();
+}
+
+// What has been replied may still be read.
+void RoutedTransport::lose() {
+  if (state_ == State::closed) {
+    return;
+  }
+  state_ = State::lost;
+  retry_.reset();
+  for (const auto& link : links_) {
+    link->connection.close();
+  }
+}
+
+bool RoutedTransport::takes_more() const {
+  return !barrier_ && entries_.size() < kInFlightMax && held_bytes_ < kHeldSoft &&
+         std::ranges::all_of(
+             links_, [](const auto& link) { return link->connection.unsent() < kUnsentMax; });
+}
+
+// All that is whole of what was written, as far as it may go now.
+void RoutedTransport::process() {
+  std::size_t at = 0;
+  while (state_ == State::up && !is_quitting_ && takes_more()) {
+    if (!large_.held.empty() && !go_on_with_large()) {
+      break;
+    }
+    const std::string_view rest = std::string_view(input_).substr(at);
+    const resp::Scan scan = scanner_.next(rest, worker_.arguments);
+    if (scan.outcome == resp::ScanOutcome::incomplete || rest.empty()) {
+      break;
+    }
+    if (scan.outcome == resp::ScanOutcome::protocol_error) {
+      answer("-" + std::string(scan.error) + "\r\n");
+      quit();
+      break;
+    }
+    const std::string_view bytes = rest.substr(0, scan.consumed);
+    if (scan.outcome == resp::ScanOutcome::command && !take_command(bytes)) {
+      break;
+    }
+    if (scan.outcome == resp::ScanOutcome::chunk) {
+      take_chunk(scan, bytes);
+    }
+    at += scan.consumed;
+  }
+  input_.erase(0, is_quitting_ ? input_.size() : at);
+}
+
+// After whatever has happened.
+void RoutedTransport::proceed() {
+  answer_in_order();
+  while (state_ == State::up && !input_.empty() && takes_more()) {
+    const std::size_t before = input_.size();
+    const std::size_t entries = entries_.size();
+    process();
+    answer_in_order();
+    if (input_.size() == before && entries_.size() == entries && !barrier_) {
+      break;
+    }
+  }
+  if (state_ == State::up && is_finishing_ && entries_.empty() && !barrier_ &&
+      (input_.empty() || takes_more())) {
+    lose();
+  }
+  update_reading();
+  tell();
+}
+
+void RoutedTransport::answer_in_order() {
+  while (!entries_.empty()) {
+    Entry& head = entries_.front();
+    if (head.merge != Merge::none && head.awaited == 0) {
+      auto reply = merged(head.merge, head.places, head.replies);
+      for (const std::string& each : head.replies) {
+        release(each.size());
+      }
+      if (!reply) {
+        lose();
+        return;
+      }
+      output_.append(*reply);
+    } else if (!head.reply.empty()) {
+      output_.append(head.reply);
+      release(head.reply.size());
+      head.is_begun = true;
+      head.reply.clear();
+    }
+    if (head.awaited > 0) {
+      break;
+    }
+    entries_.pop_front();
+    ++first_entry_;
+  }
+  if (!pushes_.empty() && (entries_.empty() || !entries_.front().is_begun)) {
+    output_.append(pushes_);
+    release(pushes_.size());
+    pushes_.clear();
+  }
+  if (barrier_ && barrier_->said != '\0' && entries_.empty() && state_ == State::up) {
+    settle_barrier();
+  }
+}
+
+// Level-triggered, as a socket: until all is read, or nobody wants it.
+void RoutedTransport::tell() {
+  if (is_telling_ || state_ == State::connecting) {
+    return;
+  }
+  is_telling_ = true;
+  while (state_ != State::closed && has(interest_, io::Interest::read) &&
+         (!output_.is_empty() || state_ == State::lost)) {
+    const std::size_t before = output_.size();
+    watcher_->on_ready({.readable = true, .hung_up = state_ == State::lost && before == 0});
+    if (before == 0 || output_.size() >= before) {
+      break;
+    }
+  }
+  if (state_ == State::up && has(interest_, io::Interest::write) && takes_more() &&
+      input_.size() < kUnsentMax) {
+    is_write_refused_ = false;
+    watcher_->on_ready({.writable = true});
+  }
+  if (state_ == State::lost && !has(interest_, io::Interest::read) && !is_end_told_) {
+    is_end_told_ = true;
+    watcher_->on_ready({.hung_up = true});
+  }
+  is_telling_ = false;
+}
+
+void RoutedTransport::tell_soon() {
+  if (!again_ && state_ != State::closed) {
+    again_ = worker_.loop.after(std::chrono::milliseconds(0), [this] {
+      const auto fired = std::move(again_);
+      if (state_ == State::connecting && links_.empty()) {  // no master is known
+        state_ = State::lost;
+        watcher_->on_ready({.hung_up = true});
+        return;
+      }
+      proceed();
+    });
+  }
+}
+
+// Whether this node's reply is the one that others wait for.
+bool RoutedTransport::is_next(const NodeLink& link) const {
+  return std::ranges::any_of(link.owed, [this](const RoutedPart& part) {
+    return part.reply != RoutedPart::Reply::of_client || part.entry == first_entry_;
+  });
+}
+
+void RoutedTransport::update_reading() {
+  if (state_ != State::up) {
+    return;
+  }
+  const bool is_read = has(interest_, io::Interest::read) || output_.size() < kHeldSoft;
+  for (const auto& link : links_) {
+    const bool reads =
+        is_read && output_.size() < kHeldSoft && (held_bytes_ < kHeldSoft || is_next(*link));
+    link->connection.set_reading(reads);
+  }
+}
+
+void RoutedTransport::hold(std::size_t bytes) {
+  held_bytes_ += bytes;
+  held_.set(held_bytes_);
+  if (held_bytes_ > kHeldMax) {
+    lose();
+  }
+}
+
+void RoutedTransport::release(std::size_t bytes) {
+  held_bytes_ -= bytes;
+  held_.set(held_bytes_);
+}
+
+NodeLink* RoutedTransport::link_to(const config::Address& node) {
+  const auto found =
+      std::ranges::find_if(links_, [&](const auto& link) { return link->address == node; });
+  if (found != links_.end()) {
+    return found->get();
+  }
+  NodeLink::Owner& owner = *this;
+  links_.push_back(std::make_unique<NodeLink>(
+      worker_.loop, ClusterWatch::settings_of(worker_.settings, node), told_, owner));
+  return links_.back().get();
+}
+
+// The same one as long as it is one; else the one with the fewest reasons to be anybody's: by
+// turns.
+NodeLink* RoutedTransport::any_master() {
+  const std::vector<config::Address>& masters = worker_.routes.masters();
+  if (home_ != nullptr &&
+      (masters.empty() || std::ranges::find(masters, home_->address) != masters.end())) {
+    return home_;
+  }
+  home_ = masters.empty() ? nullptr : link_to(worker_.routes.next_master());
+  return home_;
+}
+
+void RoutedTransport::on_link_up(NodeLink& link) {
+  if (state_ == State::connecting && &link == home_) {
+    state_ = State::up;
+    watcher_->on_ready({.writable = true});
+    proceed();
+  }
+}
+
+void RoutedTransport::on_link_bytes(NodeLink& link, std::string_view bytes) {
+  while (!bytes.empty() && state_ == State::up) {
+    const resp::ReplyFramer::Piece piece = link.framer.next(bytes);
+    take_piece(link, bytes.substr(0, piece.bytes), piece);
+    bytes.remove_prefix(piece.bytes);
+    if (piece.malformed) {
+      lose();
+    }
+  }
+  proceed();
+}
+
+void RoutedTransport::on_link_progress() {
+  if (is_write_refused_ || !input_.empty()) {
+    proceed();
+  }
+}
+
+void RoutedTransport::on_link_lost(NodeLink& link) {
+  worker_.routes.doubt();
+  const bool is_needed = !link.owed.empty() || link.subscriptions.any() ||
+                         transaction_.link == &link || watched_ == &link || large_.link == &link;
+  if (state_ == State::connecting) {
+    if (&link != home_) {
+      return;
+    }
+    output_.append(link.connection.refusal());
+    state_ = State::lost;
+    if (output_.is_empty()) {
+      watcher_->on_ready({.hung_up = true});
+    } else {
+      state_ = State::up;  // it was reached, and has said no
+      watcher_->on_ready({.writable = true});
+      lose();
+      tell();
+    }
+    return;
+  }
+  if (is_needed || !link.connection.refusal().empty()) {
+    if (entries_.empty() || !entries_.front().is_begun) {
+      output_.append(link.connection.refusal());
+    }
+    lose();
+    tell();
+    return;
+  }
+  home_ = home_ == &link ? nullptr : home_;
+  const auto place =
+      std::ranges::find_if(links_, [&](const auto& each) { return each.get() == &link; });
+  worker_.loop.dispose(std::move(*place));
+  links_.erase(place);
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,276 @@
+// A whole cluster as one connection: to whoever writes commands here and reads replies it is a
+// Redis.
+//
+//   Connection ─ SET a ─ GET b ─▶ RoutedTransport ─ SET a ──▶ NodeLink (slots of a)
+//              ◀─ +OK ── $1 .. ─                  ─ GET b ──▶ NodeLink (slots of b)
+//
+// Each command goes to the node that has its slot (routing_table.h); replies come back in the order
+// of the commands, whichever node was first. -MOVED and -ASK are followed, -TRYAGAIN and
+// -CLUSTERDOWN waited for; who reads sees none of that.
+//
+// Order: commands of one slot reach one node in their order, and wait while others of it are owed
+// by another node. While a slot is on its way, or has just been redirected, they go one by one.
+// When a node redirects a command although later ones of the slot are on their way to it already,
+// these are waited for; if one of them has been run and has a key in common with it, the redirected
+// command is refused (-TRYAGAIN), and not run behind it. Those without a common key may be run
+// first then, as may commands of other slots always.
+//
+// Nothing is sent twice that may have been run: only what a node has refused so that it has not
+// been. What a script replies may look like that: it is sent to another node for -MOVED and -ASK
+// alone. When a node is lost that owes a reply, or has a client's state (WATCH, MULTI,
+// subscriptions), everything ends, as when Redis restarts.
+//
+// Login, version and labels are told to one node by the client's own command, and to the others
+// when that has said yes. Commands that change the connection, those of transactions and of
+// subscriptions go alone: what is behind them waits.
+//
+// Threads: its worker's. Lifetimes: as io::Transport; the worker's outlive it. Errors: as a Redis:
+// it
+//   closes. Limits: kInFlightMax commands, beyond which none are taken. A command of up to
+//   resp::kWholeCommandBytesMax is kept until its reply has come; a larger one is streamed and can
+//   be sent only once. Replies that wait for earlier ones: above kHeldSoft only nodes are read
+//   whose reply is next, above kHeldMax it closes. kRedirectsMax redirects; kRetriesMax retries,
+//   one per kRetryEvery: then the client is told (-TRYAGAIN, or Redis's words). A transaction's
+//   commands without keys, before its first with one: kReplayMax bytes. A link to each node.
+// Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec ("Redirection
+// and
+//   resharding"); Redis 7.0.15 cluster.c (getNodeByQuery), server.c (processCommand).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/slot.h"
+#include "config/config.h"
+#include "io/loop.h"
+#include "io/output_queue.h"
+#include "io/transport.h"
+#include "redis/command_table.h"
+#include "redis/state_change.h"
+#include "resp/arguments.h"
+#include "resp/request_scanner.h"
+#include "upstream/node_link.h"
+#include "upstream/slot_routes.h"
+#include "upstream/split_command.h"
+
+namespace cuckooguard::upstream {
+
+class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushable {
+ public:
+  static constexpr std::size_t kInFlightMax = 4096;
+  static constexpr std::size_t kUnsentMax = std::size_t{1024} * 1024;
+  static constexpr std::size_t kHeldSoft = std::size_t{1024} * 1024;
+  static constexpr std::size_t kHeldMax = std::size_t{64} * 1024 * 1024;
+  static constexpr std::size_t kReplayMax = std::size_t{64} * 1024;
+  static constexpr std::size_t kErrorMax = 512;  // what is longer is no redirect
+  static constexpr std::uint8_t kRedirectsMax = 5;
+  static constexpr std::uint8_t kRetriesMax = 25;
+  static constexpr std::chrono::milliseconds kRetryEvery{20};
+
+  struct Worker {
+    io::Loop& loop;                    // by which nodes are reached
+    const config::Upstream& settings;  // all but their addresses; split_mset
+    SlotRoutes& routes;
+    resp::Arguments& arguments;
+  };
+
+  // Connects to a master.
+  RoutedTransport(const Worker& worker, io::Watcher& watcher);
+  ~RoutedTransport() override { close(); }
+  RoutedTransport(const RoutedTransport&) = delete;
+  RoutedTransport& operator=(const RoutedTransport&) = delete;
+
+  void bind(io::Watcher& watcher) override { watcher_ = &watcher; }
+  void watch(io::Interest interest) override;
+  io::Transfer read(std::span<char> into) override;
+  io::Transfer write(std::span<const std::string_view> pieces) override;
+  void finish_writing() override;
+  void close() override;
+  bool is_open() const override { return state_ != State::closed; }
+
+ private:
+  using Words = std::span<const std::string_view>;
+
+  // lost: what is in output_ may be read.
+  enum class State : std::uint8_t { connecting, up, lost, closed };
+
+  // A client's command that is owed a reply.
+  struct Entry {
+    Merge merge = Merge::none;
+    std::uint32_t awaited = 1;           // parts
+    bool is_begun = false;               // some of its reply is in output_
+    std::string reply{};                 // that waits for those before
+    std::vector<std::string> replies{};  // of parts, to be merged
+    std::vector<std::vector<std::uint32_t>> places{};
+  };
+
+  // What of one slot is owed, and what waits.
+  struct Flight {
+    NodeLink* link = nullptr;  // that owes
+    std::size_t owed = 0;
+    std::list<RoutedPart>
+        again{};  // refused so that they may be sent again: before those that wait
+    std::list<RoutedPart> waiting{};
+    io::TimePoint not_before{};
+  };
+  using Flights = std::unordered_map<std::uint16_t, Flight>;
+
+  // A command that goes alone, and what its reply means.
+  enum class Alone : std::uint8_t {
+    told,
+    multi,
+    moved_multi,
+    end_multi,
+    watch,
+    unwatch,
+    subscribe
+  };
+  struct Barrier {
+    Alone kind = Alone::told;
+    NodeLink* link = nullptr;  // that has replied
+    std::optional<redis::StateChange> change{};
+    std::uint16_t slot = RoutedPart::kNoSlot;
+    char said = '\0';  // its reply's type; 0: there is none yet
+  };
+
+  struct Transaction {
+    NodeLink* link = nullptr;                  // null: none
+    std::uint16_t slot = RoutedPart::kNoSlot;  // of its keys; kNoSlot: none had any
+    bool is_refused = false;                   // a command in it
+    std::string replay{};                      // those without keys, until there is one
+    std::size_t replayed = 0;                  // replies that they will have
+  };
+
+  // A command above resp::kWholeCommandBytesMax.
+  struct Large {
+    std::uint64_t entry = 0;
+    std::uint16_t slot = RoutedPart::kNoSlot;
+    NodeLink* link = nullptr;    // null: it waits, or is refused
+    std::string held{};          // its first chunk, which waits
+    bool ends = false;           // with that
+    std::string_view refusal{};  // told at its end; nothing of it is sent
+    bool may_fail_halfway = false;
+  };
+
+  // NodeLink::Owner, io::Flushable
+  void on_link_up(NodeLink& link) override;
+  void on_link_bytes(NodeLink& link, std::string_view bytes) override;
+  void on_link_progress() override;
+  void on_link_lost(NodeLink& link) override;
+  void flush() override;
+
+  // routed_transport.cpp: bytes in and out.
+  void process();
+  bool takes_more() const;
+  void proceed();
+  void answer_in_order();
+  void tell();
+  void tell_soon();
+  void quit() { is_finishing_ = is_quitting_ = true; }
+  void lose();
+  void update_reading();
+  bool is_next(const NodeLink& link) const;
+  void hold(std::size_t bytes);
+  void release(std::size_t bytes);
+  Entry& entry(std::uint64_t number) { return entries_[number - first_entry_]; }
+  std::uint64_t add_entry() {
+    entries_.emplace_back();
+    return first_entry_ + entries_.size() - 1;
+  }
+  NodeLink* link_to(const config::Address& node);
+  NodeLink* any_master();
+
+  // routed_commands.cpp: where a command goes. False: it must wait.
+  bool take_command(std::string_view raw);
+  bool take_by_keys(const redis::Command& command, std::string_view raw);
+  bool take_for_all(std::string_view raw);
+  bool take_change(const redis::Command& command, std::string_view raw);
+  void split_up(const redis::Command& command, Merge merge);
+  void answer(std::string_view reply);
+  void send_to(NodeLink& link, std::string_view raw);
+  void send_part(NodeLink& link, std::string_view raw, RoutedPart part);
+  bool send_alone(NodeLink& link, std::string_view raw, Barrier barrier);
+  void take_chunk(const resp::Scan& scan, std::string_view bytes);
+  bool go_on_with_large();
+  void begin_large();
+  void end_large();
+
+  // routed_transaction.cpp: what is a client's state on a node.
+  bool take_transaction(const redis::Command& command, std::string_view raw);
+  bool take_in_transaction(const redis::Command& command, std::string_view raw);
+  bool pin_transaction(std::uint16_t slot);
+  bool take_watch(const redis::Command& command, std::string_view raw);
+  bool take_pubsub(const redis::Command& command, std::string_view raw);
+  NodeLink* subscribed_link(std::span<const redis::ChannelKind> kinds) const;
+  void refuse_in_transaction(std::string_view error);
+  void settle_barrier();
+  void settle_change(const Barrier& barrier);
+  void forget_transaction();
+  void send_replay();
+
+  // routed_replies.cpp: what nodes reply, and what is sent again.
+  void take_piece(NodeLink& link, std::string_view bytes, resp::ReplyFramer::Piece piece);
+  void take_frame(NodeLink& link);
+  void take_reply_end(NodeLink& link);
+  void deliver(const RoutedPart& part, std::string_view bytes);
+  void finish(NodeLink& link, std::string_view error);
+  void enqueue(RoutedPart part);
+  void advance(std::uint16_t slot);
+  void advance_all();
+  void advance_later();
+  void send_next(Flight& flight, std::list<RoutedPart>& from, NodeLink& link);
+  bool may_send(const Flight& flight, const NodeLink& link, std::uint16_t slot) const;
+  NodeLink* target_of(Flight& flight, std::list<RoutedPart>& from);
+  bool takes_again(NodeLink& link, Flight& flight, std::string_view error);
+  bool follow(RoutedPart& part, const NodeLink& link, std::string_view error);
+  bool retry(Flight& flight, RoutedPart& part);
+  void refuse_overtaken(Flight& flight, const RoutedPart& run);
+  void refuse(std::list<RoutedPart>& from,
+              std::list<RoutedPart>::iterator part,
+              std::string_view why);
+
+  Worker worker_;
+  io::Watcher* watcher_;
+  State state_ = State::connecting;
+  io::Interest interest_ = io::Interest::none;
+  bool is_end_told_ = false;
+  bool is_telling_ = false;
+  bool flush_queued_ = false;
+  std::unique_ptr<io::Timer> again_;  // to be told, although nothing happens
+  std::unique_ptr<io::Timer> retry_;
+
+  resp::RequestScanner scanner_;
+  std::string input_;
+  bool is_finishing_ = false;  // no more is written
+  bool is_quitting_ = false;   // no more is read of what is
+  bool is_write_refused_ = false;
+
+  resp::ConnectionState told_;
+  std::list<std::unique_ptr<NodeLink>> links_;
+  NodeLink* home_ = nullptr;
+  std::deque<Entry> entries_;
+  std::uint64_t first_entry_ = 0;
+  Flights flights_;
+  std::optional<Barrier> barrier_;
+  Transaction transaction_;
+  NodeLink* watched_ = nullptr;  // where WATCH was
+  std::uint16_t watched_slot_ = RoutedPart::kNoSlot;
+  Large large_;
+
+  std::string pushes_;  // that wait for the end of a reply
+  std::size_t held_bytes_ = 0;
+  io::HeldBytes held_;
+  io::OutputQueue output_;
+};
+
+}  // namespace cuckooguard::upstream

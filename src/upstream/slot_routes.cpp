@@ -1,0 +1,88 @@
+#include "upstream/slot_routes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/node_line.h"
+#include "cluster/topology_reply.h"
+
+namespace cuckooguard::upstream {
+
+std::optional<NamedNode> named_node_in(std::string_view error) {
+  const cluster::Redirect kind = cluster::redirect_in(error);
+  if (kind == cluster::Redirect::none || !error.ends_with("\r\n")) {
+    return std::nullopt;
+  }
+  error.remove_suffix(2);
+  cluster::take_until(error, ' ');
+  const auto slot = cluster::number_in<std::uint16_t>(cluster::take_until(error, ' '));
+  const auto endpoint = cluster::endpoint_in(error);
+  if (!slot || *slot >= cluster::kSlots || !endpoint) {
+    return std::nullopt;
+  }
+  return NamedNode{.asks = kind == cluster::Redirect::ask,
+                   .slot = *slot,
+                   .host = endpoint->host,
+                   .port = endpoint->port};
+}
+
+void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
+  map_ = std::move(map);
+  nodes_.clear();
+  masters_.clear();
+  moved_.clear();
+  for (const cluster::Node& node : map_->nodes()) {
+    nodes_.push_back({.host = node.host, .port = node.port, .unix_path = {}});
+    if (node.is_master && !node.slots.empty() && node.is_reachable && !node.is_failing) {
+      masters_.push_back(nodes_.back());
+    }
+  }
+}
+
+const config::Address* SlotRoutes::owner_of(std::uint16_t slot) const {
+  if (!moved_.empty()) {
+    const auto moved = moved_.find(slot);
+    if (moved != moved_.end()) {
+      return &nodes_[moved->second];
+    }
+  }
+  const cluster::Node* const owner = map_ ? map_->owner_of(slot) : nullptr;
+  if (owner == nullptr || !owner->is_reachable) {
+    return nullptr;
+  }
+  return &nodes_[static_cast<std::size_t>(owner - map_->nodes().data())];
+}
+
+const config::Address* SlotRoutes::find(const NamedNode& named,
+                                        const config::Address& replier) const {
+  if (!map_) {
+    return nullptr;
+  }
+  const std::string_view host = cluster::is_open(named.host) ? replier.host : named.host;
+  const auto nodes = map_->nodes();
+  const auto found = std::ranges::find_if(nodes, [&](const cluster::Node& node) {
+    return (node.host == host || node.hostname == host) &&
+           (node.port == named.port || node.tls_port == named.port) && node.is_reachable;
+  });
+  return found == nodes.end() ? nullptr : &nodes_[static_cast<std::size_t>(found - nodes.begin())];
+}
+
+bool SlotRoutes::is_unsettled(std::uint16_t slot, io::TimePoint now) const {
+  if (map_ && map_->is_moving(slot)) {
+    return true;
+  }
+  if (redirected_.empty()) {
+    return false;
+  }
+  const auto redirected = redirected_.find(slot);
+  return redirected != redirected_.end() && now - redirected->second < kUnsettledFor;
+}
+
+void SlotRoutes::moved(std::uint16_t slot, const config::Address& node) {
+  const auto found = std::ranges::find(nodes_, node);
+  if (found != nodes_.end()) {
+    moved_[slot] = static_cast<std::size_t>(found - nodes_.begin());
+  }
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,71 @@
+// Which node has which slot, as one worker knows it: the cluster's map, and what redirects have
+// told since.
+//
+// A redirect is believed only of nodes that are in the map: the text of an error may be a client's
+// own (a script's), and whoever is connected to is told its login.
+//
+// Threads: its worker's. Lifetimes: `on_doubt` is called within doubt(). Errors: nothing, for what
+//   is not known. Limits: a slot each.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/map.h"
+#include "config/config.h"
+#include "io/clock.h"
+
+namespace cuckooguard::upstream {
+
+// -MOVED 3999 127.0.0.1:6381, -ASK ...: of a whole line. `replier` is who has said so: a host that
+// is left open is its.
+struct NamedNode {
+  bool asks = false;  // for this command alone
+  std::uint16_t slot = 0;
+  std::string_view host;  // may be open
+  std::uint16_t port = 0;
+};
+std::optional<NamedNode> named_node_in(std::string_view error);
+
+class SlotRoutes {
+ public:
+  // A slot that has been redirected may be on its way, although the map does not say so.
+  static constexpr std::chrono::seconds kUnsettledFor{2};
+
+  explicit SlotRoutes(std::function<void()> on_doubt) : on_doubt_(std::move(on_doubt)) {}
+
+  // What redirects have told before counts no more.
+  void set(std::shared_ptr<const cluster::Map> map);
+
+  // Null: nobody, as far as is known. Lifetimes: until set().
+  const config::Address* owner_of(std::uint16_t slot) const;
+  // Those that have slots.
+  const std::vector<config::Address>& masters() const { return masters_; }
+  // One of them, by turns: there is one. Lifetimes: until set().
+  const config::Address& next_master() { return masters_[++turn_ % masters_.size()]; }
+  const config::Address* find(const NamedNode& named, const config::Address& replier) const;
+  bool is_unsettled(std::uint16_t slot, io::TimePoint now) const;
+
+  void redirected(std::uint16_t slot, io::TimePoint now) { redirected_[slot] = now; }
+  void moved(std::uint16_t slot, const config::Address& node);
+  // The map is not what the cluster is any more: it is asked anew.
+  void doubt() { on_doubt_(); }
+
+ private:
+  std::function<void()> on_doubt_;
+  std::shared_ptr<const cluster::Map> map_;  // null: not known yet
+  std::vector<config::Address> nodes_;       // as the map's
+  std::vector<config::Address> masters_;
+  std::size_t turn_ = 0;
+  std::unordered_map<std::uint16_t, std::size_t> moved_;  // to which of `nodes_`
+  std::unordered_map<std::uint16_t, io::TimePoint> redirected_;
+};
+
+}  // namespace cuckooguard::upstream

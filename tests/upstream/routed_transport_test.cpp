@@ -1,0 +1,228 @@
+// The routing endpoint against nodes that say what the test says.
+#include "upstream/routed_transport.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "cluster/map.h"
+#include "simulation/resp_text.h"
+#include "simulation/sim_loop.h"
+#include "simulation/sim_transport.h"
+#include "upstream/connection.h"
+#include "upstream/routed_loop.h"
+#include "upstream/routed_texts.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+using simulation::command;
+using simulation::SimLoop;
+using simulation::SimPeer;
+using simulation::SimTransport;
+
+constexpr std::uint16_t kA = 7000;  // slots 0-8191: {b}
+constexpr std::uint16_t kB = 7001;  // the others: {a}
+
+class RoutedTransportTest : public ::testing::Test, public Connection::Owner {
+ protected:
+  RoutedTransportTest() {
+    loop_.on_connect([this](SimTransport& transport) {
+      auto& peer = peers_[loop_.connected_address().port];
+      peer = std::make_unique<SimPeer>(loop_);
+      transport.establish(*peer);
+    });
+    auto view = cluster::parse_nodes(
+        std::string(40, 'a') + " 10.0.0.1:7000@1 myself,master - 0 0 1 connected 0-8191\n" +
+            std::string(40, 'b') + " 10.0.0.1:7001@1 master - 0 0 2 connected 8192-16383\n",
+        "10.0.0.1");
+    view->is_ok = true;
+    routed_.set(std::make_shared<const cluster::Map>(cluster::merge({&*view, 1})));
+    Connection::Owner& owner = *this;
+    connection_ = std::make_unique<Connection>(routed_, settings_, owner);
+    loop_.run();
+  }
+  void TearDown() override {
+    EXPECT_EQ(loop_.failure(), "");
+    connection_->close();
+  }
+
+  void on_upstream_up() override {}
+  void on_upstream_bytes(std::string_view bytes) override { got_ += bytes; }
+  void on_upstream_progress() override {}
+  void on_upstream_lost() override { is_lost_ = true; }
+
+  void send(std::initializer_list<std::string> words) { send_bytes(command(words)); }
+  void send_bytes(const std::string& bytes) {
+    loop_.as_batch([&] { connection_->send(bytes); });
+    loop_.run(std::chrono::milliseconds(1));
+  }
+  // What the node has got since.
+  std::string at(std::uint16_t node) {
+    return peers_.contains(node) ? peers_[node]->read() : std::string();
+  }
+  void say(std::uint16_t node, const std::string& reply) {
+    peers_[node]->send(reply);
+    loop_.run(std::chrono::milliseconds(1));
+  }
+  std::string got() { return std::exchange(got_, {}); }
+  static std::string set(const std::string& key, const std::string& value) {
+    return command({"SET", key, value});
+  }
+  static std::string asked(const std::string& bytes) { return command({"ASKING"}) + bytes; }
+
+  SimLoop loop_{1};
+  config::Upstream settings_;
+  RoutedLoop routed_{loop_, settings_, [this] { ++doubts_; }};
+  std::map<std::uint16_t, std::unique_ptr<SimPeer>> peers_;
+  std::unique_ptr<Connection> connection_;
+  std::string got_;
+  bool is_lost_ = false;
+  int doubts_ = 0;
+};
+
+const std::string kAsk = "-ASK 3300 10.0.0.1:7001\r\n";
+const std::string kMoved = "-MOVED 3300 10.0.0.1:7001\r\n";
+
+TEST_F(RoutedTransportTest, replies_come_in_the_order_of_commands) {
+  ASSERT_EQ(cluster::slot_of("b"), 3300);
+  send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
+  EXPECT_EQ(at(kA), command({"GET", "b"}));
+  EXPECT_EQ(at(kB), command({"GET", "a"}));
+  say(kB, "$1\r\nA\r\n");
+  EXPECT_EQ(got(), "");
+  say(kA, "$1\r\nB\r\n");
+  EXPECT_EQ(got(), "$1\r\nB\r\n$1\r\nA\r\n");
+}
+
+TEST_F(RoutedTransportTest, later_commands_of_a_slot_wait_for_one_that_is_asked_elsewhere) {
+  send_bytes(set("b", "1") + set("b", "2"));
+  EXPECT_EQ(at(kA), set("b", "1") + set("b", "2")) << "nobody knows yet that it moves";
+  say(kA, kAsk);
+  EXPECT_EQ(at(kB), "") << "the second may still be run";
+  say(kA, kAsk);
+  EXPECT_EQ(at(kB), asked(set("b", "1")));
+  send_bytes(set("b", "3"));
+  EXPECT_EQ(at(kA), "");
+  say(kB, "+OK\r\n+OK\r\n");
+  EXPECT_EQ(at(kB), asked(set("b", "2")));
+  say(kB, "+OK\r\n+OK\r\n");
+  EXPECT_EQ(at(kA), set("b", "3"));
+  say(kA, "+OK\r\n");
+  EXPECT_EQ(got(), "+OK\r\n+OK\r\n+OK\r\n");
+}
+
+TEST_F(RoutedTransportTest, a_command_that_a_later_one_of_its_key_has_overtaken_is_not_run) {
+  send_bytes(set("b", "1") + set("b", "2"));
+  say(kA, kAsk + "+OK\r\n");  // it moves no more
+  EXPECT_EQ(at(kB), "");
+  EXPECT_EQ(got(), std::string(kOvertaken) + "+OK\r\n");
+}
+
+TEST_F(RoutedTransportTest, one_of_another_key_is_run_behind_it) {
+  send_bytes(set("b", "1") + set("{b}2", "2"));
+  say(kA, kAsk + "+OK\r\n");
+  EXPECT_EQ(at(kB), asked(set("b", "1")));
+  say(kB, "+OK\r\n+OK\r\n");
+  EXPECT_EQ(got(), "+OK\r\n+OK\r\n");
+}
+
+TEST_F(RoutedTransportTest, what_has_moved_goes_to_the_new_node_from_then_on) {
+  send_bytes(set("b", "1"));
+  say(kA, kMoved);
+  EXPECT_EQ(at(kB), set("b", "1"));
+  EXPECT_GT(doubts_, 0);
+  say(kB, "+OK\r\n");
+  at(kA);
+  send_bytes(set("b", "2"));
+  EXPECT_EQ(at(kB), set("b", "2"));
+  EXPECT_EQ(at(kA), "");
+}
+
+TEST_F(RoutedTransportTest, redirects_end_and_nobody_is_told_of_nodes) {
+  send_bytes(set("b", "1"));
+  for (int i = 0; i <= RoutedTransport::kRedirectsMax; ++i) {
+    EXPECT_EQ(at(i % 2 == 0 ? kA : kB), set("b", "1"));
+    say(i % 2 == 0 ? kA : kB, i % 2 == 0 ? kMoved : "-MOVED 3300 10.0.0.1:7000\r\n");
+  }
+  EXPECT_EQ(got(), kMoving);
+}
+
+// A script says what it wants: nobody is led to an address that no node has told.
+TEST_F(RoutedTransportTest, a_redirect_to_who_is_no_node_is_not_followed) {
+  const std::string eval = command({"EVAL", "x", "1", "b"});
+  send_bytes(eval);
+  say(kA, "-MOVED 3300 10.6.6.6:6379\r\n");
+  EXPECT_FALSE(peers_.contains(6379));
+  EXPECT_EQ(got(), kMoving);
+  send_bytes(eval);
+  say(kA, "-TRYAGAIN it says\r\n");
+  EXPECT_EQ(got(), "-TRYAGAIN it says\r\n") << "it may have done something before";
+}
+
+TEST_F(RoutedTransportTest, tries_again_for_a_while_and_then_says_what_redis_says) {
+  const std::string again = "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
+  send_bytes(command({"MGET", "b", "{b}2"}));
+  for (int i = 0; i <= RoutedTransport::kRetriesMax; ++i) {
+    EXPECT_EQ(got(), "");
+    peers_[kA]->send(again);
+    loop_.run(RoutedTransport::kRetryEvery);
+  }
+  EXPECT_EQ(got(), again);
+}
+
+TEST_F(RoutedTransportTest, a_command_too_large_to_be_kept_is_sent_once) {
+  const std::string large = set("b", std::string(100'000, 'x'));
+  send_bytes(large);
+  EXPECT_EQ(at(kA), large);
+  say(kA, kMoved);
+  EXPECT_EQ(at(kB), "");
+  EXPECT_EQ(got(), kMovingLarge);
+}
+
+TEST_F(RoutedTransportTest, a_node_that_is_lost_with_a_reply_owed_ends_it_all) {
+  send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
+  say(kB, "$1\r\nA\r\n");
+  peers_[kA]->reset();
+  loop_.run();
+  EXPECT_TRUE(is_lost_);
+  EXPECT_EQ(got(), "") << "no reply but in its place";
+}
+
+TEST_F(RoutedTransportTest, a_node_that_is_lost_and_owes_nothing_is_reached_anew) {
+  send_bytes(command({"GET", "a"}));
+  say(kB, "$1\r\nA\r\n");
+  peers_[kB]->reset();
+  loop_.run();
+  EXPECT_FALSE(is_lost_);
+  send_bytes(command({"GET", "a"}));
+  EXPECT_EQ(at(kB), command({"GET", "a"}));
+}
+
+TEST_F(RoutedTransportTest, a_login_is_told_to_the_other_nodes_when_one_has_taken_it) {
+  send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
+  say(kA, "-NOAUTH Authentication required.\r\n");
+  say(kB, "-NOAUTH Authentication required.\r\n");
+  got();
+  at(kA);
+  at(kB);
+  const std::string auth = command({"AUTH", "ann", "word"});
+  send_bytes(auth + command({"GET", "b"}) + command({"GET", "a"}));
+  std::string first = at(kA);
+  const bool is_a_first = first == auth;
+  const std::uint16_t told = is_a_first ? kA : kB;
+  const std::uint16_t other = is_a_first ? kB : kA;
+  EXPECT_EQ(is_a_first ? first : at(kB), auth);
+  EXPECT_EQ(at(other), "");
+  say(told, "+OK\r\n");
+  EXPECT_EQ(at(other), auth) << "and its command waits";
+  say(other, "-WRONGPASS no\r\n");
+  EXPECT_TRUE(is_lost_) << "nothing is run as another user";
+  EXPECT_EQ(at(other), "");
+}
+
+}  // namespace
+}  // namespace cuckooguard::upstream
