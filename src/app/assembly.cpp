@@ -193,13 +193,21 @@ void Assembly::follow(const Endpoints::Known& known) {
     Endpoints::Known known;
     std::vector<Endpoints::Change> changes;
     std::atomic<std::size_t> missing;
+    std::shared_ptr<const cluster::Map> map;
   };
-  const auto move = std::make_shared<Move>(
-      known, endpoints_.follow(known, io::now_since_boot()), workers_.size());
+  const auto move = std::make_shared<Move>(known,
+                                           endpoints_.follow(known, io::now_since_boot()),
+                                           workers_.size(),
+                                           std::make_shared<const cluster::Map>(known.map));
   for (const auto& parts : workers_) {
     parts->worker.loop().post([this, &served = parts->endpoints, move] {
       for (const Endpoints::Change& change : move->changes) {
         served[change.endpoint]->lead(change.node);
+      }
+      for (const auto& each : served) {
+        if (each->routed) {
+          each->routed->set(move->map);
+        }
       }
       if (--move->missing == 0) {
         boost::asio::post(io_, [this, move] { endpoints_.publish(move->known, move->changes); });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/assembly.h"
+#include "upstream/routed_loop.h"
 
 namespace cuckooguard::app {
 
@@ -31,8 +32,13 @@ struct Assembly::WorkerParts {
   struct Served {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
         : settings(all.session_settings(all.config_, endpoint)),
+          routed(all.endpoints_.leads_to_cluster(endpoint)
+                     ? std::make_unique<upstream::RoutedLoop>(parts.worker.loop(),
+                                                              settings.upstream,
+                                                              [&all] { all.endpoints_.refresh(); })
+                     : nullptr),
           guard(guarded(all, parts, endpoint)),
-          clients({.loop = parts.worker.loop(),
+          clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
                    .guard = guard,
                    .settings = settings,
                    .total = all.client_count_,
@@ -52,13 +58,18 @@ struct Assembly::WorkerParts {
       clients.on_limits_changed();
     }
 
-    // To another node, or to none: who is there has been talking to the one before.
+    // To another node, or to none: who is there has been talking to the one before. Of a whole
+    // cluster that is the one whose facts stand for all.
     void lead(const std::optional<config::Address>& node) {
+      if (routed) {
+        return;
+      }
       settings.upstream.address = node.value_or(config::Address{});
       clients.on_upstream_changed();
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
+    std::unique_ptr<upstream::RoutedLoop> routed;  // null: it does not lead to a whole cluster
     guard::Guard guard;
     proxy::Clients clients;
   };

@@ -8,8 +8,11 @@ namespace {
 
 upstream::Questions questions_for(const config::Upstream& redis,
                                   const std::vector<config::Namespace>& namespaces,
-                                  std::uint64_t numbering) {
-  upstream::Questions questions{.numbering = numbering, .of_cluster = !redis.cluster.empty()};
+                                  std::uint64_t numbering,
+                                  bool of_whole_cluster) {
+  upstream::Questions questions{.numbering = numbering,
+                                .of_cluster = !redis.cluster.empty(),
+                                .of_whole_cluster = of_whole_cluster};
   for (const config::Namespace& space : namespaces) {
     std::vector<std::string>& prefixes = questions.keys.emplace_back();
     for (const keyspace::KeyTemplate& key : space.keys) {
@@ -24,8 +27,13 @@ upstream::Questions questions_for(const config::Upstream& redis,
 ControlConnection::ControlConnection(redis::Facts& facts,
                                      OnSeen on_seen,
                                      const io::TlsSlot& tls,
-                                     log::EventLog& log)
-    : facts_(facts), on_seen_(std::move(on_seen)), tls_(tls), log_(log) {
+                                     log::EventLog& log,
+                                     bool of_whole_cluster)
+    : facts_(facts),
+      on_seen_(std::move(on_seen)),
+      tls_(tls),
+      log_(log),
+      of_whole_cluster_(of_whole_cluster) {
   facts_.set_on_doubt([this](redis::Facts::Urgency urgency) {
     const std::lock_guard lock(mutex_);
     if (!control_) {
@@ -83,7 +91,7 @@ std::unique_ptr<upstream::Control> ControlConnection::make(
   const auto is_current = [this, mine = opened_.load()] { return opened_ == mine; };
   return std::make_unique<upstream::Control>(
       redis,
-      questions_for(redis, namespaces, numbering_),
+      questions_for(redis, namespaces, numbering_, of_whole_cluster_),
       upstream::Control::Calls{
           .epoch = [this] { return facts_.epoch(); },
           .users = [this] { return facts_.users_to_ask(); },

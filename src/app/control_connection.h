@@ -35,7 +35,8 @@ class ControlConnection {
   ControlConnection(redis::Facts& facts,
                     OnSeen on_seen,
                     const io::TlsSlot& tls,
-                    log::EventLog& log);
+                    log::EventLog& log,
+                    bool of_whole_cluster);
   ControlConnection(const ControlConnection&) = delete;
   ControlConnection& operator=(const ControlConnection&) = delete;
   ~ControlConnection() = default;
@@ -59,6 +60,7 @@ class ControlConnection {
   OnSeen on_seen_;
   const io::TlsSlot& tls_;  // what its connects take
   log::EventLog& log_;
+  bool of_whole_cluster_;                     // the node stands for all
   std::optional<config::Upstream> settings_;  // of `control_`
   std::uint64_t numbering_ = 0;
   bool is_forgotten_ = false;             // `control_` is not believed

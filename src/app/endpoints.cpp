@@ -20,6 +20,7 @@ Endpoints::Endpoints(const config::Config& config,
     : process_state_(process_state),
       tls_(tls),
       log_(log),
+      is_cluster_(!config.upstream.cluster.empty()),
       has_nodes_(!config.upstream.cluster.empty() || !config.upstream.sentinels.empty()),
       table_(static_cast<std::size_t>(
           std::ranges::count_if(config.listen, &config::Listen::has_nodes))),
@@ -52,14 +53,19 @@ std::size_t Endpoints::endpoint_for(const config::Listen& listen, Leads leads) {
     return *known;
   }
   const std::size_t number = all_.size();
+  const bool is_whole_cluster = is_cluster_ && leads == Leads::to_redis;
   all_.push_back(std::make_unique<Endpoint>(
-      leads, [this, number](views::RedisSeen seen) { note(number, seen); }, tls_, log_));
+      leads,
+      [this, number](views::RedisSeen seen) { note(number, seen); },
+      tls_,
+      log_,
+      is_whole_cluster));
   if (leads == Leads::to_node) {
     nodes_.push_back({.endpoint = number, .port = listen.address.port});
   } else if (leads == Leads::to_sentinel) {
     sentinel_port_ = listen.address.port;
   }
-  if (has_nodes_) {
+  if (has_nodes_ && !is_whole_cluster) {
     all_.back()->nodes = std::make_unique<proxy::NodeAddresses>(
         proxy::NodeAddresses::Endpoint{.has_tls = listen.tls.has_value(),
                                        .is_sentinel = leads == Leads::to_sentinel},
@@ -179,8 +185,9 @@ std::vector<Endpoints::Change> Endpoints::follow(const Known& known, io::TimePoi
         "cluster_node",
         {{"port", port}, {"leads_to", change.node ? change.node->text() : std::string("none")}});
   }
-  for (const auto& [leads, address] : {std::pair{Leads::to_redis, &known.master},
-                                       std::pair{Leads::to_sentinel, &known.answering}}) {
+  const std::optional<config::Address> master = master_of(known);
+  for (const auto& [leads, address] :
+       {std::pair{Leads::to_redis, &master}, std::pair{Leads::to_sentinel, &known.answering}}) {
     const auto endpoint = one_that(leads);
     if (endpoint && *address) {
       lead(changes, *endpoint, *address);
@@ -188,6 +195,24 @@ std::vector<Endpoints::Change> Endpoints::follow(const Known& known, io::TimePoi
   }
   warn_of_unplaced(known);
   return changes;
+}
+
+// Of a cluster any that has slots: the same as long as it is one.
+std::optional<config::Address> Endpoints::master_of(const Known& known) const {
+  if (!is_cluster_) {
+    return known.master;
+  }
+  const auto endpoint = one_that(Leads::to_redis);
+  std::optional<config::Address> master;
+  for (const cluster::Node& node : known.map.nodes()) {
+    const config::Address address = upstream::ClusterWatch::address_of(node);
+    const bool serves =
+        node.is_master && node.is_reachable && !node.is_failing && !node.slots.empty();
+    if (serves && (!master || (endpoint && all_[*endpoint]->node == address))) {
+      master = address;
+    }
+  }
+  return master;
 }
 
 // Where clients are told of the nodes.

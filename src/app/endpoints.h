@@ -1,7 +1,8 @@
 // What clients reach, and by which listener.
 //
 //   listen: host:port ...        one endpoint for all of them, which leads to Redis:
-//                                upstream.address, or the master that the Sentinels name
+//                                upstream.address, or the master that the Sentinels name; or to a
+//                                whole cluster (upstream/routed_loop.h), and to a master for facts
 //   listen: { nodes: ports }     one for each port: a node of a cluster, or the master or a replica
 //                                of it
 //   listen: { sentinels: ... }   one, which leads to a Sentinel that answers
@@ -69,6 +70,10 @@ class Endpoints {
   bool leads_to_sentinel(std::size_t endpoint) const {
     return all_[endpoint]->leads == Leads::to_sentinel;
   }
+  // Its clients reach all nodes by it, and know nothing of them.
+  bool leads_to_cluster(std::size_t endpoint) const {
+    return is_cluster_ && all_[endpoint]->leads == Leads::to_redis;
+  }
   // Null: there is one Redis, whose address nobody tells.
   const proxy::NodeAddresses* nodes(std::size_t endpoint) const {
     return all_[endpoint]->nodes.get();
@@ -85,6 +90,8 @@ class Endpoints {
   // threads, one at a time.
   void watch(std::function<void(Known)> on_known);
   void stop_watching();
+  // It is not as it was told any more. Any thread.
+  void refresh();
   // It is like this now: which endpoints lead elsewhere. Of these nothing is known any more.
   // publish() follows, when whoever connects to them is led there.
   std::vector<Change> follow(const Known& known, io::TimePoint now);
@@ -99,8 +106,9 @@ class Endpoints {
     Endpoint(Leads where,
              ControlConnection::OnSeen on_seen,
              const io::TlsSlot& tls,
-             log::EventLog& log)
-        : leads(where), control(facts, std::move(on_seen), tls, log) {}
+             log::EventLog& log,
+             bool of_whole_cluster)
+        : leads(where), control(facts, std::move(on_seen), tls, log, of_whole_cluster) {}
 
     Leads leads;
     std::optional<config::Address> node;
@@ -115,11 +123,11 @@ class Endpoints {
   void make_watch(const config::Config& config);
   void be_told(Known known);
   void be_silent(log::EventName event, const std::string& why);
-  void refresh();
   std::optional<std::size_t> one_that(Leads leads) const;
   void lead(std::vector<Change>& changes,
             std::size_t endpoint,
             const std::optional<config::Address>& node);
+  std::optional<config::Address> master_of(const Known& known) const;
   void warn_of_unplaced(const Known& known);
   void tell(const Known& known) const;
   void show(const Known& known);
@@ -131,6 +139,7 @@ class Endpoints {
   views::ProcessState& process_state_;
   const io::TlsSlot& tls_;
   log::EventLog& log_;
+  bool is_cluster_;
   bool has_nodes_;                      // clients may be told of them
   std::vector<std::size_t> of_listen_;  // as config.listen
   std::vector<NodeBoard::Port> nodes_;  // in the order of NodeTable

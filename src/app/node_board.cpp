@@ -5,6 +5,7 @@
 
 #include "cluster/handover.h"
 #include "keyspace/printable.h"
+#include "upstream/cluster_watch.h"
 
 namespace cuckooguard::app {
 namespace {
@@ -17,9 +18,8 @@ std::string printable_address(const config::Address& address) {
 }
 
 std::string address_of(const cluster::Node* node) {
-  return node == nullptr
-             ? std::string("none")
-             : printable_address({.host = node->host, .port = node->port, .unix_path = {}});
+  return node == nullptr ? std::string("none")
+                         : printable_address(upstream::ClusterWatch::address_of(*node));
 }
 
 guard::NodeRole role_of(const cluster::Node* node) {
@@ -104,8 +104,8 @@ void NodeBoard::show(const cluster::Map& map, const NodeTable& table, const Port
   }
   for (const cluster::Node& node : map.nodes()) {
     if (node.is_reachable && !table.endpoint_of(node.id)) {
-      const config::Address address{.host = node.host, .port = node.port, .unix_path = {}};
-      add(&node, address_of(&node), ports.master == address ? ports.of_master : std::nullopt);
+      const bool is_master = ports.master == upstream::ClusterWatch::address_of(node);
+      add(&node, address_of(&node), is_master ? ports.of_master : std::nullopt);
     }
   }
   const std::lock_guard lock(mutex_);

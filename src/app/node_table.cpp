@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "upstream/cluster_watch.h"
+
 namespace cuckooguard::app {
 
 std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::TimePoint now) {
@@ -35,8 +37,7 @@ std::vector<NodeTable::Change> NodeTable::follow(const cluster::Map& map, io::Ti
       ++unplaced_;
       continue;
     }
-    const config::Address address{
-        .host = node->host, .port = node->port, .unix_path = {}, .tls_name = node->hostname};
+    const config::Address address = upstream::ClusterWatch::address_of(*node);
     place->id = node->id;
     place->seen = now;
     if (place->node != address) {

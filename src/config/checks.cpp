@@ -157,13 +157,15 @@ std::vector<Address> redis_addresses(const Upstream& upstream) {
 void check_cluster(const Config& config, const Places& places, Report& report) {
   const bool is_cluster = !config.upstream.cluster.empty();
   const bool has_sentinels = !config.upstream.sentinels.empty();
-  const Listen& first = config.listen.front();
+  const auto first = std::ranges::find_if(config.listen, &Listen::has_nodes);
+  const bool has_nodes = first != config.listen.end();
   if (is_cluster && !std::ranges::all_of(config.listen, [&](const Listen& each) {
-        return each.nodes && each.nodes == first.nodes;
+        return (has_nodes && each.is_for_redis()) || (each.nodes && each.nodes == first->nodes);
       })) {
     report.add(places.listen,
-               "listen: in front of a cluster there is a port for each node, and nothing else: "
-               "listen: { nodes: 127.0.0.1:7000-7063 }");
+               "listen: in front of a cluster there is a port for each node, and perhaps one for "
+               "clients that know nothing of it: listen: [ { nodes: 127.0.0.1:7000-7063 }, "
+               "127.0.0.1:6380 ]");
   }
   if (!is_cluster && !has_sentinels && std::ranges::any_of(config.listen, &Listen::has_nodes)) {
     report.add(places.listen,

@@ -25,12 +25,13 @@ constexpr redis::ReadShape kGetexExpiring("key (EX/PX/EXAT/PXAT positive)");
 constexpr std::size_t kExpiryDigitsMax =
     15;  // as milliseconds they are an integer of Redis's, even if they were seconds
 
-bool are_of_one_slot_in(const cluster::Slots& slots, const Question& question) {
+// Of one, unless `may_differ`.
+bool are_of_one_slot_in(const cluster::Slots& slots, const Question& question, bool may_differ) {
   const redis::KeyIndexes keys = redis::key_indexes(question.command, question.arguments);
   std::optional<std::size_t> slot;
   const auto is_of_it = [&](std::string_view key) {
     const std::size_t of_key = cluster::slot_of(key);
-    return of_key == slot.value_or(of_key) && slots.test(*(slot = of_key));
+    return (may_differ || of_key == slot.value_or(of_key)) && slots.test(*(slot = of_key));
   };
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
     if (!is_of_it(question.arguments[i])) {
@@ -98,15 +99,18 @@ const redis::UserAccess* Guard::access_of_read(const Question& question) {
   return access;
 }
 
-// A node of a cluster has all of its keys, so that it replies with neither -MOVED, -ASK nor
-// -CROSSSLOT.
+// A node of a cluster has all of its keys, or whoever stands for all nodes has, so that it replies
+// with neither -MOVED, -ASK nor -CROSSSLOT.
 bool Guard::is_for_this_node(const Question& question) {
   const redis::Snapshot& redis = question.redis;
   if (!redis.slots) {
     return true;
   }
   const bool answers_reads = redis.is_master.value_or(false) || question.client.reads_replica();
-  if (answers_reads && are_of_one_slot_in(*redis.slots, question)) {
+  // What is split up among nodes (upstream/split_command.h).
+  const bool may_differ = redis.is_whole_cluster && (question.command.role == redis::Role::mget ||
+                                                     question.command.role == redis::Role::exists);
+  if (answers_reads && are_of_one_slot_in(*redis.slots, question, may_differ)) {
     return true;
   }
   counters_.other_node_reads.add();

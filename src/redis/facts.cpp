@@ -73,6 +73,7 @@ bool Facts::publish(std::uint64_t epoch, Reading reading) {
            .availability = reading.availability,
            .is_master = reading.is_master,
            .slots = std::move(reading.slots),
+           .is_whole_cluster = reading.is_whole_cluster,
            .takes_writes = reading.takes_writes,
            .idle_timeout = reading.idle_timeout,
            .round_trip = reading.round_trip,

@@ -62,6 +62,7 @@ struct Snapshot {
   Availability availability = Availability::available;
   std::optional<bool> is_master{};                // nullopt: it is not known
   std::shared_ptr<const cluster::Slots> slots{};  // as in Reading
+  bool is_whole_cluster = false;
   bool takes_writes = false;  // none is refused for what Redis is: a replica, unable to save ...
   std::chrono::seconds idle_timeout{0};  // Redis closes clients that were silent so long; 0: none
   std::optional<std::chrono::nanoseconds> round_trip{};  // of the last asking

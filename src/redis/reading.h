@@ -114,6 +114,8 @@ struct Reading {
   // That a node of a cluster, or its master, has all keys of; not those that are on their way.
   // Null: it is in no cluster.
   std::shared_ptr<const cluster::Slots> slots{};
+  // They are all nodes', which one connection reaches: keys of several slots may be asked at once.
+  bool is_whole_cluster = false;
   std::chrono::seconds idle_timeout{0};
   TimePoint good_until = TimePoint::max();               // Facts::kKnownFor after Redis was asked
   std::optional<std::chrono::nanoseconds> round_trip{};  // until its first reply

@@ -20,6 +20,7 @@ struct Questions {
   std::vector<std::vector<std::string>> keys;  // by namespace
   std::uint64_t numbering = 0;                 // of the namespaces (redis::UserAccess)
   bool of_cluster = false;                     // which slots it serves
+  bool of_whole_cluster = false;               // which all of its masters do
 };
 
 // As far as a right may lack for it.

@@ -17,6 +17,10 @@ config::Upstream ClusterWatch::settings_of(config::Upstream cluster, const confi
   return cluster;
 }
 
+config::Address ClusterWatch::address_of(const cluster::Node& node) {
+  return {.host = node.host, .port = node.port, .unix_path = {}, .tls_name = node.hostname};
+}
+
 ClusterWatch::~ClusterWatch() {
   stop();  // before what it works with
 }
@@ -84,7 +88,7 @@ void ClusterWatch::ask_all(const std::stop_token& stop) {
   };
   for (const cluster::Node& node : map_.nodes()) {
     if (node.is_reachable && !node.is_failing) {  // it is heard of again by the others
-      ask_one({.host = node.host, .port = node.port, .unix_path = {}, .tls_name = node.hostname});
+      ask_one(address_of(node));
     }
   }
   for (const config::Address& seed : settings_.cluster) {

@@ -50,6 +50,9 @@ class ClusterWatch {
   // What holds for one node of a cluster. Nobody waits long for one that is gone.
   static config::Upstream settings_of(config::Upstream cluster, const config::Address& node);
 
+  // Where it says that it is, and for whom its certificate must be.
+  static config::Address address_of(const cluster::Node& node);
+
   ClusterWatch(config::Upstream settings, Calls calls, const io::TlsSlot* tls);
   ~ClusterWatch();
   ClusterWatch(const ClusterWatch&) = delete;

@@ -194,11 +194,12 @@ bool Inquiry::learn_slots(Answers& answers) {
   const std::optional<std::size_t> place = view ? view->myself : std::nullopt;
   if (place && cluster::is_state_ok(text_of(*info))) {
     const cluster::Node& myself = view->nodes[*place];
-    const auto owner = std::ranges::find(
-        view->nodes, myself.is_master ? myself.id : myself.master_id, &cluster::Node::id);
-    if (owner != view->nodes.end()) {
-      for (const cluster::SlotRange& range : owner->slots) {
-        for (std::size_t slot = range.first; slot <= range.last; ++slot) {
+    const std::string& owner = myself.is_master ? myself.id : myself.master_id;
+    for (const cluster::Node& node : view->nodes) {
+      const bool is_asked_for =
+          questions_.of_whole_cluster ? node.is_reachable && !node.is_failing : node.id == owner;
+      for (const cluster::SlotRange& range : node.slots) {
+        for (std::size_t slot = range.first; is_asked_for && slot <= range.last; ++slot) {
           slots.set(slot);
         }
       }
@@ -208,6 +209,7 @@ bool Inquiry::learn_slots(Answers& answers) {
     }
   }
   answers.reading.slots = std::make_shared<const cluster::Slots>(slots);
+  answers.reading.is_whole_cluster = questions_.of_whole_cluster;
   no_slots_ = is_error(*nodes) ? error_of(*nodes) : error_of(*info);
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include "cluster/node_line.h"
 #include "cluster/topology_reply.h"
+#include "upstream/cluster_watch.h"
 
 namespace cuckooguard::upstream {
 
@@ -32,7 +33,7 @@ void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
   masters_.clear();
   moved_.clear();
   for (const cluster::Node& node : map_->nodes()) {
-    nodes_.push_back({.host = node.host, .port = node.port, .unix_path = {}});
+    nodes_.push_back(ClusterWatch::address_of(node));
     if (node.is_master && !node.slots.empty() && node.is_reachable && !node.is_failing) {
       masters_.push_back(nodes_.back());
     }

@@ -56,7 +56,11 @@ TEST(Checks, a_cluster_and_its_ports_are_of_use_only_together_and_alone) {
   EXPECT_THAT(
       errors_of("listen: [ { nodes: 127.0.0.1:7000-7001 }, { nodes: 127.0.0.1:8000-8001 } ]\n"
                 "upstream: { cluster: '10.0.0.1:6379' }\n"),
-      ElementsAre(HasSubstr("and nothing else")));
+      ElementsAre(HasSubstr("and perhaps one for clients that know nothing of it")));
+  EXPECT_EQ(config_of("listen: [ { nodes: 127.0.0.1:7000-7001 }, 127.0.0.1:6380 ]\n"
+                      "upstream: { cluster: '10.0.0.1:6379', split_mset: true }\n")
+                .listen.size(),
+            3);
   EXPECT_THAT(errors_of("listen: { nodes: 127.0.0.1:7000-7001, address: 127.0.0.1:6381 }\n"
                         "upstream: { cluster: '10.0.0.1:6379', address: 10.0.0.1:6379 }\n"),
               ElementsAre(HasSubstr("nodes and address are both here"),

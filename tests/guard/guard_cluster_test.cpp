@@ -15,7 +15,9 @@ class GuardInCluster : public testing::Test {
   GuardInCluster() { serves({"user:500", "item:plum"}); }
 
   // The slots of these keys, and no other one.
-  void serves(std::initializer_list<std::string_view> keys, bool is_master = true) {
+  void serves(std::initializer_list<std::string_view> keys,
+              bool is_master = true,
+              bool is_whole_cluster = false) {
     cluster::Slots slots;
     for (const std::string_view key : keys) {
       slots.set(cluster::slot_of(key));
@@ -23,7 +25,8 @@ class GuardInCluster : public testing::Test {
     shop_.facts.publish(shop_.facts.epoch(),
                         {.users = {.unrestricted = {"default"}, .default_needs_no_password = true},
                          .is_master = is_master,
-                         .slots = std::make_shared<const cluster::Slots>(slots)});
+                         .slots = std::make_shared<const cluster::Slots>(slots),
+                         .is_whole_cluster = is_whole_cluster});
   }
 
   GuardedShop shop_;
@@ -43,6 +46,14 @@ TEST_F(GuardInCluster, keys_of_another_node_s_slots_are_redirected_by_redis) {
   EXPECT_EQ(shop_.guard->counters().other_node_reads.value(), 2U);
   serves({});
   EXPECT_FALSE(shop_.answers({"GET", "user:500"})) << "it does not know, or is cut off";
+}
+
+TEST_F(GuardInCluster, one_connection_to_all_nodes_is_answered_for_several_slots_if_it_would_be) {
+  serves({"user:500", "item:plum"}, true, true);
+  EXPECT_TRUE(shop_.answers({"EXISTS", "item:plum", "user:500"}));
+  EXPECT_TRUE(shop_.answers({"MGET", "user:500", "item:plum"}));
+  EXPECT_FALSE(shop_.answers({"SUNION", "user:500", "item:plum"})) << "Redis says CROSSSLOT";
+  EXPECT_FALSE(shop_.answers({"EXISTS", "user:500", "user:501"})) << "which nobody serves";
 }
 
 TEST_F(GuardInCluster, keys_of_several_slots_are_refused_by_redis) {

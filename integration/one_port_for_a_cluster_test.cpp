@@ -1,0 +1,368 @@
+// One port for clients that know nothing of clusters: through it six Redis are one, while slots
+// move and nodes change their roles.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures/skip.h"
+#include "harness/child_process.h"
+#include "harness/configuration.h"
+#include "harness/database.h"
+#include "harness/guard_process.h"
+#include "harness/ports.h"
+#include "harness/redis_cluster.h"
+#include "harness/redis_command.h"
+#include "harness/redis_server.h"
+#include "harness/seed.h"
+#include "harness/shop.h"
+#include "harness/temporary_directory.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::string_view kCrossSlot =
+    "-CROSSSLOT Keys in request don't hash to the same slot\r\n";
+constexpr std::string_view kQueued = "+QUEUED\r\n";
+
+class OnePort : public testing::TestWithParam<const char*> {
+ protected:
+  OnePort() : database_(directory_ / "shop.db", Journal::wal) {
+    database_.insert_users(1, kUsers);
+    port_ = free_port();
+    guard_.emplace(GuardProcess::on_port(yaml()));
+    EXPECT_TRUE(eventually([this] { return try_call({"GET", absent_user()}) == absent_reply(); }))
+        << guard_->log();
+  }
+
+  std::string yaml() const {
+    return "listen: [ 127.0.0.1:" + std::to_string(port_) +
+           ", { nodes: 127.0.0.1:" + std::to_string(free_port()) + " } ]\n" +
+           Configuration{.upstream = "{ cluster: [ '" + cluster_.address(4) +
+                                     "' ], mode: " + GetParam() + " }",
+                         .source = sqlite_source(directory_ / "shop.db", ", max_lag: 10m")}
+               .yaml();
+  }
+
+  RawClient client() const { return RawClient::to_port(port_); }
+  // Empty: it closes.
+  std::string try_call(std::initializer_list<std::string_view> arguments) const {
+    try {
+      return client().call(arguments);
+    } catch (const std::runtime_error&) {
+      return {};
+    }
+  }
+  std::uint64_t slot_of(std::string_view key) const {
+    return std::stoull(cluster_.call(1, {"CLUSTER", "KEYSLOT", key}).substr(1));
+  }
+  std::size_t owner_of(std::string_view key) const {
+    for (std::size_t i = 0; i < cluster_.size(); ++i) {
+      if (!cluster_.call(i, {"SET", "{" + std::string(key) + "}owner", "1"}).starts_with('-')) {
+        return i;
+      }
+    }
+    throw std::runtime_error("nobody has it");
+  }
+  void begin_move(std::string_view key, std::size_t from, std::size_t to) const {
+    const std::string slot = std::to_string(slot_of(key));
+    EXPECT_EQ(cluster_.call(to, {"CLUSTER", "SETSLOT", slot, "IMPORTING", cluster_.id(from)}), kOk);
+    EXPECT_EQ(cluster_.call(from, {"CLUSTER", "SETSLOT", slot, "MIGRATING", cluster_.id(to)}), kOk);
+  }
+  void move_key(std::string_view key, std::size_t from, std::size_t to) const {
+    cluster_.call(from,
+                  {"MIGRATE", "127.0.0.1", std::to_string(cluster_.port(to)), key, "0", "5000"});
+  }
+  void end_move(std::string_view key, std::size_t to) const {
+    const std::string slot = std::to_string(slot_of(key));
+    for (const std::size_t node : {to, std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+      EXPECT_EQ(cluster_.call(node, {"CLUSTER", "SETSLOT", slot, "NODE", cluster_.id(to)}), kOk);
+    }
+  }
+
+  TemporaryDirectory directory_;
+  Database database_;
+  RedisCluster cluster_;
+  std::uint16_t port_ = 0;
+  std::optional<GuardProcess> guard_;
+};
+
+// Commands of one slot each, and those that are split: replies are those of one Redis.
+TEST_P(OnePort, is_one_redis_to_those_who_ask_for_keys) {
+  RedisServer single;
+  RawClient direct = single.client();
+  RawClient through = client();
+  std::mt19937_64 random(seed_of_this_run());
+  const auto key = [&](std::string_view kind) {
+    return std::string(kind) + std::to_string(random() % 8);
+  };
+  const auto some = [&]() -> std::vector<std::string> {
+    const std::string value = std::to_string(random() % 100);
+    switch (random() % 18) {
+      case 0:
+        return {"SET", key("s"), value};
+      case 1:
+        return {"GET", key("s")};
+      case 2:
+        return {"APPEND", key("s"), value};
+      case 3:
+        return {"INCR", key("n")};
+      case 4:
+        return {"HSET", key("h"), "f" + value, value};
+      case 5:
+        return {"HGET", key("h"), "f" + value};
+      case 6:
+        return {"RPUSH", key("l"), value};
+      case 7:
+        return {"LRANGE", key("l"), "0", "-1"};
+      case 8:
+        return {"ZADD", key("z"), value, "m" + value};
+      case 9:
+        return {"ZRANGE", key("z"), "0", "-1"};
+      case 10:
+        return {"TYPE", key("h")};
+      case 11:
+        return {"MGET", key("s"), key("n"), key("s"), key("l")};
+      case 12:
+        return {"EXISTS", key("s"), key("n"), key("h"), key("s")};
+      case 13:
+        return {"DEL", key("s"), key("l"), key("z")};
+      case 14:
+        return {"UNLINK", key("h"), key("n")};
+      case 15:
+        return {"GET", key("l")};
+      case 16:
+        return {"EVAL", "return redis.call('INCR', KEYS[1])", "1", key("n")};
+      default:
+        return {"NOSUCH", key("s")};
+    }
+  };
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes;
+    const std::size_t commands = 1 + random() % 30;
+    for (std::size_t i = 0; i < commands; ++i) {
+      const std::vector<std::string> words = some();
+      bytes += command(std::vector<std::string_view>(words.begin(), words.end()));
+    }
+    ASSERT_EQ(through.exchange(bytes, commands), direct.exchange(bytes, commands)) << shown(bytes);
+  }
+}
+
+TEST_P(OnePort, answers_for_absent_keys_of_any_slot) {
+  RawClient client = this->client();
+  EXPECT_EQ(client.call({"SET", user(1), "one"}), kOk);
+  std::uint64_t asked = 0;
+  for (std::size_t i = 0; i < cluster_.size(); ++i) {
+    asked += cluster_.node(i).calls("get") + cluster_.node(i).calls("mget");
+  }
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(client.call({"GET", absent_user(i)}), absent_reply());
+  }
+  EXPECT_EQ(client.call({"MGET", absent_user(1), absent_user(2), absent_user(3)}),
+            "*3\r\n" + absent_reply() + absent_reply() + absent_reply());
+  std::uint64_t asked_then = 0;
+  for (std::size_t i = 0; i < cluster_.size(); ++i) {
+    asked_then += cluster_.node(i).calls("get") + cluster_.node(i).calls("mget");
+  }
+  EXPECT_EQ(asked_then, asked);
+  EXPECT_EQ(client.call({"MGET", absent_user(1), user(1), user(2)}),
+            "*3\r\n" + absent_reply() + bulk("one") + std::string(kNil));
+  EXPECT_EQ(client.call({"EXISTS", absent_user(1), user(1), user(2)}), ":1\r\n");
+}
+
+TEST_P(OnePort, follows_a_slot_that_moves_and_no_client_sees_it) {
+  const std::string tag = "{moving}";
+  const std::size_t from = owner_of("moving");
+  const std::size_t to = (from + 1) % 3;
+  RawClient client = this->client();
+  std::vector<std::int64_t> counts(10);
+  const auto count_all = [&] {
+    std::string bytes;
+    std::string wanted;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      bytes += command({"INCR", tag + std::to_string(i)});
+      wanted += ":" + std::to_string(++counts[i]) + "\r\n";
+    }
+    ASSERT_EQ(client.exchange(bytes, counts.size()), wanted);
+  };
+  count_all();
+  begin_move("moving", from, to);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    count_all();
+    move_key(tag + std::to_string(i), from, to);
+  }
+  count_all();
+  EXPECT_GT(cluster_.node(to).calls("asking"), 0U);
+  EXPECT_EQ(client.call({"SET", tag + "new", "1"}), kOk) << "where it is going";
+  move_key(tag + "owner", from, to);
+  end_move("moving", to);
+  count_all();
+  EXPECT_EQ(client.call({"MGET", tag + "new", tag + "0"}),
+            "*2\r\n" + bulk("1") + bulk(std::to_string(counts[0])));
+}
+
+TEST_P(OnePort, counts_on_through_a_failover_by_command) {
+  RawClient client = this->client();
+  const std::size_t master = owner_of("counter");
+  ASSERT_LT(master, 3U);
+  std::int64_t count = 0;
+  const auto count_some = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      ASSERT_EQ(client.call({"INCR", "counter"}), ":" + std::to_string(++count) + "\r\n");
+    }
+  };
+  count_some(50);
+  const std::size_t replica = master + 3;
+  EXPECT_EQ(cluster_.call(replica, {"CLUSTER", "FAILOVER"}), kOk);
+  EXPECT_TRUE(eventually([&] {
+    count_some(20);
+    return HasFatalFailure() || cluster_.node(replica).info("replication", "role") == "master";
+  }));
+  count_some(200);
+  EXPECT_GT(cluster_.node(replica).calls("incr"), 0U);
+}
+
+TEST_P(OnePort, goes_on_when_a_master_was_killed_and_another_has_its_slots) {
+  const std::size_t master = owner_of("counter");
+  RawClient client = this->client();
+  EXPECT_EQ(client.call({"SET", "counter", "1"}), kOk);
+  EXPECT_EQ(client.call({"WAITAOF", "0", "0", "0"}).front(), '-') << "refused, and no harm";
+  cluster_.wait_until_ok();
+  cluster_.kill(master);
+  EXPECT_TRUE(eventually([&] { return try_call({"SET", "counter", "2"}) == kOk; }));
+  EXPECT_EQ(try_call({"GET", "counter"}), bulk("2"));
+}
+
+TEST_P(OnePort, runs_transactions_of_one_slot) {
+  RawClient client = this->client();
+  for (const std::string_view key : {"a", "b", "c", "d"}) {  // of all masters
+    EXPECT_EQ(client.exchange(command({"MULTI"}) + command({"SET", key, "1"}) +
+                                  command({"INCR", key}) + command({"EXEC"}),
+                              4),
+              "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n:2\r\n");
+    EXPECT_EQ(client.call({"MULTI"}), kOk);
+    EXPECT_EQ(client.call({"PING"}), kQueued);
+    EXPECT_EQ(client.call({"GET", key}), kQueued);
+    EXPECT_EQ(client.call({"EXEC"}), "*2\r\n+PONG\r\n" + bulk("2"));
+    EXPECT_EQ(client.call({"MULTI"}), kOk);
+    EXPECT_EQ(client.call({"SET", key, "9"}), kQueued);
+    EXPECT_EQ(client.call({"SET", "{of another}" + std::string(key), "9"}), kCrossSlot);
+    EXPECT_THAT(client.call({"EXEC"}), StartsWith("-EXECABORT "));
+    EXPECT_EQ(client.call({"GET", key}), bulk("2"));
+    EXPECT_EQ(client.exchange(command({"MULTI"}) + command({"SET", key, "9"}) +
+                                  command({"DISCARD"}) + command({"GET", key}),
+                              4),
+              "+OK\r\n+QUEUED\r\n+OK\r\n" + bulk("2"));
+  }
+  EXPECT_EQ(client.call({"EXEC"}), "-ERR EXEC without MULTI\r\n");
+}
+
+TEST_P(OnePort, watches_what_others_change) {
+  RawClient client = this->client();
+  RawClient other = this->client();
+  for (const std::string_view key : {"a", "b", "c", "d"}) {
+    EXPECT_EQ(client.call({"WATCH", key}), kOk);
+    EXPECT_EQ(client.call({"MULTI"}), kOk);
+    EXPECT_EQ(client.call({"SET", key, "mine"}), kQueued);
+    EXPECT_EQ(other.call({"SET", key, "theirs"}), kOk);
+    EXPECT_EQ(client.call({"EXEC"}), "*-1\r\n");
+    EXPECT_EQ(client.call({"WATCH", key}), kOk);
+    EXPECT_EQ(client.call({"WATCH", "{another}" + std::string(key)}), kCrossSlot);
+    EXPECT_EQ(client.exchange(command({"MULTI"}) + command({"SET", key, "mine"}) +
+                                  command({"EXEC"}) + command({"GET", key}),
+                              4),
+              "+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n" + bulk("mine"));
+  }
+}
+
+TEST_P(OnePort, subscribes_on_one_node_and_to_a_slot_s_channels_on_its) {
+  RawClient reader = client();
+  RawClient writer = client();
+  EXPECT_EQ(reader.call({"SUBSCRIBE", "news"}),
+            "*3\r\n" + bulk("subscribe") + bulk("news") + ":1\r\n");
+  EXPECT_THAT(reader.call({"GET", "a"}), StartsWith("-ERR Can't execute 'get'"));
+  EXPECT_TRUE(eventually([&] { return writer.call({"PUBLISH", "news", "hello"}).front() == ':'; }));
+  EXPECT_EQ(reader.read_reply(), "*3\r\n" + bulk("message") + bulk("news") + bulk("hello"));
+  EXPECT_EQ(reader.call({"UNSUBSCRIBE"}), "*3\r\n" + bulk("unsubscribe") + bulk("news") + ":0\r\n");
+  for (const std::string_view channel : {"a", "b", "c", "d"}) {
+    EXPECT_EQ(writer.call({"SET", channel, "1"}), kOk);
+    EXPECT_EQ(reader.call({"GET", channel}), bulk("1")) << "as before";
+    EXPECT_EQ(reader.call({"SSUBSCRIBE", channel}),
+              "*3\r\n" + bulk("ssubscribe") + bulk(channel) + ":1\r\n");
+    EXPECT_EQ(writer.call({"SPUBLISH", channel, "hello"}), ":1\r\n");
+    EXPECT_EQ(reader.read_reply(), "*3\r\n" + bulk("smessage") + bulk(channel) + bulk("hello"));
+    EXPECT_EQ(reader.call({"SUNSUBSCRIBE", channel}),
+              "*3\r\n" + bulk("sunsubscribe") + bulk(channel) + ":0\r\n");
+  }
+}
+
+TEST_P(OnePort, refuses_in_words_what_one_node_cannot_say_of_all) {
+  RawClient client = this->client();
+  for (const std::string_view what : {"SCAN", "DBSIZE", "FLUSHALL", "RANDOMKEY", "SLOWLOG"}) {
+    EXPECT_THAT(client.call({what, "0"}), StartsWith("-ERR this port stands for a whole cluster"))
+        << what;
+  }
+  EXPECT_EQ(client.call({"CLUSTER", "NODES"}),
+            "-ERR This instance has cluster support disabled\r\n");
+  EXPECT_EQ(client.call({"MSET", "a", "1", "b", "2"}), kCrossSlot);
+  EXPECT_EQ(client.call({"RENAME", "a", "b"}), kCrossSlot);
+  EXPECT_EQ(client.call({"PING"}), kPong);
+}
+
+TEST_P(OnePort, loads_scripts_on_all_masters) {
+  RawClient client = this->client();
+  const std::string sha = client.call({"SCRIPT", "LOAD", "return redis.call('GET', KEYS[1])"});
+  ASSERT_EQ(sha.size(), 47U);
+  for (const std::string_view key : {"a", "b", "c", "d"}) {
+    EXPECT_EQ(client.call({"SET", key, key}), kOk);
+    EXPECT_EQ(client.call({"EVALSHA", sha.substr(5, 40), "1", key}), bulk(key));
+  }
+}
+
+TEST_P(OnePort, serves_a_plain_client_library) {
+  const std::string python = "/usr/bin/python3";
+  SKIP_IF_MISSING(missing_packages("python3-redis", {python, "-c", "import redis"}));
+  const std::string program = R"py(
+import redis, sys
+r = redis.Redis(port=int(sys.argv[1]))
+for i in range(100):
+    r.set(f"key:{i}", i)
+assert r.mget([f"key:{i}" for i in range(100)]) == [str(i).encode() for i in range(100)]
+with r.pipeline(transaction=False) as p:
+    for i in range(100):
+        p.incr(f"key:{i}")
+    assert p.execute() == [i + 1 for i in range(100)]
+with r.pipeline() as p:
+    p.set("{t}a", 1); p.incr("{t}a"); p.get("{t}b")
+    assert p.execute() == [True, 2, None]
+s = r.pubsub()
+s.subscribe("news")
+assert s.get_message(timeout=5)["type"] == "subscribe"
+r.publish("news", "hello")
+assert s.get_message(timeout=5)["data"] == b"hello"
+assert r.register_script("return redis.call('INCR', KEYS[1])")(keys=["{t}c"]) == 1
+assert r.delete(*[f"key:{i}" for i in range(100)]) == 100
+)py";
+  EXPECT_EQ(ChildProcess({python, "-c", program, std::to_string(port_)},
+                         {directory_ / "output", directory_ / "errors"})
+                .exit_code(),
+            0)
+      << read_whole_file(directory_ / "errors");
+}
+
+INSTANTIATE_TEST_SUITE_P(Mode, OnePort, testing::Values("pinned", "shared"), [](const auto& mode) {
+  return std::string(mode.param);
+});
+
+}  // namespace
+}  // namespace cuckooguard::harness
