@@ -46,8 +46,9 @@ class OnePort : public testing::TestWithParam<const char*> {
   }
 
   std::string yaml() const {
-    return "listen: [ 127.0.0.1:" + std::to_string(port_) +
-           ", { nodes: 127.0.0.1:" + std::to_string(free_port()) + " } ]\n" +
+    const std::string node = std::to_string(free_port());
+    return "listen: [ 127.0.0.1:" + std::to_string(port_) + ", { nodes: '127.0.0.1:" + node + "-" +
+           node + "' } ]\n" +
            Configuration{.upstream = "{ cluster: [ '" + cluster_.address(4) +
                                      "' ], mode: " + GetParam() + " }",
                          .source = sqlite_source(directory_ / "shop.db", ", max_lag: 10m")}

@@ -1,9 +1,11 @@
 // Of a RoutedTransport: where each command goes.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "cluster/slot.h"
+#include "redis/word.h"
 #include "upstream/routed_texts.h"
 #include "upstream/routed_transport.h"
 #include "upstream/routing_table.h"
@@ -11,6 +13,7 @@
 namespace cuckooguard::upstream {
 namespace {
 
+constexpr std::size_t kNameShown = 64;
 constexpr auto kAllChannels = std::to_array(
     {redis::ChannelKind::plain, redis::ChannelKind::pattern, redis::ChannelKind::shard});
 
@@ -51,12 +54,11 @@ bool RoutedTransport::take_command(std::string_view raw) {
   if (transaction_.link != nullptr) {
     return take_in_transaction(command, raw);
   }
-  // What it may not do now is Redis's to say.
   NodeLink* const subscribed =
       told_.version == resp::Version::resp2 ? subscribed_link(kAllChannels) : nullptr;
   if (subscribed != nullptr && routing.to != RoutedTo::pubsub &&
       command.role != redis::Role::reset) {
-    send_to(*subscribed, raw);
+    take_while_subscribed(*subscribed, routing.to, raw);
     return true;
   }
   switch (routing.to) {
@@ -79,6 +81,21 @@ bool RoutedTransport::take_command(std::string_view raw) {
   }
   answer(routing.refusal);
   return true;
+}
+
+// In RESP2 there is no more than PING then. Redis says so itself, but of keys it says first whose
+// they are.
+void RoutedTransport::take_while_subscribed(NodeLink& link, RoutedTo to, std::string_view raw) {
+  if (to == RoutedTo::any_node) {
+    send_to(link, raw);
+    return;
+  }
+  std::string error = "-ERR Can't execute '";
+  std::ranges::transform(
+      worker_.arguments[0].substr(0, kNameShown), std::back_inserter(error), redis::lower_case);
+  std::ranges::replace(error, '\r', ' ');
+  std::ranges::replace(error, '\n', ' ');
+  answer(error.append(kOnlySubscriptions));
 }
 
 bool RoutedTransport::take_by_keys(const redis::Command& command, std::string_view raw) {

@@ -12,6 +12,11 @@ inline constexpr std::string_view kNotServed = "-CLUSTERDOWN Hash slot not serve
 inline constexpr std::string_view kExecAbort =
     "-EXECABORT Transaction discarded because of previous errors.\r\n";
 
+// Behind the command's name.
+inline constexpr std::string_view kOnlySubscriptions =
+    "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this "
+    "context\r\n";
+
 inline constexpr std::string_view kMoving =
     "-TRYAGAIN The slot of this command is moving, and it was not run (cuckooguard)\r\n";
 inline constexpr std::string_view kMovingLarge =

@@ -60,6 +60,7 @@
 #include "resp/arguments.h"
 #include "resp/request_scanner.h"
 #include "upstream/node_link.h"
+#include "upstream/routing_table.h"
 #include "upstream/slot_routes.h"
 #include "upstream/split_command.h"
 
@@ -192,6 +193,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
 
   // routed_commands.cpp: where a command goes. False: it must wait.
   bool take_command(std::string_view raw);
+  void take_while_subscribed(NodeLink& link, RoutedTo to, std::string_view raw);
   bool take_by_keys(const redis::Command& command, std::string_view raw);
   bool take_for_all(std::string_view raw);
   bool take_change(const redis::Command& command, std::string_view raw);

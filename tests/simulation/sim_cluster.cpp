@@ -96,13 +96,17 @@ std::string SimCluster::slots_of(std::size_t node) const {
 
 std::shared_ptr<const cluster::Map> SimCluster::map() const {
   std::vector<cluster::View> views;
+  std::vector<std::string> slots;
+  for (std::size_t node = 0; node < kNodes; ++node) {
+    slots.push_back(slots_of(node));
+  }
   for (std::size_t me = 0; me < kNodes; ++me) {
     std::string text;
     for (std::size_t node = 0; node < kNodes; ++node) {
       text += id_of(node) + " " + address_text(node) + "@1" + std::to_string(kFirstPort + node) +
               (node == me ? " myself,master" : " master") + " - 0 0 " + std::to_string(node + 1) +
               " connected";
-      text += slots_of(node);
+      text += slots[node];
       for (const auto& [slot, to] : moving_) {
         if (node == me && owner_of(slot) == me) {
           text += " [" + std::to_string(slot) + "->-" + id_of(to) + "]";
