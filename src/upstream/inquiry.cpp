@@ -105,6 +105,20 @@ redis::CommandSet all_answerable() {
   return all;
 }
 
+// Of the node of this id; empty: of all that serve theirs.
+cluster::Slots slots_of(const cluster::View& view, std::string_view id) {
+  cluster::Slots slots;
+  for (const cluster::Node& node : view.nodes) {
+    const bool is_meant = id.empty() ? node.is_reachable && !node.is_failing : node.id == id;
+    for (const cluster::SlotRange& range : node.slots) {
+      for (std::size_t slot = range.first; is_meant && slot <= range.last; ++slot) {
+        slots.set(slot);
+      }
+    }
+  }
+  return slots;
+}
+
 }  // namespace
 
 Inquiry::Inquiry(redisContext& redis, const Questions& questions)
@@ -194,16 +208,11 @@ bool Inquiry::learn_slots(Answers& answers) {
   const std::optional<std::size_t> place = view ? view->myself : std::nullopt;
   if (place && cluster::is_state_ok(text_of(*info))) {
     const cluster::Node& myself = view->nodes[*place];
-    const std::string& owner = myself.is_master ? myself.id : myself.master_id;
-    for (const cluster::Node& node : view->nodes) {
-      const bool is_asked_for =
-          questions_.of_whole_cluster ? node.is_reachable && !node.is_failing : node.id == owner;
-      for (const cluster::SlotRange& range : node.slots) {
-        for (std::size_t slot = range.first; is_asked_for && slot <= range.last; ++slot) {
-          slots.set(slot);
-        }
-      }
-    }
+    slots =
+        questions_.of_whole_cluster
+            ? slots_of(*view, {})
+            : slots_of(*view,
+                       myself.is_master || myself.master_id.empty() ? myself.id : myself.master_id);
     for (const std::uint16_t slot : myself.moving) {
       slots.reset(slot);
     }

@@ -326,9 +326,8 @@ void RoutedTransport::advance(std::uint16_t slot) {
   }
   Flight& flight = found->second;
   while (state_ == State::up && (!flight.again.empty() || !flight.waiting.empty())) {
-    const bool is_again = !flight.again.empty();
-    std::list<RoutedPart>& from = is_again ? flight.again : flight.waiting;
-    if (worker_.loop.now() < flight.not_before || (is_again && flight.owed > 0)) {
+    std::list<RoutedPart>& from = flight.again.empty() ? flight.waiting : flight.again;
+    if (worker_.loop.now() < flight.not_before) {
       return;
     }
     NodeLink* const link = target_of(flight, from);

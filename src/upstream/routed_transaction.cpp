@@ -78,17 +78,8 @@ bool RoutedTransport::take_watch(const redis::Command& command, std::string_view
 bool RoutedTransport::take_in_transaction(const redis::Command& command, std::string_view raw) {
   const Words words = worker_.arguments.views();
   const Routing routing = routing_of(command, words);
-  NodeLink& link = *transaction_.link;
   if (command.role == redis::Role::end_multi) {
-    const bool is_refused = transaction_.is_refused && command.name == "exec";
-    if (!entries_.empty()) {
-      return false;
-    }
-    barrier_ = Barrier{.kind = Alone::end_multi};
-    send_part(link,
-              is_refused ? kDiscard : raw,
-              {.entry = add_entry(), .instead = is_refused ? kExecAbort : std::string_view()});
-    return true;
+    return end_transaction(command, raw);
   }
   if (command.role == redis::Role::reset) {
     return take_change(command, raw);
@@ -99,21 +90,14 @@ bool RoutedTransport::take_in_transaction(const redis::Command& command, std::st
     refuse_in_transaction(routing.to == RoutedTo::refused ? routing.refusal : kNotInTransaction);
     return true;
   }
-  const std::vector<std::string_view> keys = routing.to == RoutedTo::by_keys
-                                                 ? routed_keys(command, words)
-                                                 : std::vector<std::string_view>();
-  if (!keys.empty()) {
-    const std::uint16_t slot = cluster::slot_of(keys.front());
-    const bool is_of_it = transaction_.slot == RoutedPart::kNoSlot || transaction_.slot == slot;
-    if (!cluster::are_of_one_slot(keys) || !is_of_it) {
-      refuse_in_transaction(kCrossSlot);
-      return true;
+  if (routing.to == RoutedTo::by_keys) {
+    const std::vector<std::string_view> keys = routed_keys(command, words);
+    if (!keys.empty()) {
+      return take_keys_in_transaction(keys, raw);
     }
-    if (transaction_.slot == RoutedPart::kNoSlot && !pin_transaction(slot)) {
-      return false;
-    }
-  } else if (transaction_.slot == RoutedPart::kNoSlot &&
-             (!is_about_transaction || command.role == redis::Role::unwatch)) {
+  }
+  if (transaction_.slot == RoutedPart::kNoSlot &&
+      (!is_about_transaction || command.role == redis::Role::unwatch)) {
     if (transaction_.replay.size() + raw.size() > kReplayMax) {
       refuse_in_transaction(kNotInTransaction);
       return true;
@@ -121,7 +105,34 @@ bool RoutedTransport::take_in_transaction(const redis::Command& command, std::st
     transaction_.replay.append(raw);
     ++transaction_.replayed;
   }
-  send_to(link, raw);
+  send_to(*transaction_.link, raw);
+  return true;
+}
+
+bool RoutedTransport::take_keys_in_transaction(Words keys, std::string_view raw) {
+  const std::uint16_t slot = cluster::slot_of(keys.front());
+  const bool is_of_it = transaction_.slot == RoutedPart::kNoSlot || transaction_.slot == slot;
+  if (!cluster::are_of_one_slot(keys) || !is_of_it) {
+    refuse_in_transaction(kCrossSlot);
+    return true;
+  }
+  if (transaction_.slot == RoutedPart::kNoSlot && !pin_transaction(slot)) {
+    return false;
+  }
+  send_to(*transaction_.link, raw);
+  return true;
+}
+
+// EXEC of what was refused here is DISCARD, and Redis's words.
+bool RoutedTransport::end_transaction(const redis::Command& command, std::string_view raw) {
+  if (!entries_.empty()) {
+    return false;
+  }
+  const bool is_refused = transaction_.is_refused && command.name == "exec";
+  barrier_ = Barrier{.kind = Alone::end_multi};
+  send_part(*transaction_.link,
+            is_refused ? kDiscard : raw,
+            {.entry = add_entry(), .instead = is_refused ? kExecAbort : std::string_view()});
   return true;
 }
 
@@ -198,7 +209,11 @@ NodeLink* RoutedTransport::subscribed_link(std::span<const redis::ChannelKind> k
 
 // The reply to what went alone has come, and is on its way to the client.
 void RoutedTransport::settle_barrier() {
-  const Barrier barrier = *std::exchange(barrier_, std::nullopt);
+  if (!barrier_) {
+    return;
+  }
+  const Barrier barrier = *std::move(barrier_);
+  barrier_.reset();
   const bool is_refused = barrier.said == '-';
   switch (barrier.kind) {
     case Alone::told:

@@ -335,7 +335,8 @@ MUTANTS = [
     ("upstream", "redirected_commands_run_behind_later_ones", "a write that a later one has overtaken is run behind it",
      [(ROUTED, "overtaken->entry < run.entry &&", "overtaken->entry > run.entry &&")]),
     ("upstream", "commands_pass_one_that_is_asked_elsewhere", "a later command of the slot is run first",
-     [(ROUTED, "is_again && flight.owed > 0", "is_again && flight.owed > 64")]),
+     [(ROUTED, "flight.link == &link && flight.again.empty() &&", "flight.again.empty() &&"),
+      (ROUTED, "!worker_.routes.is_unsettled(slot, worker_.loop.now())", "slot != RoutedPart::kNoSlot")]),
     ("upstream", "scripts_that_fail_are_run_again", "a script that says TRYAGAIN is run twice",
      [(ROUTED, "!part.may_fail_halfway && retry(flight, part)", "retry(flight, part)")]),
 ]

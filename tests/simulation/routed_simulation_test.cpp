@@ -11,7 +11,7 @@
 namespace cuckooguard::simulation {
 namespace {
 
-constexpr std::uint64_t kRuns = 40;
+constexpr std::uint64_t kRuns = 20;
 
 using Count = unsigned long long;
 

@@ -19,6 +19,15 @@ std::string id_of(std::size_t node) {
   return std::string(40, static_cast<char>('a' + node));
 }
 
+std::string values_of(const Values& values, const Words& keys) {
+  std::string reply = header('*', keys.size());
+  for (const std::string& key : keys) {
+    const auto value = values.find(key);
+    reply += value == values.end() ? nil(2) : bulk(value->second);
+  }
+  return reply;
+}
+
 std::string address_text(std::size_t node) {
   return "10.0.0." + std::to_string(node + 1) + ":" + std::to_string(kFirstPort + node);
 }
@@ -48,12 +57,7 @@ std::string run_in(Values& values, const Words& words) {
     return integer(static_cast<long long>((values[words[1]] += words[2]).size()));
   }
   if (name == "MGET") {
-    std::string reply = header('*', words.size() - 1);
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      const auto value = values.find(words[i]);
-      reply += value == values.end() ? nil(2) : bulk(value->second);
-    }
-    return reply;
+    return values_of(values, keys_in(words));
   }
   if (name == "DEL" || name == "EXISTS") {
     long long count = 0;

@@ -109,6 +109,7 @@ TEST_F(RoutedTransportTest, later_commands_of_a_slot_wait_for_one_that_is_asked_
   EXPECT_EQ(at(kA), "");
   say(kB, "+OK\r\n+OK\r\n");
   EXPECT_EQ(at(kB), asked(set("b", "2")));
+  EXPECT_EQ(at(kA), "") << "the second may be asked elsewhere yet";
   say(kB, "+OK\r\n+OK\r\n");
   EXPECT_EQ(at(kA), set("b", "3"));
   say(kA, "+OK\r\n");
