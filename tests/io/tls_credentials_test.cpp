@@ -55,8 +55,7 @@ TEST_F(TlsCredentialsTest, a_file_that_is_not_there_is_named) {
   EXPECT_EQ(error_of(settings), "/nowhere/ca.crt: No such file or directory");
   config::UpstreamTls upstream = files_.upstream();
   upstream.ca = "/nowhere/ca.crt";
-  EXPECT_EQ(TlsCredentials::load(upstream).error(),
-            "/nowhere/ca.crt: No such file or directory");
+  EXPECT_EQ(TlsCredentials::load(upstream).error(), "/nowhere/ca.crt: No such file or directory");
 }
 
 TEST_F(TlsCredentialsTest, a_file_that_is_something_else_is_named) {
