@@ -39,7 +39,6 @@ class OnePort : public testing::TestWithParam<const char*> {
  protected:
   OnePort() : database_(directory_ / "shop.db", Journal::wal) {
     database_.insert_users(1, kUsers);
-    port_ = free_port();
     guard_.emplace(GuardProcess::on_port(yaml()));
     EXPECT_TRUE(eventually([this] { return try_call({"GET", absent_user()}) == absent_reply(); }))
         << guard_->log();
@@ -94,7 +93,7 @@ class OnePort : public testing::TestWithParam<const char*> {
   TemporaryDirectory directory_;
   Database database_;
   RedisCluster cluster_;
-  std::uint16_t port_ = 0;
+  std::uint16_t port_ = free_port();
   std::optional<GuardProcess> guard_;
 };
 

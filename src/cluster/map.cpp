@@ -236,10 +236,8 @@ std::vector<View> without_strangers(std::vector<View> views) {
     }
     return has_others;
   };
-  std::vector<bool> strange;
-  for (const View& view : views) {
-    strange.push_back(is_stranger(view));
-  }
+  std::vector<bool> strange(views.size());
+  std::ranges::transform(views, strange.begin(), is_stranger);
   if (std::ranges::find(strange, false) == strange.end()) {
     return views;
   }
