@@ -1,6 +1,7 @@
 #include "cluster/map.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -236,13 +237,9 @@ std::vector<View> without_strangers(std::vector<View> views) {
     }
     return has_others;
   };
-  std::vector<bool> strange(views.size());
-  std::ranges::transform(views, strange.begin(), is_stranger);
-  if (std::ranges::find(strange, false) == strange.end()) {
-    return views;
-  }
-  std::erase_if(views, [&, i = std::size_t{0}](const View&) mutable { return strange[i++]; });
-  return views;
+  std::vector<View> members;
+  std::ranges::remove_copy_if(views, std::back_inserter(members), is_stranger);
+  return members.empty() ? views : members;
 }
 
 Map merge(std::span<const View> views) {
