@@ -46,7 +46,9 @@ struct Assembly::WorkerParts {
 
     static guard::Guard::Parts guarded(Assembly& all, WorkerParts& parts, std::size_t endpoint) {
       auto guarded = all.guarded(*all.generation_, parts.number, endpoint);
-      guarded.learner = &parts.learner;
+      if (!all.endpoints_.leads_to_sentinel(endpoint)) {  // which guards nothing
+        guarded.learner = &parts.learner;
+      }
       return guarded;
     }
 

@@ -84,8 +84,9 @@ class Guard {
     std::size_t worker = 0;  // whose counters are its own
     // Which namespace has which number: as long as this is the same, so are they.
     std::uint64_t numbering = 0;
-    // The worker's, which outlives all of its guards and their clients; null: one of its own. The
-    // shares of clients and users are of what one learner has.
+    // The worker's, which outlives all of its guards and their clients, and whose guards all have
+    // these namespaces; null: one of its own. The shares of clients and users are of what one
+    // learner has.
     Learner* learner = nullptr;
   };
 
