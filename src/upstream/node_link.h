@@ -39,7 +39,7 @@ struct RoutedPart {
   std::uint32_t confirmations = 0;  // of subscriptions: so many frames instead of one reply
   bool may_fail_halfway = false;
   std::uint8_t redirects = 0;
-  std::uint8_t retries = 0;
+  io::TimePoint until{};                // is tried again
   std::optional<config::Address> to{};  // redirected, else to the slot's owner
   bool asks = false;                    // ASKING comes first
 };

@@ -11,6 +11,9 @@
 namespace cuckooguard::upstream {
 namespace {
 
+// Commands that wait to be sent again: of more, each is taken to have a key in common with those
+// that were run.
+constexpr std::size_t kComparedMax = 32;
 constexpr std::string_view kAsking = "*1\r\n$6\r\nASKING\r\n";
 
 std::vector<std::string> keys_of(std::string_view whole_command) {
@@ -84,8 +87,10 @@ void RoutedTransport::take_frame(NodeLink& link) {
   const std::string frame = std::exchange(link.kept, {});
   release(frame.size());
   const std::string_view bytes(frame);
+  const bool may_be_message =
+      frame.front() == '>' || (frame.front() == '*' && told_.version == resp::Version::resp2);
   const redis::PubSubFrame parsed =
-      frame.front() == '*' || frame.front() == '>'
+      may_be_message
           ? redis::parse_pubsub_frame(
                 bytes.substr(0, redis::kPubSubHeadBytes),
                 bytes.substr(bytes.size() - std::min(bytes.size(), redis::kPubSubTailBytes)))
@@ -231,8 +236,10 @@ bool RoutedTransport::follow(RoutedPart& part, const NodeLink& link, std::string
   if (named->slot != part.slot && !part.may_fail_halfway) {
     return false;
   }
-  worker_.routes.doubt();
-  worker_.routes.redirected(part.slot, worker_.loop.now());
+  if (!part.may_fail_halfway) {  // a script may have made it up
+    worker_.routes.doubt();
+    worker_.routes.redirected(part.slot, worker_.loop.now());
+  }
   const config::Address* const node = worker_.routes.find(*named, link.address);
   if (node == nullptr) {
     return !part.may_fail_halfway && retry(flights_[part.slot], part);
@@ -247,10 +254,9 @@ bool RoutedTransport::follow(RoutedPart& part, const NodeLink& link, std::string
 }
 
 bool RoutedTransport::retry(Flight& flight, RoutedPart& part) {
-  if (part.retries == kRetriesMax) {
+  if (worker_.loop.now() >= part.until) {
     return false;
   }
-  ++part.retries;
   part.to.reset();
   part.asks = false;
   flight.not_before = worker_.loop.now() + kRetryEvery;
@@ -278,9 +284,10 @@ void RoutedTransport::advance_later() {
 
 // Those that wait to be sent again come before `run` in the client's order.
 void RoutedTransport::refuse_overtaken(Flight& flight, const RoutedPart& run) {
+  const bool are_many = flight.again.size() > kComparedMax;
   for (auto part = flight.again.begin(); part != flight.again.end();) {
     const auto overtaken = part++;
-    if (overtaken->entry < run.entry && may_share_a_key(*overtaken, run)) {
+    if (overtaken->entry < run.entry && (are_many || may_share_a_key(*overtaken, run))) {
       refuse(flight.again, overtaken, kOvertaken);
     }
   }
@@ -300,6 +307,7 @@ void RoutedTransport::refuse(std::list<RoutedPart>& from,
 
 void RoutedTransport::enqueue(RoutedPart part) {
   hold(part.command.size());
+  part.until = worker_.loop.now() + kRetriedFor;
   const std::uint16_t slot = part.slot;
   flights_[slot].waiting.push_back(std::move(part));
   advance(slot);

@@ -230,8 +230,11 @@ void RoutedTransport::settle_barrier() {
       send_replay();
       return;
     case Alone::end_multi:
-      // Also of an EXEC that was refused: Redis discards what it does not run.
-      forget_transaction();
+      // Also of an EXEC that was refused: Redis discards what it does not run. Without MULTI it
+      // goes on watching.
+      if (!is_refused || transaction_.link != nullptr) {
+        forget_transaction();
+      }
       return;
     case Alone::watch:
       if (!is_refused) {

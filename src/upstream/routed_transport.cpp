@@ -49,6 +49,9 @@ io::Transfer RoutedTransport::read(std::span<char> into) {
     }
   }
   output_.consume(bytes);
+  if ((is_write_refused_ || !input_.empty()) && output_.size() < kHeldSoft) {
+    tell_soon();
+  }
   update_reading();
   return {io::Status::ok, bytes};
 }
@@ -108,7 +111,11 @@ void RoutedTransport::lose() {
 }
 
 bool RoutedTransport::takes_more() const {
+  if (large_.link != nullptr) {  // others may wait for its end
+    return large_.link->connection.unsent() < kUnsentMax;
+  }
   return !barrier_ && entries_.size() < kInFlightMax && held_bytes_ < kHeldSoft &&
+         output_.size() < kHeldSoft &&
          std::ranges::all_of(
              links_, [](const auto& link) { return link->connection.unsent() < kUnsentMax; });
 }
@@ -237,10 +244,13 @@ void RoutedTransport::tell_soon() {
   }
 }
 
-// Whether this node's reply is the one that others wait for.
+// Whether this node's reply is the one that others wait for: the client's next one, or one behind
+// which a redirected command waits.
 bool RoutedTransport::is_next(const NodeLink& link) const {
   return std::ranges::any_of(link.owed, [this](const RoutedPart& part) {
-    return part.reply != RoutedPart::Reply::of_client || part.entry == first_entry_;
+    const auto flight = flights_.find(part.slot);
+    return part.reply != RoutedPart::Reply::of_client || part.entry == first_entry_ ||
+           (flight != flights_.end() && !flight->second.again.empty());
   });
 }
 

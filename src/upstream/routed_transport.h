@@ -29,9 +29,10 @@
 //   closes. Limits: kInFlightMax commands, beyond which none are taken. A command of up to
 //   resp::kWholeCommandBytesMax is kept until its reply has come; a larger one is streamed and can
 //   be sent only once. Replies that wait for earlier ones: above kHeldSoft only nodes are read
-//   whose reply is next, above kHeldMax it closes. kRedirectsMax redirects; kRetriesMax retries,
-//   one per kRetryEvery: then the client is told (-TRYAGAIN, or Redis's words). A transaction's
-//   commands without keys, before its first with one: kReplayMax bytes. A link to each node.
+//   whose reply is next, above kHeldMax it closes. kRedirectsMax redirects; retries for
+//   kRetriedFor, one per kRetryEvery: then the client is told (-TRYAGAIN, or Redis's words). A
+//   transaction's commands without keys, before its first with one: kReplayMax bytes. A link to
+//   each node.
 // Source: https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec ("Redirection
 // and
 //   resharding"); Redis 7.0.15 cluster.c (getNodeByQuery), server.c (processCommand).
@@ -75,7 +76,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   static constexpr std::size_t kReplayMax = std::size_t{64} * 1024;
   static constexpr std::size_t kErrorMax = 512;  // what is longer is no redirect
   static constexpr std::uint8_t kRedirectsMax = 5;
-  static constexpr std::uint8_t kRetriesMax = 25;
+  static constexpr std::chrono::milliseconds kRetriedFor{500};  // since it was written
   static constexpr std::chrono::milliseconds kRetryEvery{20};
 
   struct Worker {

@@ -167,12 +167,58 @@ TEST_F(RoutedTransportTest, a_redirect_to_who_is_no_node_is_not_followed) {
 TEST_F(RoutedTransportTest, tries_again_for_a_while_and_then_says_what_redis_says) {
   const std::string again = "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
   send_bytes(command({"MGET", "b", "{b}2"}));
-  for (int i = 0; i <= RoutedTransport::kRetriesMax; ++i) {
+  for (int i = 0; i <= RoutedTransport::kRetriedFor / RoutedTransport::kRetryEvery; ++i) {
     EXPECT_EQ(got(), "");
     peers_[kA]->send(again);
     loop_.run(RoutedTransport::kRetryEvery);
   }
   EXPECT_EQ(got(), again);
+}
+
+// They wait side by side.
+TEST_F(RoutedTransportTest, tries_many_again_for_no_longer_than_one) {
+  std::string commands;
+  std::string errors;
+  const std::string again = "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
+  for (int i = 0; i < 20; ++i) {
+    commands += command({"MGET", "b", "{b}2"});
+    errors += again;
+  }
+  send_bytes(commands);
+  std::string told;
+  for (int i = 0; i < 60; ++i) {
+    peers_[kA]->send(again);
+    loop_.run(RoutedTransport::kRetryEvery);
+    told += got();
+  }
+  EXPECT_EQ(told, errors);
+}
+
+TEST_F(RoutedTransportTest, what_a_client_does_not_read_is_not_answered_for_ever) {
+  connection_->set_reading(false);
+  std::string many;
+  for (int i = 0; i < 10'000; ++i) {
+    many += command({"SAVE"});
+  }
+  for (int i = 0; i < 10; ++i) {
+    send_bytes(many);
+  }
+  EXPECT_GT(connection_->unsent(), 0U) << "the client is not read, either";
+  EXPECT_LT(loop_.chunks().bytes_in_use(), 4 * RoutedTransport::kHeldSoft);
+  connection_->set_reading(true);
+  loop_.run(std::chrono::seconds(1));
+  EXPECT_EQ(connection_->unsent(), 0U);
+}
+
+TEST_F(RoutedTransportTest, exec_without_multi_leaves_what_is_watched) {
+  send({"WATCH", "a"});
+  EXPECT_EQ(at(kB), command({"WATCH", "a"}));
+  say(kB, "+OK\r\n");
+  send({"EXEC"});
+  say(kB, "-ERR EXEC without MULTI\r\n");
+  (void)at(kB);
+  send({"UNWATCH"});
+  EXPECT_EQ(at(kB), command({"UNWATCH"}));
 }
 
 TEST_F(RoutedTransportTest, a_command_too_large_to_be_kept_is_sent_once) {
