@@ -114,11 +114,15 @@ proxy::Session::Settings Assembly::session_settings(const config::Config& config
 // learned, and no operator is among them.
 guard::Guard::Parts Assembly::guarded(const Generation& generation,
                                       std::size_t worker,
-                                      std::size_t endpoint) {
+                                      std::size_t endpoint,
+                                      guard::Learner& learner) {
   redis::Facts& facts = endpoints_.facts(endpoint);
-  return endpoints_.leads_to_sentinel(endpoint)
-             ? guard::Guard::Parts{.keyspace = no_keys_, .namespaces = {}, .facts = facts}
-             : generation.guarded(worker, facts);
+  if (endpoints_.leads_to_sentinel(endpoint)) {
+    return {.keyspace = no_keys_, .namespaces = {}, .facts = facts};
+  }
+  guard::Guard::Parts parts = generation.guarded(worker, facts);
+  parts.learner = &learner;
+  return parts;
 }
 
 void Assembly::make_workers() {
@@ -193,12 +197,9 @@ void Assembly::follow(const Endpoints::Known& known) {
     Endpoints::Known known;
     std::vector<Endpoints::Change> changes;
     std::atomic<std::size_t> missing;
-    std::shared_ptr<const cluster::Map> map;
   };
-  const auto move = std::make_shared<Move>(known,
-                                           endpoints_.follow(known, io::now_since_boot()),
-                                           workers_.size(),
-                                           std::make_shared<const cluster::Map>(known.map));
+  const auto move = std::make_shared<Move>(
+      known, endpoints_.follow(known, io::now_since_boot()), workers_.size());
   for (const auto& parts : workers_) {
     parts->worker.loop().post([this, &served = parts->endpoints, move] {
       for (const Endpoints::Change& change : move->changes) {
@@ -206,7 +207,7 @@ void Assembly::follow(const Endpoints::Known& known) {
       }
       for (const auto& each : served) {
         if (each->routed) {
-          each->routed->set(move->map);
+          each->routed->set({move, &move->known.map});
         }
       }
       if (--move->missing == 0) {

@@ -86,7 +86,8 @@ class Assembly {
                                             std::size_t endpoint) const;
   guard::Guard::Parts guarded(const Generation& generation,
                               std::size_t worker,
-                              std::size_t endpoint);
+                              std::size_t endpoint,
+                              guard::Learner& learner);
   void make_workers();
   void listen();
   void hand_over(int socket, std::size_t listen);

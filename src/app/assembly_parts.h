@@ -37,20 +37,12 @@ struct Assembly::WorkerParts {
                                                               settings.upstream,
                                                               [&all] { all.endpoints_.refresh(); })
                      : nullptr),
-          guard(guarded(all, parts, endpoint)),
+          guard(all.guarded(*all.generation_, parts.number, endpoint, parts.learner)),
           clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
                    .guard = guard,
                    .settings = settings,
                    .total = all.client_count_,
                    .nodes = all.endpoints_.nodes(endpoint)}) {}
-
-    static guard::Guard::Parts guarded(Assembly& all, WorkerParts& parts, std::size_t endpoint) {
-      auto guarded = all.guarded(*all.generation_, parts.number, endpoint);
-      if (!all.endpoints_.leads_to_sentinel(endpoint)) {  // which guards nothing
-        guarded.learner = &parts.learner;
-      }
-      return guarded;
-    }
 
     // A reload leaves the address as it is: it needs a restart, or is a node's.
     void adopt(const guard::Guard::Parts& guarded, proxy::Session::Settings next) {

@@ -90,7 +90,7 @@ bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
       parts->worker.loop().post([&served = *parts->endpoints[i],
                                  arrivals,
-                                 guarded = guarded(next, parts->number, i),
+                                 guarded = guarded(next, parts->number, i, parts->learner),
                                  settings = session_settings(config, i)] {
         served.adopt(guarded, settings);
         arrivals->arrive();
