@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/assembly.h"
-#include "upstream/routed_loop.h"
+#include "routing/routed_loop.h"
 
 namespace cuckooguard::app {
 
@@ -33,9 +33,9 @@ struct Assembly::WorkerParts {
     Served(Assembly& all, WorkerParts& parts, std::size_t endpoint)
         : settings(all.session_settings(all.config_, endpoint)),
           routed(all.endpoints_.leads_to_cluster(endpoint)
-                     ? std::make_unique<upstream::RoutedLoop>(parts.worker.loop(),
-                                                              settings.upstream,
-                                                              [&all] { all.endpoints_.refresh(); })
+                     ? std::make_unique<routing::RoutedLoop>(parts.worker.loop(),
+                                                             settings.upstream,
+                                                             [&all] { all.endpoints_.refresh(); })
                      : nullptr),
           guard(all.guarded(*all.generation_, parts.number, endpoint, parts.learner)),
           clients({.loop = routed ? static_cast<io::Loop&>(*routed) : parts.worker.loop(),
@@ -63,7 +63,7 @@ struct Assembly::WorkerParts {
     }
 
     proxy::Session::Settings settings;  // the worker's own to read and, at a reload, to replace
-    std::unique_ptr<upstream::RoutedLoop> routed;  // null: it does not lead to a whole cluster
+    std::unique_ptr<routing::RoutedLoop> routed;  // null: it does not lead to a whole cluster
     guard::Guard guard;
     proxy::Clients clients;
   };

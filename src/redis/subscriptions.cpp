@@ -71,7 +71,7 @@ PubSubFrame parse_pubsub_frame(std::string_view head, std::string_view tail) {
     return {.kind = message, .channels = word->channels};
   }
   const auto count = last_integer(tail);
-  return count ? PubSubFrame{confirmation, word->channels, *count} : PubSubFrame{};
+  return count ? PubSubFrame{confirmation, word->channels, *count, word->word} : PubSubFrame{};
 }
 
 ChannelKind channel_kind_of(std::string_view command) {

@@ -32,6 +32,7 @@ struct PubSubFrame {
   // Of a confirmation: how many subscriptions there are now; plain ones and patterns are counted
   // together.
   std::uint32_t count = 0;
+  std::string_view command{};  // that it confirms, in lower case; static
 };
 
 // Of an array or push reply: its first bytes (kPubSubHeadBytes are enough) and its last ones

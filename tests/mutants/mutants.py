@@ -33,7 +33,7 @@ SHARED = "src/upstream/shared_upstream.cpp"
 CONNECTION = "src/upstream/shared_connection.cpp"
 GREETED = "src/upstream/greeted_connection.cpp"
 PROBE = "src/upstream/login_probe.cpp"
-ROUTED = "src/upstream/routed_replies.cpp"
+ROUTED = "src/routing/routed_replies.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [

@@ -15,9 +15,9 @@
 #include <set>
 #include <string>
 
+#include "routing/routed_loop.h"
 #include "simulation/sim_cluster.h"
 #include "upstream/connection.h"
-#include "upstream/routed_loop.h"
 
 namespace cuckooguard::simulation {
 
@@ -68,7 +68,7 @@ class RoutedWorld final : upstream::Connection::Owner {
   RoutedWeather weather_;
   SimCluster cluster_{loop_};
   config::Upstream settings_;
-  upstream::RoutedLoop routed_;
+  routing::RoutedLoop routed_;
   std::unique_ptr<upstream::Connection> connection_;
   bool is_map_due_ = false;
   bool is_lost_ = false;

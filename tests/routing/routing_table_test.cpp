@@ -1,4 +1,4 @@
-#include "upstream/routing_table.h"
+#include "routing/routing_table.h"
 
 #include <initializer_list>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(RoutingTable, knows_the_keys_that_lead) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -1,4 +1,4 @@
-#include "upstream/slot_routes.h"
+#include "routing/slot_routes.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "cluster/topology_reply.h"
 #include "upstream/cluster_watch.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 std::optional<NamedNode> named_node_in(std::string_view error) {
   const cluster::Redirect kind = cluster::redirect_in(error);
@@ -33,7 +33,7 @@ void SlotRoutes::set(std::shared_ptr<const cluster::Map> map) {
   masters_.clear();
   moved_.clear();
   for (const cluster::Node& node : map_->nodes()) {
-    nodes_.push_back(ClusterWatch::address_of(node));
+    nodes_.push_back(upstream::ClusterWatch::address_of(node));
     if (node.is_master && !node.slots.empty() && node.is_reachable && !node.is_failing) {
       masters_.push_back(nodes_.back());
     }
@@ -86,4 +86,4 @@ void SlotRoutes::moved(std::uint16_t slot, const config::Address& node) {
   }
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 // Redis's own words.
 inline constexpr std::string_view kCrossSlot =
@@ -19,10 +19,12 @@ inline constexpr std::string_view kOnlySubscriptions =
 
 inline constexpr std::string_view kMoving =
     "-TRYAGAIN The slot of this command is moving, and it was not run (cuckooguard)\r\n";
+inline constexpr std::string_view kMovingScript =
+    "-TRYAGAIN The slot of this command is moving, or a script says so: it may have been run in "
+    "part (cuckooguard)\r\n";
 inline constexpr std::string_view kMovingLarge =
-    "-TRYAGAIN The slot of this command is moving, and it is too large to be sent twice; it was "
-    "not "
-    "run (cuckooguard)\r\n";
+    "-TRYAGAIN The slot of this command is moving, and it is too large to be sent twice "
+    "(cuckooguard)\r\n";
 inline constexpr std::string_view kOvertaken =
     "-TRYAGAIN The slot of this command is moving, and a later one has been run before it; it was "
     "not run (cuckooguard)\r\n";
@@ -37,4 +39,4 @@ inline constexpr std::string_view kNotInTransaction =
 inline constexpr std::string_view kUnknownShards =
     "-ERR name the channels: they may be of several nodes (cuckooguard, docs/cluster.md)\r\n";
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

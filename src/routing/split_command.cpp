@@ -1,4 +1,4 @@
-#include "upstream/split_command.h"
+#include "routing/split_command.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "resp/reply_framer.h"
 #include "resp/reply_writer.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 constexpr std::string_view kCrlf = "\r\n";
@@ -127,4 +127,4 @@ std::optional<std::string> merged(Merge merge,
   return replies.front();
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -25,7 +25,7 @@
 
 #include "redis/command_table.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 enum class RoutedTo : std::uint8_t {
   by_keys,
@@ -55,4 +55,4 @@ std::vector<std::string_view> routed_keys(const redis::Command& command,
 // has changed something, and say whatever that code wants.
 bool may_fail_halfway(const redis::Command& command);
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

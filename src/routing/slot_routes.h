@@ -22,7 +22,7 @@
 #include "config/config.h"
 #include "io/clock.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 // -MOVED 3999 127.0.0.1:6381, -ASK ...: of a whole line. `replier` is who has said so: a host that
 // is left open is its.
@@ -68,4 +68,4 @@ class SlotRoutes {
   std::unordered_map<std::uint16_t, io::TimePoint> redirected_;
 };
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -1,4 +1,4 @@
-#include "upstream/routed_transport.h"
+#include "routing/routed_transport.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "upstream/cluster_watch.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 constexpr bool has(io::Interest interest, io::Interest part) {
@@ -287,7 +287,7 @@ NodeLink* RoutedTransport::link_to(const config::Address& node) {
   }
   NodeLink::Owner& owner = *this;
   links_.push_back(std::make_unique<NodeLink>(
-      worker_.loop, ClusterWatch::settings_of(worker_.settings, node), told_, owner));
+      worker_.loop, upstream::ClusterWatch::settings_of(worker_.settings, node), told_, owner));
   return links_.back().get();
 }
 
@@ -364,4 +364,4 @@ void RoutedTransport::on_link_lost(NodeLink& link) {
   links_.erase(place);
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -17,10 +17,10 @@
 #include "config/config.h"
 #include "io/loop.h"
 #include "resp/arguments.h"
-#include "upstream/routed_transport.h"
-#include "upstream/slot_routes.h"
+#include "routing/routed_transport.h"
+#include "routing/slot_routes.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 class RoutedLoop final : public io::Loop {
  public:
@@ -59,4 +59,4 @@ class RoutedLoop final : public io::Loop {
   resp::Arguments arguments_;
 };
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -60,12 +60,12 @@
 #include "redis/state_change.h"
 #include "resp/arguments.h"
 #include "resp/request_scanner.h"
-#include "upstream/node_link.h"
-#include "upstream/routing_table.h"
-#include "upstream/slot_routes.h"
-#include "upstream/split_command.h"
+#include "routing/node_link.h"
+#include "routing/routing_table.h"
+#include "routing/slot_routes.h"
+#include "routing/split_command.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushable {
  public:
@@ -130,6 +130,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   // A command that goes alone, and what its reply means.
   enum class Alone : std::uint8_t {
     told,
+    others_told,
     multi,
     moved_multi,
     end_multi,
@@ -142,7 +143,8 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
     NodeLink* link = nullptr;  // that has replied
     std::optional<redis::StateChange> change{};
     std::uint16_t slot = RoutedPart::kNoSlot;
-    char said = '\0';  // its reply's type; 0: there is none yet
+    std::size_t awaited = 1;  // replies that must be OK, of others_told and moved_multi
+    char said = '\0';         // its reply's type; 0: there is none yet
   };
 
   struct Transaction {
@@ -157,10 +159,10 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   struct Large {
     std::uint64_t entry = 0;
     std::uint16_t slot = RoutedPart::kNoSlot;
-    NodeLink* link = nullptr;    // null: it waits, or is refused
-    std::string held{};          // its first chunk, which waits
-    bool ends = false;           // with that
-    std::string_view refusal{};  // told at its end; nothing of it is sent
+    NodeLink* link = nullptr;  // null: it waits, or is refused
+    std::string held{};        // its first chunk, which waits
+    bool ends = false;         // with that
+    std::string refusal{};     // told at its end; nothing of it is sent
     bool may_fail_halfway = false;
   };
 
@@ -195,6 +197,8 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   // routed_commands.cpp: where a command goes. False: it must wait.
   bool take_command(std::string_view raw);
   void take_while_subscribed(NodeLink& link, RoutedTo to, std::string_view raw);
+  NodeLink* subscribed_only() const;
+  std::string not_while_subscribed() const;
   bool take_by_keys(const redis::Command& command, std::string_view raw);
   bool take_for_all(std::string_view raw);
   bool take_change(const redis::Command& command, std::string_view raw);
@@ -220,6 +224,8 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void refuse_in_transaction(std::string_view error);
   void settle_barrier();
   void settle_change(const Barrier& barrier);
+  void reset_links(NodeLink& told);
+  void tell_others(const NodeLink& told);
   void forget_transaction();
   void send_replay();
 
@@ -278,4 +284,4 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   io::OutputQueue output_;
 };
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

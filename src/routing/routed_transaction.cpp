@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "cluster/slot.h"
-#include "upstream/routed_texts.h"
-#include "upstream/routed_transport.h"
-#include "upstream/routing_table.h"
+#include "routing/routed_texts.h"
+#include "routing/routed_transport.h"
+#include "routing/routing_table.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 constexpr auto kChannels = std::to_array({redis::ChannelKind::plain, redis::ChannelKind::pattern});
@@ -146,6 +146,8 @@ bool RoutedTransport::pin_transaction(std::uint16_t slot) {
   const config::Address* const owner = worker_.routes.owner_of(slot);
   if (owner == nullptr || watched_ != nullptr || *owner == transaction_.link->address) {
     transaction_.slot = slot;
+    transaction_.replay.clear();  // it stays here
+    transaction_.replayed = 0;
     return true;
   }
   if (!entries_.empty()) {
@@ -168,7 +170,8 @@ bool RoutedTransport::take_pubsub(const redis::Command& command, std::string_vie
   const bool is_of_shards = kind == redis::ChannelKind::shard;
   const std::vector<std::string_view> channels(words.begin() + 1, words.end());
   NodeLink* link = subscribed_link(is_of_shards ? std::span(&kShards, 1) : std::span(kChannels));
-  RoutedPart part{.confirmations = static_cast<std::uint32_t>(channels.size())};
+  RoutedPart part{.confirmations = static_cast<std::uint32_t>(channels.size()),
+                  .confirmed = command.name};
   if (is_of_shards && !channels.empty()) {
     if (!cluster::are_of_one_slot(channels)) {
       answer(kCrossSlot);
@@ -248,6 +251,7 @@ void RoutedTransport::settle_barrier() {
         watched_slot_ = RoutedPart::kNoSlot;
       }
       return;
+    case Alone::others_told:
     case Alone::subscribe:
       return;
   }
@@ -259,8 +263,6 @@ void RoutedTransport::send_replay() {
   for (std::size_t i = 0; i < transaction_.replayed; ++i) {
     transaction_.link->owed.push_back({.reply = RoutedPart::Reply::unread});
   }
-  transaction_.replay.clear();
-  transaction_.replayed = 0;
 }
 
 void RoutedTransport::forget_transaction() {
@@ -277,19 +279,7 @@ void RoutedTransport::settle_change(const Barrier& barrier) {
   }
   const redis::StateChange& change = *barrier.change;
   if (change.kind == ChangeKind::reset) {
-    forget_transaction();
-    told_ = {};
-    std::erase_if(links_, [&](std::unique_ptr<NodeLink>& link) {
-      if (link.get() == barrier.link) {
-        link->subscriptions.clear();
-        link->connection.was_told(told_);
-        return false;
-      }
-      link->connection.close();
-      worker_.loop.dispose(std::move(link));
-      return true;
-    });
-    home_ = barrier.link;
+    reset_links(*barrier.link);
     return;
   }
   const bool is_plain = change.kind == ChangeKind::select || change.kind == ChangeKind::auth ||
@@ -308,13 +298,47 @@ void RoutedTransport::settle_change(const Barrier& barrier) {
                               .secret = change.secret};
   }
   label(told_.labels, change);
-  for (const auto& link : links_) {
-    if (link.get() == barrier.link) {
-      link->connection.was_told(told_);
-    } else {
-      (void)link->connection.greet(told_);
+  tell_others(*barrier.link);
+}
+
+void RoutedTransport::reset_links(NodeLink& told) {
+  forget_transaction();
+  told_ = {};
+  std::erase_if(links_, [&](std::unique_ptr<NodeLink>& link) {
+    if (link.get() == &told) {
+      return false;
     }
+    link->connection.close();
+    worker_.loop.dispose(std::move(link));
+    return true;
+  });
+  told.subscriptions.clear();
+  told.connection.was_told(told_);
+  home_ = &told;
+}
+
+// By commands among the others, since what a link is subscribed to may come in between. Nothing
+// else is sent until all have said yes: behind a refused AUTH it would be run as who the client
+// was.
+void RoutedTransport::tell_others(const NodeLink& told) {
+  std::size_t awaited = 0;
+  for (const auto& link : links_) {
+    const auto greeting = resp::greeting(link->connection.told(), told_);
+    if (!greeting) {
+      lose();
+      return;
+    }
+    if (link.get() != &told && greeting->replies > 0) {
+      link->connection.send(greeting->commands);
+      link->owed.insert(
+          link->owed.end(), greeting->replies, {.reply = RoutedPart::Reply::must_be_ok});
+      awaited += greeting->replies;
+    }
+    link->connection.was_told(told_);
+  }
+  if (awaited > 0) {
+    barrier_ = Barrier{.kind = Alone::others_told, .awaited = awaited};
   }
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -6,11 +6,11 @@
 
 #include "cluster/slot.h"
 #include "redis/word.h"
-#include "upstream/routed_texts.h"
-#include "upstream/routed_transport.h"
-#include "upstream/routing_table.h"
+#include "routing/routed_texts.h"
+#include "routing/routed_transport.h"
+#include "routing/routing_table.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 constexpr std::size_t kNameShown = 64;
@@ -38,6 +38,11 @@ std::optional<std::string_view> key_in_front(const redis::Command& command,
 
 }  // namespace
 
+// Where a client is subscribed that may do nothing else: one of RESP2. Null: it may.
+NodeLink* RoutedTransport::subscribed_only() const {
+  return told_.version == resp::Version::resp2 ? subscribed_link(kAllChannels) : nullptr;
+}
+
 bool RoutedTransport::take_command(std::string_view raw) {
   if (any_master() == nullptr) {
     lose();
@@ -54,8 +59,7 @@ bool RoutedTransport::take_command(std::string_view raw) {
   if (transaction_.link != nullptr) {
     return take_in_transaction(command, raw);
   }
-  NodeLink* const subscribed =
-      told_.version == resp::Version::resp2 ? subscribed_link(kAllChannels) : nullptr;
+  NodeLink* const subscribed = subscribed_only();
   if (subscribed != nullptr && routing.to != RoutedTo::pubsub &&
       command.role != redis::Role::reset) {
     take_while_subscribed(*subscribed, routing.to, raw);
@@ -90,12 +94,16 @@ void RoutedTransport::take_while_subscribed(NodeLink& link, RoutedTo to, std::st
     send_to(link, raw);
     return;
   }
+  answer(not_while_subscribed());
+}
+
+std::string RoutedTransport::not_while_subscribed() const {
   std::string error = "-ERR Can't execute '";
   std::ranges::transform(
       worker_.arguments[0].substr(0, kNameShown), std::back_inserter(error), redis::lower_case);
   std::ranges::replace(error, '\r', ' ');
   std::ranges::replace(error, '\n', ' ');
-  answer(error.append(kOnlySubscriptions));
+  return error.append(kOnlySubscriptions);
 }
 
 bool RoutedTransport::take_by_keys(const redis::Command& command, std::string_view raw) {
@@ -221,7 +229,9 @@ void RoutedTransport::begin_large() {
   if (is_routed) {
     large_.slot = cluster::slot_of(*key);
   }
-  if (!is_routed || (transaction_.link != nullptr && large_.slot != transaction_.slot)) {
+  if (subscribed_only() != nullptr) {
+    large_.refusal = not_while_subscribed();
+  } else if (!is_routed || (transaction_.link != nullptr && large_.slot != transaction_.slot)) {
     large_.refusal = kTooLarge;
     transaction_.is_refused = true;
   }
@@ -273,4 +283,4 @@ void RoutedTransport::end_large() {
   advance_all();
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

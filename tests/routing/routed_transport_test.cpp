@@ -1,5 +1,5 @@
 // The routing endpoint against nodes that say what the test says.
-#include "upstream/routed_transport.h"
+#include "routing/routed_transport.h"
 
 #include <map>
 #include <memory>
@@ -9,14 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "cluster/map.h"
+#include "routing/routed_loop.h"
+#include "routing/routed_texts.h"
 #include "simulation/resp_text.h"
 #include "simulation/sim_loop.h"
 #include "simulation/sim_transport.h"
 #include "upstream/connection.h"
-#include "upstream/routed_loop.h"
-#include "upstream/routed_texts.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 using simulation::command;
@@ -27,7 +27,7 @@ using simulation::SimTransport;
 constexpr std::uint16_t kA = 7000;  // slots 0-8191: {b}
 constexpr std::uint16_t kB = 7001;  // the others: {a}
 
-class RoutedTransportTest : public ::testing::Test, public Connection::Owner {
+class RoutedTransportTest : public ::testing::Test, public upstream::Connection::Owner {
  protected:
   RoutedTransportTest() {
     loop_.on_connect([this](SimTransport& transport) {
@@ -35,19 +35,23 @@ class RoutedTransportTest : public ::testing::Test, public Connection::Owner {
       peer = std::make_unique<SimPeer>(loop_);
       transport.establish(*peer);
     });
-    auto view = cluster::parse_nodes(
-        std::string(40, 'a') + " 10.0.0.1:7000@1 myself,master - 0 0 1 connected 0-8191\n" +
-            std::string(40, 'b') + " 10.0.0.1:7001@1 master - 0 0 2 connected 8192-16383\n",
-        "10.0.0.1");
-    view->is_ok = true;
-    routed_.set(std::make_shared<const cluster::Map>(cluster::merge({&*view, 1})));
-    Connection::Owner& owner = *this;
-    connection_ = std::make_unique<Connection>(routed_, settings_, owner);
+    routed_.set(map("0-8191", "8192-16383"));
+    upstream::Connection::Owner& owner = *this;
+    connection_ = std::make_unique<upstream::Connection>(routed_, settings_, owner);
     loop_.run();
   }
   void TearDown() override {
     EXPECT_EQ(loop_.failure(), "");
     connection_->close();
+  }
+
+  static std::shared_ptr<const cluster::Map> map(const std::string& of_a, const std::string& of_b) {
+    auto view = cluster::parse_nodes(
+        std::string(40, 'a') + " 10.0.0.1:7000@1 myself,master - 0 0 1 connected " + of_a + "\n" +
+            std::string(40, 'b') + " 10.0.0.1:7001@1 master - 0 0 2 connected " + of_b + "\n",
+        "10.0.0.1");
+    view->is_ok = true;
+    return std::make_shared<const cluster::Map>(cluster::merge({&*view, 1}));
   }
 
   void on_upstream_up() override {}
@@ -78,7 +82,7 @@ class RoutedTransportTest : public ::testing::Test, public Connection::Owner {
   config::Upstream settings_;
   RoutedLoop routed_{loop_, settings_, [this] { ++doubts_; }};
   std::map<std::uint16_t, std::unique_ptr<SimPeer>> peers_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<upstream::Connection> connection_;
   std::string got_;
   bool is_lost_ = false;
   int doubts_ = 0;
@@ -158,7 +162,7 @@ TEST_F(RoutedTransportTest, a_redirect_to_who_is_no_node_is_not_followed) {
   send_bytes(eval);
   say(kA, "-MOVED 3300 10.6.6.6:6379\r\n");
   EXPECT_FALSE(peers_.contains(6379));
-  EXPECT_EQ(got(), kMoving);
+  EXPECT_EQ(got(), kMovingScript);
   send_bytes(eval);
   say(kA, "-TRYAGAIN it says\r\n");
   EXPECT_EQ(got(), "-TRYAGAIN it says\r\n") << "it may have done something before";
@@ -271,5 +275,90 @@ TEST_F(RoutedTransportTest, a_login_is_told_to_the_other_nodes_when_one_has_take
   EXPECT_EQ(at(other), "");
 }
 
+// With RESP3 messages come among replies.
+TEST_F(RoutedTransportTest, a_login_is_told_to_a_node_whose_messages_come_in_between) {
+  const std::string confirmed = ">3\r\n$10\r\nssubscribe\r\n$1\r\nb\r\n:1\r\n";
+  const std::string message = ">3\r\n$8\r\nsmessage\r\n$1\r\nb\r\n$3\r\n-no\r\n";
+  const std::string hello = command({"HELLO", "3"});
+  send_bytes(command({"GET", "b"}) + command({"GET", "a"}));
+  say(kA, "$-1\r\n");
+  say(kB, "$-1\r\n");
+  (void)at(kA);
+  (void)at(kB);
+  send_bytes(hello);
+  const std::uint16_t home = at(kA) == hello ? kA : kB;
+  const std::uint16_t other = home == kA ? kB : kA;
+  say(home, "%0\r\n");
+  EXPECT_EQ(at(other), hello);
+  say(other, "%0\r\n");
+  const std::string key = other == kA ? "b" : "a";
+  send({"SSUBSCRIBE", key});
+  (void)at(other);
+  say(other, confirmed);
+  (void)got();
+
+  const std::string auth = command({"AUTH", "ann", "word"});
+  send_bytes(auth + command({"GET", key}));
+  say(home, "+OK\r\n");
+  EXPECT_EQ(at(other), auth) << "and GET waits";
+  say(other, message);
+  EXPECT_FALSE(is_lost_);
+  EXPECT_EQ(at(other), "") << "that was no reply to AUTH";
+  say(other, "+OK\r\n");
+  EXPECT_EQ(at(other), command({"GET", key}));
+  say(other, "$1\r\nA\r\n");
+  EXPECT_EQ(got(), "+OK\r\n" + message + "$1\r\nA\r\n");
+}
+
+// A slot that moves away ends its subscriptions, unasked.
+TEST_F(RoutedTransportTest, what_ends_by_itself_confirms_no_command) {
+  const std::string ended = "*3\r\n$12\r\nsunsubscribe\r\n$1\r\nb\r\n:0\r\n";
+  const std::string began = "*3\r\n$10\r\nssubscribe\r\n$4\r\n{b}2\r\n:1\r\n";
+  send({"SSUBSCRIBE", "{b}2"});
+  (void)at(kA);
+  say(kA, ended);
+  send({"PING"});
+  EXPECT_EQ(at(kA), "") << "what is behind SSUBSCRIBE waits for its own reply";
+  say(kA, began);
+  EXPECT_EQ(at(kA), command({"PING"}));
+  EXPECT_EQ(got(), ended + began);
+}
+
+TEST_F(RoutedTransportTest, a_large_command_of_who_is_subscribed_is_refused_as_a_small_one_is) {
+  send({"SSUBSCRIBE", "b"});
+  (void)at(kA);
+  say(kA, "*3\r\n$10\r\nssubscribe\r\n$1\r\nb\r\n:1\r\n");
+  (void)got();
+  for (const std::size_t size : {10, 100'000}) {
+    send_bytes(set("b", std::string(size, 'x')));
+    EXPECT_EQ(at(kA), "");
+    EXPECT_EQ(got(), "-ERR Can't execute 'set" + std::string(kOnlySubscriptions));
+  }
+}
+
+// What has no key goes where the first key leads, wherever that is by then.
+TEST_F(RoutedTransportTest, a_transaction_keeps_what_has_no_key_until_it_stays) {
+  const std::string ping = command({"PING"});
+  send({"MULTI"});
+  const std::uint16_t home = at(kA).empty() ? kB : kA;
+  const std::string key = home == kA ? "a" : "b";  // of the other one
+  const std::uint16_t other = home == kA ? kB : kA;
+  say(home, "+OK\r\n");
+  send({"PING"});
+  (void)at(home);
+  say(home, "+QUEUED\r\n");
+  send({"GET", key});
+  EXPECT_EQ(at(home), command({"DISCARD"}));
+  EXPECT_EQ(at(other), command({"MULTI"}));
+  routed_.set(home == kA ? map("0-16383", "") : map("", "0-16383"));
+  say(home, "+OK\r\n");
+  say(other, "+OK\r\n");
+  EXPECT_EQ(at(other), ping + command({"DISCARD"})) << "the slot has moved meanwhile";
+  EXPECT_EQ(at(home), command({"MULTI"}));
+  say(other, "+QUEUED\r\n+OK\r\n");
+  say(home, "+OK\r\n");
+  EXPECT_EQ(at(home), ping + command({"GET", key}));
+}
+
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

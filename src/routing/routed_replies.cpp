@@ -4,11 +4,11 @@
 
 #include "cluster/topology_reply.h"
 #include "resp/request_scanner.h"
-#include "upstream/routed_texts.h"
-#include "upstream/routed_transport.h"
-#include "upstream/routing_table.h"
+#include "routing/routed_texts.h"
+#include "routing/routed_transport.h"
+#include "routing/routing_table.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 // Commands that wait to be sent again: of more, each is taken to have a key in common with those
@@ -98,8 +98,10 @@ void RoutedTransport::take_frame(NodeLink& link) {
   if (parsed.kind == Kind::confirmation) {
     link.subscriptions.confirmed(parsed);
   }
+  // One that nobody has asked for, of a slot that has moved, is only told.
   const bool is_confirmed = parsed.kind == Kind::confirmation && !link.owed.empty() &&
-                            link.owed.front().confirmations > 0;
+                            link.owed.front().confirmations > 0 &&
+                            link.owed.front().confirmed == parsed.command;
   if (is_confirmed) {
     RoutedPart& part = link.owed.front();
     deliver(part, bytes);
@@ -142,7 +144,7 @@ void RoutedTransport::take_reply_end(NodeLink& link) {
   if (reply == RoutedPart::Reply::must_be_ok) {
     if (is_error) {
       lose();
-    } else if (barrier_) {
+    } else if (barrier_ && --barrier_->awaited == 0) {
       barrier_->said = link.framer.type();
     }
   }
@@ -185,7 +187,7 @@ void RoutedTransport::finish(NodeLink& link, std::string_view error) {
   }
   const RoutedPart part = std::move(link.owed.front());
   link.owed.pop_front();
-  release(part.command.size());
+  release(part.bytes_kept());
   const bool is_redirect = !error.empty() && cluster::redirect_in(error) != cluster::Redirect::none;
   if (!part.instead.empty()) {
     RoutedPart told = part;
@@ -196,6 +198,7 @@ void RoutedTransport::finish(NodeLink& link, std::string_view error) {
     deliver(part,
             slot == RoutedPart::kNoSlot ? kMovingTransaction
             : part.command.empty()      ? kMovingLarge
+            : part.may_fail_halfway     ? kMovingScript
                                         : kMoving);
   } else {
     deliver(part, error);
@@ -296,7 +299,7 @@ void RoutedTransport::refuse_overtaken(Flight& flight, const RoutedPart& run) {
 void RoutedTransport::refuse(std::list<RoutedPart>& from,
                              std::list<RoutedPart>::iterator part,
                              std::string_view why) {
-  release(part->command.size());
+  release(part->bytes_kept());
   deliver(*part, why);
   --entry(part->entry).awaited;
   if (barrier_) {
@@ -306,7 +309,7 @@ void RoutedTransport::refuse(std::list<RoutedPart>& from,
 }
 
 void RoutedTransport::enqueue(RoutedPart part) {
-  hold(part.command.size());
+  hold(part.bytes_kept());
   part.until = worker_.loop.now() + kRetriedFor;
   const std::uint16_t slot = part.slot;
   flights_[slot].waiting.push_back(std::move(part));
@@ -392,4 +395,4 @@ void RoutedTransport::send_next(Flight& flight, std::list<RoutedPart>& from, Nod
   ++flight.owed;
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

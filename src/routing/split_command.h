@@ -21,7 +21,7 @@
 
 #include "redis/command_table.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 enum class Merge : std::uint8_t { none, elements, sum, first };
 
@@ -42,4 +42,4 @@ std::optional<std::string> merged(Merge merge,
                                   std::span<const std::vector<std::uint32_t>> places,
                                   std::span<const std::string> replies);
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

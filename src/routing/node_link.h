@@ -19,7 +19,7 @@
 #include "resp/reply_framer.h"
 #include "upstream/greeted_connection.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 
 // A command on its way to one node, for one reply of the client's, or for a part of it.
 struct RoutedPart {
@@ -28,7 +28,7 @@ struct RoutedPart {
   enum class Reply : std::uint8_t {
     of_client,  // is the client's
     unread,     // nobody's, whatever it is: ASKING's, DISCARD's
-    must_be_ok  // nobody's; an error ends all
+    must_be_ok  // nobody's, an error ends all; the barrier waits for it
   };
   Reply reply = Reply::of_client;
   std::uint64_t entry = 0;       // the client's command, by number
@@ -37,14 +37,18 @@ struct RoutedPart {
   std::string command{};         // to be sent again; empty: it cannot
   std::string_view instead{};    // what the client is told, not the reply
   std::uint32_t confirmations = 0;  // of subscriptions: so many frames instead of one reply
+  std::string_view confirmed{};     // by them: the command's name, as in redis::PubSubFrame
   bool may_fail_halfway = false;
   std::uint8_t redirects = 0;
   io::TimePoint until{};                // is tried again
   std::optional<config::Address> to{};  // redirected, else to the slot's owner
   bool asks = false;                    // ASKING comes first
+
+  // What it takes to keep it until its reply has come.
+  std::size_t bytes_kept() const { return command.empty() ? 0 : sizeof(*this) + command.size(); }
 };
 
-class NodeLink final : public io::Disposable, GreetedConnection::Owner {
+class NodeLink final : public io::Disposable, upstream::GreetedConnection::Owner {
  public:
   class Owner {
    public:
@@ -63,7 +67,7 @@ class NodeLink final : public io::Disposable, GreetedConnection::Owner {
            Owner& owner)
       : address(node.address), owner_(owner), connection(loop, node, told, *this) {}
 
-  bool is_up() const { return connection.state() == Connection::State::up; }
+  bool is_up() const { return connection.state() == upstream::Connection::State::up; }
 
   const config::Address address;
   resp::ReplyFramer framer;
@@ -82,7 +86,7 @@ class NodeLink final : public io::Disposable, GreetedConnection::Owner {
   Owner& owner_;
 
  public:
-  GreetedConnection connection;
+  upstream::GreetedConnection connection;
 };
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -1,11 +1,11 @@
-#include "upstream/routing_table.h"
+#include "routing/routing_table.h"
 
 #include <algorithm>
 #include <array>
 
 #include "redis/word.h"
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 using redis::is_any_of;
@@ -138,4 +138,4 @@ bool may_fail_halfway(const redis::Command& command) {
          is_any_of(command.name, "eval evalsha eval_ro evalsha_ro fcall fcall_ro");
 }
 
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing

@@ -1,4 +1,4 @@
-#include "upstream/split_command.h"
+#include "routing/split_command.h"
 
 #include <initializer_list>
 #include <string>
@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cuckooguard::upstream {
+namespace cuckooguard::routing {
 namespace {
 
 using ::testing::ElementsAre;
@@ -72,4 +72,4 @@ TEST(SplitCommand, takes_no_reply_of_another_command) {
 }
 
 }  // namespace
-}  // namespace cuckooguard::upstream
+}  // namespace cuckooguard::routing
