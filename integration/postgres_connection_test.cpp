@@ -334,6 +334,13 @@ TEST_F(PostgresConnections, make_slots_and_say_what_was_before) {
   std::string status(34, '\0');
   status.front() = 'r';
   EXPECT_TRUE(stream.send(status));
+  // It counts also if a message comes with it.
+  run("INSERT INTO t VALUES (3)");
+  ASSERT_TRUE(eventually([&] {
+    return session_->value(
+               "SELECT sent_lsn >= pg_current_wal_lsn() FROM pg_stat_replication WHERE state = "
+               "'streaming'") == "t";
+  }));
   stream.wake();
   const auto began = SteadyClock::now();
   while (stream.message(60s).value()) {

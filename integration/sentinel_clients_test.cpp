@@ -236,6 +236,7 @@ class LibrariesOfSentinel : public ClientsOfSentinel {
       look();
       return read_whole_file(output).contains("begun");
     })) << read_whole_file(directory_ / "errors");
+    look();
     fail_over_by_command();
     look();
     sentinels_.wait_until_ok();

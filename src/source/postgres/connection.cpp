@@ -295,16 +295,17 @@ std::expected<std::optional<std::string_view>, PostgresError> PostgresConnection
       return std::unexpected(finish_stream());
     }
     if (is_over) {
+      std::uint64_t calls = 0;
+      static_cast<void>(::read(signals_->wake, &calls, sizeof calls));
       return std::nullopt;
     }
+    pollfd woken{.fd = signals_->wake, .events = POLLIN, .revents = 0};
     if (is_in_no_hurry) {
-      pollfd woken{.fd = signals_->wake, .events = POLLIN, .revents = 0};
       constexpr timespec kFor{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kGather).count()};
       ::ppoll(&woken, 1, &kFor, nullptr);
     }
-    is_over = !wait_for(raw, false, deadline, signals_->wake);
-    std::uint64_t calls = 0;
-    is_over |= ::read(signals_->wake, &calls, sizeof calls) > 0;
+    // A call of wake() counts until it is answered, also if a message has come with it.
+    is_over = !wait_for(raw, false, deadline, signals_->wake) || ::poll(&woken, 1, 0) > 0;
     if (PQconsumeInput(raw) == 0) {
       return std::unexpected(told_by_libpq(raw));
     }
