@@ -172,6 +172,7 @@ void Generation::describe(const Environment& environment) {
                            .verify_sample = settings.verify_sample,
                            .may_enforce = settings.absent_reply.has_value(),
                            .db = settings.db,
+                           .filter_key = settings.commands.key,
                            .absent_reply = guard::AbsentReplyBytes(
                                settings.absent_reply.value_or(config::AbsentReply{})),
                            .filter = space.filter.get(),

@@ -260,6 +260,23 @@ void check_addresses(const Config& config, const Places& places, Report& report)
   }
 }
 
+// One key is one filter.
+void check_filter_keys(const Config& config, const Places& places, Report& report) {
+  for (auto space = config.namespaces.begin(); space != config.namespaces.end(); ++space) {
+    const std::string& key = space->commands.key;
+    const auto same = std::find_if(config.namespaces.begin(), space, [&](const Namespace& before) {
+      return !key.empty() && before.commands.key == key;
+    });
+    if (same != space) {
+      report.add(
+          places.namespaces[static_cast<std::size_t>(space - config.namespaces.begin())].commands,
+          fmt::format("commands: {} is the filter of namespace {} already",
+                      keyspace::printable(key),
+                      same->name));
+    }
+  }
+}
+
 }  // namespace
 
 void check(const Config& config, const Places& places, Report& report) {
@@ -276,6 +293,7 @@ void check(const Config& config, const Places& places, Report& report) {
           "fresh_ids: a number needs keys with one integer placeholder, such as {id:uint64}");
     }
   }
+  check_filter_keys(config, places, report);
   check_templates(config, places, report);
 }
 

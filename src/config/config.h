@@ -146,6 +146,13 @@ struct Overlay {
   bool operator==(const Overlay&) const = default;
 };
 
+// By which applications ask for a namespace's filter as for one of RedisBloom's.
+struct FilterCommands {
+  std::string key;  // of BF.* and CF.*; empty: none
+
+  bool operator==(const FilterCommands&) const = default;
+};
+
 struct Namespace {
   std::string name;
   std::vector<keyspace::KeyTemplate> keys;
@@ -159,6 +166,7 @@ struct Namespace {
   FreshIds fresh_ids;
   Filter filter;
   Overlay overlay;
+  FilterCommands commands;
 
   bool operator==(const Namespace&) const = default;
 };

@@ -18,6 +18,7 @@ struct NamespacePlaces {
   Place where;
   Place fresh_ids;
   Place deletes;
+  Place commands;  // their key
 };
 
 struct Places {

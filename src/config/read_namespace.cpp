@@ -202,6 +202,21 @@ constexpr auto kOverlay = section<Overlay>(
           &Overlay::max_keys,
           bounded<std::uint64_t>(parse_count, 1, kOverlayKeysMax, "must be from 1 to 1G")));
 
+constexpr auto kCommands =
+    section<FilterCommands>("namespaces.*.commands", text("key", &FilterCommands::key));
+
+// What such a command names is the value of the one placeholder.
+void check_commands(const Section& section, const Namespace& result) {
+  if (result.commands.key.empty() || result.keys.empty()) {
+    return;
+  }
+  if (result.keys.front().placeholders().size() != 1) {
+    section.report(section.place_of("commands", "key"),
+                   "commands: the first of keys must have one placeholder, such as user:{id}: it "
+                   "is what BF.EXISTS and CF.EXISTS name");
+  }
+}
+
 constexpr auto kNamespace =
     section<Namespace>(
         "namespaces.*",
@@ -217,12 +232,14 @@ constexpr auto kNamespace =
         value("strict", &Namespace::strict, parse_bool),
         value("fresh_ids", &Namespace::fresh_ids, parse_fresh_ids),
         Inside{"filter", &Namespace::filter, kFilter},
-        Inside{"overlay", &Namespace::overlay, kOverlay})
+        Inside{"overlay", &Namespace::overlay, kOverlay},
+        Inside{"commands", &Namespace::commands, kCommands})
         .checked_by([](const Section& section, Namespace& result) {
           if (result.mode == Mode::enforce && section.is_left_out("absent_reply")) {
             section.report(section.place_of("mode"), absent_reply_needed());
           }
           check_strict(section, result);
+          check_commands(section, result);
         });
 
 }  // namespace
@@ -233,6 +250,7 @@ Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePl
   places.name = entry.place;
   places.fresh_ids = section.place_of("fresh_ids");
   places.deletes = section.place_of("filter", "deletes");
+  places.commands = section.place_of("commands", "key");
   read_keys(section, result.keys, places.keys);
   read_table(section, result, places);
   kNamespace.read(section, result);
@@ -241,7 +259,7 @@ Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePl
 
 std::span<const KeyList> namespace_sections() {
   static constexpr std::array kSections = {
-      kNamespace.keys(), kTable.keys(), kFilter.keys(), kOverlay.keys()};
+      kNamespace.keys(), kTable.keys(), kFilter.keys(), kOverlay.keys(), kCommands.keys()};
   return kSections;
 }
 

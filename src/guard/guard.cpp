@@ -31,12 +31,17 @@ void Guard::adopt(const Parts& parts) {
   std::construct_at(&parts_, std::move(copy));
   namespace_counters_.clear();
   stamped_replies_.clear();
+  filters_named_.clear();
   for (const GuardedNamespace& space : parts.namespaces) {
     if (space.absent_reply.is_stamped() && !parts.wall_time) {
       throw std::logic_error("an absent reply that carries the time needs a clock");
     }
     namespace_counters_.push_back(&space.counts->by_worker.at(parts.worker));
     stamped_replies_.push_back({.reply = space.absent_reply, .due = TimePoint::min()});
+    if (!space.filter_key.empty()) {
+      filters_named_.emplace(space.filter_key,
+                             static_cast<std::uint32_t>(stamped_replies_.size() - 1));
+    }
   }
   learner_.adopt(parts.namespaces);
 }

@@ -50,6 +50,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "config/config.h"
@@ -174,6 +175,12 @@ class Guard {
   Inspection inspect(std::string_view key, const Reader& reader);
   // Nothing: no namespace's key.
   std::optional<std::uint32_t> namespace_of(std::string_view key);
+  // Whose filter BF.* and CF.* of this key ask for; nothing: it is Redis's.
+  std::optional<std::uint32_t> filter_named(std::string_view key) const;
+  // As inspect(), of the key that the namespace's first template makes of an item; counted.
+  Verdict look_up_item(std::uint32_t ns, std::string_view item, const Reader& reader);
+  // For add(). Valid until the next.
+  std::string_view key_of_item(std::uint32_t ns, std::string_view item);
   // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no
   // namespace's key.
   bool add(std::string_view key,
@@ -274,6 +281,8 @@ class Guard {
   GuardCounters counters_;
   KeyShapes unguarded_shapes_;
   std::vector<NamespaceCounters*> namespace_counters_;
+  std::unordered_map<std::string_view, std::uint32_t> filters_named_;  // by its namespace's key
+  std::string item_key_;
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
   Learner own_learner_;
   Learner& learner_;

@@ -156,6 +156,30 @@ std::optional<std::uint32_t> Guard::namespace_of(std::string_view key) {
   return found.kind == keyspace::Lookup::Kind::unguarded ? std::nullopt : std::optional(found.ns);
 }
 
+std::optional<std::uint32_t> Guard::filter_named(std::string_view key) const {
+  const auto found = filters_named_.find(key);
+  return found == filters_named_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string_view Guard::key_of_item(std::uint32_t ns, std::string_view item) {
+  item_key_.clear();
+  parts_.keyspace.templates(ns).front().render({&item, 1}, item_key_);
+  return item_key_;
+}
+
+Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reader& reader) {
+  const std::string_view key = key_of_item(ns, item);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  if (found.kind == keyspace::Lookup::Kind::unguarded || found.ns != ns) {
+    counters_.unguarded_keys.add();
+    return Verdict::unguarded;
+  }
+  const Verdict verdict = look_up(found, key, reader);
+  counters_.guarded_keys.add();
+  namespace_counters_[ns]->of(verdict).add();
+  return verdict;
+}
+
 Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const {
   const GuardedNamespace& space = parts_.namespaces[found.ns];
   const Held held = space.overlay->why_held(space.filter->hash(found.identity), reader.now);

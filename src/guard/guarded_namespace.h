@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "config/config.h"
 #include "filter/live_parts.h"
@@ -22,6 +23,8 @@ struct GuardedNamespace {
   double verify_sample = 0;
   bool may_enforce = true;  // an absent reply was configured
   int db = 0;
+  // Of BF.* and CF.*, which are asked of its filter then (guard/filter_commands.h); empty: none.
+  std::string filter_key{};
   AbsentReplyBytes absent_reply{config::AbsentReply{}};
   const filter::LiveParts* filter = nullptr;
   Overlay* overlay = nullptr;

@@ -19,10 +19,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kEchoBytesMax = 128;  // of what the client has sent, in an error; as Redis
-constexpr std::string_view kKeyRefused =
-    "NOPERM this user has no permissions to access one of the keys used as arguments";
-constexpr std::string_view kCommandRefused =
-    "NOPERM this user has no permissions to run the 'get' command";
 
 // Why it is not known what a user may do.
 struct Ignorance {

@@ -60,20 +60,10 @@
 #include <string_view>
 
 #include "guard/guard.h"
+#include "guard/own_decision.h"
 #include "redis/word.h"
 
 namespace cuckooguard::guard {
-
-struct OwnDecision {
-  enum class Action : std::uint8_t {
-    answer,           // `reply` holds the bytes
-    forward,          // as any other command
-    hold_for_client,  // ask again: what is in flight will settle it
-    hold_for_source,  // ask again: GUARD.WAIT
-  };
-  Action action = Action::forward;
-  std::string_view reply{};
-};
 
 class OwnCommands {
  public:
@@ -81,13 +71,6 @@ class OwnCommands {
 
   static constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
   static constexpr std::size_t kPositionBytesMax = 4096;
-  static constexpr std::chrono::milliseconds kKnowPatience{1000};
-
-  struct Attempt {
-    TimePoint now;
-    TimePoint since;  // when it was asked first
-    bool has_room;    // for the reply
-  };
 
   explicit OwnCommands(Guard& guard) : guard_(guard) {}
 

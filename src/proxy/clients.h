@@ -50,6 +50,7 @@ class Clients final : Session::Owner {
   explicit Clients(Worker worker)
       : worker_(worker),
         own_commands_(worker.guard),
+        filter_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
         reply_clock_(worker.loop, worker.guard),
@@ -61,6 +62,7 @@ class Clients final : Session::Owner {
         of_sessions_{.loop = worker.loop,
                      .guard = worker.guard,
                      .own_commands = own_commands_,
+                     .filter_commands = filter_commands_,
                      .arguments = arguments_,
                      .settings = worker.settings,
                      .idle = idle_,
@@ -112,6 +114,7 @@ class Clients final : Session::Owner {
   Worker worker_;
   resp::Arguments arguments_;
   guard::OwnCommands own_commands_;
+  guard::FilterCommands filter_commands_;
   IdleClients idle_;
   HeldClients held_;
   ReplyClock reply_clock_;

@@ -184,8 +184,9 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw) {
   const auto arguments = worker_.arguments.views();
-  if (!input_.is_ahead() && guard::OwnCommands::is_own(arguments)) {
-    return take_own_command(raw);
+  const bool is_own = guard::OwnCommands::is_own(arguments);
+  if (!input_.is_ahead() && (is_own || worker_.filter_commands.takes(arguments))) {
+    return take_own_command(is_own, raw);
   }
   const guard::Question question = worker_.guard.ask(arguments, state_, now_);
   if (!route_.is_pinned()) {
@@ -277,7 +278,10 @@ void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
   if (decision.awaits_reply) {
     state_.writes()->await(order_.last_expected());
   }
-  forward(raw);
+  const auto arguments = worker_.arguments.views();
+  const bool is_of_filter =
+      scan.begins && !input_.is_ahead() && worker_.filter_commands.takes(arguments);
+  forward(is_of_filter ? worker_.filter_commands.unknown_to_redis(arguments, raw) : raw);
 }
 
 void Session::stop_reading_replies() {

@@ -56,6 +56,7 @@
 
 #include "config/config.h"
 #include "guard/client.h"
+#include "guard/filter_commands.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
 #include "io/loop.h"
@@ -103,6 +104,7 @@ class Session final : public io::Disposable,
     io::Loop& loop;
     guard::Guard& guard;
     guard::OwnCommands& own_commands;
+    guard::FilterCommands& filter_commands;
     resp::Arguments& arguments;  // scratch
     const Settings& settings;
     IdleClients& idle;
@@ -185,7 +187,7 @@ class Session final : public io::Disposable,
   void take_nothing(std::string_view raw);
   void carry_out(const guard::Question& question, std::string_view raw);
   bool may_travel(redis::Lane lane, bool waits_for_writes = false);
-  bool take_own_command(std::string_view raw);
+  bool take_own_command(bool is_of_guard, std::string_view raw);
   void go_on();
   void on_relayed(bool well_formed);
   void on_all_replied();

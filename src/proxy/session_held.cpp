@@ -2,15 +2,19 @@
 #include <utility>
 
 #include "proxy/session.h"
+#include "resp/reply_writer.h"
 
 namespace cuckooguard::proxy {
 
-// False: it is held, and all that is behind it.
-bool Session::take_own_command(std::string_view raw) {
+// False: it is held, and all that is behind it. `is_of_guard`: GUARD.*, else of a filter.
+bool Session::take_own_command(bool is_of_guard, std::string_view raw) {
   using Action = guard::OwnDecision::Action;
+  const auto arguments = worker_.arguments.views();
   const io::TimePoint since = held_ ? held_->since : now_;
-  const guard::OwnDecision decision = worker_.own_commands.decide(
-      worker_.arguments.views(), state_, {.now = now_, .since = since, .has_room = room() > 0});
+  const guard::Attempt attempt{.now = now_, .since = since, .has_room = room() > 0};
+  const guard::OwnDecision decision =
+      is_of_guard ? worker_.own_commands.decide(arguments, state_, attempt)
+                  : worker_.filter_commands.decide(arguments, state_, attempt);
   const bool for_source = decision.action == Action::hold_for_source;
   // What would settle a client that does not read its replies may never come.
   if (for_source || (decision.action == Action::hold_for_client && !output_over_limit_)) {
@@ -27,7 +31,13 @@ bool Session::take_own_command(std::string_view raw) {
   if (!may_travel(redis::Lane::own)) {
     return false;
   }
-  carry_out(worker_.guard.ask(worker_.arguments.views(), state_, now_), raw);
+  if (decision.instead.empty()) {
+    carry_out(worker_.guard.ask(arguments, state_, now_), raw);
+  } else {
+    std::string bytes;
+    resp::append_command(bytes, decision.instead);
+    carry_out(worker_.guard.ask(decision.instead, state_, now_), bytes);
+  }
   return true;
 }
 

@@ -75,6 +75,7 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
   EXPECT_EQ(users.fresh_ids, defaults.fresh_ids);
   EXPECT_EQ(users.filter, defaults.filter);
   EXPECT_EQ(users.overlay, defaults.overlay);
+  EXPECT_EQ(users.commands.key, "users") << "an example";
 }
 
 TEST(DocumentedSettings, every_key_is_in_the_file_with_words_above_it) {

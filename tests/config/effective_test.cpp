@@ -91,6 +91,7 @@ TEST(Effective, the_output_is_a_configuration_that_does_the_same) {
       "    fresh_ids: 0\n"
       "    filter: { false_positive_rate: 0.0123%, capacity: 20M, deletes: exact }\n"
       "    overlay: { ttl: 90s, max_keys: 1500, pass_at_start: false }\n"
+      "    commands: { key: users }\n"
       "  orders:\n"
       "    keys: 'order:{tenant}:{order}'\n"
       "    source: { from: main, table: orders, columns: { order: id } }\n"

@@ -211,6 +211,20 @@ TEST(ReadNamespace, a_wrong_absent_reply_is_not_also_a_missing_one) {
       ElementsAre("8:19: absent_reply: \"gozero\" is no absent reply, did you mean \"go-zero\"?"));
 }
 
+TEST(ReadNamespace, what_filter_commands_name_is_one_value_of_one_namespace) {
+  EXPECT_THAT(
+      errors_of(
+          "sources: { shop: { type: sqlite, path: /x } }\n"
+          "namespaces:\n"
+          "  a: { keys: 'a:{x}:{y}', commands: { key: f }, source: { from: shop, table: t } }\n"
+          "  b: { keys: 'b:{_}:{y}', commands: { key: g }, source: { from: shop, table: t } }\n"
+          "  c: { keys: 'c:{x}', commands: { key: h }, source: { from: shop, table: t } }\n"
+          "  d: { keys: 'd:{x}', commands: { key: h }, source: { from: shop, table: t } }\n"),
+      ElementsAre(HasSubstr("3:44: commands: the first of keys must have one placeholder"),
+                  HasSubstr("4:44: commands: the first of keys must have one placeholder"),
+                  HasSubstr("6:40: commands: \"h\" is the filter of namespace c already")));
+}
+
 TEST(ReadNamespace, strict_needs_an_integer) {
   EXPECT_THAT(
       errors_of(

@@ -297,7 +297,7 @@ TEST_F(OwnCommandsTest, of_whose_rights_nothing_is_known_waits_for_them_and_is_t
     EXPECT_EQ(action(arguments), Action::hold_for_client) << *arguments.begin();
   }
   EXPECT_TRUE(shop_.facts.asks_for("bob"));
-  shop_.now += OwnCommands::kKnowPatience;
+  shop_.now += kKnowPatience;
   for (const auto& arguments : dependent) {
     EXPECT_EQ(reply(arguments),
               "-ERR rights unknown: Redis has not yet said what this user may do\r\n")
@@ -344,7 +344,7 @@ TEST_F(OwnCommandsTest, what_was_known_before_redis_was_lost_counts_no_more) {
   ASSERT_EQ(reply({"GUARD.CHECK", "user:500"}), "*1\r\n:0\r\n") << "it could not reach it either";
   shop_.client.upstream_is_up();
   EXPECT_EQ(action({"GUARD.CHECK", "user:500"}), Action::hold_for_client) << "it may come back";
-  shop_.now += OwnCommands::kKnowPatience;
+  shop_.now += kKnowPatience;
   EXPECT_EQ(reply({"GUARD.CHECK", "user:500"}),
             "-ERR rights unknown: Redis cannot be asked: Connection refused\r\n");
   EXPECT_THAT(reply({"GUARD.INFO"}), StartsWith("$")) << "it has authenticated";
@@ -357,7 +357,7 @@ TEST_F(OwnCommandsTest, what_was_not_asked_anew_in_time_counts_no_more) {
   for (const std::string_view name : {"GUARD.CHECK", "GUARD.INFO"}) {
     since_ = shop_.now;
     EXPECT_EQ(action({name, "users"}), Action::hold_for_client) << name;
-    since_ = shop_.now - OwnCommands::kKnowPatience;
+    since_ = shop_.now - kKnowPatience;
     EXPECT_EQ(reply({name, "users"}), "-ERR rights unknown: Redis does not answer\r\n") << name;
   }
 }
@@ -387,7 +387,7 @@ TEST_F(OwnCommandsTest, a_ping_needs_neither_a_login_nor_redis) {
 TEST_F(OwnCommandsTest, while_users_are_asked_for_anew_nobody_is_refused) {
   shop_.facts.withdraw_users();
   EXPECT_EQ(action({"GUARD.INFO"}), Action::hold_for_client);
-  shop_.now += OwnCommands::kKnowPatience;
+  shop_.now += kKnowPatience;
   EXPECT_THAT(reply({"GUARD.INFO"}), StartsWith("-ERR rights unknown: "));
   shop_.facts.publish_users(shop_.facts.epoch(),
                             {.unrestricted = {"default"}, .default_needs_no_password = true});

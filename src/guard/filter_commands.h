@@ -1,0 +1,117 @@
+// RedisBloom's commands, BF.* and CF.*, of a key that a namespace names (`commands: { key: users
+// }`): answered from its filter, as if it were one of RedisBloom's that somebody keeps filled.
+//
+//   CF.EXISTS users 42    0: the row of the key that the first template makes of 42 is absent
+//   BF.ADD users 42       as GUARD.ADD of that key: it passes for overlay.ttl; the database is the
+//                         truth
+//
+//   EXISTS, MEXISTS, COUNT          0 is said only where the filter has the proof (guard/guard.h),
+//   and
+//                                   in mode enforce; else 1
+//   ADD, MADD, INSERT, ADDNX ...    the items pass, as by GUARD.ADD; 1: there was proof that it had
+//                                   no row
+//   DEL                             1: it may have a row. Nothing else comes of it
+//   CARD, INFO                      of the filters as they are now
+//   RESERVE                         "item exists", as it does. COMPACT: OK
+//   SCANDUMP, LOADCHUNK             refused in words
+//
+// They count as reads of keys, and as keys added. The client's user must be one who may GET the
+// namespace's keys. Where that is not known, EXISTS and its like say 1, and the others wait as
+// GUARD.* do.
+//
+// Of a client in another db than the namespace's the key is any key: forwarded. Where a command of
+// the guard's own is forwarded (MULTI, replies off ... guard/own_commands.h), and above 64 KiB,
+// Redis must not answer either, which may have the commands but not the filter, and would say that
+// nothing exists: it is sent GUARD.BF.EXISTS, which it does not know. What a script asks is not
+// seen.
+//
+// Threads: its worker's. Lifetimes: a reply is valid until the next call. Errors: replies, in
+// RedisBloom's words. Limits: arguments as any command's.
+// Source: https://redis.io/docs/latest/commands (bf.*, cf.*); RedisBloom 2.8, its tests of RESP3.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "guard/guard.h"
+#include "guard/own_decision.h"
+#include "redis/word.h"
+
+namespace cuckooguard::guard {
+
+class FilterCommands {
+ public:
+  using Arguments = std::span<const std::string_view>;
+
+  explicit FilterCommands(Guard& guard) : guard_(guard) {}
+
+  // Of a filter that a namespace names.
+  bool takes(Arguments arguments) const {
+    return arguments.size() > 1 && is_name(arguments[0]) &&
+           guard_.filter_named(arguments[1]).has_value();
+  }
+  OwnDecision decide(Arguments arguments, Client& client, const Attempt& attempt);
+  // The bytes of a first chunk that Redis does not know for what they are.
+  std::string_view unknown_to_redis(Arguments arguments, std::string_view chunk);
+
+ private:
+  struct Call {
+    Arguments arguments;
+    std::uint32_t ns;
+    Client& client;
+    const redis::UserAccess* access;  // null: it is not known what its user may do
+    const Attempt& attempt;
+
+    Arguments items() const { return arguments.subspan(2); }
+    resp::Version version() const { return client.version(); }
+  };
+  struct Entry {
+    std::string_view name;  // as RedisBloom spells it
+    std::size_t least;      // arguments, the name included
+    std::size_t most;
+    bool says_one_in_doubt;  // else it waits for rights
+    OwnDecision (FilterCommands::*run)(const Call&);
+  };
+  static const std::array<Entry, 23> kEntries;
+
+  static bool is_name(std::string_view name) noexcept {
+    return name.size() > 3 && name[2] == '.' && redis::lower_case(name[1]) == 'f' &&
+           (redis::lower_case(name[0]) == 'b' || redis::lower_case(name[0]) == 'c');
+  }
+  OwnDecision run(const Entry& command, const Call& call);
+  OwnDecision exists(const Call& call);
+  OwnDecision exists_each(const Call& call);
+  OwnDecision count(const Call& call);
+  OwnDecision add(const Call& call);
+  OwnDecision add_each(const Call& call);
+  OwnDecision insert(const Call& call);
+  OwnDecision reserve(const Call& call);
+  OwnDecision compact(const Call& call);
+  OwnDecision card(const Call& call);
+  OwnDecision bloom_info(const Call& call);
+  OwnDecision cuckoo_info(const Call& call);
+  OwnDecision refuse_dump(const Call& call);
+
+  struct Fact {
+    std::string_view name;
+    std::int64_t value;
+  };
+  OwnDecision tell(const Call& call, std::span<const Fact> facts);
+  OwnDecision add_items(const Call& call, Arguments items, bool is_array);
+  bool may_exist(std::string_view item, const Call& call);
+  bool is_new(std::string_view item, const Call& call);
+  OwnDecision for_redis_to_refuse(Arguments arguments);
+  OwnDecision error(std::string_view line);
+  OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
+
+  Guard& guard_;
+  std::string reply_;
+  std::string name_;  // that Redis does not know
+  std::vector<std::string_view> words_;
+};
+
+}  // namespace cuckooguard::guard

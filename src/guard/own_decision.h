@@ -1,0 +1,44 @@
+// What becomes of a command that the guard itself takes: its own, GUARD.*, and those of a filter
+// that a namespace stands for.
+//
+// Threads: plain values. Lifetimes: views are valid until the next call of who has decided.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "guard/overlay.h"
+
+namespace cuckooguard::guard {
+
+// Redis's words where it would surely refuse a GET, too.
+inline constexpr std::string_view kKeyRefused =
+    "NOPERM this user has no permissions to access one of the keys used as arguments";
+inline constexpr std::string_view kCommandRefused =
+    "NOPERM this user has no permissions to run the 'get' command";
+
+struct OwnDecision {
+  enum class Action : std::uint8_t {
+    answer,           // `reply` holds the bytes
+    forward,          // as any other command; `instead`, if there are any words
+    hold_for_client,  // ask again: what is in flight will settle it
+    hold_for_source,  // ask again: GUARD.WAIT
+  };
+  Action action = Action::forward;
+  std::string_view reply{};
+  std::span<const std::string_view> instead{};
+};
+
+// For what a user may do, if it is not known: as a rule it is being asked for now.
+inline constexpr std::chrono::milliseconds kKnowPatience{1000};
+
+// The session asks about a command.
+struct Attempt {
+  TimePoint now;
+  TimePoint since;  // when it was asked first
+  bool has_room;    // for the reply
+};
+
+}  // namespace cuckooguard::guard
