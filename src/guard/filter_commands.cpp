@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <expected>
 
 #include "filter/path_search.h"
 #include "guard/filter_totals.h"
@@ -47,6 +48,27 @@ constexpr std::array kOptions = std::to_array<Option>({
     {"nonscaling", nullptr, "", false},
 });
 
+// Behind ITEMS, which may be the end. Or an error.
+std::expected<std::size_t, std::string_view> first_item(
+    std::span<const std::string_view> arguments) {
+  std::size_t i = 2;
+  while (i < arguments.size() && !redis::is_word(arguments[i], "items")) {
+    const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
+      return redis::is_word(arguments[i], each.word) &&
+             (each.is_of_cuckoo || !is_cuckoo(arguments[0]));
+    });
+    if (option == kOptions.end()) {
+      return std::unexpected("Unknown argument received");
+    }
+    const bool has_value = option->is_value != nullptr;
+    if (has_value && i + 1 < arguments.size() && !option->is_value(arguments[i + 1])) {
+      return std::unexpected(option->error);
+    }
+    i += has_value ? 2 : 1;
+  }
+  return i + 1;
+}
+
 }  // namespace
 
 const std::array<FilterCommands::Entry, 23> FilterCommands::kEntries{{
@@ -86,8 +108,8 @@ OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const At
   if (client.has_changes_in_flight() || !attempt.has_room) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
-  const std::uint32_t ns = guard_.filter_named(arguments[1]).value();
-  if (client.db() != guard_.parts().namespaces[ns].db) {
+  const auto ns = guard_.filter_named(arguments[1]);
+  if (!ns || client.db() != guard_.parts().namespaces[*ns].db) {
     return {};
   }
   const redis::Snapshot& redis = guard_.facts();
@@ -97,7 +119,7 @@ OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const At
   }
   return run(*command,
              {.arguments = arguments,
-              .ns = ns,
+              .ns = *ns,
               .client = client,
               .access = is_reliable ? guard_.access_of(client, redis) : nullptr,
               .attempt = attempt});
@@ -198,31 +220,14 @@ OwnDecision FilterCommands::add_each(const Call& call) {
 }
 
 OwnDecision FilterCommands::insert(const Call& call) {
-  const std::string_view name = call.arguments[0];
-  for (std::size_t i = 2; i < call.arguments.size(); ++i) {
-    if (redis::is_word(call.arguments[i], "items")) {
-      if (i + 1 == call.arguments.size()) {
-        break;
-      }
-      return add_items(call, call.arguments.subspan(i + 1), true);
-    }
-    const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
-      return redis::is_word(call.arguments[i], each.word) &&
-             (each.is_of_cuckoo || !is_cuckoo(name));
-    });
-    if (option == kOptions.end()) {
-      return error("Unknown argument received");
-    }
-    if (option->is_value != nullptr) {
-      if (++i == call.arguments.size()) {
-        break;
-      }
-      if (!option->is_value(call.arguments[i])) {
-        return error(option->error);
-      }
-    }
+  const auto first = first_item(call.arguments);
+  if (!first) {
+    return error(first.error());
   }
-  std::string upper(name);
+  if (*first < call.arguments.size()) {
+    return add_items(call, call.arguments.subspan(*first), true);
+  }
+  std::string upper(call.arguments[0]);
   std::ranges::transform(upper, upper.begin(), [](char c) {
     return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   });

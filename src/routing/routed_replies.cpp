@@ -37,6 +37,14 @@ bool may_share_a_key(const RoutedPart& one, const RoutedPart& other) {
   });
 }
 
+// What a client is told whose command was redirected, and is not sent again.
+std::string_view not_followed(const RoutedPart& part) {
+  return part.slot == RoutedPart::kNoSlot ? kMovingTransaction
+         : part.command.empty()           ? kMovingLarge
+         : part.may_fail_halfway          ? kMovingScript
+                                          : kMoving;
+}
+
 bool says_try_again(std::string_view error) {
   return error.starts_with("-TRYAGAIN ") || error.starts_with("-CLUSTERDOWN ");
 }
@@ -195,11 +203,7 @@ void RoutedTransport::finish(NodeLink& link, std::string_view error) {
     deliver(told, part.instead);
   } else if (is_redirect) {
     worker_.routes.doubt();
-    deliver(part,
-            slot == RoutedPart::kNoSlot ? kMovingTransaction
-            : part.command.empty()      ? kMovingLarge
-            : part.may_fail_halfway     ? kMovingScript
-                                        : kMoving);
+    deliver(part, not_followed(part));
   } else {
     deliver(part, error);
   }

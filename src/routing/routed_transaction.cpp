@@ -258,7 +258,7 @@ void RoutedTransport::settle_barrier() {
 }
 
 // What was queued without a key, on the node that the first key has led to.
-void RoutedTransport::send_replay() {
+void RoutedTransport::send_replay() const {
   transaction_.link->connection.send(transaction_.replay);
   for (std::size_t i = 0; i < transaction_.replayed; ++i) {
     transaction_.link->owed.push_back({.reply = RoutedPart::Reply::unread});

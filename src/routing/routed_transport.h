@@ -227,7 +227,7 @@ class RoutedTransport final : public io::Transport, NodeLink::Owner, io::Flushab
   void reset_links(NodeLink& told);
   void tell_others(const NodeLink& told);
   void forget_transaction();
-  void send_replay();
+  void send_replay() const;
 
   // routed_replies.cpp: what nodes reply, and what is sent again.
   void take_piece(NodeLink& link, std::string_view bytes, resp::ReplyFramer::Piece piece);
