@@ -1,11 +1,14 @@
 // A cluster whose nodes' own addresses do not lead to them, as behind NAT: the guard is told where
-// it reaches them, and nobody else needs to know.
+// it reaches them, and nobody else needs to know. And one whose nodes have ports for TLS.
 
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fixtures/guarded_cluster.h"
+#include "harness/certificates.h"
 #include "harness/configuration.h"
 #include "harness/redis_cluster.h"
 #include "harness/redis_command.h"
@@ -100,6 +103,42 @@ TEST_F(NodeAddresses, without_it_they_are_not_reached) {
   EXPECT_TRUE(eventually([&] {
     return count_in(guard.log(), "event=upstream_down why=\"Connection refused\"") == kMasters;
   })) << guard.log();
+}
+
+const std::filesystem::path& certificates() {
+  static const TemporaryDirectory kFolder;
+  static const auto kWritten = (write_certificates(kFolder.path()), &kFolder.path());
+  return *kWritten;
+}
+
+// Nodes that clients may reach by TLS, each at a port of its own beside the plain one.
+class NodesWithTls : public GuardedCluster {
+ protected:
+  NodesWithTls() : GuardedCluster({.replicas = 1, .tls_folder = certificates()}) {}
+
+  // By which of its ports the guard has reached it.
+  bool is_reached_by_tls(std::size_t node) const {
+    const std::string clients = cluster_.call(node, {"CLIENT", "LIST"});
+    return clients.contains(" laddr=127.0.0.1:" + std::to_string(cluster_.tls_port(node)) + " ");
+  }
+};
+
+TEST_F(NodesWithTls, are_reached_by_tls_also_after_a_slot_and_a_master_have_moved) {
+  const std::string key = present_key_of(0);
+  for (std::size_t node = 0; node < kMasters; ++node) {
+    EXPECT_EQ(client(node).call({"SET", present_key_of(node), "x"}), kOk);
+    EXPECT_TRUE(is_reached_by_tls(node));
+  }
+  cluster_.move_slot(slot_of(key), 0, 1);
+  EXPECT_EQ(client(0).call({"GET", key}), moved_to(key, ports_[1]));
+  EXPECT_EQ(client(1).call({"GET", key}), bulk("x"));
+  cluster_.fail_over_to(3);
+  const std::string other = absent_key_of(0);
+  EXPECT_TRUE(eventually([&] { return try_at(3, {"GET", other}) == absent_reply(); }))
+      << guard_->log();
+  EXPECT_EQ(try_at(3, {"SET", other, "y"}), kOk);
+  EXPECT_TRUE(is_reached_by_tls(3));
+  EXPECT_EQ(try_at(0, {"GET", other}), moved_to(other, ports_[3]));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/certificates.h"
+#include "harness/ports.h"
 #include "harness/redis_command.h"
 
 namespace cuckooguard::harness {
@@ -19,7 +21,9 @@ void require_ok(const std::string& reply) {
 }  // namespace
 
 RedisCluster::RedisCluster(const RedisClusterOptions& options)
-    : arguments_(options.arguments), of_the_first_(options.of_the_first) {
+    : arguments_(options.arguments),
+      of_the_first_(options.of_the_first),
+      tls_folder_(options.tls_folder) {
   arguments_.insert(arguments_.begin(),
                     {"--cluster-enabled",
                      "yes",
@@ -55,13 +59,30 @@ void RedisCluster::start() {
   if (number == 0) {
     arguments.insert(arguments.end(), of_the_first_.begin(), of_the_first_.end());
   }
+  const std::uint16_t tls_port = tls_folder_.empty() ? std::uint16_t{0} : free_port();
+  const std::uint16_t bus_port = tls_folder_.empty() ? std::uint16_t{0} : free_port();
+  if (tls_port != 0) {
+    const auto tls = redis_tls_arguments(tls_folder_, tls_port, "no");
+    arguments.insert(arguments.end(), tls.begin(), tls.end());
+    arguments.insert(arguments.end(),
+                     {"--tls-cluster",
+                      "yes",
+                      "--tls-replication",
+                      "yes",
+                      "--cluster-port",
+                      std::to_string(bus_port)});
+  }
   Node& node = nodes_.emplace_back(std::move(arguments));
+  node.tls_port = tls_port;
   const std::string reply = node.server.call({"CLUSTER", "MYID"});
   node.id = reply.substr(reply.find('\n') + 1, 40);
   require_ok(call(number, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(number + 1)}));
   for (std::size_t i = 0; i < number; ++i) {
     if (nodes_[i].runs) {
-      require_ok(call(i, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(port(number))}));
+      const std::string met = std::to_string(tls_port != 0 ? tls_port : port(number));
+      require_ok(tls_port != 0
+                     ? call(i, {"CLUSTER", "MEET", "127.0.0.1", met, std::to_string(bus_port)})
+                     : call(i, {"CLUSTER", "MEET", "127.0.0.1", met}));
     }
   }
 }
@@ -89,6 +110,7 @@ void RedisCluster::move_slot(std::uint16_t slot,
                              std::size_t to,
                              const std::function<void()>& on_its_way) const {
   const std::string number = std::to_string(slot);
+  const std::string target = std::to_string(tls_port(to) != 0 ? tls_port(to) : port(to));
   require_ok(call(to, {"CLUSTER", "SETSLOT", number, "IMPORTING", id(from)}));
   require_ok(call(from, {"CLUSTER", "SETSLOT", number, "MIGRATING", id(to)}));
   for (;;) {
@@ -98,8 +120,7 @@ void RedisCluster::move_slot(std::uint16_t slot,
     }
     const std::size_t begin = keys.find("\r\n", 4) + 2;
     const std::string key = keys.substr(begin, keys.size() - begin - 2);
-    const std::string moved =
-        call(from, {"MIGRATE", "127.0.0.1", std::to_string(port(to)), key, "0", "5000"});
+    const std::string moved = call(from, {"MIGRATE", "127.0.0.1", target, key, "0", "5000"});
     if (moved != "+NOKEY\r\n") {  // it may have expired meanwhile
       require_ok(moved);
     }

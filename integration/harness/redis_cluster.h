@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -25,6 +26,9 @@ struct RedisClusterOptions {
   milliseconds node_timeout{1000};
   std::vector<std::string> arguments{};     // of every node, as on redis-server's command line
   std::vector<std::string> of_the_first{};  // and of the first one, which come later
+  // With certificates (certificates.h): nodes speak TLS to each other, and clients may. Empty:
+  // none.
+  std::filesystem::path tls_folder{};
 };
 
 class RedisCluster {
@@ -35,7 +39,8 @@ class RedisCluster {
   RedisServer& node(std::size_t i) { return nodes_[i].server; }
   const RedisServer& node(std::size_t i) const { return nodes_[i].server; }
   std::uint16_t port(std::size_t i) const { return node(i).port(); }
-  std::string address(std::size_t i) const { return node(i).address(); }  // 127.0.0.1:port
+  std::string address(std::size_t i) const { return node(i).address(); }      // 127.0.0.1:port
+  std::uint16_t tls_port(std::size_t i) const { return nodes_[i].tls_port; }  // 0: it has none
   const std::string& id(std::size_t i) const { return nodes_[i].id; }
   std::string call(std::size_t i, std::initializer_list<std::string_view> arguments) const {
     return node(i).call(arguments);
@@ -71,6 +76,7 @@ class RedisCluster {
     RedisServer server;
     std::string id;
     bool runs = true;
+    std::uint16_t tls_port = 0;
   };
 
   void start();  // one more, which all before it meet
@@ -78,6 +84,7 @@ class RedisCluster {
 
   std::vector<std::string> arguments_;
   std::vector<std::string> of_the_first_;
+  std::filesystem::path tls_folder_;
   std::deque<Node> nodes_;
 };
 

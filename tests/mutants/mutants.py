@@ -34,6 +34,8 @@ CONNECTION = "src/upstream/shared_connection.cpp"
 GREETED = "src/upstream/greeted_connection.cpp"
 PROBE = "src/upstream/login_probe.cpp"
 ROUTED = "src/routing/routed_replies.cpp"
+ROUTED_STATE = "src/routing/routed_transaction.cpp"
+FILTERS = "src/guard/filter_commands.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [
@@ -332,13 +334,24 @@ MUTANTS = [
     ("cluster", "open_hosts_are_named", "who reaches the guard by another way is sent where it cannot go",
      [("src/cluster/rewriter.cpp", "return host.empty() ? host : client_.host;", "return host.size() > 1000 ? host : client_.host;")]),
     # A cluster as one Redis
-    ("upstream", "redirected_commands_run_behind_later_ones", "a write that a later one has overtaken is run behind it",
+    ("routing", "redirected_commands_run_behind_later_ones", "a write that a later one has overtaken is run behind it",
      [(ROUTED, "overtaken->entry < run.entry &&", "overtaken->entry > run.entry &&")]),
-    ("upstream", "commands_pass_one_that_is_asked_elsewhere", "a later command of the slot is run first",
+    ("routing", "commands_pass_one_that_is_asked_elsewhere", "a later command of the slot is run first",
      [(ROUTED, "flight.link == &link && flight.again.empty() &&", "flight.again.empty() &&"),
       (ROUTED, "!worker_.routes.is_unsettled(slot, worker_.loop.now())", "slot != RoutedPart::kNoSlot")]),
-    ("upstream", "scripts_that_fail_are_run_again", "a script that says TRYAGAIN is run twice",
+    ("routing", "scripts_that_fail_are_run_again", "a script that says TRYAGAIN is run twice",
      [(ROUTED, "!part.may_fail_halfway && retry(flight, part)", "retry(flight, part)")]),
+    ("routing", "nodes_are_not_waited_for", "behind a login that another node refuses a command is run as who the client was",
+     [(ROUTED_STATE, "  if (awaited > 0) {", "  if (awaited > 100) {")]),
+    ("routing", "moved_transactions_forget", "a transaction that moves twice runs without what it had queued",
+     [(ROUTED_STATE, "      send_replay();\n", "      send_replay();\n      transaction_.replay.clear();\n")]),
+    ("routing", "any_frame_confirms", "SSUBSCRIBE is taken for done when another channel's slot moves away",
+     [(ROUTED, "link.owed.front().confirmed == parsed.command;", "!parsed.command.empty();")]),
+    # RedisBloom's commands
+    ("guard", "filters_say_no_without_proof", "BF.EXISTS says 0 of a row while the filter is not fresh",
+     [(FILTERS, "verdict != Verdict::absent && verdict != Verdict::redis_first", "verdict == Verdict::may_exist")]),
+    ("guard", "redis_is_asked_for_the_filter", "in MULTI a module says that nothing exists",
+     [(FILTERS, "name_.assign(kUnknownPrefix).append(arguments[0]);", "name_.assign(arguments[0]);")]),
 ]
 
 
