@@ -29,22 +29,6 @@ std::optional<std::pair<int, std::uint64_t>> written_mark(std::string_view text,
                      : std::nullopt;
 }
 
-bool is_read_of_many(const std::string& name) {
-  return name == "mget" || name == "exists";
-}
-
-// Of `get`, `mget` and `exists`, where no key is there.
-std::string absent_reply(const Words& words, const std::string& name, int version) {
-  if (name == "exists") {
-    return integer(0);
-  }
-  std::string reply = name == "mget" ? header('*', words.size() - 1) : "";
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    reply += words[i].starts_with("item:") ? bulk("*") : nil(version);
-  }
-  return reply;
-}
-
 // Shared connections carry none but these.
 bool may_share_wire(const std::string& name) {
   return is_one_of(name,
@@ -140,7 +124,7 @@ void AttackClient::mark(SentCommand& command, std::uint64_t number) const {
     }
     return;
   }
-  if (is_read_of_many(lower(command.words.front()))) {  // may reach Redis in the proxy's own bytes
+  if (is_in_other_bytes(lower(command.words.front()))) {
     command.words.push_back(kMarkKey + text);
     command.raw = simulation::command(command.words);
   }
@@ -241,7 +225,8 @@ void AttackClient::on_executed(const RedisConnection::Executed& executed,
     return;
   }
   ++next_to_execute_;
-  if (!executed.words.empty() && !is_read_of_many(name) && executed.words != found->command.words) {
+  if (!executed.words.empty() && !is_in_other_bytes(name) &&
+      executed.words != found->command.words) {
     fail("Redis was sent another command", &*found);
   }
   found->is_executed = true;
@@ -379,65 +364,6 @@ void AttackClient::judge(const std::string& frame) {
 
 bool AttackClient::was_answered_by_redis_at(io::TimePoint when) const {
   return standing_.authenticated || may_be_let_in_ || last_authenticated_ >= when;
-}
-
-// Redis has not been asked.
-void AttackClient::judge_local(const Sent& sent, const std::string& frame) {
-  ++records_.answered;
-  next_to_execute_ = std::max(next_to_execute_, sent.number + 1);  // else numbers would come round
-  if (sent.command.words.empty()) {
-    fail("it received " + printable(frame) + " to what is no command", &sent);
-    return;
-  }
-  const std::string name = lower(sent.command.words[0]);
-  if (!was_answered_by_redis_at(sent.at) && !frame.starts_with("-NOAUTH")) {
-    fail("it is answered without login: " + printable(frame), &sent);
-  }
-  if (name.starts_with("guard.") || records_.refused_greetings.contains(frame)) {
-    return;
-  }
-  for (std::size_t i = 1; i < sent.command.words.size(); ++i) {
-    const std::string& key = sent.command.words[i];
-    if (const char* const why = why_not_absent(sent, key)) {
-      fail("it is told that a key is absent, but " + std::string(why) + ": " + printable(key),
-           &sent);
-    }
-  }
-  const bool is_known = name == "get" || is_read_of_many(name);
-  if (!is_known || (frame != absent_reply(sent.command.words, name, 2) &&
-                    frame != absent_reply(sent.command.words, name, 3))) {
-    fail("it received " + printable(frame) + ", which Redis has not said", &sent);
-  }
-}
-
-const char* AttackClient::why_not_absent(const Sent& sent, const std::string& key) const {
-  if (!key.starts_with("user:") && !key.starts_with("item:")) {
-    return "no namespace has it";
-  }
-  if (std::ranges::find(*settings_.existing_keys, key) != settings_.existing_keys->end()) {
-    return "the row exists";
-  }
-  const auto denied = records_.denied_since.find(standing_.user);
-  if (denied != records_.denied_since.end() && denied->second < sent.at && became_ < sent.at) {
-    return "the user may not read it";
-  }
-  if (!records_.redis.values.contains({0, key})) {
-    return nullptr;
-  }
-  const auto is_recent = [&sent](io::TimePoint when) {
-    return sent.at < when + AttackRecords::kRemembered;
-  };
-  const auto own = own_written_.find(key);
-  if (own != own_written_.end() && own->second.number < sent.number &&
-      is_recent(own->second.when) && writes_ <= AttackRecords::kShare) {
-    return "the client has written it";
-  }
-  const auto written = records_.written.find(key);
-  if (written != records_.written.end() && written->second.surely < sent.at &&
-      is_recent(written->second.surely)) {
-    return "it was written through the guard";
-  }
-  return nullptr;
 }
 
 void AttackClient::leave() {

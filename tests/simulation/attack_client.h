@@ -120,6 +120,7 @@ class AttackClient {
   void think_later();
   void on_arrival();
   void judge(const std::string& frame);
+  void judge_filter(const Sent& sent, const std::string& name, const std::string& frame);
   void judge_local(const Sent& sent, const std::string& frame);
   const char* why_not_absent(const Sent& sent, const std::string& key) const;
   void check_standing(const RedisConnection::Executed& executed, const std::string& name);

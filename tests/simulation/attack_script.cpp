@@ -177,7 +177,20 @@ Commands AttackScript::anything() {
   }
 }
 
+// Of the filter `users`: what is behind "user:", or what is no item.
+Commands AttackScript::filter_command(const std::string& name) {
+  Words words{name, "users"};
+  for (std::uint64_t left = random_.between(1, 6); left > 0; --left) {
+    const std::string key = any_key();
+    words.push_back(key.starts_with("user:") ? key.substr(5) : key);
+  }
+  return {make(words)};
+}
+
 Commands AttackScript::reads() {
+  if (random_.one_in(5)) {
+    return filter_command(pick({"BF.MEXISTS", "bf.mexists"}));
+  }
   Words words{pick({"GET", "get", "STRLEN", "MGET", "EXISTS"})};
   const bool is_many = words[0] == "MGET" || words[0] == "EXISTS";
   for (std::uint64_t left = is_many ? random_.between(1, 6) : 1; left > 0; --left) {
@@ -306,7 +319,9 @@ Commands AttackScript::administration() {
 }
 
 Commands AttackScript::own_commands() {
-  switch (random_.below(6)) {
+  switch (random_.below(7)) {
+    case 6:
+      return filter_command("BF.MADD");
     case 0:
     case 1: {
       Words words{"GUARD.ADD"};

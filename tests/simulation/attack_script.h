@@ -62,6 +62,7 @@ class AttackScript {
   std::vector<SentCommand> of_clients();
   std::vector<SentCommand> administration();
   std::vector<SentCommand> own_commands();
+  std::vector<SentCommand> filter_command(const std::string& name);
   std::vector<SentCommand> oddities();
   Words hello();
   std::string absent_key();

@@ -73,6 +73,18 @@ bool is_change(const Words& words) {
                                                              "quit"});
 }
 
+bool is_read_of_many(std::string_view name) {
+  return name == "mget" || name == "exists";
+}
+
+bool is_of_filter(std::string_view name) {
+  return name.ends_with("bf.mexists") || name.ends_with("bf.madd");
+}
+
+bool is_in_other_bytes(std::string_view name) {
+  return is_read_of_many(name) || is_of_filter(name);
+}
+
 bool is_answerable_read(const std::vector<std::string>& words) {
   if (words.empty()) {
     return false;

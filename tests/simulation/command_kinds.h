@@ -16,6 +16,12 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 // GET, MGET, EXISTS.
 bool is_answerable_read(const Words& words);
+// By a name in lower case: MGET, EXISTS.
+bool is_read_of_many(std::string_view name);
+// RedisBloom's, which Redis is sent under another name where the proxy does not answer.
+bool is_of_filter(std::string_view name);
+// May reach Redis in the proxy's own bytes.
+bool is_in_other_bytes(std::string_view name);
 // CLIENT REPLY's ON, OFF or SKIP in lower case; empty for other commands.
 std::string reply_mode(const Words& words);
 bool is_subscription(const Words& words);

@@ -70,6 +70,7 @@ SimShop::SimShop(SimLoop& loop, std::uint64_t seed)
         guard::Overlay::Limits{.max_keys = 1'000'000, .ttl = kOverlayTtl});
     guarded_.push_back({.mode = kPlans[ns].mode,
                         .db = kPlans[ns].db,
+                        .filter_key = std::string(kPlans[ns].name),
                         .filter = space.parts.get(),
                         .overlay = space.overlay.get()});
   }
