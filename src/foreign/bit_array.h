@@ -1,0 +1,54 @@
+// Bits in bytes that another program has written, in its order.
+//
+// Threads: any. Lifetimes: a view; the bytes must remain. Errors: none; who makes one has checked
+// that the bytes can be of so many bits. Limits: none.
+// Source: Redis's SETBIT counts from a byte's highest bit; RedisBloom from the lowest; Guava has
+// longs, written with the highest byte first.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cuckooguard::foreign {
+
+enum class BitOrder : std::uint8_t { highest_first, lowest_first, big_endian_longs };
+
+class BitArray {
+ public:
+  BitArray(std::string_view bytes, BitOrder order)
+      : bytes_(bytes),
+        byte_flip_(order == BitOrder::big_endian_longs ? 7 : 0),
+        bit_flip_(order == BitOrder::highest_first ? 7 : 0) {}
+
+  // Behind the bytes there are zeros.
+  bool has(std::uint64_t bit) const noexcept {
+    const std::uint64_t byte = (bit >> 3U) ^ byte_flip_;
+    return byte < bytes_.size() &&
+           ((static_cast<unsigned char>(bytes_[byte]) >> ((bit & 7U) ^ bit_flip_)) & 1U) != 0;
+  }
+
+  std::uint64_t count() const noexcept {
+    std::uint64_t set = 0;
+    for (const char byte : bytes_) {
+      set += static_cast<unsigned>(std::popcount(static_cast<unsigned char>(byte)));
+    }
+    return set;
+  }
+
+ private:
+  std::string_view bytes_;
+  unsigned byte_flip_;
+  unsigned bit_flip_;
+};
+
+// How often `hashes` positions, each anywhere among `bits`, are all set.
+inline double false_positive_rate(std::uint64_t set, std::uint64_t bits, std::uint32_t hashes) {
+  const double fill = static_cast<double>(set) / static_cast<double>(bits);
+  return std::pow(std::min(fill, 1.0), hashes);
+}
+
+}  // namespace cuckooguard::foreign

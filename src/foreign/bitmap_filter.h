@@ -1,0 +1,49 @@
+// What all Bloom filters of one array of bits share: the bytes, and what is told of them.
+//
+// Threads, lifetimes: as of Filter. Errors: refuse_bitmap(). Limits: kRedisBitsMax.
+// Source: SETBIT, "offset ... smaller than 2^32"; the rate of Bloom, "Space/Time Trade-offs in Hash
+// Coding with Allowable Errors", 1970.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "foreign/bit_array.h"
+#include "foreign/filter.h"
+
+namespace cuckooguard::foreign {
+
+inline constexpr std::uint64_t kRedisBitsMax = std::uint64_t{1} << 32U;
+
+// What a Bloom filter's configuration says of it.
+struct Shape {
+  std::uint64_t bits = 0;
+  std::uint32_t hashes = 0;
+};
+
+// Why a string of Redis cannot be a filter of this shape; nothing if it can. A string that is
+// shorter has zeros behind it, as Redis gives it bytes only when a bit there is set.
+std::optional<std::string> refuse_bitmap(std::string_view bitmap, Shape shape);
+
+class BitmapFilter : public Filter {
+ public:
+  Facts facts() const noexcept override { return facts_; }
+
+ protected:
+  // `reach`: how many of the bits can be an item's, if not all.
+  BitmapFilter(
+      std::string_view format, std::string bytes, BitOrder order, Shape shape, std::uint64_t reach);
+
+  std::uint64_t bits() const noexcept { return facts_.bits_or_slots; }
+  std::uint32_t hashes() const noexcept { return facts_.hashes; }
+  bool has(std::uint64_t bit) const noexcept { return array_.has(bit); }
+
+ private:
+  std::string bytes_;
+  BitArray array_;
+  Facts facts_;
+};
+
+}  // namespace cuckooguard::foreign

@@ -1,0 +1,42 @@
+#include "foreign/go_zero.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "foreign/bitmap_filter.h"
+#include "foreign/hashes.h"
+
+namespace cuckooguard::foreign {
+
+namespace {
+
+constexpr std::uint32_t kHashes = 14;
+
+class GoZeroFilter final : public BitmapFilter {
+ public:
+  GoZeroFilter(std::string bitmap, Shape shape)
+      : BitmapFilter("go-zero", std::move(bitmap), BitOrder::highest_first, shape, kRedisBitsMax) {}
+
+  bool may_contain(std::string_view item) const noexcept override {
+    const Murmur3X64 hash(item);
+    for (std::uint32_t i = 0; i < kHashes; ++i) {
+      if (!has(hash.hash_with(static_cast<char>(i)).low % bits())) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+FilterOrWhyNot read_go_zero(std::string bitmap, std::uint64_t bits) {
+  const Shape shape{.bits = bits, .hashes = kHashes};
+  if (auto why = refuse_bitmap(bitmap, shape)) {
+    return std::unexpected(*std::move(why));
+  }
+  return std::make_unique<GoZeroFilter>(std::move(bitmap), shape);
+}
+
+}  // namespace cuckooguard::foreign

@@ -1,0 +1,75 @@
+#include "foreign/redisson.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "foreign/hashes.h"
+
+namespace cuckooguard::foreign {
+
+namespace {
+
+constexpr HighwayKey kKey{
+    0x9E3779B97F4A7C15, 0xF39CC0605CEDC834, 0x1082276BF3A27251, 0xF86C6A11D0C18E95};
+constexpr std::uint64_t kWithoutSign = std::numeric_limits<std::int64_t>::max();
+
+class RedissonFilter final : public BitmapFilter {
+ public:
+  RedissonFilter(std::string bitmap, Shape shape)
+      : BitmapFilter(
+            "redisson", std::move(bitmap), BitOrder::highest_first, shape, kRedissonBitsMax) {}
+
+  bool may_contain(std::string_view item) const noexcept override {
+    const Hash128 hash = highway_hash_128(item, kKey);
+    std::uint64_t position = hash.low;
+    for (std::uint32_t i = 0; i < hashes(); ++i) {
+      if (!has((position & kWithoutSign) % bits())) {
+        return false;
+      }
+      position += i % 2 == 0 ? hash.high : hash.low;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+std::expected<Shape, std::string> redisson_shape(std::int64_t expected_insertions,
+                                                 double false_probability) {
+  if (std::isnan(false_probability) || false_probability < 0 || false_probability > 1) {
+    return std::unexpected(
+        fmt::format("a false probability is 0 to 1; it is {}", false_probability));
+  }
+  constexpr double kLn2 = std::numbers::ln2;
+  const double probability = std::max(false_probability, std::numeric_limits<double>::denorm_min());
+  const auto items = static_cast<double>(expected_insertions);
+  const double bits = -items * std::log(probability) / (kLn2 * kLn2);
+  if (bits < 1 || bits >= static_cast<double>(kRedissonBitsMax) + 1) {
+    return std::unexpected(fmt::format("Redisson makes no filter of {} bits, only of 1 to {}",
+                                       std::trunc(bits),
+                                       kRedissonBitsMax));
+  }
+  const auto whole = static_cast<std::uint64_t>(bits);
+  const double hashes = std::floor(static_cast<double>(whole) / items * kLn2 + 0.5);
+  return Shape{.bits = whole, .hashes = static_cast<std::uint32_t>(std::max(hashes, 1.0))};
+}
+
+FilterOrWhyNot read_redisson(std::string bitmap, Shape shape) {
+  if (shape.bits > kRedissonBitsMax) {
+    return std::unexpected(fmt::format(
+        "Redisson's filters have up to {} bits; {} are said", kRedissonBitsMax, shape.bits));
+  }
+  if (auto why = refuse_bitmap(bitmap, shape)) {
+    return std::unexpected(*std::move(why));
+  }
+  return std::make_unique<RedissonFilter>(std::move(bitmap), shape);
+}
+
+}  // namespace cuckooguard::foreign
