@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace cuckooguard::foreign {
@@ -12,8 +11,9 @@ namespace {
 // Little-endian, whatever the machine.
 template <typename T>
 T load(std::string_view from) {
-  T value = 0;
-  std::memcpy(&value, from.data(), sizeof(value));
+  std::array<char, sizeof(T)> bytes{};
+  std::ranges::copy(from.substr(0, sizeof(T)), bytes.begin());
+  T value = std::bit_cast<T>(bytes);
   if constexpr (std::endian::native == std::endian::big) {
     value = std::byteswap(value);
   }

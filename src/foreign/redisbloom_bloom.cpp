@@ -25,6 +25,8 @@ constexpr std::size_t kOldLayerBytes = 49;
 constexpr std::size_t kSeedBytes = 8;
 constexpr std::size_t kLayersMax = 65535;
 
+constexpr std::uint64_t kWordBits = 64;  // a layer has no fewer
+
 constexpr std::uint32_t kHashes64 = 4;
 constexpr std::uint32_t kHasSeed = std::uint32_t{1} << 31U;
 constexpr std::uint32_t kOptions = kHasSeed | 15;
@@ -46,7 +48,7 @@ std::optional<std::string> refuse(const Layer& layer, std::uint64_t stored_bits,
   if (layer.bytes == 0 || layer.bytes > stored_bits || layer.bytes * 8 != stored_bits) {
     return fmt::format("{} bits in {} bytes", stored_bits, layer.bytes);
   }
-  if (n2 > 63 || (n2 > 0 && (std::uint64_t{1} << n2) > stored_bits)) {
+  if (n2 > 63 || (n2 > 0 && std::max(kWordBits, std::uint64_t{1} << n2) != stored_bits)) {
     return fmt::format("2^{} of {} bits", n2, stored_bits);
   }
   if (layer.hashes == 0 || layer.hashes > kHashesMax) {
@@ -131,6 +133,8 @@ class RedisBloomFilter final : public Filter {
       facts_.hashes = std::max(facts_.hashes, layer.hashes);
       none *= 1 - false_positive_rate(set, layer.bits, layer.hashes);
     }
+    // Those that no item can have are not set, but nobody vouches for it.
+    all_set = std::min(all_set, facts_.bits_or_slots);
     facts_.fill = static_cast<double>(all_set) / static_cast<double>(facts_.bits_or_slots);
     facts_.false_positive_rate = 1 - none;
   }

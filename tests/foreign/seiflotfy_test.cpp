@@ -1,0 +1,126 @@
+#include "foreign/seiflotfy.h"
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "foreign/hashes.h"
+#include "foreign/items.h"
+
+namespace cuckooguard::foreign {
+namespace {
+
+using namespace testing;
+
+// Inserts as the paper says: into either bucket, else by moving others.
+class Made {
+ public:
+  explicit Made(std::uint64_t buckets) : buckets_(buckets), bytes_(buckets * 4, '\0') {}
+
+  bool insert(std::string_view item) {
+    auto [first, second, fingerprint] = places(item);
+    if (put(first, fingerprint) || put(second, fingerprint)) {
+      return true;
+    }
+    std::uint64_t bucket = random_() % 2 == 0 ? first : second;
+    for (int kick = 0; kick < 500; ++kick) {
+      std::swap(bytes_[bucket * 4 + random_() % 4], fingerprint);
+      bucket = (bucket ^ hash_of(fingerprint)) % buckets_;
+      if (put(bucket, fingerprint)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool has(std::string_view item) const {
+    const auto [first, second, fingerprint] = places(item);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      if (bytes_[first * 4 + i] == fingerprint || bytes_[second * 4 + i] == fingerprint) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  struct Places {
+    std::uint64_t first;
+    std::uint64_t second;
+    char fingerprint;
+  };
+
+  static std::uint64_t hash_of(char fingerprint) {
+    return metro_hash_64(std::string(1, fingerprint), 1337);
+  }
+
+  Places places(std::string_view item) const {
+    const std::uint64_t hash = metro_hash_64(item, 1337);
+    const char fingerprint = static_cast<char>(hash % 255 + 1);
+    const std::uint64_t first = (hash >> 32U) % buckets_;
+    return {first, (first ^ hash_of(fingerprint)) % buckets_, fingerprint};
+  }
+
+  bool put(std::uint64_t bucket, char fingerprint) {
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      if (bytes_[bucket * 4 + i] == '\0') {
+        bytes_[bucket * 4 + i] = fingerprint;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::uint64_t buckets_;
+  std::string bytes_;
+  std::mt19937_64 random_{7};
+};
+
+TEST(Seiflotfy, agrees_with_its_definition) {
+  Made made(4096);
+  for (int i = 0; i < kMembers; ++i) {
+    ASSERT_TRUE(made.insert(member(i)));
+  }
+  const auto filter = read_seiflotfy(made.bytes());
+  ASSERT_TRUE(filter) << filter.error();
+  expect_agrees_at_its_rate(**filter, [&](std::string_view item) { return made.has(item); });
+  const Facts facts = (*filter)->facts();
+  EXPECT_EQ(facts.format, "seiflotfy");
+  EXPECT_EQ(facts.items, kMembers);
+  EXPECT_EQ(facts.bits_or_slots, 16'384);
+  EXPECT_NEAR(facts.fill, 10'000.0 / 16'384, 1e-9);
+}
+
+TEST(Seiflotfy, one_bucket_is_a_filter) {
+  Made made(1);
+  ASSERT_TRUE(made.insert("a"));
+  const auto filter = read_seiflotfy(made.bytes());
+  ASSERT_TRUE(filter);
+  EXPECT_TRUE((*filter)->may_contain("a"));
+  EXPECT_FALSE((*filter)->may_contain("b"));
+}
+
+TEST(Seiflotfy, what_no_encode_gives_is_refused) {
+  for (const std::size_t size : {0, 1, 3, 5, 12, 16 + 1, 20, 24}) {
+    expect_refused(read_seiflotfy(std::string(size, 'x')), std::to_string(size) + " bytes");
+  }
+}
+
+TEST(Seiflotfy, any_bytes_are_refused_or_a_filter) {
+  Made made(16);
+  for (int i = 0; i < 40; ++i) {
+    made.insert(member(i));
+  }
+  expect_survives_any_change(made.bytes(),
+                             [](std::string bytes) { return read_seiflotfy(std::move(bytes)); });
+}
+
+}  // namespace
+}  // namespace cuckooguard::foreign
