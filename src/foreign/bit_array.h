@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -33,8 +34,12 @@ class BitArray {
 
   std::uint64_t count() const noexcept {
     std::uint64_t set = 0;
-    for (const char byte : bytes_) {
-      set += static_cast<unsigned>(std::popcount(static_cast<unsigned char>(byte)));
+    std::string_view left = bytes_;
+    while (!left.empty()) {  // words, as there may be 512 MiB
+      std::array<char, sizeof(std::uint64_t)> word{};
+      const std::size_t taken = left.copy(word.data(), word.size());
+      set += static_cast<unsigned>(std::popcount(std::bit_cast<std::uint64_t>(word)));
+      left.remove_prefix(taken);
     }
     return set;
   }
@@ -46,7 +51,9 @@ class BitArray {
 };
 
 // How often `hashes` positions, each anywhere among `bits`, are all set.
-inline double false_positive_rate(std::uint64_t set, std::uint64_t bits, std::uint32_t hashes) {
+inline double bloom_false_positive_rate(std::uint64_t set,
+                                        std::uint64_t bits,
+                                        std::uint32_t hashes) {
   const double fill = static_cast<double>(set) / static_cast<double>(bits);
   return std::pow(std::min(fill, 1.0), hashes);
 }

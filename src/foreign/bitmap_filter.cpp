@@ -41,14 +41,14 @@ BitmapFilter::BitmapFilter(
     std::string_view format, std::string bytes, BitOrder order, Shape shape, std::uint64_t reach)
     : bytes_(std::move(bytes)), array_(bytes_, order) {
   const std::uint64_t set = array_.count();
-  facts_ = {
-      .format = format,
-      .bits_or_slots = shape.bits,
-      .bytes = bytes_.size(),
-      .hashes = shape.hashes,
-      .items = std::nullopt,
-      .fill = static_cast<double>(set) / static_cast<double>(shape.bits),
-      .false_positive_rate = false_positive_rate(set, std::min(reach, shape.bits), shape.hashes)};
+  facts_ = {.format = format,
+            .bits_or_slots = shape.bits,
+            .bytes = bytes_.size(),
+            .hashes = shape.hashes,
+            .items = std::nullopt,
+            .fill = static_cast<double>(set) / static_cast<double>(shape.bits),
+            .false_positive_rate =
+                bloom_false_positive_rate(set, std::min(reach, shape.bits), shape.hashes)};
 }
 
 }  // namespace cuckooguard::foreign

@@ -17,7 +17,8 @@
 //
 // A filter may change while it is dumped, and then a cuckoo filter's dump can lack an item that has
 // been there all the time: whoever dumps asks for the header once more behind the last chunk, and
-// begins anew if it is another. A count of items that does not fit is refused here.
+// begins anew if it is another. A count of items that does not fit is refused here. Of an empty
+// cuckoo filter CF.SCANDUMP gives nothing at all, unless it has a seed.
 //
 // Threads, lifetimes: as of Filter. Errors: a sentence. Limits: kHashesMax; 65535 layers; less than
 // 2^32 slots in a layer, where RedisBloom's own indices end. No filters with hashes of 32 bits,

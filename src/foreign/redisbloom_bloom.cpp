@@ -131,7 +131,7 @@ class RedisBloomFilter final : public Filter {
       all_set += set;
       facts_.bits_or_slots += layer.bits;
       facts_.hashes = std::max(facts_.hashes, layer.hashes);
-      none *= 1 - false_positive_rate(set, layer.bits, layer.hashes);
+      none *= 1 - bloom_false_positive_rate(set, layer.bits, layer.hashes);
     }
     // Those that no item can have are not set, but nobody vouches for it.
     all_set = std::min(all_set, facts_.bits_or_slots);

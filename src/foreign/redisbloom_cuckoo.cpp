@@ -116,7 +116,7 @@ class RedisBloomCuckoo final : public Filter {
     layers_ = *cut(data_, header);
     double none = 1;
     for (const Layer& layer : layers_) {
-      none *= 1 - false_positive_rate(count_taken(layer.slots), layer.slots, slots_);
+      none *= 1 - cuckoo_false_positive_rate(count_taken(layer.slots), layer.slots, slots_);
     }
     facts_ = {.format = "redisbloom-cuckoo",
               .bits_or_slots = data_.size(),

@@ -46,7 +46,7 @@ class SeiflotfyFilter final : public Filter {
             .hashes = 2,
             .items = taken_,
             .fill = static_cast<double>(taken_) / static_cast<double>(slots_.size()),
-            .false_positive_rate = false_positive_rate(taken_, slots_, kSlots)};
+            .false_positive_rate = cuckoo_false_positive_rate(taken_, slots_, kSlots)};
   }
 
  private:

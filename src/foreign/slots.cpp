@@ -27,7 +27,9 @@ std::uint64_t count_taken(std::string_view slots) noexcept {
   return slots.size() - static_cast<std::uint64_t>(std::ranges::count(slots, '\0'));
 }
 
-double false_positive_rate(std::uint64_t taken, std::string_view slots, std::uint32_t per_bucket) {
+double cuckoo_false_positive_rate(std::uint64_t taken,
+                                  std::string_view slots,
+                                  std::uint32_t per_bucket) {
   const double fill = static_cast<double>(taken) / static_cast<double>(slots.size());
   return 1 - std::pow(1 - 1.0 / kFingerprints, 2 * fill * per_bucket);
 }

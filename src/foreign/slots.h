@@ -21,6 +21,8 @@ bool bucket_has(std::string_view slots,
 
 std::uint64_t count_taken(std::string_view slots) noexcept;
 
-double false_positive_rate(std::uint64_t taken, std::string_view slots, std::uint32_t per_bucket);
+double cuckoo_false_positive_rate(std::uint64_t taken,
+                                  std::string_view slots,
+                                  std::uint32_t per_bucket);
 
 }  // namespace cuckooguard::foreign
