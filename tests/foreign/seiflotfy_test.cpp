@@ -1,6 +1,6 @@
 #include "foreign/seiflotfy.h"
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -108,7 +108,7 @@ TEST(Seiflotfy, one_bucket_is_a_filter) {
 }
 
 TEST(Seiflotfy, what_no_encode_gives_is_refused) {
-  for (const std::size_t size : {0, 1, 3, 5, 12, 16 + 1, 20, 24}) {
+  for (const std::size_t size : {0U, 1U, 3U, 5U, 12U, 17U, 20U, 24U}) {
     expect_refused(read_seiflotfy(std::string(size, 'x')), std::to_string(size) + " bytes");
   }
 }
