@@ -11,8 +11,6 @@
 namespace cuckooguard::guard {
 namespace {
 
-using Action = OwnDecision::Action;
-
 // `users` and `items` stand for the namespaces of these names, `carts` for one in db 2.
 class FilterCommandsTest : public OwnCommandClient {
  protected:
@@ -23,6 +21,7 @@ class FilterCommandsTest : public OwnCommandClient {
     shop_.guard->adopt(shop_.guard->parts());
   }
 
+  using Action = OwnDecision::Action;
   using Words = std::initializer_list<std::string_view>;
   OwnDecision decide(Words words) {
     return filters_.decide(std::span(words.begin(), words.size()),
