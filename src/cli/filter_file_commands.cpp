@@ -49,6 +49,7 @@ CLI::App& InspectFilter::add(CLI::App& filter) {
   CLI::App& command =
       *filter.add_subcommand("inspect", "Verify a filter file and print what it says of itself");
   command.add_option("file", path, "The filter file")->required();
+  foreign.add(command);
   return command;
 }
 
@@ -60,13 +61,16 @@ CLI::App& QueryFilter::add(CLI::App& filter) {
   CLI::App& command = *filter.add_subcommand(
       "query", "What a filter file says of Redis keys: one line each, `absent` or `may exist`");
   command.add_option("file", path, "The filter file")->required();
-  command.add_option("--secret", secret_path, "The secret the file was hashed with")
-      ->required()
-      ->type_name("FILE");
-  command.add_option("--template", key_template, "The namespace's, such as user:{id:uint64}")
-      ->required()
-      ->type_name("TEMPLATE");
-  command.add_option("keys", keys, "Redis keys")->required();
+  CLI::Option* const secret =
+      command.add_option("--secret", secret_path, "The secret the file was hashed with")
+          ->type_name("FILE");
+  CLI::Option* const of_namespace =
+      command.add_option("--template", key_template, "The namespace's, such as user:{id:uint64}")
+          ->type_name("TEMPLATE");
+  secret->needs(of_namespace);
+  of_namespace->needs(secret);
+  foreign.add(command);
+  command.add_option("keys", keys, "Redis keys; of another library's filter its items")->required();
   return command;
 }
 
@@ -75,6 +79,9 @@ int QueryFilter::run() const {
 }
 
 std::expected<std::string, std::string> inspect_filter(const InspectFilter& options) {
+  if (options.foreign.is_given()) {
+    return inspect_foreign(options.foreign, options.path);
+  }
   const auto facts = filter::inspect_filter_file(options.path);
   if (!facts) {
     return std::unexpected(facts.error().what);
@@ -109,6 +116,13 @@ std::expected<std::string, std::string> inspect_filter(const InspectFilter& opti
 }
 
 std::expected<std::string, std::string> query_filter(const QueryFilter& options) {
+  if (options.foreign.is_given()) {
+    return query_foreign(options.foreign, options.path, options.keys);
+  }
+  if (options.secret_path.empty() || options.key_template.empty()) {
+    return std::unexpected(
+        "--secret and --template are needed, or --format for a filter of another library");
+  }
   const auto keys = keyspace_of(options.key_template);
   if (!keys) {
     return std::unexpected(keys.error());

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/foreign_file.h"
+
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 }  // namespace CLI
@@ -16,20 +18,23 @@ namespace cuckooguard::cli {
 
 CLI::App& add_filter(CLI::App& app);  // `filter`, of which the others are subcommands
 
-// `cuckooguard filter inspect FILE`
+// `cuckooguard filter inspect FILE [--format FORMAT]`
 struct InspectFilter {
   std::string path;
+  ForeignFile foreign{};
 
   CLI::App& add(CLI::App& filter);
   int run() const;
 };
 
-// `cuckooguard filter query FILE --secret FILE --template TEMPLATE KEY...`
+// `cuckooguard filter query FILE --secret FILE --template TEMPLATE KEY...`, or of another library's
+// `cuckooguard filter query FILE --format FORMAT ITEM...`
 struct QueryFilter {
   std::string path;
   std::string secret_path;
   std::string key_template;
-  std::vector<std::string> keys;
+  std::vector<std::string> keys;  // or items
+  ForeignFile foreign{};
 
   CLI::App& add(CLI::App& filter);
   int run() const;

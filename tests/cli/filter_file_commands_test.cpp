@@ -1,5 +1,7 @@
 #include "cli/filter_file_commands.h"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +13,7 @@
 namespace cuckooguard::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kMorning = 1'700'000'000;  // 2023-11-14T22:13:20Z
@@ -83,6 +86,48 @@ TEST_F(FilterFileCommands, what_cannot_be_read_is_an_error_in_words) {
   ASSERT_TRUE(filter::read_or_create_secret(other));
   secret_path_ = other;
   EXPECT_THAT(query("user:{id}", {"user:1"}).error(), HasSubstr("secret"));
+}
+
+// Bitmaps of which each item has all bits, or none: what is read of each format, tests/foreign
+// says.
+TEST_F(FilterFileCommands, filters_of_other_libraries_are_asked_for_items) {
+  const std::string full = folder_.file("full");
+  const std::string empty = folder_.file("empty");
+  std::ofstream(full) << "\xff\xff";
+  std::ofstream(empty).write("\0\0", 2);
+  for (const char* const format : {"go-zero", "redisson", "guava-bitmap"}) {
+    const ForeignFile foreign{.format = format, .bits = 16, .hashes = 3};
+    EXPECT_EQ(query_filter({.path = full, .keys = {"a", "b"}, .foreign = foreign}),
+              "may exist a\nmay exist b\n")
+        << format;
+    EXPECT_EQ(query_filter({.path = empty, .keys = {"a"}, .foreign = foreign}), "absent    a\n")
+        << format;
+    EXPECT_THAT(inspect_filter({.path = full, .foreign = foreign}).value(),
+                AllOf(HasSubstr("bits_or_slots: 16\n"), HasSubstr("fill: 1.0000\n")));
+  }
+  const std::string guava = folder_.file("guava");
+  std::ofstream(guava).write("\1\1\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xff", 14);
+  EXPECT_EQ(
+      query_filter(
+          {.path = guava, .keys = {"7", "x"}, .foreign = {.format = "guava", .funnel = "long"}}),
+      "may exist 7\nabsent    x\n")
+      << "x is no number";
+}
+
+TEST_F(FilterFileCommands, what_a_filter_of_another_library_lacks_is_said) {
+  EXPECT_EQ(query_filter({.path = path_, .keys = {"a"}}).error(),
+            "--secret and --template are needed, or --format for a filter of another library");
+  EXPECT_EQ(query_filter({.path = path_, .keys = {"a"}, .foreign = {.format = "go-zero"}}).error(),
+            "--format go-zero needs --bits, which the bitmap does not tell");
+  EXPECT_EQ(
+      query_filter({.path = path_, .keys = {"a"}, .foreign = {.format = "redisson", .bits = 8}})
+          .error(),
+      "--format redisson needs --bits and --hashes, which the bitmap does not tell");
+  EXPECT_THAT(
+      inspect_filter({.path = folder_.file("none"), .foreign = {.format = "guava"}}).error(),
+      HasSubstr("none: No such file"));
+  EXPECT_THAT(inspect_filter({.path = secret_path_, .foreign = {.format = "guava"}}).error(),
+              HasSubstr(secret_path_ + ": "));
 }
 
 }  // namespace

@@ -53,6 +53,29 @@ TEST(Options, a_filter_file_can_be_inspected_and_queried) {
   EXPECT_EQ(std::get<QueryFilter>(*query).secret_path, "secret");
   EXPECT_EQ(std::get<QueryFilter>(*query).key_template, "user:{id}");
   EXPECT_EQ(std::get<QueryFilter>(*query).keys, (std::vector<std::string>{"user:1", "user:2"}));
+  const auto foreign = parse({"filter",
+                              "query",
+                              "f",
+                              "--format",
+                              "guava-bitmap",
+                              "--bits",
+                              "80",
+                              "--hashes",
+                              "7",
+                              "--strategy",
+                              "murmur128_mitz_64",
+                              "--funnel",
+                              "long",
+                              "1"},
+                             exit_code);
+  ASSERT_TRUE(foreign);
+  const ForeignFile& file = std::get<QueryFilter>(*foreign).foreign;
+  EXPECT_EQ(file.format, "guava-bitmap");
+  EXPECT_EQ(file.bits, 80U);
+  EXPECT_EQ(file.hashes, 7U);
+  EXPECT_EQ(file.strategy, "murmur128_mitz_64");
+  EXPECT_EQ(file.funnel, "long");
+  EXPECT_FALSE(parse({"filter", "inspect", "f", "--format", "gozero"}, exit_code));
 }
 
 TEST(Options, what_init_would_ask_can_be_said_by_flags) {
