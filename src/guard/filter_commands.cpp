@@ -101,16 +101,18 @@ OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const At
   const auto* const command = std::ranges::find_if(kEntries, [&](const Entry& each) {
     return std::ranges::equal(each.name, arguments[0], {}, redis::lower_case, redis::lower_case);
   });
-  if (command == kEntries.end() || client.has_unread_replies() || !client.can_be_answered() ||
-      client.may_be_in_multi()) {
+  if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
     return for_redis_to_refuse(arguments);
   }
   if (client.has_changes_in_flight() || !attempt.has_room) {
-    return {.action = OwnDecision::Action::hold_for_client};
+    return hold(arguments);
   }
   const auto ns = guard_.filter_named(arguments[1]);
   if (!ns || client.db() != guard_.parts().namespaces[*ns].db) {
     return {};
+  }
+  if (command == kEntries.end()) {
+    return for_redis_to_refuse(arguments);
   }
   const redis::Snapshot& redis = guard_.facts();
   const bool is_reliable = client.may_rely_on(redis, attempt.now);
@@ -147,7 +149,7 @@ OwnDecision FilterCommands::run(const Entry& command, const Call& call) {
         break;
       }
       if (!is_known && call.attempt.now - call.attempt.since < kKnowPatience) {
-        return {.action = OwnDecision::Action::hold_for_client};
+        return hold(call.arguments);
       }
       return error("ERR rights unknown: GUARD.CHECK says why");
   }
@@ -160,6 +162,24 @@ OwnDecision FilterCommands::for_redis_to_refuse(Arguments arguments) {
   words_.assign(arguments.begin(), arguments.end());
   words_.front() = name_;
   return {.instead = words_};
+}
+
+// Where it cannot be held (a client that does not read) Redis is to refuse it.
+OwnDecision FilterCommands::hold(Arguments arguments) {
+  OwnDecision decision = for_redis_to_refuse(arguments);
+  decision.action = OwnDecision::Action::hold_for_client;
+  return decision;
+}
+
+bool FilterCommands::may_take_large(Arguments front, const Client& client) const {
+  if (front.empty() || !is_name(front[0])) {
+    return false;
+  }
+  if (front.size() == 1) {
+    return guard_.names_filters();
+  }
+  const auto ns = guard_.filter_named(front[1]);
+  return ns && !(client.is_settled() && client.db() != guard_.parts().namespaces[*ns].db);
 }
 
 std::string_view FilterCommands::unknown_to_redis(Arguments arguments, std::string_view chunk) {

@@ -55,7 +55,9 @@ class FilterCommands {
            guard_.filter_named(arguments[1]).has_value();
   }
   OwnDecision decide(Arguments arguments, Client& client, const Attempt& attempt);
-  // The bytes of a first chunk that Redis does not know for what they are.
+  // Of a command above 64 KiB, of which only the front is there: perhaps no more than its name.
+  bool may_take_large(Arguments front, const Client& client) const;
+  // The bytes of its first chunk, by which Redis does not know it for what it is.
   std::string_view unknown_to_redis(Arguments arguments, std::string_view chunk);
 
  private:
@@ -105,6 +107,7 @@ class FilterCommands {
   bool may_exist(std::string_view item, const Call& call);
   bool is_new(std::string_view item, const Call& call);
   OwnDecision for_redis_to_refuse(Arguments arguments);
+  OwnDecision hold(Arguments arguments);
   OwnDecision error(std::string_view line);
   OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
 

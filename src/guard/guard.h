@@ -177,6 +177,7 @@ class Guard {
   std::optional<std::uint32_t> namespace_of(std::string_view key);
   // Whose filter BF.* and CF.* of this key ask for; nothing: it is Redis's.
   std::optional<std::uint32_t> filter_named(std::string_view key) const;
+  bool names_filters() const { return !filters_named_.empty(); }
   // As inspect(), of the key that the namespace's first template makes of an item; counted.
   Verdict look_up_item(std::uint32_t ns, std::string_view item, const Reader& reader);
   // For add(). Valid until the next.

@@ -185,11 +185,20 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
 bool Session::take_command(std::string_view raw) {
   const auto arguments = worker_.arguments.views();
   const bool is_own = guard::OwnCommands::is_own(arguments);
-  if (!input_.is_ahead() && (is_own || worker_.filter_commands.takes(arguments))) {
+  const bool is_of_filter = !is_own && worker_.filter_commands.takes(arguments);
+  if (!input_.is_ahead() && (is_own || is_of_filter)) {
     return take_own_command(is_own, raw);
   }
+  if (is_of_filter) {
+    end_when_written();  // Redis has its front: it must not have all of it
+    return true;
+  }
   const guard::Question question = worker_.guard.ask(arguments, state_, now_);
-  if (!route_.is_pinned()) {
+  if (route_.is_pinned()) {
+    if (held_) {
+      let_go();  // it was an own command, and is none any more
+    }
+  } else {
     const redis::Lane lane = question.lane();
     const bool is_wait = lane == redis::Lane::own && redis::waits_for_writes(arguments);
     if (!may_travel(lane, is_wait)) {
@@ -267,34 +276,9 @@ void Session::carry_out(const guard::Question& question, std::string_view raw) {
   forward(raw);
 }
 
-void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
-  const guard::Decision decision =
-      worker_.guard.stream(scan, worker_.arguments.views(), state_, now_);
-  if (decision.action == guard::Action::unread) {
-    order_.expect_anything();
-  } else if (scan.begins && state_.next_has_reply()) {
-    order_.expect_reply();
-  }
-  if (decision.awaits_reply) {
-    state_.writes()->await(order_.last_expected());
-  }
-  const auto arguments = worker_.arguments.views();
-  const bool is_of_filter =
-      scan.begins && !input_.is_ahead() && worker_.filter_commands.takes(arguments);
-  forward(is_of_filter ? worker_.filter_commands.unknown_to_redis(arguments, raw) : raw);
-}
-
 void Session::stop_reading_replies() {
   worker_.guard.stop_reading_replies(state_, now_);
   order_.expect_anything();
-}
-
-// A length too large for who has not logged in: Redis says so at once, in its own words, and
-// closes. If it does not, since it has let everybody in meanwhile, the command is scanned like any
-// other when the rest has come.
-void Session::send_ahead(std::string_view input) {
-  forward(input);
-  input_.set_ahead(input.size());
 }
 
 bool Session::may_observe(const redis::StateChange& change) const {

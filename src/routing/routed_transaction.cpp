@@ -288,6 +288,13 @@ void RoutedTransport::settle_change(const Barrier& barrier) {
     lose();  // nobody knows what it is now
     return;
   }
+  const bool has_pushes = std::ranges::any_of(links_, [&](const auto& link) {
+    return link.get() != barrier.link && link->subscriptions.any();
+  });
+  if (change.kind == ChangeKind::hello && change.version < told_.version && has_pushes) {
+    lose();  // what other nodes send until they have heard of it would be of RESP3
+    return;
+  }
   if (change.kind == ChangeKind::select) {
     told_.db = change.db;
   } else if (change.kind == ChangeKind::hello) {

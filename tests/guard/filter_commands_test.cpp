@@ -188,6 +188,8 @@ TEST_F(FilterCommandsTest, count_as_reads_of_keys) {
 TEST_F(FilterCommandsTest, of_another_db_the_key_is_any_key) {
   EXPECT_EQ(decide({"BF.EXISTS", "carts", "500"}).action, Action::forward);
   EXPECT_EQ(instead({"BF.EXISTS", "carts", "500"}), "");
+  EXPECT_EQ(decide({"BF.WHAT", "carts", "500"}).action, Action::forward);
+  EXPECT_EQ(instead({"BF.WHAT", "carts", "500"}), "");
   shop_.send({"SELECT", "2"}, '+');
   EXPECT_EQ(reply({"BF.EXISTS", "carts", "500"}), ":0\r\n");
   EXPECT_EQ(decide({"BF.EXISTS", "users", "500"}).action, Action::forward);
@@ -200,6 +202,37 @@ TEST_F(FilterCommandsTest, are_none_that_redis_knows_where_they_cannot_be_answer
   EXPECT_EQ(instead({"bf.exists", "users", "500"}), "GUARD.bf.exists users 500");
   EXPECT_EQ(instead({"BF.EXISTS", "carts", "500"}), "GUARD.BF.EXISTS carts 500")
       << "SELECT may have been queued";
+}
+
+// What cannot be held, of a client that does not read, must not reach Redis either.
+TEST_F(FilterCommandsTest, what_waits_is_none_that_redis_knows) {
+  has_room_ = false;
+  const OwnDecision decision = decide({"BF.EXISTS", "users", "7"});
+  EXPECT_EQ(decision.action, Action::hold_for_client);
+  ASSERT_EQ(decision.instead.size(), 3U);
+  EXPECT_EQ(decision.instead.front(), "GUARD.BF.EXISTS");
+}
+
+TEST_F(FilterCommandsTest, of_a_large_command_its_name_is_enough) {
+  const auto takes = [this](Words front) {
+    return filters_.may_take_large(std::span(front.begin(), front.size()), shop_.client);
+  };
+  EXPECT_TRUE(takes({"BF.MEXISTS", "users", "1"}));
+  EXPECT_TRUE(takes({"BF.MEXISTS"})) << "its key may be one of them";
+  EXPECT_FALSE(takes({"BF.MEXISTS", "other"}));
+  EXPECT_FALSE(takes({"BF.MEXISTS", "carts"})) << "another db";
+  EXPECT_FALSE(takes({"SADD"}));
+  EXPECT_FALSE(takes({}));
+  for (GuardedNamespace& space : shop_.spaces) {
+    space.filter_key.clear();
+  }
+  shop_.guard->adopt(shop_.guard->parts());
+  EXPECT_FALSE(takes({"BF.MEXISTS"})) << "no namespace has any";
+}
+
+TEST_F(FilterCommandsTest, say_what_the_database_has_also_where_redis_is_asked_first) {
+  shop_.spaces[GuardedShop::kUsers].order = config::Order::redis_first;
+  EXPECT_EQ(exists(), kOnlyAbsentIsZero);
 }
 
 TEST_F(FilterCommandsTest, a_first_chunk_names_a_command_that_redis_does_not_know) {

@@ -28,6 +28,16 @@ inline constexpr std::string_view kAbsentGet = "*2\r\n$3\r\nGET\r\n$8\r\nuser:99
 inline constexpr std::string_view kExistingGet = "*2\r\n$3\r\nGET\r\n$6\r\nuser:7\r\n";
 inline constexpr std::string_view kNil = "$-1\r\n";
 
+// Lets virtual time pass, and what happens in it: clients that are held, or drained, are looked at
+// every now and then, for as long as they are.
+inline void pass(SimLoop& loop, std::chrono::milliseconds time) {
+  bool is_over = false;
+  loop.at(time, [&is_over] { is_over = true; });
+  while (!is_over && loop.step()) {
+  }
+  loop.run(std::chrono::milliseconds(0));  // what is due at this very moment
+}
+
 class ProxiedClient : public ::testing::Test {
  protected:
   ProxiedClient() {

@@ -22,16 +22,6 @@ const std::string kOk = "+OK\r\n";
 // More than a farewell lasts, less than a session's own patience.
 constexpr milliseconds kLong{500};
 
-// Lets virtual time pass, and what happens in it: drained clients are looked at every now and then,
-// for as long as they are.
-void pass(SimLoop& loop, milliseconds time) {
-  bool is_over = false;
-  loop.at(time, [&is_over] { is_over = true; });
-  while (!is_over && loop.step()) {
-  }
-  loop.run(milliseconds(0));
-}
-
 class SessionDrainTest : public ProxiedClient {
  protected:
   void drain() {

@@ -23,25 +23,17 @@ class SessionHeldTest : public ProxiedClient {
  protected:
   SessionHeldTest() { shop_.process.sources = &sources_; }
 
-  // Lets virtual time pass, and what happens in it.
-  void pass(milliseconds time) {
-    bool is_over = false;
-    loop_.at(time, [&is_over] { is_over = true; });
-    while (!is_over && loop_.step()) {
-    }
-    loop_.run(milliseconds(0));  // what is due at this very moment
-  }
   void client_says(std::string_view bytes) {
     client_.send(bytes);
-    pass(milliseconds(5));
+    pass(loop_, milliseconds(5));
   }
   void redis_says(std::string_view bytes) {
     redis_.send(bytes);
-    pass(milliseconds(5));
+    pass(loop_, milliseconds(5));
   }
   void source_arrives() {
     sources_.all[0].reached = Reached::yes;
-    pass(milliseconds(2));
+    pass(loop_, milliseconds(2));
   }
 
   guard::ToldSources sources_{{{.name = "shop", .status = {}}}};
@@ -83,23 +75,23 @@ TEST_F(SessionHeldTest, a_wait_behind_a_reply_of_redis_is_asked_meanwhile_and_an
 TEST_F(SessionHeldTest, when_the_time_is_over_the_client_goes_on) {
   connect_both();
   client_says(kWait + std::string(kAbsentGet));
-  pass(milliseconds(490));
+  pass(loop_, milliseconds(490));
   EXPECT_EQ(client_.read(), "");
-  pass(milliseconds(10));
+  pass(loop_, milliseconds(10));
   EXPECT_EQ(client_.read(), ":0\r\n" + std::string(kNil));
   const int asked = sources_.asked;
-  pass(milliseconds(100));
+  pass(loop_, milliseconds(100));
   EXPECT_EQ(sources_.asked, asked) << "nobody asks any more";
 }
 
 TEST_F(SessionHeldTest, one_wait_may_follow_another) {
   connect_both();
   client_says(kWait + kWait + kPing);
-  pass(milliseconds(500));
+  pass(loop_, milliseconds(500));
   EXPECT_EQ(client_.read(), ":0\r\n");
-  pass(milliseconds(400));
+  pass(loop_, milliseconds(400));
   EXPECT_EQ(redis_.read(), "");
-  pass(milliseconds(100));
+  pass(loop_, milliseconds(100));
   EXPECT_EQ(client_.read(), ":0\r\n");
   EXPECT_EQ(redis_.read(), kPing);
 }
@@ -108,22 +100,22 @@ TEST_F(SessionHeldTest, a_client_that_goes_away_while_it_waits_is_gone_at_once) 
   connect_both();
   client_says(kWait);
   client_.reset();
-  pass(milliseconds(5));
+  pass(loop_, milliseconds(5));
   EXPECT_EQ(sessions(), 0U);
   EXPECT_TRUE(upstream_is_closed_);
-  pass(milliseconds(600));
+  pass(loop_, milliseconds(600));
 }
 
 TEST_F(SessionHeldTest, a_client_that_sends_no_more_is_let_go_as_by_redis) {
   connect_both();
   client_says(kPing + kWait + kPing);
   client_.finish();
-  pass(milliseconds(5));
+  pass(loop_, milliseconds(5));
   EXPECT_EQ(redis_.read(), kPing);
   EXPECT_TRUE(redis_.at_end()) << "Redis hears of the end";
   redis_.send("+PONG\r\n");
   redis_.close();
-  pass(milliseconds(5));
+  pass(loop_, milliseconds(5));
   EXPECT_EQ(client_.read(), "+PONG\r\n");
   EXPECT_EQ(sessions(), 0U);
 }
@@ -132,7 +124,7 @@ TEST_F(SessionHeldTest, a_client_that_has_sent_all_before_its_wait_begins_is_let
   connect_both();
   client_says("SELECT 0\r\n" + kWait);
   client_.finish();
-  pass(milliseconds(5));
+  pass(loop_, milliseconds(5));
   EXPECT_EQ(redis_.read(), "SELECT 0\r\n");
   redis_says("+OK\r\n");
   EXPECT_EQ(client_.read(), "+OK\r\n");
@@ -143,7 +135,7 @@ TEST_F(SessionHeldTest, a_redis_that_dies_takes_a_waiting_client_along) {
   connect_both();
   client_says(kWait);
   redis_.reset();
-  pass(milliseconds(5));
+  pass(loop_, milliseconds(5));
   EXPECT_TRUE(client_is_closed());
   EXPECT_EQ(sessions(), 0U);
 }
@@ -167,7 +159,7 @@ TEST_F(SessionHeldTest, an_idle_timeout_does_not_end_a_client_that_waits) {
   settings_.limits.idle_timeout = milliseconds(2000);
   connect_both();
   client_says("GUARD.WAIT shop 0-1-75 9000\r\n");
-  pass(milliseconds(5000));
+  pass(loop_, milliseconds(5000));
   EXPECT_EQ(sessions(), 1U);
   source_arrives();
   EXPECT_EQ(client_.read(), ":1\r\n");
@@ -187,7 +179,7 @@ TEST_F(SessionHeldTest, an_own_command_in_front_of_the_end_is_still_answered) {
   connect_both();
   client_says("SELECT 0\r\n" + kCheck);
   client_.finish();
-  pass(milliseconds(5));
+  pass(loop_, milliseconds(5));
   EXPECT_EQ(redis_.read(), "SELECT 0\r\n");
   EXPECT_FALSE(redis_.at_end());
   redis_says("+OK\r\n");
@@ -209,7 +201,7 @@ TEST_F(SessionHeldTest, a_pipeline_of_own_commands_longer_than_all_limits_is_ans
   std::string got;
   std::size_t pings = 0;
   for (int round = 0; round < 500 && pings < 2'000; ++round) {
-    pass(milliseconds(1));
+    pass(loop_, milliseconds(1));
     const std::size_t now = redis_.read().size() / kPing.size();
     pings += now;
     for (std::size_t i = 0; i < now; ++i) {
