@@ -179,7 +179,7 @@ bool FilterCommands::may_take_large(Arguments front, const Client& client) const
     return guard_.names_filters();
   }
   const auto ns = guard_.filter_named(front[1]);
-  return ns && !(client.is_settled() && client.db() != guard_.parts().namespaces[*ns].db);
+  return ns && (!client.is_settled() || client.db() == guard_.parts().namespaces[*ns].db);
 }
 
 std::string_view FilterCommands::unknown_to_redis(Arguments arguments, std::string_view chunk) {

@@ -13,8 +13,7 @@
 //   - Redis has the command, serves, and the client's user is known to be allowed the command on
 //     the namespace's keys (redis/facts.h); the client is settled (redis/client_state.h)
 //   - a node of a cluster has all of the command's keys, in one slot that is not on its way, and is
-//   a
-//     master, or the client reads from replicas
+//     a master, or the client reads from replicas
 //   - the session has room for the reply (`room`). How long it is, is known before it is made: a
 //     command of 64 KiB may ask for a thousand times as much
 // A read that is forwarded although its key is absent (mode observe, order redis-first,
