@@ -93,8 +93,10 @@ TEST_F(NodeAddresses, nodes_are_reached_where_the_configuration_says) {
       EXPECT_THAT(nodes, Not(HasSubstr(" " + cluster_.address(i) + "@")));
     }
   }
-  EXPECT_THAT(guard.log(), HasSubstr("event=upstream_up address=" + told(2) + "\n"))
-      << "a node is called what the cluster calls it";
+  EXPECT_TRUE(eventually([&] {
+    return guard.log().contains("event=upstream_up address=" + told(2) + "\n");
+  })) << "a node is called what the cluster calls it: "
+      << guard.log();
 }
 
 // What the test above would not notice if these addresses led there.

@@ -85,11 +85,12 @@ class BusyClients {
     std::jthread thread{};  // last: ends first
   };
 
-  // A demoted node still reads, so whoever is refused a write comes again.
+  // A demoted node still reads, so whoever is refused a write comes again. What is read is what was
+  // written: a busy machine may have its masters change before anything is replicated.
   void talk(Client& client, const std::stop_token& stop) {
     RawClient connection = connect_();
     while (!stop.stop_requested()) {
-      if (connection.call({"SET", "written", "1"}) != kOk ||
+      if (connection.call({"SET", user(1), "one"}) != kOk ||
           connection.call({read_, user(1)}) != reply_) {
         return;
       }

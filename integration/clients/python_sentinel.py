@@ -16,7 +16,7 @@ from redis.sentinel import MasterNotFoundError, Sentinel
 PORT, ABSENT, END = int(sys.argv[1]), sys.argv[2].encode(), pathlib.Path(sys.argv[3])
 MASTER = "shop"
 
-counts = {"operations": 0, "since_failure": 0, "failures": 0, "wrong": 0, "absent_asked": 0, "absent_answered": 0}
+counts = {"operations": 0, "since_failure": 0, "failures": 0, "wrong": 0, "not_replicated": 0, "absent_asked": 0, "absent_answered": 0}
 heard = []
 told = set()
 
@@ -43,8 +43,10 @@ while not END.exists():
         told.update("%s:%s" % each for each in sentinel.discover_slaves(MASTER))
         told.update(f"{each['ip']}:{each['port']}" for each in sentinel.sentinels[0].sentinel_sentinels(MASTER))
         master.set(key, value)
+        written_to = master.connection_pool.master_address
         if master.get(key) != value:
-            counts["wrong"] += 1
+            # Its pool has connected anew: to a master that may not have been told of the write.
+            counts["wrong" if master.connection_pool.master_address == written_to else "not_replicated"] += 1
         counts["absent_asked"] += 1
         counts["absent_answered"] += master.get(f"user:{1_000_000 + number}") == ABSENT
         counts["operations"] += 1
