@@ -26,9 +26,6 @@ for (const client of [master, replica, sentinel, subscriber]) {
 for (const client of [master, replica]) {
   client.on('connect', () => told.add(`${client.stream.remoteAddress}:${client.stream.remotePort}`));
 }
-// A read that fails is sent again by ioredis itself: to the new master, which may not have been told of a write to the old one.
-let connections = 0;
-master.on('connect', () => { connections += 1; });
 subscriber.on('pmessage', (pattern, channel, text) => heard.push(`${channel} ${text}`));
 await subscriber.psubscribe('*');
 
@@ -37,10 +34,13 @@ for (let number = 1; !existsSync(end); number += 1) {
   try {
     const [host, at] = await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'shop');
     told.add(`${host}:${at}`);
-    const before = connections;
     await master.set(key, String(number));
-    if ((await master.get(key)) !== String(number)) {
-      counts[connections === before ? 'wrong' : 'not_replicated'] += 1;
+    const read = await master.get(key);
+    if (read === null || Number(read) % 1000 === number % 1000) {
+      // What the key was before: another node's, who has not been told of the write.
+      counts.not_replicated += read === String(number) ? 0 : 1;
+    } else {
+      counts.wrong += 1;
     }
     counts.absent_asked += 1;
     counts.absent_answered += (await master.get(`user:${1_000_000 + number}`)) === absentReply ? 1 : 0;

@@ -43,10 +43,12 @@ while not END.exists():
         told.update("%s:%s" % each for each in sentinel.discover_slaves(MASTER))
         told.update(f"{each['ip']}:{each['port']}" for each in sentinel.sentinels[0].sentinel_sentinels(MASTER))
         master.set(key, value)
-        written_to = master.connection_pool.master_address
-        if master.get(key) != value:
-            # Its pool has connected anew: to a master that may not have been told of the write.
-            counts["wrong" if master.connection_pool.master_address == written_to else "not_replicated"] += 1
+        read = master.get(key)
+        if read is None or (read != ABSENT and int(read) % 1000 == number % 1000):
+            # What the key was before: another node's, who has not been told of the write.
+            counts["not_replicated"] += read != value
+        else:
+            counts["wrong"] += 1
         counts["absent_asked"] += 1
         counts["absent_answered"] += master.get(f"user:{1_000_000 + number}") == ABSENT
         counts["operations"] += 1
