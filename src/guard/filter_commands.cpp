@@ -19,11 +19,12 @@ constexpr std::string_view kUnknownPrefix = "GUARD.";
 constexpr std::int64_t kBloomExpansion = 2;
 constexpr std::int64_t kCuckooExpansion = 1;
 
-bool is_cuckoo(std::string_view command) {
-  return redis::lower_case(command.front()) == 'c';
+// Of an Entry's name.
+bool is_cuckoo(std::string_view name) {
+  return name.front() == 'C';
 }
-bool is_if_new(std::string_view command) {
-  return redis::lower_case(command.back()) == 'x';  // ADDNX, INSERTNX
+bool is_if_new(std::string_view name) {
+  return name.back() == 'X';  // ADDNX, INSERTNX
 }
 
 template <class Number>
@@ -50,12 +51,11 @@ constexpr std::array kOptions = std::to_array<Option>({
 
 // Behind ITEMS, which may be the end. Or an error.
 std::expected<std::size_t, std::string_view> first_item(
-    std::span<const std::string_view> arguments) {
+    std::string_view name, std::span<const std::string_view> arguments) {
   std::size_t i = 2;
   while (i < arguments.size() && !redis::is_word(arguments[i], "items")) {
     const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
-      return redis::is_word(arguments[i], each.word) &&
-             (each.is_of_cuckoo || !is_cuckoo(arguments[0]));
+      return redis::is_word(arguments[i], each.word) && (each.is_of_cuckoo || !is_cuckoo(name));
     });
     if (option == kOptions.end()) {
       return std::unexpected("Unknown argument received");
@@ -101,10 +101,10 @@ OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const At
   const auto* const command = std::ranges::find_if(kEntries, [&](const Entry& each) {
     return std::ranges::equal(each.name, arguments[0], {}, redis::lower_case, redis::lower_case);
   });
-  if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
+  if (is_left_to_redis(client)) {
     return for_redis_to_refuse(arguments);
   }
-  if (client.has_changes_in_flight() || !attempt.has_room) {
+  if (must_be_held(client, attempt)) {
     return hold(arguments);
   }
   const auto ns = guard_.filter_named(arguments[1]);
@@ -120,7 +120,8 @@ OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const At
     return error("NOAUTH Authentication required.");
   }
   return run(*command,
-             {.arguments = arguments,
+             {.name = command->name,
+              .arguments = arguments,
               .ns = *ns,
               .client = client,
               .access = is_reliable ? guard_.access_of(client, redis) : nullptr,
@@ -131,7 +132,7 @@ OwnDecision FilterCommands::run(const Entry& command, const Call& call) {
   static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   using Refusal = redis::UserAccess::Refusal;
   if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
-    return error("ERR wrong number of arguments for '" + std::string(command.name) + "' command");
+    return error_of_arity(call);
   }
   const bool is_known = call.access != nullptr;
   const Refusal refusal = !is_known                      ? Refusal::unknown
@@ -196,6 +197,10 @@ OwnDecision FilterCommands::error(std::string_view line) {
   return answer();
 }
 
+OwnDecision FilterCommands::error_of_arity(const Call& call) {
+  return error("ERR wrong number of arguments for '" + std::string(call.name) + "' command");
+}
+
 // Without rights nothing is looked at: the item may exist.
 bool FilterCommands::may_exist(std::string_view item, const Call& call) {
   if (call.access == nullptr) {
@@ -240,25 +245,20 @@ OwnDecision FilterCommands::add_each(const Call& call) {
 }
 
 OwnDecision FilterCommands::insert(const Call& call) {
-  const auto first = first_item(call.arguments);
+  const auto first = first_item(call.name, call.arguments);
   if (!first) {
     return error(first.error());
   }
   if (*first < call.arguments.size()) {
     return add_items(call, call.arguments.subspan(*first), true);
   }
-  std::string upper(call.arguments[0]);
-  std::ranges::transform(upper, upper.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return error("ERR wrong number of arguments for '" + upper + "' command");
+  return error_of_arity(call);
 }
 
 // CF.ADD has no other reply than that it is there now; CF.INSERTNX has integers in RESP3, too.
 OwnDecision FilterCommands::add_items(const Call& call, Arguments items, bool is_array) {
-  const std::string_view name = call.arguments[0];
-  const bool tells_old = !is_cuckoo(name) || is_if_new(name);
-  const bool has_integers = is_array && is_if_new(name);
+  const bool tells_old = !is_cuckoo(call.name) || is_if_new(call.name);
+  const bool has_integers = is_array && is_if_new(call.name);
   reply_.clear();
   if (is_array) {
     resp::append_array_header(reply_, items.size());

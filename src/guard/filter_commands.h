@@ -62,6 +62,7 @@ class FilterCommands {
 
  private:
   struct Call {
+    std::string_view name;  // Entry::name
     Arguments arguments;
     std::uint32_t ns;
     Client& client;
@@ -109,6 +110,7 @@ class FilterCommands {
   OwnDecision for_redis_to_refuse(Arguments arguments);
   OwnDecision hold(Arguments arguments);
   OwnDecision error(std::string_view line);
+  OwnDecision error_of_arity(const Call& call);
   OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
 
   Guard& guard_;

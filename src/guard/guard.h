@@ -179,8 +179,7 @@ class Guard {
   bool names_filters() const { return !filters_named_.empty(); }
   // As inspect(), of the key that the namespace's first template makes of an item; counted.
   Verdict look_up_item(std::uint32_t ns, std::string_view item, const Reader& reader);
-  // For add(). Valid until the next.
-  std::string_view key_of_item(std::uint32_t ns, std::string_view item);
+  std::string_view key_of_item(std::uint32_t ns, std::string_view item);  // until the next
   // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no
   // namespace's key.
   bool add(std::string_view key,
@@ -230,6 +229,7 @@ class Guard {
                   std::string_view key,
                   const Reader& reader,
                   std::optional<std::uint32_t>* other = nullptr);
+  Verdict judge(const keyspace::Lookup& found, std::string_view key, const Reader& reader);
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
   Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
   Decision answer(std::string_view reply, const Read& read);

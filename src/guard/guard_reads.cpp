@@ -132,10 +132,14 @@ Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
     unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
     return {};
   }
-  const Verdict verdict = look_up(found, key, read.reader);
+  return {.verdict = judge(found, key, read.reader), .ns = found.ns};
+}
+
+Verdict Guard::judge(const keyspace::Lookup& found, std::string_view key, const Reader& reader) {
+  const Verdict verdict = look_up(found, key, reader);
   counters_.guarded_keys.add();
   namespace_counters_[found.ns]->of(verdict).add();
-  return {.verdict = verdict, .ns = found.ns};
+  return verdict;
 }
 
 Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
@@ -174,10 +178,7 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
     counters_.unguarded_keys.add();
     return Verdict::unguarded;
   }
-  const Verdict verdict = look_up(found, key, reader);
-  counters_.guarded_keys.add();
-  namespace_counters_[ns]->of(verdict).add();
-  return verdict;
+  return judge(found, key, reader);
 }
 
 Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const {

@@ -87,10 +87,10 @@ OwnDecision OwnCommands::no_namespace(const Call& call) {
 }
 
 OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
-  if (client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi()) {
+  if (is_left_to_redis(client)) {
     return {.action = OwnDecision::Action::forward};
   }
-  if (client.has_changes_in_flight() || !attempt.has_room) {
+  if (must_be_held(client, attempt)) {
     return {.action = OwnDecision::Action::hold_for_client};
   }
   const redis::Snapshot& redis = guard_.facts();

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "guard/client.h"
 #include "guard/overlay.h"
 
 namespace cuckooguard::guard {
@@ -40,5 +41,13 @@ struct Attempt {
   TimePoint since;  // when it was asked first
   bool has_room;    // for the reply
 };
+
+// It is forwarded, since what the guard said would not come in its place.
+inline bool is_left_to_redis(const Client& client) {
+  return client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi();
+}
+inline bool must_be_held(const Client& client, const Attempt& attempt) {
+  return client.has_changes_in_flight() || !attempt.has_room;
+}
 
 }  // namespace cuckooguard::guard
