@@ -125,6 +125,10 @@ EraseOutcome CuckooFilter::erase(std::uint64_t hash) {
   return erase_from_table(hash);
 }
 
+std::uint64_t CuckooFilter::count(std::uint64_t hash) const {
+  return counts_ ? counts_->count(hash) : table_->count(hash);
+}
+
 EraseOutcome CuckooFilter::erase_from_table(std::uint64_t hash) {
   const std::uint64_t stash_before = table_->cells().load_stash_mask();
   const EraseOutcome outcome = table_->erase(hash);

@@ -102,6 +102,9 @@ class CuckooFilter {
   // --- the writer ---
   InsertOutcome insert(std::uint64_t hash);
   EraseOutcome erase(std::uint64_t hash);
+  // How often it was inserted and not erased: `exact` knows it; else as many fingerprints as are
+  // equal, kCopiesMax at most but for those in the stash.
+  [[nodiscard]] std::uint64_t count(std::uint64_t hash) const;
   // Inserts all, reading ahead: about twice as fast as one by one in a table larger than the cache.
   // The worst of the outcomes.
   InsertOutcome insert(std::span<const std::uint64_t> hashes);

@@ -26,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "filter/cuckoo_filter.h"
 #include "filter/file_descriptor.h"
@@ -113,6 +114,10 @@ class WrittenFilterFile {
   FileDescriptor file_;
   std::uint64_t id_ = 0;
 };
+
+// The same bytes in memory.
+std::expected<std::vector<std::byte>, FilterFileError> filter_file_bytes(
+    const CuckooFilter& filter, const FilterFileLabel& label);
 
 // Of whatever decides whether a file's filter may be used (FilterFileLabel::definition_hash).
 std::uint64_t hash_of_definition(std::string_view text) noexcept;

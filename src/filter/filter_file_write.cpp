@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include "filter/exact_counts.h"
 #include "filter/file_descriptor.h"
@@ -35,6 +36,19 @@ bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset)
     }
     bytes = bytes.subspan(static_cast<std::size_t>(wrote));
     offset += static_cast<std::uint64_t>(wrote);
+  }
+  return true;
+}
+
+bool read_all(int file, std::span<std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got <= 0 && !(got < 0 && errno == EINTR)) {
+      return false;
+    }
+    done += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   }
   return true;
 }
@@ -226,6 +240,20 @@ std::expected<void, FilterFileError> write_filter_file(const std::string& path,
                                                        const FilterFileLabel& label) {
   auto written = WrittenFilterFile::write(path, filter, label);
   return written ? written->put_in_place() : std::unexpected(written.error());
+}
+
+std::expected<std::vector<std::byte>, FilterFileError> filter_file_bytes(
+    const CuckooFilter& filter, const FilterFileLabel& label) {
+  static constexpr auto kPlace = "memory";
+  const FileDescriptor file(::memfd_create("filter", MFD_CLOEXEC));
+  if (!file.is_open() || !write_contents(file.number(), filter, label)) {
+    return unwritable(kPlace, "write");
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(::lseek(file.number(), 0, SEEK_END)));
+  if (!read_all(file.number(), bytes)) {
+    return unwritable(kPlace, "read");
+  }
+  return bytes;
 }
 
 std::uint64_t hash_of_definition(std::string_view text) noexcept {

@@ -56,6 +56,17 @@ bool stash_insert(Cells& cells, std::uint64_t hash) {
   return true;
 }
 
+// Entries with this hash.
+template <class Cells>
+std::uint64_t stash_count(const Cells& cells, std::uint64_t hash) {
+  std::uint64_t count = 0;
+  for (std::uint64_t left = cells.load_stash_mask() & ~kStashSpilled; left != 0; left &= left - 1) {
+    const auto entry = static_cast<unsigned>(std::countr_zero(left));
+    count += cells.load_stash(entry) == hash ? 1 : 0;
+  }
+  return count;
+}
+
 // Takes out one entry with this hash, if there is one.
 template <class Cells>
 bool stash_erase(Cells& cells, std::uint64_t hash) {

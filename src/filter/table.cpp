@@ -50,6 +50,7 @@ class TableOf final : public FilterTable {
   InsertOutcome insert(std::uint64_t hash) override { return writer_.insert(hash); }
   InsertOutcome insert_once(std::uint64_t hash) override { return writer_.insert_once(hash); }
   EraseOutcome erase(std::uint64_t hash) override { return writer_.erase(hash); }
+  std::uint64_t count(std::uint64_t hash) const override { return writer_.count(hash); }
   void prefetch(std::uint64_t hash) const noexcept override {
     cells().prefetch_bucket(addressing_.first_bucket(hash));
   }

@@ -32,6 +32,7 @@ class FilterTable {
   virtual InsertOutcome insert(std::uint64_t hash) = 0;
   virtual InsertOutcome insert_once(std::uint64_t hash) = 0;
   virtual EraseOutcome erase(std::uint64_t hash) = 0;
+  [[nodiscard]] virtual std::uint64_t count(std::uint64_t hash) const = 0;
   // Before an insert some time later.
   virtual void prefetch(std::uint64_t hash) const noexcept = 0;
   // A little before it, when what prefetch() asked for has come.

@@ -62,6 +62,15 @@ class TableWriter {
     return store(hash, place, word);
   }
 
+  // Equal fingerprints in its buckets, and itself in the stash.
+  [[nodiscard]] std::uint64_t count(std::uint64_t hash) const {
+    const Place place = place_of(hash);
+    return copies(cells_.load_bucket(place.first),
+                  cells_.load_bucket(second_bucket(place)),
+                  place.fingerprint) +
+           stash_count(cells_, hash);
+  }
+
   // Asks for the bucket that insert() will need, unless the first has room now.
   void prefetch_second(std::uint64_t hash) const noexcept {
     const Place place = place_of(hash);

@@ -1,0 +1,136 @@
+#include "filled/filled_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cuckooguard::filled {
+namespace {
+
+using filter::CuckooFilter;
+using filter::DeleteMode;
+
+DeleteMode deletes_of(const Shape& shape) {
+  if (shape.kind != Kind::cuckoo) {
+    return DeleteMode::deferred;
+  }
+  return shape.exact ? DeleteMode::exact : DeleteMode::trusted;
+}
+
+// One writer: whoever reads sees whole numbers.
+void add_to(std::atomic<std::uint64_t>& number, std::int64_t change) {
+  number.store(number.load(std::memory_order_relaxed) + static_cast<std::uint64_t>(change),
+               std::memory_order_relaxed);
+}
+
+}  // namespace
+
+filter::Sizing FilledFilter::sizing_of(const Shape& shape, std::size_t layer) {
+  const double times = std::pow(static_cast<double>(shape.growth()), static_cast<double>(layer));
+  const double items =
+      std::min(static_cast<double>(shape.capacity) * times, static_cast<double>(kItemsMax));
+  const bool is_alone = !shape.scales || (shape.kind == Kind::cuckoo && shape.exact);
+  const double rate = is_alone
+                          ? shape.false_positive_rate
+                          : std::ldexp(shape.false_positive_rate, -static_cast<int>(layer) - 1);
+  return filter::choose_sizing(rate, static_cast<std::uint64_t>(items), deletes_of(shape));
+}
+
+FilledFilter::FilledFilter(const Shape& shape, const filter::HashSecret& secret)
+    : shape_(shape), layers_{std::make_shared<CuckooFilter>(sizing_of(shape, 0), secret)} {}
+
+FilledFilter::FilledFilter(const Shape& shape,
+                           Layers layers,
+                           std::uint64_t items,
+                           std::uint64_t erased)
+    : shape_(shape), layers_(std::move(layers)), items_(items), erased_(erased) {}
+
+std::uint64_t FilledFilter::bytes_for(const Shape& shape) {
+  return sizing_of(shape, 0).bytes();
+}
+
+bool FilledFilter::may_contain(std::uint64_t hash) const noexcept {
+  return std::ranges::any_of(layers_, [&](const auto& layer) { return layer->may_contain(hash); });
+}
+
+FilledFilter::Facts FilledFilter::facts() const noexcept {
+  Facts facts{.layers = layers_.size(),
+              .items = items_.load(std::memory_order_relaxed),
+              .erased = erased_.load(std::memory_order_relaxed)};
+  for (const auto& layer : layers_) {
+    const filter::FilterStats stats = layer->stats();
+    facts.capacity += shape_.scales ? layer->sizing().capacity() : shape_.capacity;
+    facts.bytes += stats.bytes;
+    facts.buckets += stats.buckets;
+  }
+  return facts;
+}
+
+bool FilledFilter::is_full() const noexcept {
+  if (!shape_.scales) {
+    return items_.load(std::memory_order_relaxed) >= shape_.capacity;
+  }
+  const CuckooFilter& last = *layers_.back();
+  const filter::FilterStats stats = last.stats();
+  return stats.fingerprints >= last.sizing().capacity() || stats.stashed != 0 || stats.full;
+}
+
+filter::Sizing FilledFilter::next_sizing() const {
+  if (!is_rebuilt()) {
+    return sizing_of(shape_, layers_.size());
+  }
+  Shape larger = shape_;
+  larger.capacity = std::min(layers_.back()->sizing().capacity() * shape_.growth(), kItemsMax);
+  return sizing_of(larger, 0);
+}
+
+std::optional<std::uint64_t> FilledFilter::bytes_to_grow() const {
+  const bool has_most = is_rebuilt() ? layers_.back()->sizing().capacity() >= kItemsMax
+                                     : layers_.size() == kLayersMax;
+  return !shape_.scales || has_most ? std::nullopt : std::optional(next_sizing().bytes());
+}
+
+std::unique_ptr<FilledFilter> FilledFilter::grown() const {
+  Layers layers = layers_;
+  if (is_rebuilt()) {
+    layers.back() = layers_.back()->rebuilt(next_sizing());
+  } else {
+    layers.push_back(std::make_shared<CuckooFilter>(next_sizing(), layers_.back()->secret()));
+  }
+  return std::make_unique<FilledFilter>(shape_,
+                                        std::move(layers),
+                                        items_.load(std::memory_order_relaxed),
+                                        erased_.load(std::memory_order_relaxed));
+}
+
+void FilledFilter::add(std::uint64_t hash) {
+  layers_.back()->insert(hash);
+  add_to(items_, 1);
+}
+
+bool FilledFilter::erase(std::uint64_t hash) {
+  CuckooFilter* only = nullptr;
+  std::size_t holding = 0;
+  for (const auto& layer : layers_) {
+    if (layer->may_contain(hash)) {
+      only = layer.get();
+      ++holding;
+    }
+  }
+  if (holding == 0 || (holding == 1 && only->erase(hash) == filter::EraseOutcome::not_found)) {
+    return false;
+  }
+  add_to(items_, items_.load(std::memory_order_relaxed) == 0 ? 0 : -1);
+  add_to(erased_, 1);
+  return true;
+}
+
+std::uint64_t FilledFilter::count(std::uint64_t hash) const {
+  std::uint64_t count = 0;
+  for (const auto& layer : layers_) {
+    count += layer->count(hash);
+  }
+  return count;
+}
+
+}  // namespace cuckooguard::filled

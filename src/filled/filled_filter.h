@@ -1,0 +1,110 @@
+// A filter that the application fills: what RedisBloom's commands of one key change, and ask.
+//
+// must: may_contain() is true for every item that was added and not erased. aims: false for others,
+// but for `false_positive_rate` of them, however many items there are.
+//
+// It is made of cuckoo filters, whatever its kind: the kind says which commands it takes, and what
+// becomes of an item that is added twice.
+//
+//   bloom, set   an item that may be there is not added again; nothing is erased
+//   cuckoo       each add is an item of its own; erase() takes one of them out. What was never
+//                added must not be erased: with the probability of a false positive that takes out
+//                another item, as of any cuckoo filter. An `exact` one knows its hashes, at 11 to
+//                17 bytes more for each, and says that there is no such item
+//
+// Growth. A cuckoo filter alone cannot be made larger, as it does not know its items. An `exact`
+// one does, and is rebuilt. Any other gets a layer, of growth() times the items of the last one and
+// half of its false positive rate: all layers together keep the promise. Where several layers may
+// hold an item that is erased, none loses anything: a stale item is a false positive, the wrong one
+// taken out would be a hidden one.
+//
+// A filter does not change its layers: grown() is another one, which has the same tables.
+//
+// Threads:   may_contain() and facts() from any; all else, and grown() of it, from one writer.
+// Lifetimes: the tables live as long as any filter that has them.
+// Errors:    none, but std::bad_alloc.
+// Limits:    kLayersMax; kItemsMax in the last layer.
+// Source:    the series of layers: Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters",
+//            2007, with a tightening ratio of 1/2.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "filter/cuckoo_filter.h"
+
+namespace cuckooguard::filled {
+
+enum class Kind : std::uint8_t { bloom, cuckoo, set };
+
+struct Shape {
+  Kind kind = Kind::bloom;
+  std::uint64_t capacity = 100;  // items of the first layer
+  double false_positive_rate = 0.01;
+  bool scales = true;  // else it is full at its capacity
+  bool exact = false;  // of cuckoo
+  // As RedisBloom has them; but for growth() they mean nothing here.
+  std::uint32_t expansion = 2;
+  std::uint32_t bucket_size = 2;
+  std::uint32_t iterations_max = 20;
+
+  std::uint32_t growth() const { return expansion < 2 ? 2 : expansion; }
+  bool operator==(const Shape&) const = default;
+};
+
+inline constexpr std::size_t kLayersMax = 32;
+inline constexpr std::uint64_t kItemsMax = std::uint64_t{1} << 33U;
+inline constexpr std::uint32_t kExpansionMax = 32768;  // RedisBloom's
+
+class FilledFilter {
+ public:
+  struct Facts {
+    std::uint64_t capacity = 0;  // of all layers
+    std::uint64_t bytes = 0;
+    std::uint64_t buckets = 0;
+    std::uint64_t layers = 0;
+    std::uint64_t items = 0;
+    std::uint64_t erased = 0;
+  };
+  using Layers = std::vector<std::shared_ptr<filter::CuckooFilter>>;
+
+  FilledFilter(const Shape& shape, const filter::HashSecret& secret);
+  // Of a dump, or grown.
+  FilledFilter(const Shape& shape, Layers layers, std::uint64_t items, std::uint64_t erased);
+
+  // What the first layer takes.
+  static std::uint64_t bytes_for(const Shape& shape);
+
+  // --- any thread ---
+  const Shape& shape() const { return shape_; }
+  bool may_contain(std::uint64_t hash) const noexcept;
+  Facts facts() const noexcept;
+  const Layers& layers() const { return layers_; }
+
+  // --- the writer ---
+  // Before an item is added: there is no room for it in the last layer.
+  bool is_full() const noexcept;
+  // What a larger one would take beyond this; nothing: there is none.
+  std::optional<std::uint64_t> bytes_to_grow() const;
+  std::unique_ptr<FilledFilter> grown() const;  // if bytes_to_grow() has a value
+
+  void add(std::uint64_t hash);
+  // False: there was none.
+  bool erase(std::uint64_t hash);
+  std::uint64_t count(std::uint64_t hash) const;
+
+ private:
+  static filter::Sizing sizing_of(const Shape& shape, std::size_t layer);
+  bool is_rebuilt() const { return shape_.kind == Kind::cuckoo && shape_.exact; }
+  filter::Sizing next_sizing() const;
+
+  Shape shape_;
+  Layers layers_;
+  std::atomic<std::uint64_t> items_{0};
+  std::atomic<std::uint64_t> erased_{0};
+};
+
+}  // namespace cuckooguard::filled

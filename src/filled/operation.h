@@ -1,0 +1,74 @@
+// What is done to a filter: by one command of a client, on every guard that shares it, in the order
+// of the log. Items are their hashes: no log and no other guard ever sees what they are.
+//
+// Threads: plain values. Errors: nothing, if bytes are no operation. Limits: kBlobBytesMax.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "filled/byte_codec.h"
+#include "filled/filled_filter.h"
+
+namespace cuckooguard::filled {
+
+struct Operation {
+  enum class Kind : std::uint8_t {
+    create,      // by `shape`; a filter that is there stays
+    add,         // each of `hashes`
+    add_if_new,  // those that may not be there yet
+    erase,
+    count,   // asks, in its turn, and changes nothing
+    drop,    // the filter is gone; if `incarnation` is not 0, only that one
+    expire,  // at `until`, milliseconds since 1970; 0: never
+    load,    // `blob` is the piece of a dump that `until` says: 1 ...
+  };
+  // If there is no such filter.
+  enum class Missing : std::uint8_t { is_an_error, is_made };
+
+  Kind kind = Kind::count;
+  std::string filter;
+  Missing missing = Missing::is_an_error;
+  Shape shape{};  // of what is made
+  std::vector<std::uint64_t> hashes{};
+  std::uint64_t until = 0;
+  std::uint64_t incarnation = 0;
+  std::string blob{};
+
+  bool operator==(const Operation&) const = default;
+};
+
+inline constexpr std::size_t kBlobBytesMax = std::size_t{60} * 1024;
+
+// Of one item.
+enum class ItemOutcome : std::uint8_t { done, not_done, full };
+
+struct Outcome {
+  enum class Status : std::uint8_t {
+    done,
+    no_filter,
+    exists,         // create
+    wrong_kind,     // it is a filter, of other commands
+    bad_dump,       // load
+    not_in_log,     // it was not done: the log does not take it
+    unknown,        // it may have been done, or not
+  };
+
+  Status status = Status::done;
+  std::vector<ItemOutcome> items{};    // add, add_if_new, erase
+  std::vector<std::uint64_t> counts{};  // count
+  std::string why{};                   // not_in_log, unknown; for people
+
+  bool operator==(const Outcome&) const = default;
+};
+
+void put(std::string& out, const Shape& shape);
+std::optional<Shape> take_shape(ByteReader& from);
+
+void put(std::string& out, const Operation& operation);
+std::optional<Operation> take_operation(ByteReader& from);
+
+}  // namespace cuckooguard::filled
