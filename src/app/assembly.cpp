@@ -45,6 +45,7 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
   refusals_ = tls_.load(config_);
   open_storage();
   describe_process();
+  make_filters();
   make_generation();
   if (auto words = refusal(config_.admin)) {
     refusals_.push_back(*std::move(words));
@@ -89,6 +90,17 @@ void Assembly::describe_process() {
       };
 }
 
+void Assembly::make_filters() {
+  auto made = ApplicationFilters::make(
+      config_,
+      {.log = log_, .storage = storage_ ? &*storage_ : nullptr, .tls = tls_.upstream()});
+  if (made) {
+    filters_ = *std::move(made);
+  } else {
+    refusals_.push_back(made.error());
+  }
+}
+
 void Assembly::make_generation() {
   auto made = Generation::make(environment_, config_, nullptr);
   if (!made) {
@@ -122,6 +134,7 @@ guard::Guard::Parts Assembly::guarded(const Generation& generation,
   }
   guard::Guard::Parts parts = generation.guarded(worker, facts);
   parts.learner = &learner;
+  parts.filled = filters_ ? &filters_->filled() : nullptr;
   return parts;
 }
 
@@ -281,6 +294,9 @@ void Assembly::run() {
     boost::asio::post(io_, [this, known = std::move(known)] { follow(known); });
   });
   generation_->start_sources();
+  if (filters_) {
+    filters_->start();
+  }
   verify();
   reloads_.start();
   watchdog_.emplace(io_, heartbeats(), log_);

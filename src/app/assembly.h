@@ -30,6 +30,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "app/admin_server.h"
+#include "app/application_filters.h"
 #include "app/drain.h"
 #include "app/endpoints.h"
 #include "app/generation.h"
@@ -81,6 +82,7 @@ class Assembly {
 
   void open_storage();
   void describe_process();
+  void make_filters();
   void make_generation();
   proxy::Session::Settings session_settings(const config::Config& config,
                                             std::size_t endpoint) const;
@@ -120,6 +122,7 @@ class Assembly {
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::unique_ptr<Verification> verification_;
   TlsSides tls_;
+  std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none
   Endpoints endpoints_;
   keyspace::Keyspace no_keys_ = keyspace::Keyspace::build({}).value();
   proxy::ClientCount client_count_;

@@ -315,7 +315,8 @@ void Endpoints::open(const config::Config& config, std::uint64_t numbering) {
 void Endpoints::open(std::size_t endpoint) {
   const std::optional<config::Address>& node = all_[endpoint]->node;
   const bool is_redis = all_[endpoint]->leads != Leads::to_sentinel;
-  if (!node || !is_redis || config_->namespaces.empty()) {
+  const bool must_know = !config_->namespaces.empty() || config_->filters.is_used();
+  if (!node || !is_redis || !must_know) {
     all_[endpoint]->control.open(std::nullopt, {}, 0);
     note(endpoint, views::RedisSeen::never);
     return;

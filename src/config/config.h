@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/address.h"
+#include "config/filled.h"
 #include "config/sources.h"
 #include "keyspace/key_template.h"
 #include "keyspace/keyspace.h"
@@ -239,6 +240,7 @@ struct Config {
   Upstream upstream;
   std::vector<Source> sources;
   std::vector<Namespace> namespaces;  // their index is the keyspace's namespace number
+  FilledFilters filters;
   Storage storage;
   Limits limits;
   Admin admin;

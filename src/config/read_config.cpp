@@ -8,6 +8,7 @@
 #include "config/checks.h"
 #include "config/nearest.h"
 #include "config/places.h"
+#include "config/read_filled.h"
 #include "config/read_namespace.h"
 #include "config/read_source.h"
 #include "config/read_tls.h"
@@ -67,28 +68,9 @@ std::string text_of_workers(unsigned workers) {
   return workers == 0 ? std::string("auto") : text_of(workers);
 }
 
-// Entries of `sources` or `namespaces`, whose keys are names that the operator chooses.
-std::span<const Entry> named_entries(const Section& top, std::string_view key) {
-  const Entry* const entry = top.find(key);
-  if (entry == nullptr || entry->value.kind == TreeNode::Kind::null) {
-    return {};
-  }
-  if (entry->value.kind != TreeNode::Kind::mapping) {
-    top.report(entry->value.place, fmt::format("{} must hold names with their settings", key));
-    return {};
-  }
-  for (const Entry& named : entry->value.entries) {
-    if (!looks_like_a_name(named.key)) {
-      top.report(named.place,
-                 fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
-    }
-  }
-  return entry->value.entries;
-}
-
 void read_sources(const Section& top, Config& config) {
   const Reading inside = top.reading_inside("sources");
-  for (const Entry& entry : named_entries(top, "sources")) {
+  for (const Entry& entry : top.named_entries("sources")) {
     inside.places->sources.push_back(entry.key);
     if (auto source = read_source(inside, entry)) {
       config.sources.push_back(std::move(*source));
@@ -98,7 +80,7 @@ void read_sources(const Section& top, Config& config) {
 
 void read_namespaces(const Section& top, Config& config) {
   const Reading inside = top.reading_inside("namespaces");
-  for (const Entry& entry : named_entries(top, "namespaces")) {
+  for (const Entry& entry : top.named_entries("namespaces")) {
     config.namespaces.push_back(
         read_namespace(inside, entry, inside.places->namespaces.emplace_back()));
   }
@@ -256,6 +238,7 @@ constexpr auto kTop = section<Config>(
     Inside{"upstream", &Config::upstream, kUpstream},
     ReadBy<Config>{"sources", read_sources, source_sections},
     ReadBy<Config>{"namespaces", read_namespaces, namespace_sections},
+    ReadBy<Config>{"filters", read_filters, filter_sections},
     Inside{"storage", &Config::storage, kStorage},
     Inside{"limits", &Config::limits, kLimits},
     Inside{"admin", &Config::admin, kAdmin},
@@ -292,6 +275,7 @@ Config read_config(const TreeNode& root,
   Places places;
   const Section top({report, environment, &settings, &places}, whole_file, kTop.keys());
   places.listen = top.place_of("listen", "address");
+  places.filters = top.place_of("filters", "durability");
   places.admin = top.place_of("admin", "address");
   Config config;
   kTop.read(top, config);
@@ -303,6 +287,10 @@ Config read_config(const TreeNode& root,
 std::vector<std::string> keep_what_needs_a_restart(const Config& running, Config& next) {
   std::vector<std::string> changed;
   kTop.keep("", running, next, changed);
+  if (running.filters != next.filters) {
+    changed.emplace_back("filters");
+    next.filters = running.filters;
+  }
   return changed;
 }
 

@@ -101,6 +101,24 @@ void Section::for_each_inside(std::string_view key,
   }
 }
 
+std::span<const Entry> Section::named_entries(std::string_view key) const {
+  const Entry* const entry = find(key);
+  if (entry == nullptr || entry->value.kind == TreeNode::Kind::null) {
+    return {};
+  }
+  if (entry->value.kind != TreeNode::Kind::mapping) {
+    report(entry->value.place, fmt::format("{} must hold names with their settings", key));
+    return {};
+  }
+  for (const Entry& named : entry->value.entries) {
+    if (!looks_like_a_name(named.key)) {
+      report(named.place,
+             fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
+    }
+  }
+  return entry->value.entries;
+}
+
 Reading Section::reading_inside(std::string_view key) const {
   Reading reading = reading_;
   if (reading.settings != nullptr) {

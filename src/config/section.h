@@ -66,6 +66,8 @@ class Section {
                        std::size_t most,
                        const KeyList& keys,
                        const std::function<void(const Section&)>& visit) const;
+  // The entries under `key`, whose own keys are names that the operator chooses.
+  std::span<const Entry> named_entries(std::string_view key) const;
   // For what stands under `key` and is no section of known keys.
   Reading reading_inside(std::string_view key) const;
 

@@ -69,6 +69,7 @@ Outcome Filters::apply(const Operation& operation) {
     case add_if_new:
     case erase:
     case count:
+    case dump:
       break;
   }
   Named* const named = find_or_make(operation);
@@ -77,6 +78,9 @@ Outcome Filters::apply(const Operation& operation) {
   }
   if (named->filter->shape().kind != operation.shape.kind) {
     return {.status = Status::wrong_kind};
+  }
+  if (operation.kind == dump) {
+    return {.blob = dump_of(*named->filter)};
   }
   Outcome outcome;
   for (const std::uint64_t hash : operation.hashes) {

@@ -22,6 +22,7 @@ struct Operation {
     add_if_new,  // those that may not be there yet
     erase,
     count,   // asks, in its turn, and changes nothing
+    dump,    // the same
     drop,    // the filter is gone; if `incarnation` is not 0, only that one
     expire,  // at `until`, milliseconds since 1970; 0: never
     load,    // `blob` is the piece of a dump that `until` says: 1 ...
@@ -38,6 +39,8 @@ struct Operation {
   std::uint64_t incarnation = 0;
   std::string blob{};
 
+  // It changes nothing, on whichever guard.
+  bool is_question() const { return kind == Kind::count || kind == Kind::dump; }
   bool operator==(const Operation&) const = default;
 };
 
@@ -60,7 +63,8 @@ struct Outcome {
   Status status = Status::done;
   std::vector<ItemOutcome> items{};    // add, add_if_new, erase
   std::vector<std::uint64_t> counts{};  // count
-  std::string why{};                   // not_in_log, unknown; for people
+  std::string blob{};                   // dump
+  std::string why{};                   // bad_dump, not_in_log, unknown; for people
 
   bool operator==(const Outcome&) const = default;
 };

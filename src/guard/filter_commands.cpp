@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <expected>
 
 #include "filter/path_search.h"
+#include "guard/filter_options.h"
 #include "guard/filter_totals.h"
 #include "redis/word.h"
 #include "resp/reply_writer.h"
@@ -14,10 +13,6 @@ namespace cuckooguard::guard {
 namespace {
 
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
-constexpr std::string_view kUnknownPrefix = "GUARD.";
-// Filters grow by themselves; of RedisBloom's this is what it takes if nothing else is said.
-constexpr std::int64_t kBloomExpansion = 2;
-constexpr std::int64_t kCuckooExpansion = 1;
 
 // Of an Entry's name.
 bool is_cuckoo(std::string_view name) {
@@ -25,48 +20,6 @@ bool is_cuckoo(std::string_view name) {
 }
 bool is_if_new(std::string_view name) {
   return name.back() == 'X';  // ADDNX, INSERTNX
-}
-
-template <class Number>
-bool is_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-// What stands before ITEMS. RedisBloom has no more than the words' beginnings; these are whole.
-struct Option {
-  std::string_view word;
-  bool (*is_value)(std::string_view);  // null: it has none
-  std::string_view error;
-  bool is_of_cuckoo;
-};
-constexpr std::array kOptions = std::to_array<Option>({
-    {"capacity", is_number<std::int64_t>, "Bad capacity", true},
-    {"error", is_number<double>, "Bad error rate", false},
-    {"expansion", is_number<std::int64_t>, "Bad expansion", false},
-    {"nocreate", nullptr, "", true},
-    {"nonscaling", nullptr, "", false},
-});
-
-// Behind ITEMS, which may be the end. Or an error.
-std::expected<std::size_t, std::string_view> first_item(
-    std::string_view name, std::span<const std::string_view> arguments) {
-  std::size_t i = 2;
-  while (i < arguments.size() && !redis::is_word(arguments[i], "items")) {
-    const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
-      return redis::is_word(arguments[i], each.word) && (each.is_of_cuckoo || !is_cuckoo(name));
-    });
-    if (option == kOptions.end()) {
-      return std::unexpected("Unknown argument received");
-    }
-    const bool has_value = option->is_value != nullptr;
-    if (has_value && i + 1 < arguments.size() && !option->is_value(arguments[i + 1])) {
-      return std::unexpected(option->error);
-    }
-    i += has_value ? 2 : 1;
-  }
-  return i + 1;
 }
 
 }  // namespace
@@ -99,7 +52,7 @@ const std::array<FilterCommands::Entry, 23> FilterCommands::kEntries{{
 
 OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
   const auto* const command = std::ranges::find_if(kEntries, [&](const Entry& each) {
-    return std::ranges::equal(each.name, arguments[0], {}, redis::lower_case, redis::lower_case);
+    return is_command(arguments[0], each.name);
   });
   if (is_left_to_redis(client)) {
     return for_redis_to_refuse(arguments);
@@ -132,7 +85,7 @@ OwnDecision FilterCommands::run(const Entry& command, const Call& call) {
   static const std::size_t kGet = redis::command_index(redis::find_command("get"));
   using Refusal = redis::UserAccess::Refusal;
   if (call.arguments.size() < command.least || call.arguments.size() > command.most) {
-    return error_of_arity(call);
+    return error_of_arity(call.name);
   }
   const bool is_known = call.access != nullptr;
   const Refusal refusal = !is_known                      ? Refusal::unknown
@@ -157,23 +110,8 @@ OwnDecision FilterCommands::run(const Entry& command, const Call& call) {
   return (this->*command.run)(call);
 }
 
-// As a command of which Redis knows nothing, also if it has a module that knows this one.
-OwnDecision FilterCommands::for_redis_to_refuse(Arguments arguments) {
-  name_.assign(kUnknownPrefix).append(arguments[0]);
-  words_.assign(arguments.begin(), arguments.end());
-  words_.front() = name_;
-  return {.instead = words_};
-}
-
-// Where it cannot be held (a client that does not read) Redis is to refuse it.
-OwnDecision FilterCommands::hold(Arguments arguments) {
-  OwnDecision decision = for_redis_to_refuse(arguments);
-  decision.action = OwnDecision::Action::hold_for_client;
-  return decision;
-}
-
 bool FilterCommands::may_take_large(Arguments front, const Client& client) const {
-  if (front.empty() || !is_name(front[0])) {
+  if (front.empty() || !is_filter_command(front[0])) {
     return false;
   }
   if (front.size() == 1) {
@@ -181,24 +119,6 @@ bool FilterCommands::may_take_large(Arguments front, const Client& client) const
   }
   const auto ns = guard_.filter_named(front[1]);
   return ns && (!client.is_settled() || client.db() == guard_.parts().namespaces[*ns].db);
-}
-
-std::string_view FilterCommands::unknown_to_redis(Arguments arguments, std::string_view chunk) {
-  const std::size_t name = static_cast<std::size_t>(arguments[0].data() - chunk.data());
-  reply_.assign(chunk.substr(0, chunk.find('\n') + 1));
-  reply_.append("$").append(std::to_string(kUnknownPrefix.size() + arguments[0].size()));
-  reply_.append("\r\n").append(kUnknownPrefix).append(chunk.substr(name));
-  return reply_;
-}
-
-OwnDecision FilterCommands::error(std::string_view line) {
-  reply_.clear();
-  resp::append_error(reply_, line);
-  return answer();
-}
-
-OwnDecision FilterCommands::error_of_arity(const Call& call) {
-  return error("ERR wrong number of arguments for '" + std::string(call.name) + "' command");
 }
 
 // Without rights nothing is looked at: the item may exist.
@@ -245,14 +165,14 @@ OwnDecision FilterCommands::add_each(const Call& call) {
 }
 
 OwnDecision FilterCommands::insert(const Call& call) {
-  const auto first = first_item(call.name, call.arguments);
-  if (!first) {
-    return error(first.error());
+  const auto options = read_filter_options(call.name, call.arguments, 2);
+  if (!options) {
+    return error(options.error());
   }
-  if (*first < call.arguments.size()) {
-    return add_items(call, call.arguments.subspan(*first), true);
+  if (options->items < call.arguments.size()) {
+    return add_items(call, call.arguments.subspan(options->items), true);
   }
-  return error_of_arity(call);
+  return error_of_arity(call.name);
 }
 
 // CF.ADD has no other reply than that it is there now; CF.INSERTNX has integers in RESP3, too.
@@ -293,61 +213,32 @@ OwnDecision FilterCommands::card(const Call& call) {
   return answer();
 }
 
-OwnDecision FilterCommands::tell(const Call& call, std::span<const Fact> facts) {
-  reply_.clear();
-  resp::append_map_header(reply_, call.version(), facts.size());
-  for (const Fact& fact : facts) {
-    resp::append_simple(reply_, fact.name);
-    resp::append_integer(reply_, fact.value);
-  }
-  return answer();
+// Filters grow by themselves; of RedisBloom's, what it takes if nothing is said.
+FilterInfo FilterCommands::info(const Call& call) {
+  const FilterTotals totals = filter_totals(*guard_.parts().namespaces[call.ns].filter);
+  const std::uint64_t buckets = totals.bytes / 8;
+  return {.capacity = totals.capacity,
+          .bytes = totals.bytes,
+          .filters = totals.tables,
+          .items = totals.items,
+          .expansion = is_cuckoo(call.name) ? 1U : 2U,
+          .buckets = buckets,
+          .bucket_size = buckets == 0 ? 0 : totals.slots / buckets,
+          .iterations = filter::kPathNodesMax};
 }
 
-// Of RESP2, what is asked for by name is the value alone, in an array.
 OwnDecision FilterCommands::bloom_info(const Call& call) {
-  const FilterTotals totals = filter_totals(*guard_.parts().namespaces[call.ns].filter);
-  const auto facts = std::to_array<Fact>({
-      {"Capacity", static_cast<std::int64_t>(totals.capacity)},
-      {"Size", static_cast<std::int64_t>(totals.bytes)},
-      {"Number of filters", static_cast<std::int64_t>(totals.tables)},
-      {"Number of items inserted", static_cast<std::int64_t>(totals.items)},
-      {"Expansion rate", kBloomExpansion},
-  });
-  if (call.arguments.size() == 2) {
-    return tell(call, facts);
-  }
-  constexpr std::array<std::string_view, facts.size()> kAsked{
-      "capacity", "size", "filters", "items", "expansion"};
-  const auto* const asked = std::ranges::find_if(
-      kAsked, [&](std::string_view word) { return redis::is_word(call.arguments[2], word); });
-  if (asked == kAsked.end()) {
-    return error("Invalid information value");
-  }
-  const Fact& fact = facts.at(static_cast<std::size_t>(asked - kAsked.begin()));
-  if (call.version() == resp::Version::resp3) {
-    return tell(call, {&fact, 1});
-  }
   reply_.clear();
-  resp::append_array_header(reply_, 1);
-  resp::append_integer(reply_, fact.value);
-  return answer();
+  const auto asked = call.arguments.size() == 2 ? std::nullopt : std::optional(call.arguments[2]);
+  return append_bloom_info(reply_, call.version(), info(call), asked)
+             ? answer()
+             : error("Invalid information value");
 }
 
 OwnDecision FilterCommands::cuckoo_info(const Call& call) {
-  const FilterTotals totals = filter_totals(*guard_.parts().namespaces[call.ns].filter);
-  const std::uint64_t buckets = totals.bytes / 8;
-  const std::uint64_t per_bucket = buckets == 0 ? 0 : totals.slots / buckets;
-  return tell(call,
-              std::to_array<Fact>({
-                  {"Size", static_cast<std::int64_t>(totals.bytes)},
-                  {"Number of buckets", static_cast<std::int64_t>(buckets)},
-                  {"Number of filters", static_cast<std::int64_t>(totals.tables)},
-                  {"Number of items inserted", static_cast<std::int64_t>(totals.items)},
-                  {"Number of items deleted", 0},
-                  {"Bucket size", static_cast<std::int64_t>(per_bucket)},
-                  {"Expansion rate", kCuckooExpansion},
-                  {"Max iterations", filter::kPathNodesMax},
-              }));
+  reply_.clear();
+  append_cuckoo_info(reply_, call.version(), info(call));
+  return answer();
 }
 
 }  // namespace cuckooguard::guard

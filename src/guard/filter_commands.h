@@ -37,28 +37,29 @@
 #include <string_view>
 #include <vector>
 
+#include "guard/filter_info.h"
 #include "guard/guard.h"
 #include "guard/own_decision.h"
-#include "redis/word.h"
+#include "guard/own_reply.h"
 
 namespace cuckooguard::guard {
 
-class FilterCommands {
+class FilterCommands : OwnReply {
  public:
-  using Arguments = std::span<const std::string_view>;
-
   explicit FilterCommands(Guard& guard) : guard_(guard) {}
 
   // Of a filter that a namespace names.
   bool takes(Arguments arguments) const {
-    return arguments.size() > 1 && is_name(arguments[0]) &&
+    return arguments.size() > 1 && is_filter_command(arguments[0]) &&
            guard_.filter_named(arguments[1]).has_value();
   }
   OwnDecision decide(Arguments arguments, Client& client, const Attempt& attempt);
   // Of a command above 64 KiB, of which only the front is there: perhaps no more than its name.
   bool may_take_large(Arguments front, const Client& client) const;
   // The bytes of its first chunk, by which Redis does not know it for what it is.
-  std::string_view unknown_to_redis(Arguments arguments, std::string_view chunk);
+  std::string_view unknown_to_redis(Arguments arguments, std::string_view chunk) {
+    return unknown_bytes(arguments, chunk);
+  }
 
  private:
   struct Call {
@@ -81,10 +82,6 @@ class FilterCommands {
   };
   static const std::array<Entry, 23> kEntries;
 
-  static bool is_name(std::string_view name) noexcept {
-    return name.size() > 3 && name[2] == '.' && redis::lower_case(name[1]) == 'f' &&
-           (redis::lower_case(name[0]) == 'b' || redis::lower_case(name[0]) == 'c');
-  }
   OwnDecision run(const Entry& command, const Call& call);
   OwnDecision exists(const Call& call);
   OwnDecision exists_each(const Call& call);
@@ -99,24 +96,12 @@ class FilterCommands {
   OwnDecision cuckoo_info(const Call& call);
   OwnDecision refuse_dump(const Call& call);
 
-  struct Fact {
-    std::string_view name;
-    std::int64_t value;
-  };
-  OwnDecision tell(const Call& call, std::span<const Fact> facts);
+  FilterInfo info(const Call& call);
   OwnDecision add_items(const Call& call, Arguments items, bool is_array);
   bool may_exist(std::string_view item, const Call& call);
   bool is_new(std::string_view item, const Call& call);
-  OwnDecision for_redis_to_refuse(Arguments arguments);
-  OwnDecision hold(Arguments arguments);
-  OwnDecision error(std::string_view line);
-  OwnDecision error_of_arity(const Call& call);
-  OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
 
   Guard& guard_;
-  std::string reply_;
-  std::string name_;  // that Redis does not know
-  std::vector<std::string_view> words_;
 };
 
 }  // namespace cuckooguard::guard

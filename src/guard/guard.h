@@ -70,6 +70,7 @@
 
 namespace cuckooguard::guard {
 
+class Filled;
 struct Process;
 
 class Guard {
@@ -88,6 +89,7 @@ class Guard {
     // these namespaces; null: one of its own. The shares of clients and users are of what one
     // learner has.
     Learner* learner = nullptr;
+    Filled* filled = nullptr;  // null: applications fill none
   };
 
   explicit Guard(const Parts& parts);

@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "guard/client.h"
 #include "guard/overlay.h"
+#include "guard/promised_reply.h"
 
 namespace cuckooguard::guard {
 
@@ -26,10 +28,12 @@ struct OwnDecision {
     forward,          // as any other command; `instead`, if there are any words
     hold_for_client,  // ask again: what is in flight will settle it
     hold_for_source,  // ask again: GUARD.WAIT
+    promise,          // `promise` will say; nothing is sent to Redis before it has
   };
   Action action = Action::forward;
   std::string_view reply{};
   std::span<const std::string_view> instead{};
+  std::optional<PromisedReply> promise{};
 };
 
 // For what a user may do, if it is not known: as a rule it is being asked for now.
@@ -40,6 +44,7 @@ struct Attempt {
   TimePoint now;
   TimePoint since;  // when it was asked first
   bool has_room;    // for the reply
+  bool has_promises = false;  // of commands before it
 };
 
 // It is forwarded, since what the guard said would not come in its place.

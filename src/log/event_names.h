@@ -29,6 +29,8 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "drained",
     "draining",
     "failover",
+    "filters_state",
+    "filters_trouble",
     "hidden_row",
     "hidden_value",
     "late_row",

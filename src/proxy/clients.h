@@ -51,6 +51,7 @@ class Clients final : Session::Owner {
       : worker_(worker),
         own_commands_(worker.guard),
         filter_commands_(worker.guard),
+        filled_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
         reply_clock_(worker.loop, worker.guard),
@@ -63,6 +64,7 @@ class Clients final : Session::Owner {
                      .guard = worker.guard,
                      .own_commands = own_commands_,
                      .filter_commands = filter_commands_,
+                     .filled_commands = filled_commands_,
                      .arguments = arguments_,
                      .settings = worker.settings,
                      .idle = idle_,
@@ -115,6 +117,7 @@ class Clients final : Session::Owner {
   resp::Arguments arguments_;
   guard::OwnCommands own_commands_;
   guard::FilterCommands filter_commands_;
+  guard::FilledCommands filled_commands_;
   IdleClients idle_;
   HeldClients held_;
   ReplyClock reply_clock_;

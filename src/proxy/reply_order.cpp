@@ -1,6 +1,7 @@
 #include "proxy/reply_order.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/consumed_front.h"
 
@@ -68,6 +69,12 @@ void ReplyOrder::answer(std::string_view bytes) {
   } else {
     add_local(bytes);
   }
+}
+
+void ReplyOrder::promise(guard::PromisedReply reply) {
+  promises_.push_back(std::move(reply));
+  entries_.push_back({Kind::promise, 1});
+  count_held();
 }
 
 void ReplyOrder::add_local(std::string_view bytes) {
@@ -175,6 +182,10 @@ bool ReplyOrder::begin_reply(char first) {
   }
   is_rewritten_ = topology_ && !is_dropped_ &&
                   (may_be_frame_ ? topology_->begin_frame() : topology_->begin(ended_ + 1, first));
+  if (first != '>' && leading_replies_ == 0 && has_promises() &&
+      entries_[head_].kind == Kind::promise) {
+    return false;
+  }
   return first == '>' || !is_unasked || is_subscribed || unasked_ != Unasked::none;
 }
 
@@ -276,6 +287,12 @@ void ReplyOrder::emit_ready() {
       output_->append(std::string_view(local_).substr(local_head_, entry.amount));
       local_head_ += entry.amount;
       forget_consumed(local_, local_head_);
+    } else if (entry.kind == Kind::promise && promises_[promise_head_].is_known()) {
+      promised_.clear();
+      promises_[promise_head_].append_to(promised_);
+      output_->append(promised_);
+      ++promise_head_;
+      forget_consumed(promises_, promise_head_);
     } else if (entry.kind != Kind::relay || entry.amount > 0) {
       return;
     }

@@ -14,6 +14,8 @@
 // A reply to an absent key (guard/absent_key.h) is relayed as it comes, too, or replaced:
 // proxy/compared_replies.h.
 //
+// A promised reply (guard/promised_reply.h) holds back what is behind it until it is known.
+//
 // Threads: its worker's. Errors: relay() is false if Redis's bytes are no RESP or do not fit what
 // was asked; then nothing that follows can be placed, and the session ends. Limits: entries() and
 // waiting_bytes() grow with answers, compared replies and subscriptions only; the session stops
@@ -31,6 +33,7 @@
 
 #include "guard/absent_key.h"
 #include "guard/client.h"
+#include "guard/promised_reply.h"
 #include "io/output_queue.h"
 #include "proxy/compared_replies.h"
 #include "proxy/observed_replies.h"
@@ -72,6 +75,12 @@ class ReplyOrder {
   void expect_topology_reply(cluster::TopologyReply kind);
   // `bytes` is the whole reply: it leaves at once if nothing is before it.
   void answer(std::string_view bytes);
+  // A reply that leaves when it is known. Nothing may be expected of Redis behind it before it has
+  // left (has_promises()): Redis's replies would come before their turn.
+  void promise(guard::PromisedReply reply);
+  bool has_promises() const { return promise_head_ < promises_.size(); }
+  // Those that are known by now leave.
+  void keep_promises() { emit_ready(); }
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
   // else the bytes are the element. Any other reply (an error) is relayed in its place.
   // Elements of Redis's that are named in `absent_keys`, in order, are as expect_absent_key_reply()
@@ -124,10 +133,10 @@ class ReplyOrder {
   }
 
  private:
-  enum class Kind : std::uint8_t { relay, confirm, compare, local, merge, anything };
+  enum class Kind : std::uint8_t { relay, confirm, compare, local, promise, merge, anything };
   struct Entry {
     Kind kind = Kind::relay;
-    std::uint32_t amount = 0;  // relay, compare (1): replies; confirm: confirmations; local: bytes;
+    std::uint32_t amount = 0;  // relay, compare (1), promise (1): replies; confirm: confirmations; local: bytes;
                                // merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
@@ -167,6 +176,9 @@ class ReplyOrder {
   std::uint64_t plain_relayed_ = 0;  // that were leading
   std::vector<Entry> entries_;
   std::size_t head_ = 0;
+  std::vector<guard::PromisedReply> promises_;  // of all `promise` entries, in order
+  std::size_t promise_head_ = 0;
+  std::string promised_;  // scratch
   std::string local_;  // the bytes of all `local` entries, in order
   std::size_t local_head_ = 0;
   std::vector<redis::StateChange> subscriptions_;  // of all `confirm` entries, in order

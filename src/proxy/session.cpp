@@ -159,7 +159,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       break;
     case resp::ScanOutcome::chunk:
-      if (!may_travel(redis::Lane::own)) {
+      if (has_promised() || !may_travel(redis::Lane::own)) {
         scanner = before;
         return false;
       }
@@ -169,7 +169,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       take_nothing(raw);
       break;
     case resp::ScanOutcome::protocol_error:
-      if (!may_travel(redis::Lane::for_good)) {
+      if (has_promised() || !may_travel(redis::Lane::for_good)) {
         return false;
       }
       // Redis itself says what is wrong, in its own words, and closes.
@@ -181,17 +181,30 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
   return true;
 }
 
+Session::Taker Session::taker_of_command() {
+  const auto arguments = worker_.arguments.views();
+  if (guard::OwnCommands::is_own(arguments)) {
+    return Taker::guard;
+  }
+  if (worker_.filter_commands.takes(arguments)) {
+    return Taker::filter;
+  }
+  return worker_.filled_commands.takes(arguments) ? Taker::filled : Taker::redis;
+}
+
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw) {
   const auto arguments = worker_.arguments.views();
-  const bool is_own = guard::OwnCommands::is_own(arguments);
-  const bool is_of_filter = !is_own && worker_.filter_commands.takes(arguments);
-  if (!input_.is_ahead() && (is_own || is_of_filter)) {
-    return take_own_command(is_own, raw);
+  const Taker taker = taker_of_command();
+  if (!input_.is_ahead() && taker != Taker::redis) {
+    return take_own_command(taker, raw);
   }
-  if (is_of_filter) {
+  if (taker == Taker::filter || taker == Taker::filled) {
     end_when_written();  // Redis has its front: it must not have all of it
     return true;
+  }
+  if (has_promised()) {
+    return false;
   }
   const guard::Question question = worker_.guard.ask(arguments, state_, now_);
   if (route_.is_pinned()) {

@@ -57,6 +57,7 @@
 #include "config/config.h"
 #include "guard/client.h"
 #include "guard/filter_commands.h"
+#include "guard/filled_commands.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
 #include "io/loop.h"
@@ -105,6 +106,7 @@ class Session final : public io::Disposable,
     guard::Guard& guard;
     guard::OwnCommands& own_commands;
     guard::FilterCommands& filter_commands;
+    guard::FilledCommands& filled_commands;
     resp::Arguments& arguments;  // scratch
     const Settings& settings;
     IdleClients& idle;
@@ -187,11 +189,15 @@ class Session final : public io::Disposable,
   void take_nothing(std::string_view raw);
   void carry_out(const guard::Question& question, std::string_view raw);
   bool may_travel(redis::Lane lane, bool waits_for_writes = false);
-  bool take_own_command(bool is_of_guard, std::string_view raw);
+  enum class Taker : std::uint8_t { redis, guard, filter, filled };
+  Taker taker_of_command();
+  bool take_own_command(Taker taker, std::string_view raw);
   void go_on();
   void on_relayed(bool well_formed);
   void on_all_replied();
   bool holds_too_much() const;
+  void hold(bool for_source = false);
+  bool has_promised();
   void let_go();
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void send_ahead(std::string_view input);

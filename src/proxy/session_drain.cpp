@@ -41,6 +41,16 @@ void Session::drain() {
 }
 
 void Session::on_tick() {
+  if (order_.has_promises()) {
+    order_.keep_promises();
+    queue_flush();
+    if (!order_.is_waiting()) {
+      on_all_replied();
+    }
+    if (!held_ && phase_ < Phase::ending) {
+      let_go();
+    }
+  }
   go_on();
   drain_on();
 }

@@ -6,20 +6,33 @@
 
 namespace cuckooguard::proxy {
 
-// False: it is held, and all that is behind it. `is_of_guard`: GUARD.*, else of a filter.
-bool Session::take_own_command(bool is_of_guard, std::string_view raw) {
+// False: it is held, and all that is behind it.
+bool Session::take_own_command(Taker taker, std::string_view raw) {
   using Action = guard::OwnDecision::Action;
   const auto arguments = worker_.arguments.views();
-  const io::TimePoint since = held_ ? held_->since : now_;
-  const guard::Attempt attempt{.now = now_, .since = since, .has_room = room() > 0};
-  const guard::OwnDecision decision =
-      is_of_guard ? worker_.own_commands.decide(arguments, state_, attempt)
-                  : worker_.filter_commands.decide(arguments, state_, attempt);
+  const guard::Attempt attempt{.now = now_,
+                               .since = held_ ? held_->since : now_,
+                               .has_room = room() > 0,
+                               .has_promises = order_.has_promises()};
+  guard::OwnDecision decision =
+      taker == Taker::guard    ? worker_.own_commands.decide(arguments, state_, attempt)
+      : taker == Taker::filter ? worker_.filter_commands.decide(arguments, state_, attempt)
+                               : worker_.filled_commands.decide(arguments, state_, attempt);
   const bool for_source = decision.action == Action::hold_for_source;
-  // What would settle a client that does not read its replies may never come.
-  if (for_source || (decision.action == Action::hold_for_client && !output_over_limit_)) {
-    held_ = {.since = since, .for_source = for_source};
+  // What would settle a client that does not read its replies may never come; promises are kept.
+  const bool holds = decision.action == Action::hold_for_client &&
+                     (!output_over_limit_ || order_.has_promises());
+  if (for_source || holds) {
+    hold(for_source);
+    return false;
+  }
+  if (decision.action == Action::promise) {
+    held_.reset();
+    order_.promise(*std::move(decision.promise));
     worker_.held.add(*this);
+    return true;
+  }
+  if (decision.action == Action::forward && has_promised()) {
     return false;
   }
   let_go();
@@ -88,9 +101,23 @@ void Session::on_upstream_refused(std::string_view error) {
   update_watch();
 }
 
+void Session::hold(bool for_source) {
+  held_ = {.since = held_ ? held_->since : now_, .for_source = for_source};
+  worker_.held.add(*this);
+}
+
+// True: what is at hand is held, since Redis may reply to nothing before promises are kept.
+bool Session::has_promised() {
+  if (order_.has_promises()) {
+    hold();
+  }
+  return order_.has_promises();
+}
+
+// Who has been promised a reply is asked again all the same.
 void Session::let_go() {
   held_.reset();
-  if (!is_draining_) {
+  if (!is_draining_ && !order_.has_promises()) {
     worker_.held.remove(*this);
   }
 }

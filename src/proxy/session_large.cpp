@@ -15,7 +15,8 @@ void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
     state_.writes()->await(order_.last_expected());
   }
   const auto front = worker_.arguments.views();
-  if (!scan.begins || !worker_.filter_commands.may_take_large(front, state_)) {
+  if (!scan.begins || (!worker_.filter_commands.may_take_large(front, state_) &&
+                       !worker_.filled_commands.may_take_large(front, state_))) {
     forward(raw);
   } else if (input_.is_ahead()) {
     end_when_written();  // Redis has its front: it must not have all of it

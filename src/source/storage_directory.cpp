@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kFilterEnding = ".filter";
 constexpr std::string_view kNodesName = "cluster-nodes";
+constexpr std::string_view kFilledName = "filled";
 constexpr std::string_view kPositionEnding = ".position";
 constexpr std::size_t kNameBytesMax = 200;
 
@@ -74,7 +75,8 @@ bool is_left_over(std::string_view name) {
   constexpr std::size_t kRandomBytes = 7;  // .XXXXXX
   const std::size_t dot = name.size() - std::min(name.size(), kRandomBytes);
   return name.substr(dot).starts_with('.') &&
-         (is_kept(name.substr(0, dot)) || name.substr(0, dot) == kNodesName);
+         (is_kept(name.substr(0, dot)) || name.substr(0, dot) == kNodesName ||
+          name.substr(0, dot) == kFilledName);
 }
 
 }  // namespace
@@ -137,6 +139,10 @@ std::string StorageDirectory::position_path(std::string_view source) const {
 
 std::string StorageDirectory::nodes_path() const {
   return path_ + '/' + std::string(kNodesName);
+}
+
+std::string StorageDirectory::filled_path() const {
+  return path_ + '/' + std::string(kFilledName);
 }
 
 std::expected<void, std::string> StorageDirectory::remove_filters(std::string_view source) const {

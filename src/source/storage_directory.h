@@ -4,6 +4,7 @@
 //   DIRECTORY/secret                      what all filters here are hashed with, mode 0600
 //   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
 //   DIRECTORY/SOURCE.position             a later one, of filters that have not changed since
+//   DIRECTORY/filled                      filters that applications fill
 //   DIRECTORY/cluster-nodes               which port leads to which node of a Redis Cluster
 //
 // Threads: open() once; then immutable. Errors: a sentence for the operator: no right to write, and
@@ -32,6 +33,7 @@ class StorageDirectory {
                           std::string_view table) const;
   std::string position_path(std::string_view source) const;
   std::string nodes_path() const;
+  std::string filled_path() const;
   // What the source has kept, of whatever namespaces and tables; a sentence if some of it is left.
   std::expected<void, std::string> remove_filters(std::string_view source) const;
 

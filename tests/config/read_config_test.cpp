@@ -50,6 +50,7 @@ TEST(ReadConfig, what_needs_a_restart_is_named_and_stays_as_it_runs_and_the_rest
       "workers: 3\n"
       "admin: { address: '[::1]:3', operators: ops }\n"
       "storage: { directory: /kept }\n"
+      "filters: { max_filters: 7 }\n"
       "limits: { max_clients: 5 }\n");
   EXPECT_THAT(keep_what_needs_a_restart(running, next),
               ElementsAre("listen",
@@ -57,7 +58,9 @@ TEST(ReadConfig, what_needs_a_restart_is_named_and_stays_as_it_runs_and_the_rest
                           "upstream.mode",
                           "storage.directory",
                           "admin.address",
-                          "workers"));
+                          "workers",
+                          "filters"));
+  EXPECT_EQ(next.filters, running.filters);
   EXPECT_EQ(next.listen, running.listen);
   EXPECT_EQ(next.upstream.address, running.upstream.address);
   EXPECT_EQ(next.upstream.mode, UpstreamMode::shared);

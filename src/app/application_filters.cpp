@@ -1,0 +1,132 @@
+#include "app/application_filters.h"
+
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "config/password_file.h"
+#include "filled/local_store.h"
+#include "filled/log_entry.h"
+#include "upstream/filter_log.h"
+
+namespace cuckooguard::app {
+namespace {
+
+constexpr std::size_t kKeyBytesMin = 16;
+
+std::uint64_t wall_time() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+std::expected<std::string, std::string> read_key(const std::string& path) {
+  std::string key = config::password_of(path, "");
+  if (key.size() < kKeyBytesMin) {
+    return std::unexpected(path + " cannot be read, or its first line has less than " +
+                           std::to_string(kKeyBytesMin) + " bytes");
+  }
+  return key;
+}
+
+// The same on every guard that has the key.
+filter::HashSecret hash_secret_of(std::string_view key) {
+  const filled::LogKey log_key(key);
+  filter::HashSecret secret;
+  std::size_t at = 0;
+  for (std::uint64_t part = 0; at < secret.bytes.size(); ++part) {
+    filled::Mac mac = log_key.begin("hash of items");
+    mac.add_number(part);
+    for (const char byte : mac.finish()) {
+      if (at < secret.bytes.size()) {
+        secret.bytes.at(at++) = static_cast<std::byte>(byte);
+      }
+    }
+  }
+  return secret;
+}
+
+std::string_view name_of(upstream::FilterLog::State state) {
+  switch (state) {
+    case upstream::FilterLog::State::loading:
+      return "loading";
+    case upstream::FilterLog::State::lost:
+      return "lost";
+    case upstream::FilterLog::State::ready:
+      break;
+  }
+  return "ready";
+}
+
+}  // namespace
+
+std::expected<std::unique_ptr<ApplicationFilters>, std::string> ApplicationFilters::make(
+    const config::Config& config, const Environment& environment) {
+  if (!config.filters.is_used()) {
+    return nullptr;
+  }
+  const bool is_shared = config.filters.durability == config::Durability::redis;
+  const auto key = is_shared ? read_key(config.filters.secret_file)
+                             : std::expected<std::string, std::string>();
+  if (!key) {
+    return std::unexpected("filters.secret_file: " + key.error());
+  }
+  const filter::HashSecret secret = is_shared                        ? hash_secret_of(*key)
+                                    : environment.storage != nullptr ? environment.storage->secret()
+                                                                     : filter::random_secret();
+  std::unique_ptr<ApplicationFilters> made(new ApplicationFilters(secret));
+  if (is_shared) {
+    made->share(config, *key, environment);
+  } else if (auto kept = made->keep_here(config, environment); !kept) {
+    return std::unexpected("filters: " + kept.error());
+  }
+  made->filled_ = std::make_unique<guard::Filled>(guard::Filled::Parts{.filters = made->filters_,
+                                                                       .store = *made->store_,
+                                                                       .settings = config.filters,
+                                                                       .wall_time = wall_time});
+  return made;
+}
+
+std::expected<void, std::string> ApplicationFilters::keep_here(const config::Config& config,
+                                                               const Environment& environment) {
+  auto store = std::make_unique<filled::LocalStore>(
+      filters_,
+      filled::LocalStore::Settings{
+          .path = environment.storage != nullptr ? environment.storage->filled_path() : "",
+          .every = config.storage.checkpoint_every,
+          .wall_time = wall_time,
+          .on_trouble = [&log = environment.log](const std::string& what) {
+            log.warning("filters_trouble", {{"what", what}});
+          }});
+  auto restored = store->restore();
+  start_ = [&store = *store] { store.start(); };
+  store_ = std::move(store);
+  return restored;
+}
+
+void ApplicationFilters::share(const config::Config& config,
+                               const std::string& key,
+                               const Environment& environment) {
+  log::EventLog& log = environment.log;
+  auto store = std::make_unique<upstream::FilterLog>(
+      config.upstream,
+      upstream::FilterLog::Settings{.prefix = config.filters.log, .key = key},
+      filters_,
+      upstream::FilterLog::Calls{
+          .on_state =
+              [&log](upstream::FilterLog::State state, const std::string& why) {
+                if (state == upstream::FilterLog::State::lost) {
+                  log.warning("filters_state", {{"state", name_of(state)}, {"why", why}});
+                } else {
+                  log.info("filters_state", {{"state", name_of(state)}, {"why", why}});
+                }
+              },
+          .on_new_generation = [] {},
+          .on_trouble =
+              [&log](const std::string& what) { log.warning("filters_trouble", {{"what", what}}); }},
+      &environment.tls);
+  start_ = [&store = *store] { store.start(); };
+  store_ = std::move(store);
+}
+
+}  // namespace cuckooguard::app

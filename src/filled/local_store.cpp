@@ -1,0 +1,103 @@
+#include "filled/local_store.h"
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "filter/filter_file.h"
+
+namespace cuckooguard::filled {
+namespace {
+
+constexpr std::chrono::seconds kExpireEvery{1};
+
+}  // namespace
+
+LocalStore::LocalStore(Filters& filters, Settings settings)
+    : filters_(filters), settings_(std::move(settings)) {}
+
+LocalStore::~LocalStore() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+    keep();
+  }
+}
+
+std::expected<void, std::string> LocalStore::restore() {
+  std::error_code error;
+  if (settings_.path.empty() || !std::filesystem::exists(settings_.path, error)) {
+    return {};
+  }
+  std::ifstream file(settings_.path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad() || !file.is_open()) {
+    return std::unexpected(settings_.path + ": cannot be read");
+  }
+  auto restored = filters_.restore(bytes);
+  return restored ? restored : std::unexpected(settings_.path + ": " + restored.error());
+}
+
+void LocalStore::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void LocalStore::submit(std::shared_ptr<Change> change) {
+  const std::lock_guard lock(mutex_);
+  change->finish(filters_.apply(change->operation()));
+  has_changed_ = has_changed_ || !change->operation().is_question();
+}
+
+void LocalStore::run(const std::stop_token& stop) {
+  auto kept_at = std::chrono::steady_clock::now();
+  std::mutex own;
+  std::unique_lock lock(own);
+  while (!stop.stop_requested()) {
+    wake_.wait_for(lock, stop, kExpireEvery, [] { return false; });
+    expire();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - kept_at >= settings_.every) {
+      keep();
+      kept_at = now;
+    }
+  }
+}
+
+void LocalStore::expire() {
+  const std::lock_guard lock(mutex_);
+  for (const Operation& operation : filters_.expired(settings_.wall_time())) {
+    filters_.apply(operation);
+    has_changed_ = true;
+  }
+}
+
+void LocalStore::keep() {
+  if (settings_.path.empty()) {
+    return;
+  }
+  try {
+    std::string dump;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(has_changed_, false)) {
+        return;
+      }
+      dump = filters_.dump();
+    }
+    auto written = filter::WrittenFilterFile::write(settings_.path, dump);
+    const auto placed = written ? written->put_in_place() : std::unexpected(written.error());
+    if (placed) {
+      return;
+    }
+    settings_.on_trouble(placed.error().what);
+  } catch (const std::exception& error) {
+    settings_.on_trouble(settings_.path + ": " + error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  has_changed_ = true;  // once more, next time
+}
+
+}  // namespace cuckooguard::filled

@@ -1,0 +1,60 @@
+// A store of this process alone: what is submitted is done at once, and kept in a file now and then.
+//
+// What is acknowledged lives as long as the process, and longer if it is in the file: at each
+// interval at which something has changed, and when the store ends. A process that is killed loses
+// what came since.
+//
+// Threads:   submit() from any, one at a time does its work; the file is written by a thread of its
+//            own, which holds operations up while it copies the filters.
+// Lifetimes: filters and `on_trouble` outlive it.
+// Errors:    restore(): a sentence; of writing, on_trouble, each time that it fails.
+// Limits:    a dump of all filters is in memory while it is written.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <expected>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "filled/filters.h"
+#include "filled/store.h"
+
+namespace cuckooguard::filled {
+
+class LocalStore final : public Store {
+ public:
+  struct Settings {
+    std::string path;  // empty: nothing is kept
+    std::chrono::milliseconds every{30'000};
+    std::function<std::uint64_t()> wall_time;  // milliseconds since 1970
+    std::function<void(const std::string& what)> on_trouble = [](const std::string& /*what*/) {};
+  };
+
+  LocalStore(Filters& filters, Settings settings);
+  ~LocalStore() override;
+
+  // What the file has, if there is one. Before start().
+  std::expected<void, std::string> restore();
+  void start();
+
+  void submit(std::shared_ptr<Change> change) override;
+  bool is_current(TimePoint /*now*/) const noexcept override { return true; }
+
+ private:
+  void run(const std::stop_token& stop);
+  void expire();
+  void keep();
+
+  Filters& filters_;
+  Settings settings_;
+  std::mutex mutex_;  // for the filters' writer
+  bool has_changed_ = false;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+}  // namespace cuckooguard::filled

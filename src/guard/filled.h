@@ -1,0 +1,74 @@
+// The filters that applications fill, as all workers' guards share them: which keys are theirs, and
+// how much there may be.
+//
+// Threads: any; a dump that somebody takes in pieces is behind a mutex. Lifetimes: what it refers to
+// outlives it, and it the guards. Errors: none. Limits: one dump at a time, of any filter, for
+// kDumpKept after its last piece was asked for; who asks for another one gets that.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/filled.h"
+#include "filled/filters.h"
+#include "filled/store.h"
+#include "keyspace/keyspace.h"
+
+namespace cuckooguard::guard {
+
+class Filled {
+ public:
+  static constexpr std::chrono::seconds kDumpKept{60};
+
+  struct Parts {
+    filled::Filters& filters;
+    filled::Store& store;
+    config::FilledFilters settings;
+    std::function<std::uint64_t()> wall_time;  // milliseconds since 1970
+  };
+
+  explicit Filled(Parts parts);
+  Filled(const Filled&) = delete;
+  Filled& operator=(const Filled&) = delete;
+  ~Filled() = default;
+
+  const Parts& parts() const { return parts_; }
+
+  // What a key may become, if no filter is there: by BF.* or CF.*, or by SADD. Nothing: no filter.
+  struct Template {
+    bool is_named = false;  // else clients say what they want, where they can
+    filled::Shape shape;    // of what is made if they do not
+  };
+  std::optional<Template> filter_of(std::string_view key, filled::Kind kind) const;
+  bool may_be_filter(std::string_view key) const;  // of BF.* or CF.*
+  std::optional<Template> set_of(std::string_view key) const;
+
+  // A change that dumps. Its piece from `offset` on; nothing: it is not there any more, or not yet.
+  void keep_dump(std::shared_ptr<const filled::Change> dump, filled::TimePoint now);
+  std::optional<std::string> dump_piece(std::string_view key,
+                                        std::uint64_t offset,
+                                        std::size_t most,
+                                        filled::TimePoint now);
+
+ private:
+  struct Dump {
+    std::shared_ptr<const filled::Change> change;
+    filled::TimePoint until{};
+  };
+
+  const config::FilledFilter* named(std::string_view key) const;
+
+  Parts parts_;
+  keyspace::Keyspace reservable_;
+  keyspace::Keyspace deduped_;
+  std::mutex mutex_;  // for the dump
+  std::optional<Dump> dump_;
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,151 @@
+#include "guard/filled_commands.h"
+#include "resp/reply_writer.h"
+
+namespace cuckooguard::guard::filled_reply {
+namespace {
+
+using filled::Change;
+using filled::ItemOutcome;
+using filled::Outcome;
+using resp::Version;
+
+constexpr std::string_view kWrongKind =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+constexpr std::string_view kBloomIsFull = "ERR non scaling filter is full";
+constexpr std::string_view kCuckooIsFull = "Filter is full";
+
+// Whether it was done; if not, its error.
+bool is_done(std::string& out, const Change& change, std::string_view missing = "ERR not found") {
+  const Outcome& outcome = change.outcome();
+  switch (outcome.status) {
+    case Outcome::Status::done:
+      return true;
+    case Outcome::Status::no_filter:
+      resp::append_error(out, missing);
+      return false;
+    case Outcome::Status::exists:
+      resp::append_error(out, "ERR item exists");
+      return false;
+    case Outcome::Status::wrong_kind:
+      resp::append_error(out, kWrongKind);
+      return false;
+    case Outcome::Status::bad_dump:
+      resp::append_error(out, "ERR received bad data: " + outcome.why);
+      return false;
+    case Outcome::Status::not_in_log:
+    case Outcome::Status::unknown:
+      resp::append_error(out, "ERR " + outcome.why);
+      return false;
+  }
+  return false;
+}
+
+void append_bloom_item(std::string& out, ItemOutcome item, Version version) {
+  if (item == ItemOutcome::full) {
+    resp::append_error(out, kBloomIsFull);
+  } else {
+    resp::append_boolean(out, version, item == ItemOutcome::done);
+  }
+}
+
+// -1 is a full one's; RESP3 has no third boolean.
+void append_cuckoo_items(std::string& out, const Change& change, Version version) {
+  if (!is_done(out, change)) {
+    return;
+  }
+  resp::append_array_header(out, change.outcome().items.size());
+  for (const ItemOutcome item : change.outcome().items) {
+    if (version == Version::resp2 && item == ItemOutcome::full) {
+      resp::append_integer(out, -1);
+    } else {
+      resp::append_boolean(out, version, item == ItemOutcome::done);
+    }
+  }
+}
+
+}  // namespace
+
+void of_bloom_add(std::string& out, const Change& change, Version version) {
+  if (is_done(out, change)) {
+    append_bloom_item(out, change.outcome().items.front(), version);
+  }
+}
+
+void of_bloom_add_each(std::string& out, const Change& change, Version version) {
+  if (!is_done(out, change)) {
+    return;
+  }
+  resp::append_array_header(out, change.outcome().items.size());
+  for (const ItemOutcome item : change.outcome().items) {
+    append_bloom_item(out, item, version);
+  }
+}
+
+void of_cuckoo_add(std::string& out, const Change& change, Version version) {
+  if (!is_done(out, change)) {
+    return;
+  }
+  if (change.outcome().items.front() == ItemOutcome::full) {
+    resp::append_error(out, kCuckooIsFull);
+  } else {
+    resp::append_boolean(out, version, change.outcome().items.front() == ItemOutcome::done);
+  }
+}
+
+void of_cuckoo_insert(std::string& out, const Change& change, Version version) {
+  append_cuckoo_items(out, change, version);
+}
+
+void of_cuckoo_insert_if_new(std::string& out, const Change& change, Version /*version*/) {
+  append_cuckoo_items(out, change, Version::resp2);
+}
+
+// What is not known to be there is new.
+void of_set_add(std::string& out, const Change& change, Version /*version*/) {
+  const Outcome& outcome = change.outcome();
+  const bool is_known = outcome.status == Outcome::Status::done;
+  if (outcome.status == Outcome::Status::wrong_kind) {
+    resp::append_error(out, kWrongKind);
+    return;
+  }
+  resp::append_integer(
+      out,
+      is_known ? static_cast<std::int64_t>(outcome.items.size()) -
+                     std::ranges::count(outcome.items, ItemOutcome::not_done)
+               : static_cast<std::int64_t>(change.operation().hashes.size()));
+}
+
+void of_erase(std::string& out, const Change& change, Version version) {
+  if (is_done(out, change, "Not found")) {
+    resp::append_boolean(out, version, change.outcome().items.front() == ItemOutcome::done);
+  }
+}
+
+void of_count(std::string& out, const Change& change, Version /*version*/) {
+  const bool has_filter = change.outcome().status != Outcome::Status::no_filter;
+  if (!has_filter) {
+    resp::append_integer(out, 0);
+  } else if (is_done(out, change)) {
+    resp::append_integer(out, static_cast<std::int64_t>(change.outcome().counts.front()));
+  }
+}
+
+void of_create(std::string& out, const Change& change, Version /*version*/) {
+  if (is_done(out, change)) {
+    resp::append_simple(out, "OK");
+  }
+}
+
+void of_load(std::string& out, const Change& change, Version version) {
+  of_create(out, change, version);
+}
+
+void of_key(std::string& out, const Change& change, Version /*version*/) {
+  if (change.outcome().status == Outcome::Status::no_filter) {
+    resp::append_integer(out, 0);
+  } else if (is_done(out, change)) {
+    resp::append_integer(out, 1);
+  }
+}
+
+}  // namespace cuckooguard::guard::filled_reply

@@ -1,0 +1,41 @@
+// Options of RedisBloom's commands, and what they ask of a filter.
+//
+// Threads: any. Lifetimes: nothing is kept. Errors: RedisBloom's words. Limits: each number's as
+// there.
+// Source: https://redis.io/docs/latest/commands/bf.insert, bf.reserve, cf.insert, cf.reserve.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "filled/filled_filter.h"
+
+namespace cuckooguard::guard {
+
+struct FilterOptions {
+  std::optional<std::uint64_t> capacity{};
+  std::optional<double> error{};
+  std::optional<std::uint32_t> expansion{};
+  std::optional<std::uint32_t> bucket_size{};
+  std::optional<std::uint32_t> iterations{};
+  bool creates = true;
+  bool scales = true;
+  std::size_t items = 0;  // behind ITEMS, which may be the end; of INSERT
+
+  // A filter that is made by them.
+  filled::Shape shape(filled::Kind kind) const;
+};
+
+// `command` as RedisBloom spells it; `arguments` from `first` on. What is no option of this command
+// is an error.
+std::expected<FilterOptions, std::string_view> read_filter_options(
+    std::string_view command, std::span<const std::string_view> arguments, std::size_t first);
+
+// Of BF.RESERVE and CF.RESERVE.
+std::expected<double, std::string_view> read_error_rate(std::string_view text);
+std::expected<std::uint64_t, std::string_view> read_capacity(std::string_view text, bool is_cuckoo);
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,33 @@
+// A reply that is not known yet: of a change that goes by way of a log (filled/store.h).
+//
+// Threads: its worker's. Lifetimes: it has its change. Errors: whatever becomes of the change is a
+// reply. Limits: a store finishes every change.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "filled/store.h"
+#include "resp/version.h"
+
+namespace cuckooguard::guard {
+
+class PromisedReply {
+ public:
+  // What is written of a change that is done.
+  using Write = void (*)(std::string& out, const filled::Change& change, resp::Version version);
+
+  PromisedReply(std::shared_ptr<const filled::Change> change, Write write, resp::Version version)
+      : change_(std::move(change)), write_(write), version_(version) {}
+
+  bool is_known() const noexcept { return change_->is_done(); }
+  void append_to(std::string& out) const { write_(out, *change_, version_); }  // if is_known()
+
+ private:
+  std::shared_ptr<const filled::Change> change_;
+  Write write_;
+  resp::Version version_;
+};
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,198 @@
+#include "filled/filters.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filled/dump.h"
+#include "filled/hashes.h"
+
+namespace cuckooguard::filled {
+namespace {
+
+using testing::hash_of;
+using enum Operation::Kind;
+using Status = Outcome::Status;
+
+const filter::HashSecret kSecret{};
+constexpr Shape kCuckoo{.kind = Kind::cuckoo, .capacity = 100};
+
+class FiltersTest : public ::testing::Test {
+ protected:
+  Outcome apply(Operation operation) { return filters_.apply(operation); }
+  Status make(const std::string& name, const Shape& shape = {}) {
+    return apply({.kind = create, .filter = name, .shape = shape}).status;
+  }
+  std::vector<ItemOutcome> add_new(const std::string& name, std::vector<std::uint64_t> hashes) {
+    return apply({.kind = add_if_new, .filter = name, .hashes = std::move(hashes)}).items;
+  }
+  const Named* find(const std::string& name) {
+    directory_ = filters_.directory();
+    const auto found = directory_->find(name);
+    return found == directory_->end() ? nullptr : &found->second;
+  }
+
+  static constexpr auto kDone = ItemOutcome::done;
+  static constexpr auto kNotDone = ItemOutcome::not_done;
+
+  Filters filters_{kSecret};
+  std::shared_ptr<const Directory> directory_;
+};
+
+TEST_F(FiltersTest, are_made_once) {
+  EXPECT_EQ(make("a"), Status::done);
+  EXPECT_EQ(make("a", kCuckoo), Status::exists);
+  EXPECT_EQ(find("a")->filter->shape().kind, Kind::bloom);
+  EXPECT_EQ(find("b"), nullptr);
+}
+
+TEST_F(FiltersTest, say_of_each_item_whether_it_was_new) {
+  make("a");
+  EXPECT_EQ(add_new("a", {hash_of(1), hash_of(2), hash_of(1)}),
+            (std::vector{kDone, kDone, kNotDone}));
+  EXPECT_EQ(add_new("a", {hash_of(2)}), std::vector{kNotDone});
+  EXPECT_TRUE(find("a")->filter->may_contain(hash_of(1)));
+  EXPECT_EQ(find("a")->filter->facts().items, 2U);
+}
+
+TEST_F(FiltersTest, that_are_missing_are_made_only_where_that_is_asked_for) {
+  EXPECT_EQ(apply({.kind = add, .filter = "a", .hashes = {1}}).status, Status::no_filter);
+  EXPECT_EQ(apply({.kind = add,
+                   .filter = "a",
+                   .missing = Operation::Missing::is_made,
+                   .shape = kCuckoo,
+                   .hashes = {hash_of(1)}})
+                .items,
+            std::vector{kDone});
+  EXPECT_EQ(find("a")->filter->shape(), kCuckoo);
+}
+
+TEST_F(FiltersTest, of_another_kind_are_not_touched) {
+  make("a", kCuckoo);
+  EXPECT_EQ(apply({.kind = add, .filter = "a", .hashes = {1}}).status, Status::wrong_kind);
+  EXPECT_EQ(find("a")->filter->facts().items, 0U);
+}
+
+TEST_F(FiltersTest, erase_and_count) {
+  make("a", kCuckoo);
+  apply({.kind = add, .filter = "a", .shape = kCuckoo, .hashes = {hash_of(1), hash_of(1)}});
+  EXPECT_EQ(apply({.kind = count, .filter = "a", .shape = kCuckoo, .hashes = {hash_of(1)}}).counts,
+            std::vector<std::uint64_t>{2});
+  EXPECT_EQ(apply({.kind = erase, .filter = "a", .shape = kCuckoo, .hashes = {hash_of(1)}}).items,
+            std::vector{kDone});
+  EXPECT_EQ(apply({.kind = erase, .filter = "a", .shape = kCuckoo, .hashes = {hash_of(9)}}).items,
+            std::vector{kNotDone});
+}
+
+TEST_F(FiltersTest, grow_before_whoever_looks_misses_what_was_added) {
+  make("a", {.capacity = 100});
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    add_new("a", {hash_of(i)});
+    ASSERT_TRUE(find("a")->filter->may_contain(hash_of(i))) << i;
+  }
+  EXPECT_GT(find("a")->filter->layers().size(), 1U);
+}
+
+TEST_F(FiltersTest, that_cannot_grow_say_which_item_had_no_room) {
+  make("a", {.capacity = 2, .scales = false});
+  EXPECT_EQ(add_new("a", {hash_of(1), hash_of(2), hash_of(3), hash_of(1)}),
+            (std::vector{kDone, kDone, ItemOutcome::full, kNotDone}));
+}
+
+// A drop that was meant for one of before takes out none that has come since.
+TEST_F(FiltersTest, that_are_past_their_time_are_dropped_once) {
+  make("a");
+  apply({.kind = expire, .filter = "a", .until = 1000});
+  EXPECT_TRUE(find("a")->is_there(999));
+  EXPECT_FALSE(find("a")->is_there(1000));
+  EXPECT_TRUE(filters_.expired(999).empty());
+  const auto drops = filters_.expired(1000);
+  ASSERT_EQ(drops.size(), 1U);
+  EXPECT_EQ(apply(drops[0]).status, Status::done);
+  make("a");
+  EXPECT_EQ(apply(drops[0]).status, Status::no_filter);
+  EXPECT_NE(find("a"), nullptr);
+}
+
+TEST_F(FiltersTest, tell_whoever_looks_that_something_is_other_than_before) {
+  const std::uint64_t before = filters_.version();
+  make("a");
+  EXPECT_NE(filters_.version(), before);
+  const std::uint64_t made = filters_.version();
+  apply({.kind = drop, .filter = "a"});
+  EXPECT_NE(filters_.version(), made);
+}
+
+TEST_F(FiltersTest, load_a_dump_in_pieces_also_over_a_restore) {
+  make("a", {.capacity = 5000});
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    add_new("a", {hash_of(i)});
+  }
+  const std::string dump = apply({.kind = Operation::Kind::dump, .filter = "a"}).blob;
+  constexpr std::size_t kPiece = 3000;
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < dump.size(); at += kPiece) {
+    EXPECT_EQ(find("b"), nullptr);
+    ASSERT_EQ(apply({.kind = load,
+                     .filter = "b",
+                     .until = ++number,
+                     .blob = dump.substr(at, kPiece)})
+                  .status,
+              Status::done);
+    if (number == 2) {
+      const std::string all = filters_.dump();
+      filters_.clear();
+      ASSERT_TRUE(filters_.restore(all).has_value());
+    }
+  }
+  ASSERT_NE(find("b"), nullptr);
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    ASSERT_TRUE(find("b")->filter->may_contain(hash_of(i))) << i;
+  }
+}
+
+TEST_F(FiltersTest, refuse_pieces_out_of_turn_and_what_is_no_dump) {
+  EXPECT_EQ(apply({.kind = load, .filter = "b", .until = 2, .blob = "x"}).status,
+            Status::bad_dump);
+  EXPECT_EQ(apply({.kind = load, .filter = "b", .until = 1, .blob = std::string(64, 'x')}).status,
+            Status::bad_dump);
+  make("a");
+  EXPECT_EQ(apply({.kind = load, .filter = "a", .until = 1, .blob = "x"}).status, Status::exists);
+  EXPECT_EQ(find("b"), nullptr);
+}
+
+// Whoever has applied the same has the same, to the byte.
+TEST_F(FiltersTest, are_the_same_wherever_the_same_was_applied) {
+  Filters other(kSecret);
+  std::vector<Operation> all;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    all.push_back({.kind = i % 3 == 2 ? erase : add,
+                   .filter = "a",
+                   .missing = Operation::Missing::is_made,
+                   .shape = kCuckoo,
+                   .hashes = {hash_of(i % 3 == 2 ? i / 2 : i)}});
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Outcome outcome = filters_.apply(all[i]);
+    if (i == 1500) {  // one that begins in the middle
+      ASSERT_TRUE(other.restore(filters_.dump()).has_value());
+    } else if (i > 1500) {
+      ASSERT_EQ(other.apply(all[i]), outcome) << i;
+    }
+  }
+  EXPECT_EQ(other.dump(), filters_.dump());
+}
+
+TEST_F(FiltersTest, stay_as_they_are_if_a_dump_of_them_is_damaged) {
+  make("a");
+  std::string dump = filters_.dump();
+  dump.back() = static_cast<char>(dump.back() ^ 1);
+  dump.pop_back();
+  EXPECT_FALSE(filters_.restore(dump).has_value());
+  EXPECT_NE(find("a"), nullptr);
+}
+
+}  // namespace
+}  // namespace cuckooguard::filled

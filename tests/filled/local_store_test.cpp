@@ -1,0 +1,97 @@
+#include "filled/local_store.h"
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filled/hashes.h"
+#include "harness/temporary_directory.h"
+
+namespace cuckooguard::filled {
+namespace {
+
+using testing::hash_of;
+
+const filter::HashSecret kSecret{};
+
+class LocalStoreTest : public ::testing::Test {
+ protected:
+  LocalStore::Settings settings() {
+    return {.path = folder_.file("filled"),
+            .every = std::chrono::hours(1),
+            .wall_time = [this] { return wall_time_; },
+            .on_trouble = [this](const std::string& what) { troubles_.push_back(what); }};
+  }
+  static std::shared_ptr<Change> submit(LocalStore& store, Operation operation) {
+    auto change = std::make_shared<Change>(std::move(operation));
+    store.submit(change);
+    return change;
+  }
+  static Operation adding(std::uint64_t item) {
+    return {.kind = Operation::Kind::add_if_new,
+            .filter = "a",
+            .missing = Operation::Missing::is_made,
+            .hashes = {hash_of(item)}};
+  }
+
+  harness::TemporaryDirectory folder_;
+  std::uint64_t wall_time_ = 1000;
+  std::vector<std::string> troubles_;
+};
+
+TEST_F(LocalStoreTest, does_at_once_what_is_submitted) {
+  Filters filters(kSecret);
+  LocalStore store(filters, {});
+  const auto first = submit(store, adding(1));
+  ASSERT_TRUE(first->is_done());
+  EXPECT_EQ(first->outcome().items.front(), ItemOutcome::done);
+  EXPECT_EQ(submit(store, adding(1))->outcome().items.front(), ItemOutcome::not_done);
+}
+
+TEST_F(LocalStoreTest, has_after_a_restart_what_it_had_before) {
+  {
+    Filters filters(kSecret);
+    LocalStore store(filters, settings());
+    ASSERT_TRUE(store.restore().has_value());  // there is none yet
+    store.start();
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      submit(store, adding(i));
+    }
+  }
+  Filters filters(kSecret);
+  LocalStore store(filters, settings());
+  ASSERT_TRUE(store.restore().has_value());
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(submit(store, adding(i))->outcome().items.front(), ItemOutcome::not_done) << i;
+  }
+  EXPECT_TRUE(troubles_.empty());
+}
+
+TEST_F(LocalStoreTest, says_that_what_was_kept_is_damaged) {
+  std::ofstream(settings().path) << "nothing of the kind";
+  Filters filters(kSecret);
+  LocalStore store(filters, settings());
+  const auto restored = store.restore();
+  ASSERT_FALSE(restored.has_value());
+  EXPECT_NE(restored.error().find(settings().path), std::string::npos) << restored.error();
+}
+
+TEST_F(LocalStoreTest, says_that_it_cannot_write) {
+  {
+    Filters filters(kSecret);
+    LocalStore::Settings nowhere = settings();
+    nowhere.path = folder_.file("no/such/folder/filled");
+    LocalStore store(filters, nowhere);
+    store.start();
+    submit(store, adding(1));
+  }
+  ASSERT_EQ(troubles_.size(), 1U);
+  EXPECT_NE(troubles_.front().find("no/such/folder"), std::string::npos) << troubles_.front();
+}
+
+}  // namespace
+}  // namespace cuckooguard::filled

@@ -1,0 +1,153 @@
+// Replies that are promised: their place, and what waits for them.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "guard/filled_shop.h"
+#include "proxied_client.h"
+#include "simulation/resp_text.h"
+
+namespace cuckooguard::proxy {
+namespace {
+
+using simulation::command;
+using std::chrono::milliseconds;
+
+class SessionPromises : public ProxiedClient {
+ protected:
+  SessionPromises() { filled_.store.does_at_once = false; }
+  ~SessionPromises() override {
+    // The loop is asked by sessions until all is kept.
+    while (filled_.store.waiting() != 0) {
+      filled_.store.do_next();
+    }
+    pass(loop_, milliseconds(10));
+  }
+  void client_says(std::string_view bytes) {
+    client_.send(bytes);
+    pass(loop_, milliseconds(5));
+  }
+  void redis_says(std::string_view bytes) {
+    redis_.send(bytes);
+    pass(loop_, milliseconds(5));
+  }
+  void store_does(int changes) {
+    for (int i = 0; i < changes; ++i) {
+      filled_.store.do_next();
+    }
+    pass(loop_, milliseconds(5));
+  }
+
+  guard::FilledShop filled_{shop_};
+};
+
+const std::string kAdd = command({"BF.ADD", "bf:a", "1"});
+
+TEST_F(SessionPromises, leave_in_the_order_of_the_commands) {
+  connect_both();
+  client_says(kAdd + kAdd + command({"BF.MADD", "bf:a", "1", "2"}));
+  EXPECT_EQ(filled_.store.waiting(), 3U) << "none waits for the one before";
+  EXPECT_EQ(client_.read(), "");
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
+  store_does(2);
+  EXPECT_EQ(client_.read(), ":0\r\n*2\r\n:0\r\n:1\r\n");
+}
+
+TEST_F(SessionPromises, come_behind_what_redis_owes) {
+  connect_both();
+  client_says(std::string(kExistingGet) + kAdd);
+  EXPECT_EQ(redis_.read(), kExistingGet);
+  store_does(1);
+  EXPECT_EQ(client_.read(), "");
+  redis_says("$1\r\nA\r\n");
+  EXPECT_EQ(client_.read(), "$1\r\nA\r\n:1\r\n");
+}
+
+// Redis would reply before its turn.
+TEST_F(SessionPromises, hold_back_whatever_is_for_redis) {
+  connect_both();
+  const std::string large = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$70000\r\n" + std::string(70'000, 'x');
+  for (const std::string& later : {std::string(kExistingGet),
+                                   command({"SELECT", "0"}),
+                                   command({"BF.ADD", "else", "1"}),
+                                   large + "\r\n",
+                                   std::string("*1\r\n$-9\r\n")}) {
+    client_says(kAdd + later);
+    EXPECT_EQ(redis_.read(), "") << later.substr(0, 40);
+    store_does(1);
+    (void)client_.read();
+    std::string sent;
+    for (std::string more = redis_.read(); !more.empty(); more = redis_.read()) {
+      sent += more;
+      pass(loop_, milliseconds(5));
+    }
+    EXPECT_TRUE(sent == later) << later.substr(0, 40);
+    redis_says("+OK\r\n");
+    EXPECT_EQ(client_.read(), "+OK\r\n");
+  }
+}
+
+TEST_F(SessionPromises, hold_back_answers_that_depend_on_them) {
+  connect_both();
+  client_says(kAdd + command({"BF.EXISTS", "bf:a", "1"}) + std::string(kAbsentGet));
+  EXPECT_EQ(client_.read(), "");
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n:1\r\n" + std::string(kNil));
+}
+
+TEST_F(SessionPromises, are_kept_for_a_client_that_sends_no_more) {
+  connect_both();
+  client_says(kAdd);
+  client_.finish();
+  pass(loop_, milliseconds(5));
+  EXPECT_FALSE(client_is_closed());
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
+}
+
+TEST_F(SessionPromises, are_kept_for_a_client_that_is_drained) {
+  connect_both();
+  client_says(kAdd);
+  bool is_empty = false;
+  loop_.as_batch([&] { clients_.drain([&] { is_empty = true; }); });
+  pass(loop_, milliseconds(50));
+  EXPECT_FALSE(client_is_closed());
+  store_does(1);
+  EXPECT_EQ(client_.read(), ":1\r\n");
+  client_.finish();
+  pass(loop_, milliseconds(300));
+  EXPECT_TRUE(is_empty);
+}
+
+// It may be gone when the change is done.
+TEST_F(SessionPromises, to_a_client_that_has_gone_are_forgotten) {
+  connect_both();
+  client_says(kAdd);
+  client_.reset();
+  pass(loop_, milliseconds(50));
+  EXPECT_EQ(sessions(), 0U);
+  store_does(1);
+}
+
+TEST_F(SessionPromises, a_reply_of_redis_that_nobody_asked_for_ends_the_session) {
+  connect_both();
+  client_says(kAdd);
+  redis_says("+OK\r\n");
+  EXPECT_TRUE(client_is_closed());
+  EXPECT_EQ(client_.read(), "");
+}
+
+TEST_F(SessionPromises, count_as_commands_in_flight) {
+  settings_.limits.inflight_per_client = 3;
+  connect_both();
+  client_says(kAdd + kAdd + kAdd + kAdd + kAdd);
+  EXPECT_EQ(filled_.store.waiting(), 3U);
+  store_does(3);
+  EXPECT_EQ(client_.read(), ":1\r\n:0\r\n:0\r\n");
+  store_does(2);
+  EXPECT_EQ(client_.read(), ":0\r\n:0\r\n");
+}
+
+}  // namespace
+}  // namespace cuckooguard::proxy
