@@ -14,12 +14,15 @@
 // of which a cluster has all in one slot. Redis is the truth. What it has lost is lost: after a
 // crash that is what `appendfsync` allows, after a failover what the replica had not yet got. Then
 // all is read again. A Redis without {P}:meta (FLUSHALL, an empty one) begins a new generation, in
-// which there is no filter. Its guards' clocks should agree: a filter expires when one of them says
-// so. Scripts are sent as they are, by EVAL: by EVALSHA, what is sent again after SCRIPT FLUSH would
-// come behind what was sent after it.
+// which there is no filter. The guards' clocks should agree: a filter expires when one of them says
+// so. Scripts are sent as they are, by EVAL: by EVALSHA, what is sent again after SCRIPT FLUSH
+// would come behind what was sent after it.
 //
 // Who may write to this Redis can make guards forget, as anyone who may delete can, and keep them
-// from being current; he cannot have them do an operation that no guard has asked for, or one twice.
+// from being current; he cannot have them do what no guard has asked for, or anything twice.
+//
+// Look-ups: ask is_current() after the look-up, and that Filters::version() is the one of before:
+// while all is read again, filters are not what they were.
 //
 // Threads:   construct, start and destroy from the owner's thread; submit(), is_current() and
 //            status() from any. The calls run on a thread of its own, which is the one writer of
