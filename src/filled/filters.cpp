@@ -10,6 +10,17 @@ namespace {
 
 constexpr std::uint8_t kDumpVersion = 1;
 
+// By name: dumps of the same filters are the same.
+template <typename Map>
+std::vector<const typename Map::value_type*> in_order(const Map& map) {
+  std::vector<const typename Map::value_type*> all;
+  for (const auto& each : map) {
+    all.push_back(&each);
+  }
+  std::ranges::sort(all, {}, [](const auto* each) -> const std::string& { return each->first; });
+  return all;
+}
+
 }  // namespace
 
 Filters::Filters(const filter::HashSecret& secret)
@@ -176,9 +187,8 @@ std::vector<Operation> Filters::expired(std::uint64_t now) const {
   std::vector<Operation> drops;
   for (const auto& [name, named] : all_) {
     if (!named.is_there(now)) {
-      drops.push_back({.kind = Operation::Kind::drop,
-                       .filter = name,
-                       .incarnation = named.incarnation});
+      drops.push_back(
+          {.kind = Operation::Kind::drop, .filter = name, .incarnation = named.incarnation});
     }
   }
   return drops;
@@ -189,7 +199,8 @@ std::string Filters::dump() const {
   put(out, kDumpVersion);
   put(out, incarnations_);
   put(out, static_cast<std::uint32_t>(all_.size()));
-  for (const auto& [name, named] : all_) {
+  for (const auto* const each : in_order(all_)) {
+    const auto& [name, named] = *each;
     put_text(out, name);
     put(out, named.incarnation);
     put(out, named.until);
@@ -198,7 +209,8 @@ std::string Filters::dump() const {
     out.append(filter);
   }
   put(out, static_cast<std::uint32_t>(loading_.size()));
-  for (const auto& [name, loading] : loading_) {
+  for (const auto* const each : in_order(loading_)) {
+    const auto& [name, loading] = *each;
     put_text(out, name);
     put(out, loading.next);
     put(out, static_cast<std::uint64_t>(loading.bytes.size()));

@@ -1,0 +1,271 @@
+#include "upstream/log_follower.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/random.h>
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr std::chrono::seconds kCallTimeout{2};
+constexpr std::chrono::milliseconds kRetryEvery{200};
+// Between rereads, or after what connecting anew does not mend.
+constexpr std::chrono::milliseconds kPauseLeast{50};
+constexpr std::chrono::milliseconds kPauseMost{5000};
+constexpr std::chrono::seconds kCalmAfter{10};
+
+}  // namespace
+
+std::string LogFollower::random_name() {
+  std::string bytes(filled::kWriterBytes, '\0');
+  // So few come whole once the generator is seeded.
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  }
+  return bytes;
+}
+
+LogFollower::LogFollower(const config::Upstream& upstream,
+                         FilterLog::Settings settings,
+                         filled::Filters& filters,
+                         FilterLog::Calls calls,
+                         const io::TlsSlot* tls)
+    : connector_(upstream, tls, kCallTimeout),
+      settings_(std::move(settings)),
+      filters_(filters),
+      calls_(std::move(calls)),
+      keys_(settings_.prefix),
+      key_(settings_.key),
+      queue_({.changes = settings_.waiting_max,
+              .bytes = settings_.waiting_bytes_max,
+              .wait = settings_.change_wait}) {}
+
+void LogFollower::submit(std::shared_ptr<filled::Change> change) {
+  if (queue_.push(std::move(change), Clock::now())) {
+    wake_up_.call();
+  }
+}
+
+bool LogFollower::is_current(TimePoint now) const noexcept {
+  return now.time_since_epoch().count() < current_until_.load(std::memory_order_acquire);
+}
+
+FilterLog::Status LogFollower::status() const {
+  const std::lock_guard lock(mutex_);
+  FilterLog::Status status = status_;
+  status.waiting = queue_.size();
+  return status;
+}
+
+void LogFollower::publish() {
+  const std::lock_guard lock(mutex_);
+  status_ = {.state = state_.value_or(State::loading),
+             .why = why_,
+             .generation = reader_ ? reader_->generation() : "",
+             .seq = reader_ ? reader_->seq() : 0,
+             .skipped = skipped_,
+             .rereads = rereads_,
+             .snapshot_seq = meta_.snapshot_seq};
+}
+
+void LogFollower::run(const std::stop_token& stop) {
+  stop_ = stop;
+  const std::stop_callback wake_to_end(stop, [this] { wake_up_.call(); });
+  become(State::loading, "it has not been read yet");
+  while (!stop.stop_requested()) {
+    Done done;
+    try {
+      done = step();
+    } catch (const std::exception& error) {  // no memory: the filters may lack what was to be added
+      forget();
+      done = std::unexpected(Failure{.why = error.what()});
+    }
+    if (!done && !stop.stop_requested()) {
+      fail(done.error());
+      pump([] { return false; }, Clock::now() + pause_);
+    }
+  }
+  current_until_ = 0;
+  queue_.close("the guard is ending");
+  queue_.lose("the guard is ending: it may have been done, or not");
+}
+
+LogFollower::Done LogFollower::step() {
+  if (!appending_ || !following_) {
+    return connect();
+  }
+  const Done done = reader_ ? round() : load();
+  if (done && state_ == State::ready) {
+    keep_up();
+  }
+  publish();
+  return done;
+}
+
+void LogFollower::fail(const Failure& failure) {
+  const bool was_calm = state_ == State::ready && Clock::now() - ready_since_ > kCalmAfter;
+  const bool is_cut = !appending_ || !following_ || is_lost();
+  if (is_cut) {
+    appending_.reset();
+    following_.reset();
+    snapshot_.reset();
+    pause_ = kRetryEvery;
+  } else {
+    pause_ = was_calm ? milliseconds{0} : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
+  }
+  become(is_cut ? State::lost : failure.state, failure.why);
+  if (is_cut) {
+    queue_.lose("the connection to Redis was lost (" + failure.why +
+                "): it may have been done, or not");
+  }
+  publish();
+}
+
+void LogFollower::become(State state, const std::string& why) {
+  if (state == State::lost) {
+    queue_.close("the filters' log in Redis cannot be used: " + why);
+  } else {
+    queue_.open();
+  }
+  if (state_ == state && why_ == why) {
+    return;
+  }
+  state_ = state;
+  why_ = why;
+  publish();
+  if (calls_.on_state) {
+    calls_.on_state(state, why);
+  }
+}
+
+void LogFollower::tell_trouble(const std::string& what) {
+  const TimePoint now = Clock::now();
+  if (calls_.on_trouble && now - trouble_told_ > FilterLog::kTroubleEvery) {
+    trouble_told_ = now;
+    calls_.on_trouble(what);
+  }
+}
+
+std::unique_ptr<PipelinedRedis> LogFollower::open(std::string& why) const {
+  RedisConnector::Redis redis = connector_.open(why);
+  if (!redis) {
+    return nullptr;
+  }
+  if (const auto refusal = connector_.log_in(*redis)) {
+    why = refusal->why;
+    return nullptr;
+  }
+  return std::make_unique<PipelinedRedis>(std::move(redis));
+}
+
+LogFollower::Done LogFollower::connect() {
+  std::string why;
+  following_ = open(why);
+  appending_ = following_ ? open(why) : nullptr;
+  if (!appending_) {
+    return std::unexpected(Failure{.why = why});
+  }
+  // What was sent on another connection may arrive yet: its numbers must not come after newer ones.
+  writer_ = random_name();
+  counter_ = 0;
+  return {};
+}
+
+bool LogFollower::is_lost() const {
+  return (appending_ && appending_->is_lost()) || (following_ && following_->is_lost());
+}
+
+std::string LogFollower::cut() {
+  if (!is_lost()) {
+    following_->give_up(stop_.stop_requested() ? "the guard is ending"
+                                               : "Redis has not answered in time");
+  }
+  return following_->is_lost() ? following_->error() : appending_->error();
+}
+
+bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
+  while (!is_done()) {
+    const TimePoint now = Clock::now();
+    if (now >= until || stop_.stop_requested() || is_lost()) {
+      return false;
+    }
+    queue_.finish_overdue(now);
+    send_waiting();
+    exchange(until);
+  }
+  return true;
+}
+
+// Waits until something comes, or can be sent that could not be.
+void LogFollower::exchange(TimePoint until) {
+  std::array<pollfd, 3> watched{};
+  watched[0] = {.fd = wake_up_.descriptor(), .events = POLLIN, .revents = 0};
+  const std::array<PipelinedRedis*, 2> connections{appending_.get(), following_.get()};
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    PipelinedRedis* const redis = connections.at(i);
+    pollfd& each = watched.at(i + 1);
+    each.fd = -1;
+    if (redis != nullptr) {
+      if (redis->has_to_write()) {
+        redis->write();
+      }
+      each.fd = redis->descriptor();
+      each.events = static_cast<short>(redis->has_to_write() ? POLLIN | POLLOUT : POLLIN);
+    }
+  }
+  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+  ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
+  wake_up_.take();
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    if (connections.at(i) != nullptr && watched.at(i + 1).revents != 0) {
+      connections.at(i)->read();
+    }
+  }
+}
+
+void LogFollower::send_waiting() {
+  while (state_ == State::ready && reader_ && queue_.in_flight() < kInFlightMax) {
+    filled::ChangeQueue::Batch batch = queue_.next();
+    if (batch.empty()) {
+      return;
+    }
+    std::vector<filled::Operation> operations;
+    for (const auto& waiting : batch) {
+      operations.push_back(waiting.change->operation());
+    }
+    queue_.sent(++counter_, std::move(batch));
+    append(counter_, filled::body_of(operations));
+  }
+}
+
+void LogFollower::append(std::uint64_t counter, const std::string& body) {
+  filled::Entry entry{.writer = writer_, .counter = counter, .after = reader_->seq(), .body = body};
+  entry.tag = key_.tag_of(entry, reader_->generation());
+  appending_->send({"EVAL",
+                    append_script(),
+                    "2",
+                    keys_.meta,
+                    keys_.log,
+                    reader_->generation(),
+                    std::to_string(entry.after),
+                    std::to_string(filled::LogReader::kWindow),
+                    entry.writer,
+                    std::to_string(counter),
+                    entry.body,
+                    entry.tag},
+                   [this, counter](const Reply& reply) {
+                     if (is_error(*reply)) {
+                       queue_.refused(counter, "Redis: " + std::string(text_of(*reply)));
+                     } else if (reply->type != REDIS_REPLY_INTEGER || reply->integer <= 0) {
+                       queue_.refused(counter, "the log in Redis is not the one that is here");
+                     }
+                   });
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,327 @@
+// What LogFollower reads: the snapshot, and the log behind it.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "upstream/log_follower.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr std::string_view kEntriesMax =
+    "128";  // of a read; each is 256 KiB at most, or one change
+constexpr std::size_t kEntriesInFullRead = 128;
+constexpr std::string_view kBlock = "300";  // milliseconds
+constexpr std::chrono::milliseconds kReplyWait{2300};
+constexpr std::chrono::seconds kLoadReplyWait{10};
+constexpr std::string_view kBegin = "0-0";
+
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string text_at(const redisReply& reply, std::size_t place) {
+  const auto elements = elements_of(reply);
+  return place < elements.size() ? std::string(text_of(*elements[place])) : std::string();
+}
+
+// Of other fields, it is one that nobody with the key has written.
+filled::Entry entry_of(const redisReply& fields) {
+  const auto text = [&](const char* name) {
+    const redisReply* const value = value_of(fields, name);
+    return value == nullptr ? std::string() : std::string(text_of(*value));
+  };
+  return {.seq = number_of(text("s")),
+          .writer = text("w"),
+          .counter = number_of(text("c")),
+          .after = number_of(text("a")),
+          .body = text("b"),
+          .tag = text("t")};
+}
+
+// The entries of the one stream that was asked for.
+std::span<redisReply* const> entries_of(const redisReply& streams) {
+  const auto all = elements_of(streams);
+  const auto stream = all.empty() ? all : elements_of(*all[0]);
+  return stream.size() < 2 ? std::span<redisReply* const>{} : elements_of(*stream[1]);
+}
+
+std::string in_hexadecimal(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text.push_back(kDigits[static_cast<unsigned char>(byte) >> 4U]);
+    text.push_back(kDigits[static_cast<unsigned char>(byte) & 0xFU]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::expected<Reply, LogFollower::Failure> LogFollower::ask(
+    std::initializer_list<std::string_view> words) {
+  const auto place = std::make_shared<Reply>();
+  following_->send(words, [place](Reply reply) { *place = std::move(reply); });
+  if (!pump([&] { return *place != nullptr; }, Clock::now() + kLoadReplyWait)) {
+    return std::unexpected(Failure{.why = cut()});
+  }
+  if (is_error(**place)) {
+    return std::unexpected(Failure{.why = std::string(text_of(**place))});
+  }
+  return std::move(*place);
+}
+
+// Of whoever has another key, or hashes with another secret, it is another one: he would take all
+// entries for forged ones, or for other items.
+std::string LogFollower::proof_of(std::string_view generation) const {
+  filled::Mac mac = key_.begin("generation");
+  mac.add_text(generation);
+  mac.add_number(filters_.hash("cuckooguard"));
+  return in_hexadecimal(mac.finish());
+}
+
+LogFollower::Done LogFollower::load() {
+  const std::string mine = in_hexadecimal(random_name());
+  const auto begun = ask({"EVAL",
+                          begin_script(),
+                          "4",
+                          keys_.meta,
+                          keys_.log,
+                          keys_.lock,
+                          keys_.pieces,
+                          mine,
+                          proof_of(mine)});
+  if (!begun) {
+    return std::unexpected(begun.error());
+  }
+  const std::string generation = text_at(**begun, 0);
+  if (!filled::is_same_tag(text_at(**begun, 1), proof_of(generation))) {
+    return std::unexpected(
+        Failure{.why = "it was made with another key or secret than this guard has; DEL \"" +
+                       keys_.meta + "\" begins anew, without what the filters had"});
+  }
+  become(State::loading, "it is being read");
+  if (const std::string line = text_at(**begun, 2); !line.empty()) {
+    return load_snapshot(generation, line, text_at(**begun, 3));
+  }
+  filters_.clear();
+  reader_.emplace(key_, generation);
+  position_ = kBegin;
+  applied_id_.clear();
+  entries_ = bytes_ = undigested_ = 0;
+  return {};
+}
+
+LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
+                                             std::string_view text,
+                                             std::string_view set) {
+  const auto again = [](const char* why) {
+    return std::unexpected(Failure{.state = State::loading, .why = why});
+  };
+  const auto line = SnapshotLine::read(text);
+  if (!line) {
+    return again("what names its snapshot was not written by a guard");
+  }
+  filled::Mac mac = begin_snapshot_tag(key_, generation, *line);
+  std::string content;
+  for (std::uint64_t i = 0; i < line->pieces(); ++i) {
+    const auto piece = ask({"GET", keys_.piece(set, i)});
+    if (!piece) {
+      return std::unexpected(piece.error());
+    }
+    const std::string_view bytes = text_of(**piece);
+    if (bytes.empty()) {
+      return again(
+          "its snapshot is not whole: it has been replaced meanwhile, or Redis has lost it");
+    }
+    mac.add(bytes);
+    content.append(bytes);
+  }
+  filled::LogReader reader(key_, generation);
+  filled::ByteReader bytes(content);
+  if (!filled::is_same_tag(mac.finish(), line->tag) || !reader.restore(bytes)) {
+    tell_trouble("the snapshot of the filters in Redis is not what a guard has written");
+    return again("its snapshot is not what a guard has written, or has been replaced meanwhile");
+  }
+  if (const auto restored = filters_.restore(bytes.left()); !restored) {
+    return std::unexpected(Failure{.why = "its snapshot: " + restored.error()});
+  }
+  reader_ = std::move(reader);
+  position_ = applied_id_ = line->id;
+  entries_ = bytes_ = undigested_ = 0;
+  return {};
+}
+
+LogFollower::Done LogFollower::round() {
+  const TimePoint asked_at = Clock::now();
+  const auto told = std::make_shared<Reply>();
+  const auto streams = std::make_shared<Reply>();
+  following_->send(
+      {"HMGET", keys_.meta, "generation", "seq", "tag", "snapshot_seq", "set", "wanted"},
+      [told](Reply reply) { *told = std::move(reply); });
+  following_->send(
+      {"XREAD", "COUNT", kEntriesMax, "BLOCK", kBlock, "STREAMS", keys_.log, position_},
+      [streams](Reply reply) { *streams = std::move(reply); });
+  if (!pump([&] { return *streams != nullptr; }, asked_at + kReplyWait)) {
+    return std::unexpected(Failure{.why = cut()});
+  }
+  for (const Reply* const reply : {&*told, &*streams}) {
+    if (is_error(**reply)) {
+      return std::unexpected(Failure{.why = std::string(text_of(**reply))});
+    }
+  }
+  const Meta meta = meta_of(**told);
+  if (meta.generation != reader_->generation()) {
+    return reread("the log in Redis has begun anew", false);
+  }
+  if (const Done done = take(**streams, meta); !done) {
+    return done;
+  }
+  note(meta);
+  if (reader_->seq() >= meta.seq) {
+    proven(asked_at);
+  } else if (entries_of(**streams).size() < kEntriesInFullRead) {
+    return reread("entries of the log are missing in Redis: it has " +
+                  std::to_string(reader_->seq()) + " of " + std::to_string(meta.seq));
+  }
+  return {};
+}
+
+LogFollower::Meta LogFollower::meta_of(const redisReply& reply) {
+  return {.generation = text_at(reply, 0),
+          .seq = number_of(text_at(reply, 1)),
+          .tag = text_at(reply, 2),
+          .snapshot_seq = number_of(text_at(reply, 3)),
+          .set = text_at(reply, 4),
+          .wants_snapshot = !text_at(reply, 5).empty()};
+}
+
+LogFollower::Done LogFollower::take(const redisReply& streams, const Meta& meta) {
+  using Verdict = filled::LogReader::Verdict;
+  if (meta.seq < reader_->seq()) {
+    return reread("Redis has lost the end of the log: it has " + std::to_string(meta.seq) +
+                  " entries of " + std::to_string(reader_->seq()));
+  }
+  std::optional<bool> is_same;  // the entry that was Redis's last one is the one that is here
+  const auto compare = [&] {
+    if (reader_->seq() == meta.seq) {
+      is_same = reader_->last_tag() == meta.tag;
+    }
+  };
+  compare();
+  for (const redisReply* const each : entries_of(streams)) {
+    const auto parts = elements_of(*each);
+    if (parts.size() < 2) {
+      continue;
+    }
+    const filled::Entry entry = entry_of(*parts[1]);
+    const Verdict verdict = reader_->judge(entry);
+    if (verdict == Verdict::reread) {
+      return reread("after entry " + std::to_string(reader_->seq()) + " of the log comes " +
+                    std::to_string(entry.seq));
+    }
+    ++entries_;
+    bytes_ += entry.body.size();
+    if (verdict == Verdict::apply) {
+      if (const Done done = apply(entry); !done) {
+        return done;
+      }
+      applied_id_ = text_of(*parts[0]);
+      compare();
+    } else {
+      ++skipped_;
+      tell_trouble(verdict == Verdict::copied
+                       ? "the log in Redis has a copy of an entry, which does not count"
+                       : "the log in Redis has an entry that nobody with the guards' key has "
+                         "written, which does not count");
+    }
+    position_ = text_of(*parts[0]);
+  }
+  return is_same == false ? Done(reread("Redis has another history of the log than was here"))
+                          : Done();
+}
+
+LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
+  constexpr std::chrono::minutes kDifferedEvery{1};
+  auto body = filled::read_body(entry.body);
+  if (!body) {
+    return std::unexpected(Failure{.why = "entry " + std::to_string(entry.seq) +
+                                          " is of a newer version of the guard"});
+  }
+  std::vector<filled::Outcome> outcomes;
+  std::string trace;
+  for (const filled::Operation& operation : body->operations) {
+    outcomes.push_back(filters_.apply(operation));
+    filled::put_trace(trace, outcomes.back());
+  }
+  const bool is_digest = !body->digest.empty();
+  const bool differs = is_digest && reader_->differs(entry, body->digest);
+  reader_->applied(entry, trace);
+  undigested_ = is_digest ? 0 : undigested_ + 1;
+  if (is_digest) {
+    digest_at_ = Clock::now();
+  }
+  if (entry.writer == writer_) {
+    queue_.came_back(entry.counter, outcomes);
+  }
+  if (differs) {
+    const std::string why =
+        "another guard's filters, or its history of the log, are not those here";
+    tell_trouble(why);
+    if (state_ == State::ready && Clock::now() - differed_at_ > kDifferedEvery) {
+      differed_at_ = Clock::now();
+      is_digest_due_ = true;  // it may be the other one that is wrong
+      return reread(why);
+    }
+  }
+  return {};
+}
+
+// Whoever has what is missing is asked for a snapshot.
+std::unexpected<LogFollower::Failure> LogFollower::reread(const std::string& why, bool is_trouble) {
+  if (is_trouble) {
+    tell_trouble(why);
+  }
+  if (is_trouble && state_ != State::ready) {
+    following_->send({"HSET", keys_.meta, "wanted", "1"}, [](const Reply&) {});
+  }
+  forget();
+  ++rereads_;
+  return std::unexpected(Failure{.state = State::loading, .why = why});
+}
+
+void LogFollower::forget() {
+  current_until_.store(0, std::memory_order_release);  // before the filters change
+  reader_.reset();
+  if (snapshot_) {
+    snapshot_->abandon();
+    snapshot_.reset();
+  }
+}
+
+void LogFollower::note(const Meta& meta) {
+  if (meta.snapshot_seq != meta_.snapshot_seq) {
+    entries_ = reader_->seq() - std::min(reader_->seq(), meta.snapshot_seq);
+    bytes_ = 0;
+  }
+  meta_ = meta;
+}
+
+void LogFollower::proven(TimePoint asked_at) {
+  current_until_.store((asked_at + settings_.max_lag).time_since_epoch().count(),
+                       std::memory_order_release);
+  if (state_ != State::ready) {
+    ready_since_ = Clock::now();
+    become(State::ready, "");
+  }
+  if (generation_ != reader_->generation()) {
+    generation_ = reader_->generation();
+    if (calls_.on_new_generation) {
+      calls_.on_new_generation();
+    }
+  }
+}
+
+}  // namespace cuckooguard::upstream

@@ -1,0 +1,105 @@
+// What LogFollower does for the log itself: filters that are past their time, digests, snapshots.
+#include <exception>
+#include <utility>
+
+#include "upstream/log_follower.h"
+
+namespace cuckooguard::upstream {
+namespace {
+
+constexpr std::chrono::seconds kKeepUpEvery{1};
+constexpr std::chrono::seconds kExpireAgain{10};  // what has not gone meanwhile
+
+std::uint64_t milliseconds_since_1970() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+}  // namespace
+
+void LogFollower::keep_up() {
+  const TimePoint now = Clock::now();
+  if (now - kept_up_at_ >= kKeepUpEvery) {
+    kept_up_at_ = now;
+    expire(now);
+  }
+  say_digest(now);
+  begin_snapshot(now);
+}
+
+// Each guard may; whose comes first has done it.
+void LogFollower::expire(TimePoint now) {
+  if (now - expiring_since_ >= kExpireAgain) {
+    expiring_since_ = now;
+    expiring_.clear();
+  }
+  for (filled::Operation& drop : filters_.expired(milliseconds_since_1970())) {
+    std::uint64_t& submitted = expiring_[drop.filter];
+    if (std::exchange(submitted, drop.incarnation) != drop.incarnation) {
+      submit(std::make_shared<filled::Change>(std::move(drop)));
+    }
+  }
+}
+
+void LogFollower::say_digest(TimePoint now) {
+  // Not all at once: whoever hears one waits anew.
+  const auto every =
+      settings_.digest_every * (256 + static_cast<unsigned char>(writer_.front())) / 256;
+  if (is_digest_due_ || undigested_ >= settings_.digest_entries ||
+      (undigested_ > 0 && now - digest_at_ > every)) {
+    is_digest_due_ = false;
+    undigested_ = 0;
+    digest_at_ = now;
+    append(++counter_, filled::digest_body_of(reader_->chain()));
+  }
+}
+
+void LogFollower::begin_snapshot(TimePoint now) {
+  const bool is_due = entries_ >= settings_.snapshot_entries ||
+                      bytes_ >= settings_.snapshot_bytes || meta_.wants_snapshot;
+  if (!is_due || snapshot_ || applied_id_.empty() ||
+      now - snapshot_tried_at_ < settings_.snapshot_every) {
+    return;
+  }
+  snapshot_tried_at_ = now;
+  const std::string token = random_name();
+  appending_->send({"SET", keys_.lock, token, "NX", "PX", SnapshotWriter::kStays},
+                   [this, token](const Reply& reply) {
+                     if (text_of(*reply) == "OK" && reader_ && !snapshot_) {
+                       write_snapshot(token);
+                     }
+                   });
+}
+
+void LogFollower::write_snapshot(const std::string& token) {
+  SnapshotWriter::Plan plan;
+  plan.generation = reader_->generation();
+  plan.token = token;
+  plan.set = meta_.set == "0" ? "1" : "0";
+  plan.entry_tag = reader_->last_tag();
+  plan.line.seq = reader_->seq();
+  plan.line.id = applied_id_;
+  plan.content = reader_->state();
+  try {
+    plan.content += filters_.dump();
+  } catch (const std::exception& error) {  // the log grows on; it is tried again
+    tell_trouble(std::string("no snapshot of the filters can be made: ") + error.what());
+    return;
+  }
+  plan.line.bytes = plan.content.size();
+  if (plan.line.pieces() > kPiecesMax) {
+    tell_trouble("no snapshot of the filters can be made: they are too large");
+    return;
+  }
+  snapshot_ = std::make_shared<SnapshotWriter>(
+      keys_, key_, std::move(plan), [this](const std::string& why) {
+        if (!why.empty()) {
+          tell_trouble("a snapshot of the filters was not written: " + why);
+        }
+        snapshot_.reset();
+      });
+  snapshot_->start(*appending_);
+}
+
+}  // namespace cuckooguard::upstream
