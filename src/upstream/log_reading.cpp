@@ -252,9 +252,14 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
   }
   std::vector<filled::Outcome> outcomes;
   std::string trace;
+  const bool is_own = entry.writer == writer_;
   for (const filled::Operation& operation : body->operations) {
-    outcomes.push_back(filters_.apply(operation));
-    filled::put_trace(trace, outcomes.back());
+    // What changes nothing is for whoever asked.
+    outcomes.push_back(is_own || !operation.is_question() ? filters_.apply(operation)
+                                                          : filled::Outcome{});
+    if (!operation.is_question()) {
+      filled::put_trace(trace, outcomes.back());
+    }
   }
   const bool is_digest = !body->digest.empty();
   const bool differs = is_digest && reader_->differs(entry, body->digest);
@@ -263,7 +268,7 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
   if (is_digest) {
     digest_at_ = Clock::now();
   }
-  if (entry.writer == writer_) {
+  if (is_own) {
     queue_.came_back(entry.counter, outcomes);
   }
   if (differs) {
