@@ -115,7 +115,7 @@ void LogFollower::fail(const Failure& failure) {
     appending_.reset();
     following_.reset();
     snapshot_.reset();
-    pause_ = kRetryEvery;
+    pause_ = state_ == State::ready ? milliseconds{0} : kRetryEvery;
   } else {
     pause_ = was_calm ? milliseconds{0} : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
   }

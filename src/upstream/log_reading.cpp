@@ -318,7 +318,7 @@ void LogFollower::proven(TimePoint asked_at) {
   current_until_.store((asked_at + settings_.max_lag).time_since_epoch().count(),
                        std::memory_order_release);
   if (state_ != State::ready) {
-    ready_since_ = Clock::now();
+    ready_since_ = digest_at_ = Clock::now();
     become(State::ready, "");
   }
   if (generation_ != reader_->generation()) {
