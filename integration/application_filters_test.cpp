@@ -122,8 +122,8 @@ TEST_P(ApplicationFilters, are_for_users_who_may_do_everything_and_nobody_else) 
 // The same pages as with a set of Redis's, which is not there.
 TEST_P(ApplicationFilters, scrapy_crawls_as_with_a_set) {
   const std::string python = "/usr/bin/python3";
-  SKIP_IF_MISSING(missing_packages("python3-scrapy python3-redis",
-                                   {python, "-c", "import redis, scrapy"}));
+  SKIP_IF_MISSING(
+      missing_packages("python3-scrapy python3-redis", {python, "-c", "import redis, scrapy"}));
   const auto crawl = [&](std::uint16_t port) {
     const Ended ended = run_program({python,
                                      std::string(CUCKOOGUARD_CLIENTS) + "/scrapy_crawl.py",

@@ -66,8 +66,8 @@ std::expected<std::unique_ptr<ApplicationFilters>, std::string> ApplicationFilte
     return nullptr;
   }
   const bool is_shared = config.filters.durability == config::Durability::redis;
-  const auto key = is_shared ? read_key(config.filters.secret_file)
-                             : std::expected<std::string, std::string>();
+  const auto key =
+      is_shared ? read_key(config.filters.secret_file) : std::expected<std::string, std::string>();
   if (!key) {
     return std::unexpected("filters.secret_file: " + key.error());
   }
@@ -123,7 +123,9 @@ void ApplicationFilters::share(const config::Config& config,
               },
           .on_new_generation = [] {},
           .on_trouble =
-              [&log](const std::string& what) { log.warning("filters_trouble", {{"what", what}}); }},
+              [&log](const std::string& what) {
+                log.warning("filters_trouble", {{"what", what}});
+              }},
       &environment.tls);
   start_ = [&store = *store] { store.start(); };
   store_ = std::move(store);

@@ -1,5 +1,5 @@
-// The filters that applications fill, of a process: made of the configuration at the start, and kept
-// where it says.
+// The filters that applications fill, of a process: made of the configuration at the start, and
+// kept where it says.
 //
 // Threads: made, started and ended on the main thread; what it gives to guards, any.
 // Lifetimes: log, storage and tls outlive it, and it the workers.

@@ -92,8 +92,7 @@ void Assembly::describe_process() {
 
 void Assembly::make_filters() {
   auto made = ApplicationFilters::make(
-      config_,
-      {.log = log_, .storage = storage_ ? &*storage_ : nullptr, .tls = tls_.upstream()});
+      config_, {.log = log_, .storage = storage_ ? &*storage_ : nullptr, .tls = tls_.upstream()});
   if (made) {
     filters_ = *std::move(made);
   } else {

@@ -274,10 +274,9 @@ void check_filter_keys(const Config& config, const Places& places, Report& repor
                       keyspace::printable(key),
                       same->name));
     }
-    const bool is_filled =
-        std::ranges::any_of(config.filters.named, [&](const FilledFilter& filter) {
-          return !key.empty() && filter.redis_key() == key;
-        });
+    const bool is_filled = std::ranges::any_of(
+        config.filters.named,
+        [&](const FilledFilter& filter) { return !key.empty() && filter.redis_key() == key; });
     if (is_filled) {
       report.add(
           places.namespaces[static_cast<std::size_t>(space - config.namespaces.begin())].commands,

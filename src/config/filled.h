@@ -57,9 +57,7 @@ struct FilledFilters {
   std::uint32_t max_filters = 1000;
   std::uint64_t max_memory = std::uint64_t{1024} * 1024 * 1024;
 
-  bool is_used() const {
-    return !named.empty() || !allow_reserve.empty() || !dedupe.keys.empty();
-  }
+  bool is_used() const { return !named.empty() || !allow_reserve.empty() || !dedupe.keys.empty(); }
   bool operator==(const FilledFilters&) const = default;
 };
 

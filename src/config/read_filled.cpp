@@ -22,7 +22,7 @@ constexpr auto kDurabilities = choices_of<Durability>(kDurabilityNames);
 constexpr double kRateMin = 0.000'001;
 constexpr double kRateMax = 0.5;
 constexpr std::uint64_t kItemsMax = 1'000'000'000;
-constexpr std::uint32_t kFiltersMax = 100'000;
+constexpr std::uint32_t kFiltersMax = 10'000;
 constexpr std::uint64_t kMiB = std::uint64_t{1024} * 1024;
 
 constexpr auto parse_items =
@@ -43,12 +43,13 @@ void read_templates(const Section& section, std::string_view key, std::vector<Ke
 }
 
 constexpr auto kNamed =
-    section<FilledFilter>("filters.named.*",
-                          text("key", &FilledFilter::key),
-                          choice("kind", &FilledFilter::kind, kKinds),
-                          value("capacity", &FilledFilter::capacity, parse_items),
-                          value("false_positive_rate", &FilledFilter::false_positive_rate, parse_rate),
-                          choice("deletes", &FilledFilter::deletes, kDeletes))
+    section<FilledFilter>(
+        "filters.named.*",
+        text("key", &FilledFilter::key),
+        choice("kind", &FilledFilter::kind, kKinds),
+        value("capacity", &FilledFilter::capacity, parse_items),
+        value("false_positive_rate", &FilledFilter::false_positive_rate, parse_rate),
+        choice("deletes", &FilledFilter::deletes, kDeletes))
         .checked_by([](const Section& section, FilledFilter& result) {
           if (result.kind == FilledKind::bloom && result.deletes == FilledDeletes::exact) {
             section.report(section.place_of("deletes"),
@@ -58,10 +59,9 @@ constexpr auto kNamed =
 
 constexpr auto kDedupe = section<Dedupe>(
     "filters.dedupe",
-    ReadBy<Dedupe>{"keys",
-                   [](const Section& section, Dedupe& out) {
-                     read_templates(section, "keys", out.keys);
-                   }},
+    ReadBy<Dedupe>{
+        "keys",
+        [](const Section& section, Dedupe& out) { read_templates(section, "keys", out.keys); }},
     value("capacity", &Dedupe::capacity, parse_items),
     value("false_positive_rate", &Dedupe::false_positive_rate, parse_rate));
 
@@ -117,7 +117,7 @@ constexpr auto kFilters =
         text("secret_file", &FilledFilters::secret_file),
         value("max_filters",
               &FilledFilters::max_filters,
-              bounded<std::uint32_t>(parse_count, 1, kFiltersMax, "must be from 1 to 100k")),
+              bounded<std::uint32_t>(parse_count, 1, kFiltersMax, "must be from 1 to 10k")),
         value("max_memory",
               &FilledFilters::max_memory,
               bounded<std::uint64_t>(
@@ -130,10 +130,11 @@ constexpr auto kFilters =
                            "Redis: head -c 32 /dev/urandom | base64 > FILE");
           }
           check_templates(section, result);
-          const auto bad = std::ranges::find_if(
-              result.log, [](char c) { return c == '{' || c == '}'; });
+          const auto bad =
+              std::ranges::find_if(result.log, [](char c) { return c == '{' || c == '}'; });
           if (bad != result.log.end()) {
-            section.report(section.place_of("log"), "log: it has no braces, they are put around it");
+            section.report(section.place_of("log"),
+                           "log: it has no braces, they are put around it");
           }
         });
 

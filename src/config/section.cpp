@@ -112,8 +112,7 @@ std::span<const Entry> Section::named_entries(std::string_view key) const {
   }
   for (const Entry& named : entry->value.entries) {
     if (!looks_like_a_name(named.key)) {
-      report(named.place,
-             fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
+      report(named.place, fmt::format("a name in {} is 1 to 64 letters, digits, '_' and '-'", key));
     }
   }
   return entry->value.entries;

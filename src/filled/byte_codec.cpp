@@ -13,6 +13,11 @@ void put_text(std::string& out, std::string_view text) {
   out.append(text);
 }
 
+void put_long_text(std::string& out, std::string_view text) {
+  put(out, static_cast<std::uint64_t>(text.size()));
+  out.append(text);
+}
+
 std::string_view ByteReader::take_bytes(std::uint64_t size) {
   if (left_.size() < size) {
     ok_ = false;

@@ -2,8 +2,8 @@
 // text has its length before it.
 //
 // Threads: any, on different ones. Lifetimes: a reader is a view. Errors: running out is a state:
-// 0 and empty texts from then on, and `ok()` is false. Limits: a text has less than 2^32 bytes.
-// Source: none; written by this program and read by it.
+// 0 and empty texts from then on, and `ok()` is false. Limits: a text has less than 2^32 bytes, but
+// for long ones. Source: none; written by this program and read by it.
 #pragma once
 
 #include <concepts>
@@ -20,6 +20,7 @@ void put(std::string& out, T value) {
   put_number(out, value, sizeof(T));
 }
 void put_text(std::string& out, std::string_view text);
+void put_long_text(std::string& out, std::string_view text);
 
 class ByteReader {
  public:
@@ -30,6 +31,7 @@ class ByteReader {
     return static_cast<T>(take_number(sizeof(T)));
   }
   std::string_view take_text() { return take_bytes(take<std::uint32_t>()); }
+  std::string_view take_long_text() { return take_bytes(take<std::uint64_t>()); }
   std::string_view take_bytes(std::uint64_t size);
 
   bool ok() const { return ok_; }

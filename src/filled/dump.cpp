@@ -66,7 +66,9 @@ std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
   const auto items = reader.take<std::uint64_t>();
   const auto erased = reader.take<std::uint64_t>();
   const auto count = reader.take<std::uint32_t>();
-  if (!reader.ok() || !shape || count == 0 || count > kLayersMax) {
+  const bool is_alone = shape && (shape->exact || !shape->scales);
+  if (!reader.ok() || !shape || count == 0 || count > (is_alone ? 1 : kLayersMax) ||
+      (shape->exact && shape->kind != Kind::cuckoo)) {
     return std::unexpected(kDamaged);
   }
   FilledFilter::Layers layers;
@@ -75,6 +77,9 @@ std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
     auto layer = filter::parse_filter_file(std::as_bytes(std::span(bytes)), secret);
     if (!layer) {
       return std::unexpected(layer.error().what);
+    }
+    if (layer->filter->sizing().deletes != FilledFilter::deletes_of(*shape)) {
+      return std::unexpected(kDamaged);
     }
     layers.push_back(std::move(layer->filter));
   }

@@ -1,5 +1,5 @@
-// A filter as bytes: what BF.SCANDUMP and CF.SCANDUMP give here, and what is kept of it between runs
-// and for other guards.
+// A filter as bytes: what BF.SCANDUMP and CF.SCANDUMP give here, and what is kept of it between
+// runs and for other guards.
 //
 //   u64 bytes of all, "CGFILTER", shape, u64 items, u64 erased, u32 layers,
 //   for each u64 bytes and a filter file (filter/filter_file.h); u64 checksum of all before it

@@ -4,18 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "filter/exact_counts.h"
+
 namespace cuckooguard::filled {
 namespace {
 
 using filter::CuckooFilter;
 using filter::DeleteMode;
-
-DeleteMode deletes_of(const Shape& shape) {
-  if (shape.kind != Kind::cuckoo) {
-    return DeleteMode::deferred;
-  }
-  return shape.exact ? DeleteMode::exact : DeleteMode::trusted;
-}
 
 // One writer: whoever reads sees whole numbers.
 void add_to(std::atomic<std::uint64_t>& number, std::int64_t change) {
@@ -24,6 +19,13 @@ void add_to(std::atomic<std::uint64_t>& number, std::int64_t change) {
 }
 
 }  // namespace
+
+DeleteMode FilledFilter::deletes_of(const Shape& shape) {
+  if (shape.kind != Kind::cuckoo) {
+    return DeleteMode::deferred;
+  }
+  return shape.exact ? DeleteMode::exact : DeleteMode::trusted;
+}
 
 filter::Sizing FilledFilter::sizing_of(const Shape& shape, std::size_t layer) {
   const double times = std::pow(static_cast<double>(shape.growth()), static_cast<double>(layer));
@@ -45,8 +47,22 @@ FilledFilter::FilledFilter(const Shape& shape,
                            std::uint64_t erased)
     : shape_(shape), layers_(std::move(layers)), items_(items), erased_(erased) {}
 
+// With what an exact one counts.
+std::uint64_t FilledFilter::bytes_of(const filter::Sizing& sizing) {
+  const bool counts = sizing.deletes == DeleteMode::exact;
+  return sizing.bytes() + (counts ? filter::ExactCounts::bytes_for(sizing.capacity()) : 0);
+}
+
 std::uint64_t FilledFilter::bytes_for(const Shape& shape) {
-  return sizing_of(shape, 0).bytes();
+  return bytes_of(sizing_of(shape, 0));
+}
+
+std::uint64_t FilledFilter::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& layer : layers_) {
+    bytes += bytes_of(layer->sizing());
+  }
+  return bytes;
 }
 
 bool FilledFilter::may_contain(std::uint64_t hash) const noexcept {
@@ -87,7 +103,7 @@ filter::Sizing FilledFilter::next_sizing() const {
 std::optional<std::uint64_t> FilledFilter::bytes_to_grow() const {
   const bool has_most = is_rebuilt() ? layers_.back()->sizing().capacity() >= kItemsMax
                                      : layers_.size() == kLayersMax;
-  return !shape_.scales || has_most ? std::nullopt : std::optional(next_sizing().bytes());
+  return !shape_.scales || has_most ? std::nullopt : std::optional(bytes_of(next_sizing()));
 }
 
 std::unique_ptr<FilledFilter> FilledFilter::grown() const {

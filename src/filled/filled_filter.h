@@ -75,8 +75,10 @@ class FilledFilter {
   // Of a dump, or grown.
   FilledFilter(const Shape& shape, Layers layers, std::uint64_t items, std::uint64_t erased);
 
-  // What the first layer takes.
+  // What the first layer takes, and what all do: as they are made, the same on every guard.
   static std::uint64_t bytes_for(const Shape& shape);
+  std::uint64_t bytes() const;
+  static filter::DeleteMode deletes_of(const Shape& shape);
 
   // --- any thread ---
   const Shape& shape() const { return shape_; }
@@ -87,7 +89,7 @@ class FilledFilter {
   // --- the writer ---
   // Before an item is added: there is no room for it in the last layer.
   bool is_full() const noexcept;
-  // What a larger one would take beyond this; nothing: there is none.
+  // What the next layer takes, or the larger table; nothing: it does not grow.
   std::optional<std::uint64_t> bytes_to_grow() const;
   std::unique_ptr<FilledFilter> grown() const;  // if bytes_to_grow() has a value
 
@@ -98,6 +100,7 @@ class FilledFilter {
 
  private:
   static filter::Sizing sizing_of(const Shape& shape, std::size_t layer);
+  static std::uint64_t bytes_of(const filter::Sizing& sizing);
   bool is_rebuilt() const { return shape_.kind == Kind::cuckoo && shape_.exact; }
   filter::Sizing next_sizing() const;
 

@@ -31,7 +31,10 @@ std::shared_ptr<const Directory> Filters::directory() const {
   return published_;
 }
 
-void Filters::publish() {
+void Filters::publish_changes() {
+  if (!std::exchange(has_changed_, false)) {
+    return;
+  }
   auto next = std::make_shared<const Directory>(all_);
   {
     const std::lock_guard lock(mutex_);
@@ -47,10 +50,24 @@ const Named* Filters::find(std::string_view name) const {
 
 void Filters::set(const std::string& name, Named named) {
   all_.insert_or_assign(name, std::move(named));
-  publish();
+  has_changed_ = true;
 }
 
 Outcome Filters::apply(const Operation& operation) {
+  return std::move(apply(std::span(&operation, 1)).front());
+}
+
+std::vector<Outcome> Filters::apply(std::span<const Operation> operations) {
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(operations.size());
+  for (const Operation& operation : operations) {
+    outcomes.push_back(do_apply(operation));
+  }
+  publish_changes();
+  return outcomes;
+}
+
+Outcome Filters::do_apply(const Operation& operation) {
   using enum Operation::Kind;
   using Status = Outcome::Status;
   switch (operation.kind) {
@@ -67,8 +84,9 @@ Outcome Filters::apply(const Operation& operation) {
         return {.status = Status::no_filter};
       }
       if (operation.kind == drop) {
+        bytes_ -= named->filter->bytes();
         all_.erase(operation.filter);
-        publish();
+        has_changed_ = true;
       } else {
         Named next = *named;
         next.until = operation.until;
@@ -83,9 +101,10 @@ Outcome Filters::apply(const Operation& operation) {
     case dump:
       break;
   }
-  Named* const named = find_or_make(operation);
+  Outcome outcome;
+  Named* const named = find_or_make(operation, outcome);
   if (named == nullptr) {
-    return {.status = Status::no_filter};
+    return outcome;
   }
   if (named->filter->shape().kind != operation.shape.kind) {
     return {.status = Status::wrong_kind};
@@ -93,7 +112,6 @@ Outcome Filters::apply(const Operation& operation) {
   if (operation.kind == dump) {
     return {.blob = dump_of(*named->filter)};
   }
-  Outcome outcome;
   for (const std::uint64_t hash : operation.hashes) {
     if (operation.kind == count) {
       outcome.counts.push_back(named->filter->count(hash));
@@ -101,77 +119,120 @@ Outcome Filters::apply(const Operation& operation) {
       outcome.items.push_back(named->filter->erase(hash) ? ItemOutcome::done
                                                          : ItemOutcome::not_done);
     } else {
-      outcome.items.push_back(add_item(hash, operation.kind == add_if_new, *named));
+      outcome.items.push_back(add_item(hash, operation, *named));
     }
   }
   return outcome;
+}
+
+bool Filters::has_room(const Operation& operation, std::uint64_t bytes) const {
+  return bytes <= operation.bytes_max && bytes_ <= operation.bytes_max - bytes;
 }
 
 Outcome Filters::create_filter(const Operation& operation) {
   if (find(operation.filter) != nullptr) {
     return {.status = Outcome::Status::exists};
   }
+  const std::uint64_t bytes = FilledFilter::bytes_for(operation.shape);
+  if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, bytes)) {
+    return {.status = Outcome::Status::no_room};
+  }
   set(operation.filter,
       {.filter = std::make_shared<FilledFilter>(operation.shape, hash_.secret()),
        .incarnation = ++incarnations_});
+  bytes_ += bytes;
   return {};
 }
 
-Named* Filters::find_or_make(const Operation& operation) {
-  const auto found = all_.find(operation.filter);
-  if (found != all_.end()) {
-    return &found->second;
+Named* Filters::find_or_make(const Operation& operation, Outcome& outcome) {
+  if (find(operation.filter) == nullptr) {
+    outcome = operation.missing == Operation::Missing::is_made
+                  ? create_filter(operation)
+                  : Outcome{.status = Outcome::Status::no_filter};
+    if (outcome.status != Outcome::Status::done) {
+      return nullptr;
+    }
   }
-  if (operation.missing == Operation::Missing::is_an_error) {
-    return nullptr;
-  }
-  create_filter(operation);
   return &all_.find(operation.filter)->second;
 }
 
-bool Filters::make_room(Named& named) {
+// `done`: there is some.
+ItemOutcome Filters::make_room(const Operation& operation, Named& named) {
   if (!named.filter->is_full()) {
-    return true;
+    return ItemOutcome::done;
   }
-  if (!named.filter->bytes_to_grow()) {
-    return false;
-  }
-  named.filter = named.filter->grown();
-  publish();
-  return true;
-}
-
-ItemOutcome Filters::add_item(std::uint64_t hash, bool only_if_new, Named& named) {
-  if (only_if_new && named.filter->may_contain(hash)) {
-    return ItemOutcome::not_done;
-  }
-  if (!make_room(named)) {
+  const auto more = named.filter->bytes_to_grow();
+  if (!more) {
     return ItemOutcome::full;
   }
-  named.filter->add(hash);
+  if (!has_room(operation, *more)) {
+    return ItemOutcome::no_room;
+  }
+  const std::uint64_t before = named.filter->bytes();
+  named.filter = named.filter->grown();
+  bytes_ += named.filter->bytes() - before;
+  has_changed_ = true;
   return ItemOutcome::done;
+}
+
+ItemOutcome Filters::add_item(std::uint64_t hash, const Operation& operation, Named& named) {
+  if (operation.kind == Operation::Kind::add_if_new && named.filter->may_contain(hash)) {
+    return ItemOutcome::not_done;
+  }
+  const ItemOutcome room = make_room(operation, named);
+  if (room == ItemOutcome::done) {
+    named.filter->add(hash);
+  }
+  return room;
+}
+
+Outcome Filters::begin_loading(const Operation& operation) {
+  using Status = Outcome::Status;
+  if (find(operation.filter) != nullptr) {
+    return {.status = Status::exists};
+  }
+  const auto drop = [this](AllLoading::iterator loading) {
+    bytes_ -= loading->second.claimed;
+    loading_.erase(loading);
+  };
+  if (const auto before = loading_.find(operation.filter); before != loading_.end()) {
+    drop(before);
+  }
+  if (loading_.size() == kLoadingMax) {
+    drop(std::ranges::min_element(
+        loading_, {}, [](const auto& each) { return each.second.number; }));
+  }
+  const auto claimed = bytes_of_dump(operation.blob);
+  if (!claimed) {
+    return {.status = Status::bad_dump, .why = "it is no dump of a filter"};
+  }
+  if (all_.size() + loading_.size() >= operation.filters_max || !has_room(operation, *claimed)) {
+    return {.status = Status::no_room};
+  }
+  bytes_ += *claimed;
+  loading_[operation.filter] = {.claimed = *claimed, .number = ++incarnations_, .bytes = {}};
+  return {};
 }
 
 Outcome Filters::load_piece(const Operation& operation) {
   using Status = Outcome::Status;
-  if (operation.until == 1) {
-    if (find(operation.filter) != nullptr) {
-      return {.status = Status::exists};
+  if (operation.piece == 1) {
+    if (Outcome begun = begin_loading(operation); begun.status != Status::done) {
+      return begun;
     }
-    loading_[operation.filter] = {};
   }
   const auto found = loading_.find(operation.filter);
-  if (found == loading_.end() || found->second.next != operation.until) {
+  if (found == loading_.end() || found->second.next != operation.piece) {
     return {.status = Status::bad_dump, .why = "its pieces must come one after the other"};
   }
   Loading& loading = found->second;
   loading.bytes += operation.blob;
   ++loading.next;
-  const auto whole = bytes_of_dump(loading.bytes);
-  if (whole && loading.bytes.size() < *whole) {
+  if (loading.bytes.size() < loading.claimed) {
     return {};
   }
   auto read = read_dump(loading.bytes, hash_.secret());
+  bytes_ -= loading.claimed;
   loading_.erase(found);
   if (!read) {
     return {.status = Status::bad_dump, .why = read.error()};
@@ -179,7 +240,15 @@ Outcome Filters::load_piece(const Operation& operation) {
   if ((*read)->shape().kind != operation.shape.kind) {
     return {.status = Status::wrong_kind};
   }
+  const std::uint64_t bytes = (*read)->bytes();
+  if (find(operation.filter) != nullptr) {
+    return {.status = Status::exists};
+  }
+  if (!has_room(operation, bytes)) {
+    return {.status = Status::no_room};
+  }
   set(operation.filter, {.filter = *std::move(read), .incarnation = ++incarnations_});
+  bytes_ += bytes;
   return {};
 }
 
@@ -194,28 +263,39 @@ std::vector<Operation> Filters::expired(std::uint64_t now) const {
   return drops;
 }
 
-std::string Filters::dump() const {
+std::string Filters::dump(const std::function<void()>& between) const {
+  std::vector<std::string> names;
+  for (const auto* const each : in_order(all_)) {
+    names.push_back(each->first);
+  }
+  std::string filters;
+  std::uint32_t count = 0;
+  for (const std::string& name : names) {
+    const Named* const named = find(name);
+    if (named == nullptr) {
+      continue;
+    }
+    ++count;
+    put_text(filters, name);
+    put(filters, named->incarnation);
+    put(filters, named->until);
+    put_long_text(filters, dump_of(*named->filter));
+    between();
+  }
   std::string out;
   put(out, kDumpVersion);
   put(out, incarnations_);
-  put(out, static_cast<std::uint32_t>(all_.size()));
-  for (const auto* const each : in_order(all_)) {
-    const auto& [name, named] = *each;
-    put_text(out, name);
-    put(out, named.incarnation);
-    put(out, named.until);
-    const std::string filter = dump_of(*named.filter);
-    put(out, static_cast<std::uint64_t>(filter.size()));
-    out.append(filter);
-  }
   put(out, static_cast<std::uint32_t>(loading_.size()));
   for (const auto* const each : in_order(loading_)) {
     const auto& [name, loading] = *each;
     put_text(out, name);
     put(out, loading.next);
-    put(out, static_cast<std::uint64_t>(loading.bytes.size()));
-    out.append(loading.bytes);
+    put(out, loading.claimed);
+    put(out, loading.number);
+    put_long_text(out, loading.bytes);
   }
+  put(out, count);
+  out.append(filters);
   return out;
 }
 
@@ -223,41 +303,51 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
   ByteReader reader(dump);
   const auto version = reader.take<std::uint8_t>();
   const auto incarnations = reader.take<std::uint64_t>();
+  std::uint64_t bytes = 0;
+  AllLoading all_loading;
+  for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
+    const std::string name(reader.take_text());
+    Loading loading;
+    loading.next = reader.take<std::uint64_t>();
+    loading.claimed = reader.take<std::uint64_t>();
+    loading.number = reader.take<std::uint64_t>();
+    loading.bytes = reader.take_long_text();
+    bytes += loading.claimed;
+    all_loading.emplace(name, std::move(loading));
+  }
   Directory all;
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
     const std::string name(reader.take_text());
     Named named;
     named.incarnation = reader.take<std::uint64_t>();
     named.until = reader.take<std::uint64_t>();
-    auto read = read_dump(reader.take_bytes(reader.take<std::uint64_t>()), hash_.secret());
+    auto read = read_dump(reader.take_long_text(), hash_.secret());
     if (!read) {
       return std::unexpected("filter " + name + ": " + read.error());
     }
+    bytes += (*read)->bytes();
     named.filter = *std::move(read);
     all.emplace(name, std::move(named));
-  }
-  std::unordered_map<std::string, Loading> loading;
-  for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
-    const std::string name(reader.take_text());
-    Loading piece;
-    piece.next = reader.take<std::uint64_t>();
-    piece.bytes = reader.take_bytes(reader.take<std::uint64_t>());
-    loading.emplace(name, std::move(piece));
   }
   if (!reader.ok() || !reader.is_at_end() || version != kDumpVersion) {
     return std::unexpected("it is no dump of filters, or a damaged one");
   }
   all_ = std::move(all);
-  loading_ = std::move(loading);
+  loading_ = std::move(all_loading);
   incarnations_ = incarnations;
-  publish();
+  bytes_ = bytes;
+  has_changed_ = true;
+  publish_changes();
   return {};
 }
 
 void Filters::clear() {
   all_.clear();
   loading_.clear();
-  publish();
+  incarnations_ = 0;
+  bytes_ = 0;
+  has_changed_ = true;
+  publish_changes();
 }
 
 }  // namespace cuckooguard::filled

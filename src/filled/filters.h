@@ -1,10 +1,10 @@
-// All filters that applications fill, by the keys that they are asked for: what every guard has that
-// has applied the same operations in the same order.
+// All filters that applications fill, by the keys that they are asked for: what every guard has
+// that has applied the same operations in the same order.
 //
 //   apply(operation) ──▶ filters ──▶ directory() ── any thread: may_contain
 //
-// Every apply() is the same on every guard: it depends on no clock, no limit and no setting of one
-// of them. What must be refused for such a reason is refused before it is in the log.
+// Every apply() is the same on every guard: it depends on no clock and no setting of theirs; what
+// limits there are, the operation says.
 //
 // Expiry. A filter that is past its time is gone for whoever asks (Named::is_there); it is taken
 // out by an operation in the log (expired()), so that every guard loses it at the same place.
@@ -12,7 +12,8 @@
 // Threads:   directory() and hash() from any; all else from one writer at a time.
 // Lifetimes: a directory lives as long as somebody has it, and its filters do.
 // Errors:    outcomes; restore() says what is wrong.
-// Limits:    none of its own: who lets operations in has them (guard/filled_commands.h).
+// Limits:    an operation's. A directory is copied for each change of which filters there are, and
+//            for each that grows. kLoadingMax dumps are loaded at a time; one more ends the oldest.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -50,6 +52,8 @@ using Directory = std::unordered_map<std::string, Named, TextHash, std::equal_to
 
 class Filters {
  public:
+  static constexpr std::size_t kLoadingMax = 16;
+
   explicit Filters(const filter::HashSecret& secret);
 
   // --- any thread ---
@@ -60,33 +64,46 @@ class Filters {
 
   // --- the writer ---
   Outcome apply(const Operation& operation);
+  // In order; whoever looks sees what is changed when all are done.
+  std::vector<Outcome> apply(std::span<const Operation> operations);
   // Operations that take out what is past its time.
   std::vector<Operation> expired(std::uint64_t now) const;
   // What has been applied so far; and it is as if that had been applied here. A sentence: it is not
-  // what dump() gives, or was hashed with another secret; then all is as before.
-  std::string dump() const;
+  // what dump() gives, or was hashed with another secret; then all is as before. `between` is
+  // called between two filters: operations may be applied meanwhile, and are in the dump or not.
+  std::string dump(const std::function<void()>& between = [] {}) const;
   std::expected<void, std::string> restore(std::string_view dump);
   void clear();
 
  private:
   struct Loading {  // of a dump that a client loads
     std::uint64_t next = 1;
+    std::uint64_t claimed = 0;  // bytes of all
+    std::uint64_t number = 0;   // of all that have begun: the oldest one has the least
     std::string bytes;
   };
+  using AllLoading = std::unordered_map<std::string, Loading>;
 
+  Outcome do_apply(const Operation& operation);
   Outcome create_filter(const Operation& operation);
   Outcome load_piece(const Operation& operation);
+  Outcome begin_loading(const Operation& operation);
   const Named* find(std::string_view name) const;
-  Named* find_or_make(const Operation& operation);
-  bool make_room(Named& named);
-  ItemOutcome add_item(std::uint64_t hash, bool only_if_new, Named& named);
+  // Null: there is none, or `outcome` says why there cannot be one.
+  Named* find_or_make(const Operation& operation, Outcome& outcome);
+  bool has_room(const Operation& operation, std::uint64_t bytes) const;
+  ItemOutcome make_room(const Operation& operation, Named& named);
+  ItemOutcome add_item(std::uint64_t hash, const Operation& operation, Named& named);
   void set(const std::string& name, Named named);
-  void publish();
+  void publish_changes();
 
   filter::KeyHash hash_;
-  Directory all_;  // the writer's
+  // The writer's:
+  Directory all_;
+  bool has_changed_ = false;  // since it was published
+  std::uint64_t bytes_ = 0;   // of all filters, and of what is being loaded
   std::uint64_t incarnations_ = 0;
-  std::unordered_map<std::string, Loading> loading_;
+  AllLoading loading_;
   mutable std::mutex mutex_;  // for the pointer
   std::shared_ptr<const Directory> published_;
   std::atomic<std::uint64_t> version_{0};

@@ -46,9 +46,46 @@ void LocalStore::start() {
 }
 
 void LocalStore::submit(std::shared_ptr<Change> change) {
-  const std::lock_guard lock(mutex_);
-  change->finish(filters_.apply(change->operation()));
-  has_changed_ = has_changed_ || !change->operation().is_question();
+  {
+    const std::lock_guard lock(waiting_mutex_);
+    waiting_.push_back(std::move(change));
+  }
+  do_what_waits();
+}
+
+// Whoever has been at work looks once more when the lock is free: nothing is left that somebody
+// submitted who found it taken.
+void LocalStore::do_what_waits() {
+  for (;;) {
+    Changes changes;
+    {
+      const std::unique_lock lock(mutex_, std::try_to_lock);
+      if (!lock.owns_lock()) {
+        return;
+      }
+      {
+        const std::lock_guard waiting(waiting_mutex_);
+        changes.swap(waiting_);
+      }
+      apply(changes);
+    }
+    const std::lock_guard waiting(waiting_mutex_);
+    if (waiting_.empty()) {
+      return;
+    }
+  }
+}
+
+void LocalStore::apply(const Changes& changes) {
+  std::vector<Operation> operations;
+  for (const auto& change : changes) {
+    operations.push_back(change->operation());
+    has_changed_ = has_changed_ || !change->operation().is_question();
+  }
+  std::vector<Outcome> outcomes = filters_.apply(operations);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    changes[i]->finish(std::move(outcomes[i]));
+  }
 }
 
 void LocalStore::run(const std::stop_token& stop) {
@@ -67,11 +104,13 @@ void LocalStore::run(const std::stop_token& stop) {
 }
 
 void LocalStore::expire() {
-  const std::lock_guard lock(mutex_);
-  for (const Operation& operation : filters_.expired(settings_.wall_time())) {
-    filters_.apply(operation);
-    has_changed_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::vector<Operation> drops = filters_.expired(settings_.wall_time());
+    filters_.apply(drops);
+    has_changed_ = has_changed_ || !drops.empty();
   }
+  do_what_waits();
 }
 
 void LocalStore::keep() {
@@ -81,12 +120,17 @@ void LocalStore::keep() {
   try {
     std::string dump;
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
       if (!std::exchange(has_changed_, false)) {
         return;
       }
-      dump = filters_.dump();
+      dump = filters_.dump([&] {
+        lock.unlock();
+        do_what_waits();
+        lock.lock();
+      });
     }
+    do_what_waits();
     auto written = filter::WrittenFilterFile::write(settings_.path, dump);
     const auto placed = written ? written->put_in_place() : std::unexpected(written.error());
     if (placed) {

@@ -1,14 +1,18 @@
-// A store of this process alone: what is submitted is done at once, and kept in a file now and then.
+// A store of this process alone: what is submitted is done at once, and kept in a file now and
+// then. What is submitted while a filter is copied for the file is done right behind that, by the
+// thread that copies: nobody waits for a lock that is held for longer than an operation takes.
 //
 // What is acknowledged lives as long as the process, and longer if it is in the file: at each
 // interval at which something has changed, and when the store ends. A process that is killed loses
 // what came since.
 //
-// Threads:   submit() from any, one at a time does its work; the file is written by a thread of its
-//            own, which holds operations up while it copies the filters.
+// Threads:   submit() from any: whoever finds nobody at work does what waits. The file is written
+// by
+//            a thread of its own.
 // Lifetimes: filters and `on_trouble` outlive it.
 // Errors:    restore(): a sentence; of writing, on_trouble, each time that it fails.
-// Limits:    a dump of all filters is in memory while it is written.
+// Limits:    a dump of all filters is in memory while it is written. What waits is bounded by what
+//            clients may have in flight.
 #pragma once
 
 #include <chrono>
@@ -19,6 +23,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "filled/filters.h"
 #include "filled/store.h"
@@ -45,12 +50,18 @@ class LocalStore final : public Store {
   bool is_current(TimePoint /*now*/) const noexcept override { return true; }
 
  private:
+  using Changes = std::vector<std::shared_ptr<Change>>;
+
   void run(const std::stop_token& stop);
   void expire();
   void keep();
+  void do_what_waits();
+  void apply(const Changes& changes);  // with `mutex_`
 
   Filters& filters_;
   Settings settings_;
+  std::mutex waiting_mutex_;
+  Changes waiting_;
   std::mutex mutex_;  // for the filters' writer
   bool has_changed_ = false;
   std::condition_variable_any wake_;

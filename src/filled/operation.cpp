@@ -51,8 +51,11 @@ void put(std::string& out, const Operation& operation) {
     put(out, hash);
   }
   put(out, operation.until);
+  put(out, operation.piece);
   put(out, operation.incarnation);
   put_text(out, operation.blob);
+  put(out, operation.filters_max);
+  put(out, operation.bytes_max);
 }
 
 std::optional<Operation> take_operation(ByteReader& from) {
@@ -65,8 +68,11 @@ std::optional<Operation> take_operation(ByteReader& from) {
     operation.hashes.push_back(from.take<std::uint64_t>());
   }
   operation.until = from.take<std::uint64_t>();
+  operation.piece = from.take<std::uint64_t>();
   operation.incarnation = from.take<std::uint64_t>();
   operation.blob = from.take_text();
+  operation.filters_max = from.take<std::uint64_t>();
+  operation.bytes_max = from.take<std::uint64_t>();
   if (!from.ok() || !shape || kind > static_cast<std::uint8_t>(Operation::Kind::load) ||
       missing > static_cast<std::uint8_t>(Operation::Missing::is_made)) {
     return std::nullopt;

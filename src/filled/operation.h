@@ -25,7 +25,7 @@ struct Operation {
     dump,    // the same
     drop,    // the filter is gone; if `incarnation` is not 0, only that one
     expire,  // at `until`, milliseconds since 1970; 0: never
-    load,    // `blob` is the piece of a dump that `until` says: 1 ...
+    load,    // `blob` is a piece of a dump
   };
   // If there is no such filter.
   enum class Missing : std::uint8_t { is_an_error, is_made };
@@ -36,8 +36,13 @@ struct Operation {
   Shape shape{};  // of what is made
   std::vector<std::uint64_t> hashes{};
   std::uint64_t until = 0;
+  std::uint64_t piece = 0;  // of load, from 1 on
   std::uint64_t incarnation = 0;
   std::string blob{};
+  // How many filters, and bytes, there may be with what this makes: the limits of the guard that
+  // has it put into the log. So they are the same for all that apply it.
+  std::uint64_t filters_max = kItemsMax;
+  std::uint64_t bytes_max = kItemsMax;
 
   // It changes nothing, on whichever guard.
   bool is_question() const { return kind == Kind::count || kind == Kind::dump; }
@@ -47,24 +52,30 @@ struct Operation {
 inline constexpr std::size_t kBlobBytesMax = std::size_t{60} * 1024;
 
 // Of one item.
-enum class ItemOutcome : std::uint8_t { done, not_done, full };
+enum class ItemOutcome : std::uint8_t {
+  done,
+  not_done,
+  full,     // and does not grow
+  no_room,  // `bytes_max` does not let it grow
+};
 
 struct Outcome {
   enum class Status : std::uint8_t {
     done,
     no_filter,
-    exists,         // create
-    wrong_kind,     // it is a filter, of other commands
-    bad_dump,       // load
-    not_in_log,     // it was not done: the log does not take it
-    unknown,        // it may have been done, or not
+    exists,      // create, load
+    no_room,     // `filters_max` or `bytes_max`
+    wrong_kind,  // it is a filter, of other commands
+    bad_dump,    // load
+    not_in_log,  // it was not done: the log does not take it
+    unknown,     // it may have been done, or not
   };
 
   Status status = Status::done;
-  std::vector<ItemOutcome> items{};    // add, add_if_new, erase
+  std::vector<ItemOutcome> items{};     // add, add_if_new, erase
   std::vector<std::uint64_t> counts{};  // count
   std::string blob{};                   // dump
-  std::string why{};                   // bad_dump, not_in_log, unknown; for people
+  std::string why{};                    // bad_dump, not_in_log, unknown; for people
 
   bool operator==(const Outcome&) const = default;
 };

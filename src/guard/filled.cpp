@@ -71,15 +71,30 @@ std::optional<Filled::Template> Filled::set_of(std::string_view key) const {
                             .false_positive_rate = parts_.settings.dedupe.false_positive_rate}};
 }
 
-void Filled::keep_dump(std::shared_ptr<const filled::Change> dump, filled::TimePoint now) {
+std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,
+                                                       filled::Kind kind,
+                                                       const Attempt& attempt) {
   const std::lock_guard lock(mutex_);
-  dump_ = {.change = std::move(dump), .until = now + kDumpKept};
+  const bool is_being_made = dump_ && !dump_->change->is_done();
+  if (dump_ && dump_->change->operation().filter == key &&
+      dump_->change->operation().shape.kind == kind &&
+      (is_being_made || dump_->begun + kDumpEvery > attempt.since)) {
+    return is_being_made ? nullptr : dump_->change;
+  }
+  if (is_being_made || (dump_ && attempt.now < dump_->begun + kDumpEvery)) {
+    return nullptr;
+  }
+  auto change = std::make_shared<filled::Change>(filled::Operation{
+      .kind = filled::Operation::Kind::dump, .filter = std::string(key), .shape = {.kind = kind}});
+  dump_ = {.change = change, .begun = attempt.now, .until = attempt.now + kDumpKept};
+  parts_.store.submit(change);
+  return change->is_done() ? change : nullptr;
 }
 
-std::optional<std::string> Filled::dump_piece(std::string_view key,
-                                              std::uint64_t offset,
-                                              std::size_t most,
-                                              filled::TimePoint now) {
+std::optional<std::string> Filled::piece_of_dump(std::string_view key,
+                                                 std::uint64_t offset,
+                                                 std::size_t most,
+                                                 filled::TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (dump_ && now >= dump_->until) {
     dump_.reset();
@@ -89,7 +104,11 @@ std::optional<std::string> Filled::dump_piece(std::string_view key,
   }
   dump_->until = now + kDumpKept;
   const std::string& bytes = dump_->change->outcome().blob;
-  return bytes.substr(std::min<std::uint64_t>(offset, bytes.size()), most);
+  std::string piece = bytes.substr(std::min<std::uint64_t>(offset, bytes.size()), most);
+  if (piece.empty()) {
+    dump_.reset();
+  }
+  return piece;
 }
 
 }  // namespace cuckooguard::guard

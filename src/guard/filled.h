@@ -1,9 +1,10 @@
 // The filters that applications fill, as all workers' guards share them: which keys are theirs, and
 // how much there may be.
 //
-// Threads: any; a dump that somebody takes in pieces is behind a mutex. Lifetimes: what it refers to
-// outlives it, and it the guards. Errors: none. Limits: one dump at a time, of any filter, for
-// kDumpKept after its last piece was asked for; who asks for another one gets that.
+// Threads: any; a dump that somebody takes in pieces is behind a mutex. Lifetimes: what it refers
+// to outlives it, and it the guards. Errors: none. Limits: one dump at a time, of any filter, and
+// no sooner than kDumpEvery after the one before. It is there until its last piece was taken, or
+// for kDumpKept after any piece was, and then until somebody asks for one.
 #pragma once
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "config/filled.h"
 #include "filled/filters.h"
 #include "filled/store.h"
+#include "guard/own_decision.h"
 #include "keyspace/keyspace.h"
 
 namespace cuckooguard::guard {
@@ -25,6 +27,7 @@ namespace cuckooguard::guard {
 class Filled {
  public:
   static constexpr std::chrono::seconds kDumpKept{60};
+  static constexpr std::chrono::seconds kDumpEvery{1};
 
   struct Parts {
     filled::Filters& filters;
@@ -49,16 +52,22 @@ class Filled {
   bool may_be_filter(std::string_view key) const;  // of BF.* or CF.*
   std::optional<Template> set_of(std::string_view key) const;
 
-  // A change that dumps. Its piece from `offset` on; nothing: it is not there any more, or not yet.
-  void keep_dump(std::shared_ptr<const filled::Change> dump, filled::TimePoint now);
-  std::optional<std::string> dump_piece(std::string_view key,
-                                        std::uint64_t offset,
-                                        std::size_t most,
-                                        filled::TimePoint now);
+  // The dump of this filter, made for who asks now or no more than kDumpEvery before. Null: it is
+  // being made, or another one was made a moment ago; ask again.
+  std::shared_ptr<const filled::Change> dump_for(std::string_view key,
+                                                 filled::Kind kind,
+                                                 const Attempt& attempt);
+  // Of that one, from `offset` on; nothing: it is not there any more. With the last piece, which is
+  // empty, it goes.
+  std::optional<std::string> piece_of_dump(std::string_view key,
+                                           std::uint64_t offset,
+                                           std::size_t most,
+                                           filled::TimePoint now);
 
  private:
   struct Dump {
     std::shared_ptr<const filled::Change> change;
+    filled::TimePoint begun{};
     filled::TimePoint until{};
   };
 

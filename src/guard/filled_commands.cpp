@@ -28,24 +28,10 @@ bool is_if_new(std::string_view name) {
   return name.ends_with("NX");  // CF.ADDNX, CF.INSERTNX
 }
 
-void write_piece(std::string& out, std::uint64_t next, std::string_view piece) {
-  resp::append_array_header(out, 2);
-  resp::append_integer(out, static_cast<std::int64_t>(piece.empty() ? 0 : next));
-  resp::append_bulk(out, piece);
-}
-
-void write_first_piece(std::string& out, const filled::Change& change, resp::Version version) {
-  if (change.outcome().status == filled::Outcome::Status::done) {
-    write_piece(out, 1, std::string_view(change.outcome().blob).substr(0, kPieceBytes));
-  } else {
-    filled_reply::of_create(out, change, version);
-  }
-}
-
 }  // namespace
 
 // clang-format off
-const std::array<FilledCommands::Entry, 57> FilledCommands::kEntries{{
+const std::array<FilledCommands::Entry, 64> FilledCommands::kEntries{{
     {"BF.EXISTS", Family::bloom, 3, 3, true, &FilledCommands::exists},
     {"BF.MEXISTS", Family::bloom, 3, kAny, true, &FilledCommands::exists_each},
     {"BF.ADD", Family::bloom, 3, 3, false, &FilledCommands::add},
@@ -78,15 +64,19 @@ const std::array<FilledCommands::Entry, 57> FilledCommands::kEntries{{
     {"spop", Family::set, 2, kAny, false, &FilledCommands::refuse},
     {"srandmember", Family::set, 2, kAny, false, &FilledCommands::refuse},
     {"sscan", Family::set, 2, kAny, false, &FilledCommands::refuse},
-    {"smove", Family::set, 2, kAny, false, &FilledCommands::refuse},
-    {"sinter", Family::set, 2, kAny, false, &FilledCommands::refuse},
-    {"sunion", Family::set, 2, kAny, false, &FilledCommands::refuse},
-    {"sdiff", Family::set, 2, kAny, false, &FilledCommands::refuse},
+    {"smove", Family::set, 2, kAny, false, &FilledCommands::refuse, 2},
+    {"sintercard", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
+    {"sinter", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
+    {"sinterstore", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
+    {"sunion", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
+    {"sunionstore", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
+    {"sdiff", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
+    {"sdiffstore", Family::set, 2, kAny, false, &FilledCommands::refuse, kAny},
     {"sort", Family::set, 2, kAny, false, &FilledCommands::refuse},
-    {"del", Family::key, 2, 2, false, &FilledCommands::drop},
-    {"unlink", Family::key, 2, 2, false, &FilledCommands::drop},
-    {"exists", Family::key, 2, 2, true, &FilledCommands::has_key},
-    {"touch", Family::key, 2, 2, true, &FilledCommands::has_key},
+    {"del", Family::key, 2, 2, false, &FilledCommands::drop, kAny},
+    {"unlink", Family::key, 2, 2, false, &FilledCommands::drop, kAny},
+    {"exists", Family::key, 2, 2, true, &FilledCommands::has_key, kAny},
+    {"touch", Family::key, 2, 2, true, &FilledCommands::has_key, kAny},
     {"type", Family::key, 2, 2, true, &FilledCommands::type},
     {"expire", Family::key, 3, 3, false, &FilledCommands::expire},
     {"pexpire", Family::key, 3, 3, false, &FilledCommands::expire},
@@ -95,76 +85,134 @@ const std::array<FilledCommands::Entry, 57> FilledCommands::kEntries{{
     {"persist", Family::key, 2, 2, false, &FilledCommands::persist},
     {"ttl", Family::key, 2, 2, true, &FilledCommands::time_left},
     {"pttl", Family::key, 2, 2, true, &FilledCommands::time_left},
-    {"rename", Family::key, 2, kAny, false, &FilledCommands::refuse},
-    {"renamenx", Family::key, 2, kAny, false, &FilledCommands::refuse},
-    {"copy", Family::key, 2, kAny, false, &FilledCommands::refuse},
+    {"expiretime", Family::key, 2, 2, true, &FilledCommands::time_left},
+    {"pexpiretime", Family::key, 2, 2, true, &FilledCommands::time_left},
+    {"rename", Family::key, 2, kAny, false, &FilledCommands::refuse, 2},
+    {"renamenx", Family::key, 2, kAny, false, &FilledCommands::refuse, 2},
+    {"copy", Family::key, 2, kAny, false, &FilledCommands::refuse, 2},
     {"move", Family::key, 2, kAny, false, &FilledCommands::refuse},
     {"dump", Family::key, 2, kAny, false, &FilledCommands::refuse},
     {"restore", Family::key, 2, kAny, false, &FilledCommands::refuse},
-    {"object", Family::key, 3, kAny, false, &FilledCommands::refuse},
-    {"getdel", Family::key, 2, kAny, false, &FilledCommands::refuse},
+    {"object", Family::key, 3, kAny, false, &FilledCommands::refuse, 2},
 }};
 // clang-format on
 
+// Of a name that is no command's of these the first letter and the length say so, as a rule.
 const FilledCommands::Entry* FilledCommands::find(std::string_view name) {
-  const auto* const found = std::ranges::find_if(kEntries, [&](const Entry& each) {
-    return each.name.size() == name.size() &&
-           redis::lower_case(each.name.front()) == redis::lower_case(name.front()) &&
-           is_command(name, each.name);
-  });
+  static const auto kLengths = [] {
+    std::array<std::uint32_t, 256> lengths{};
+    for (const Entry& each : kEntries) {
+      const char first = redis::lower_case(each.name.front());
+      lengths.at(static_cast<unsigned char>(first)) |= 1U << each.name.size();
+    }
+    return lengths;
+  }();
+  const auto first = static_cast<unsigned char>(redis::lower_case(name.front()));
+  if (name.size() >= 32 || ((kLengths.at(first) >> name.size()) & 1U) == 0) {
+    return nullptr;
+  }
+  const auto* const found = std::ranges::find_if(
+      kEntries, [&](const Entry& each) { return is_command(name, each.name); });
   return found == kEntries.end() ? nullptr : found;
 }
 
-const filled::Directory& FilledCommands::directory() {
+FilledCommands::Arguments FilledCommands::keys_of(const Entry& command, Arguments arguments) {
+  return arguments.subspan(1, std::min(command.keys, arguments.size() - 1));
+}
+
+const std::shared_ptr<const filled::Directory>& FilledCommands::directory() {
   const filled::Filters& filters = filled()->parts().filters;
   const std::uint64_t version = filters.version();
   if (!directory_ || version != version_) {
     directory_ = filters.directory();
     version_ = version;
   }
-  return *directory_;
+  return directory_;
 }
 
-const filled::Named* FilledCommands::find_filter(std::string_view key) {
-  const filled::Directory& all = directory();
+bool FilledCommands::is_filter(std::string_view key) {
+  const filled::Directory& all = *directory();
   const auto found = all.find(key);
-  const bool is_there =
-      found != all.end() && found->second.is_there(filled()->parts().wall_time());
-  return is_there ? &found->second : nullptr;
+  return found != all.end() && found->second.is_there(filled()->parts().wall_time());
 }
 
-bool FilledCommands::is_of_filter(const Entry& command, Arguments arguments) {
-  switch (command.family) {
-    case Family::bloom:
-    case Family::cuckoo:
-      return filled()->may_be_filter(arguments[1]) || find_filter(arguments[1]) != nullptr;
-    case Family::set:
-      return filled()->set_of(arguments[1]).has_value() || find_filter(arguments[1]) != nullptr;
-    case Family::key:
-      return std::ranges::any_of(
-          arguments.subspan(1), [&](std::string_view key) { return find_filter(key) != nullptr; });
-  }
-  return false;
+// Also if there is none.
+bool FilledCommands::may_be_filter(const Entry& command, std::string_view key) const {
+  const bool is_of_set = command.family == Family::set || command.family == Family::key;
+  return (is_of_set && filled()->set_of(key).has_value()) ||
+         (command.family != Family::set && filled()->may_be_filter(key));
 }
 
-bool FilledCommands::takes(Arguments arguments) {
+bool FilledCommands::is_of_filter(const Entry& command, Arguments arguments, TimePoint now) {
+  const bool waits_for_store =
+      command.family == Family::key && !filled()->parts().store.is_current(now);
+  const bool may_be = command.family != Family::key || waits_for_store;
+  return std::ranges::any_of(keys_of(command, arguments), [&](std::string_view key) {
+    return key.size() <= kKeyBytesMax &&
+           ((may_be && may_be_filter(command, key)) || is_filter(key));
+  });
+}
+
+bool FilledCommands::takes(Arguments arguments, TimePoint now) {
   if (filled() == nullptr || arguments.size() < 2 || arguments[0].empty()) {
     return false;
   }
   const Entry* const command = find(arguments[0]);
-  return command != nullptr && is_of_filter(*command, arguments);
+  return command != nullptr && is_of_filter(*command, arguments, now);
 }
 
-bool FilledCommands::may_take_large(Arguments front, const Client& client) {
-  if (filled() == nullptr || front.empty() || front[0].empty() ||
-      (client.is_settled() && client.db() != 0)) {
-    return false;
+bool FilledCommands::must_see_key(Arguments front) const {
+  return filled() != nullptr && front.size() == 1 && !front[0].empty() && find(front[0]) != nullptr;
+}
+
+bool FilledCommands::may_take_large(Arguments front, const Client& client, TimePoint now) {
+  return takes(front, now) && (!client.is_settled() || client.db() == 0);
+}
+
+// Why it is not run, or not yet.
+std::optional<OwnDecision> FilledCommands::refusal(const Entry& command,
+                                                   Arguments arguments,
+                                                   Client& client,
+                                                   const Attempt& attempt) {
+  const bool may_wait = attempt.now - attempt.since < kKnowPatience;
+  const redis::Snapshot& redis = guard_.facts();
+  const bool is_reliable = client.may_rely_on(redis, attempt.now);
+  if ((is_reliable || client.has_authenticated()) && client.login(redis) == Client::Login::no) {
+    return error("NOAUTH Authentication required.");
   }
-  const Entry* const command = find(front[0]);
-  return command != nullptr && (front.size() == 1 || is_of_filter(*command, front));
+  const redis::UserAccess* const access = is_reliable ? guard_.access_of(client, redis) : nullptr;
+  if (access == nullptr) {
+    return may_wait ? hold(arguments) : error("ERR rights unknown: GUARD.CHECK says why");
+  }
+  const auto& users = filled()->parts().settings.users;
+  if (!access->is_unrestricted && std::ranges::find(users, client.user()) == users.end()) {
+    return error("NOPERM this user has no permissions to run the '" + std::string(command.name) +
+                 "' command: it may not do everything, and is not one of filters.users");
+  }
+  if (arguments.size() < command.least ||
+      (arguments.size() > command.most && command.family != Family::key)) {
+    return error_of_arity(command.name);
+  }
+  if (command.waits && attempt.has_promises) {
+    return hold(arguments);
+  }
+  // What Redis has of it is not known; the others say that, or wait in the store.
+  const bool tells_more = command.family == Family::key || command.run == &FilledCommands::card ||
+                          command.run == &FilledCommands::info ||
+                          command.run == &FilledCommands::compact;
+  if (tells_more && !filled()->parts().store.is_current(attempt.now)) {
+    return may_wait ? hold(arguments)
+                    : error(
+                          "ERR it is not known what is in the filter: Redis has not told for a "
+                          "while");
+  }
+  return std::nullopt;
 }
 
 OwnDecision FilledCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
+  if (!client.has_changes_in_flight() && client.db() != 0) {
+    return {};
+  }
   if (is_left_to_redis(client)) {
     return for_redis_to_refuse(arguments);
   }
@@ -172,32 +220,11 @@ OwnDecision FilledCommands::decide(Arguments arguments, Client& client, const At
     return hold(arguments);
   }
   const Entry* const command = find(arguments[0]);
-  if (client.db() != 0 || command == nullptr || !is_of_filter(*command, arguments)) {
+  if (command == nullptr || !is_of_filter(*command, arguments, attempt.now)) {
     return {};
   }
-  const redis::Snapshot& redis = guard_.facts();
-  const bool is_reliable = client.may_rely_on(redis, attempt.now);
-  if ((is_reliable || client.has_authenticated()) && client.login(redis) == Client::Login::no) {
-    return error("NOAUTH Authentication required.");
-  }
-  const redis::UserAccess* const access =
-      is_reliable ? guard_.access_of(client, redis) : nullptr;
-  const auto& users = filled()->parts().settings.users;
-  if (access == nullptr || !is_reliable) {
-    return attempt.now - attempt.since < kKnowPatience
-               ? hold(arguments)
-               : error("ERR rights unknown: GUARD.CHECK says why");
-  }
-  if (!access->is_unrestricted && std::ranges::find(users, client.user()) == users.end()) {
-    return error("NOPERM this user has no permissions to run the '" + std::string(command->name) +
-                 "' command: it may not do everything, and is not one of filters.users");
-  }
-  if (arguments.size() < command->least ||
-      (arguments.size() > command->most && command->family != Family::key)) {
-    return error_of_arity(command->name);
-  }
-  if (command->waits && attempt.has_promises) {
-    return hold(arguments);
+  if (auto refused = refusal(*command, arguments, client, attempt)) {
+    return *std::move(refused);
   }
   Call call{.name = command->name,
             .family = command->family,
@@ -205,15 +232,25 @@ OwnDecision FilledCommands::decide(Arguments arguments, Client& client, const At
             .client = client,
             .attempt = attempt,
             .now = filled()->parts().wall_time(),
-            .named = find_filter(arguments[1])};
-  call.made_as = made_as(call);
+            .directory = directory(),
+            .named = nullptr,
+            .expired = nullptr};
+  const auto found = call.directory->find(arguments[1]);
+  if (found != call.directory->end()) {
+    (found->second.is_there(call.now) ? call.named : call.expired) = &found->second;
+  }
   if (arguments.size() > command->most) {
     return refuse(call);
   }
+  if (call.family == Family::key && call.named == nullptr &&
+      command->run != &FilledCommands::refuse) {
+    return {};  // it has just expired
+  }
+  call.made_as = template_of(call);
   return (this->*command->run)(call);
 }
 
-std::optional<Filled::Template> FilledCommands::made_as(const Call& call) const {
+std::optional<Filled::Template> FilledCommands::template_of(const Call& call) const {
   switch (call.family) {
     case Family::bloom:
     case Family::cuckoo: {
@@ -233,82 +270,74 @@ OwnDecision FilledCommands::wrong_kind() {
 }
 
 OwnDecision FilledCommands::refuse(const Call& call) {
-  return error("ERR " + std::string(call.arguments[0]) + ": among its keys is a filter of the guard, " +
-               (call.family == Family::set ? "which does not know its members"
-                                           : "which can be deleted and can expire, alone"));
+  return error("ERR " + std::string(call.arguments[0]) +
+               ": one of its keys is a filter of the guard, for which there is " +
+               (call.family == Family::set
+                    ? "only SADD, SISMEMBER, SMISMEMBER and SCARD"
+                    : "no such command, or only with one key and no option"));
 }
 
-// Where it is not known that nothing is missing, it may be there; but a set's member is then taken
-// for a new one.
-bool FilledCommands::may_exist(std::string_view item, const Call& call) const {
+// All that was acknowledged is in what the call has looked at.
+bool FilledCommands::is_current(const Call& call) const {
   const Filled::Parts& parts = filled()->parts();
-  if (!parts.store.is_current(call.attempt.now)) {
-    return call.family != Family::set;
-  }
-  return call.named != nullptr &&
-         call.named->filter->may_contain(parts.filters.hash(item));
+  return parts.store.is_current(call.attempt.now) && parts.filters.version() == version_;
 }
 
 OwnDecision FilledCommands::exists(const Call& call) {
-  if (call.named != nullptr && call.named->filter->shape().kind != call.kind()) {
+  if (is_of_another_kind(call)) {
     return wrong_kind();
   }
+  const bool is_found =
+      call.named != nullptr &&
+      call.named->filter->may_contain(filled()->parts().filters.hash(call.items().front()));
   reply_.clear();
-  const auto version = call.family == Family::set ? resp::Version::resp2 : call.version();
-  resp::append_boolean(reply_, version, may_exist(call.items().front(), call));
+  const bool is_set = call.family == Family::set;
+  resp::append_boolean(reply_,
+                       is_set ? resp::Version::resp2 : call.version(),
+                       is_current(call) ? is_found : !is_set);
   return answer();
 }
 
+// Where something may be missing, each may be there; but a set's member is then taken for a new
+// one.
 OwnDecision FilledCommands::exists_each(const Call& call) {
-  if (call.named != nullptr && call.named->filter->shape().kind != call.kind()) {
+  if (is_of_another_kind(call)) {
     return wrong_kind();
   }
-  reply_.clear();
-  const auto version = call.family == Family::set ? resp::Version::resp2 : call.version();
-  resp::append_array_header(reply_, call.items().size());
-  for (const std::string_view item : call.items()) {
-    resp::append_boolean(reply_, version, may_exist(item, call));
+  const bool is_set = call.family == Family::set;
+  const auto write = [&](const auto& is_found) {
+    reply_.clear();
+    resp::append_array_header(reply_, call.items().size());
+    for (const std::string_view item : call.items()) {
+      resp::append_boolean(reply_, is_set ? resp::Version::resp2 : call.version(), is_found(item));
+    }
+  };
+  write([&](std::string_view item) {
+    return call.named != nullptr &&
+           call.named->filter->may_contain(filled()->parts().filters.hash(item));
+  });
+  if (!is_current(call)) {
+    write([&](std::string_view /*item*/) { return !is_set; });
   }
   return answer();
 }
 
-// How many filters and bytes there may be is judged here, before anything is in a log.
-std::optional<std::string> FilledCommands::refusal_of_growth(const Call& call,
-                                                             const filled::Shape& made) {
-  const config::FilledFilters& settings = filled()->parts().settings;
-  const filled::Directory& all = directory();
-  const filled::FilledFilter* const filter =
-      call.named == nullptr ? nullptr : call.named->filter.get();
-  std::uint64_t wanted = 0;
-  if (filter == nullptr) {
-    if (all.size() >= settings.max_filters) {
-      return "ERR there are " + std::to_string(all.size()) + " filters: filters.max_filters";
-    }
-    wanted = filled::FilledFilter::bytes_for(made);
-  } else if (filter->is_full()) {
-    wanted = filter->bytes_to_grow().value_or(0);
-  }
-  if (wanted == 0) {
-    return std::nullopt;
-  }
-  std::uint64_t bytes = 0;
-  for (const auto& [key, named] : all) {
-    bytes += named.filter->facts().bytes;
-  }
-  return bytes + wanted > settings.max_memory
-             ? std::optional<std::string>("ERR no room for a larger filter: filters.max_memory")
-             : std::nullopt;
-}
-
+// One that is past its time goes before anything is done to what has its name.
 OwnDecision FilledCommands::submit(const Call& call,
                                    filled::Operation operation,
                                    PromisedReply::Write write) {
-  operation.filter = call.key();
-  const auto change = std::make_shared<filled::Change>(std::move(operation));
-  if (change->operation().kind == Operation::Kind::dump) {
-    guard_.parts().filled->keep_dump(change, call.attempt.now);
+  const Filled::Parts& parts = filled()->parts();
+  if (call.expired != nullptr) {
+    parts.store.submit(std::make_shared<filled::Change>(
+        filled::Operation{.kind = Operation::Kind::drop,
+                          .filter = std::string(call.key()),
+                          .incarnation = call.expired->incarnation}));
   }
-  filled()->parts().store.submit(change);
+  operation.filter = call.key();
+  operation.filters_max = parts.settings.max_filters;
+  operation.bytes_max = parts.settings.max_memory;
+  const auto change = std::make_shared<filled::Change>(std::move(operation));
+  parts.store.submit(change);
   if (change->is_done() && !call.attempt.has_promises) {
     reply_.clear();
     write(reply_, *change, call.version());
@@ -337,9 +366,9 @@ OwnDecision FilledCommands::insert(const Call& call) {
   const bool is_free = call.made_as && !call.made_as->is_named;
   return add_items(call,
                    call.arguments.subspan(options->items),
-                   is_free          ? options->shape(call.kind())
-                   : call.made_as   ? call.made_as->shape
-                                    : filled::Shape{.kind = call.kind()},
+                   is_free        ? options->shape(call.kind())
+                   : call.made_as ? call.made_as->shape
+                                  : filled::Shape{.kind = call.kind()},
                    call.made_as && options->creates);
 }
 
@@ -347,16 +376,11 @@ OwnDecision FilledCommands::add_items(const Call& call,
                                       Arguments items,
                                       const filled::Shape& shape,
                                       bool creates) {
-  if (creates || call.named != nullptr) {
-    if (auto refusal = refusal_of_growth(call, shape)) {
-      return error(*refusal);
-    }
-  }
   const bool is_cuckoo = call.family == Family::cuckoo;
   const bool is_one = call.name == "BF.ADD" || call.name == "CF.ADD" || call.name == "CF.ADDNX";
   Operation operation{
-      .kind = is_cuckoo && !is_if_new(call.name) ? Operation::Kind::add
-                                                 : Operation::Kind::add_if_new,
+      .kind =
+          is_cuckoo && !is_if_new(call.name) ? Operation::Kind::add : Operation::Kind::add_if_new,
       .missing = creates ? Operation::Missing::is_made : Operation::Missing::is_an_error,
       .shape = shape};
   operation.hashes.reserve(items.size());
@@ -426,12 +450,9 @@ OwnDecision FilledCommands::reserve(const Call& call) {
   if (!is_cuckoo) {
     options->error = rate;
   }
-  const filled::Shape shape = options->shape(call.kind());
-  if (auto refusal = refusal_of_growth(call, shape)) {
-    return error(*refusal);
-  }
-  return submit(
-      call, {.kind = Operation::Kind::create, .shape = shape}, filled_reply::of_create);
+  return submit(call,
+                {.kind = Operation::Kind::create, .shape = options->shape(call.kind())},
+                filled_reply::of_create);
 }
 
 // There is nothing to do: layers share their rate.
@@ -444,7 +465,7 @@ OwnDecision FilledCommands::compact(const Call& call) {
 }
 
 OwnDecision FilledCommands::card(const Call& call) {
-  if (call.named != nullptr && call.named->filter->shape().kind != call.kind()) {
+  if (is_of_another_kind(call)) {
     return wrong_kind();
   }
   reply_.clear();
@@ -467,7 +488,9 @@ OwnDecision FilledCommands::info(const Call& call) {
                         .bytes = facts.bytes,
                         .filters = facts.layers,
                         .items = facts.items,
-                        .expansion = filter.shape().scales ? filter.shape().expansion : 0,
+                        .expansion = filter.shape().scales
+                                         ? std::optional<std::uint64_t>(filter.shape().expansion)
+                                         : std::nullopt,
                         .deleted = facts.erased,
                         .buckets = facts.buckets,
                         .bucket_size = filter.shape().bucket_size,
@@ -483,30 +506,36 @@ OwnDecision FilledCommands::info(const Call& call) {
              : error("Invalid information value");
 }
 
+// It is held until it is there: what was promised would be in memory for each who asks.
 OwnDecision FilledCommands::scan_dump(const Call& call) {
   const auto piece = number(call.arguments[2]);
   if (!piece) {
     return error("Second argument must be numeric");
   }
-  if (*piece != 0) {
-    return piece_of_dump(call, *piece);
-  }
-  return submit(call,
-                {.kind = Operation::Kind::dump, .shape = {.kind = call.kind()}},
-                write_first_piece);
-}
-
-OwnDecision FilledCommands::piece_of_dump(const Call& call, std::uint64_t piece) {
   if (call.attempt.has_promises) {
     return hold(call.arguments);
   }
-  const auto bytes = guard_.parts().filled->dump_piece(
-      call.key(), std::min(piece, filled::kItemsMax) * kPieceBytes, kPieceBytes, call.attempt.now);
+  Filled& filled = *guard_.parts().filled;
+  if (*piece == 0) {
+    const auto dump = filled.dump_for(call.key(), call.kind(), call.attempt);
+    if (!dump) {
+      return hold(call.arguments);
+    }
+    if (dump->outcome().status != filled::Outcome::Status::done) {
+      reply_.clear();
+      filled_reply::of_create(reply_, *dump, call.version());
+      return answer();
+    }
+  }
+  const auto bytes = filled.piece_of_dump(
+      call.key(), std::min(*piece, filled::kItemsMax) * kPieceBytes, kPieceBytes, call.attempt.now);
   if (!bytes) {
     return error("ERR the dump is not there any more: begin again at 0");
   }
   reply_.clear();
-  write_piece(reply_, piece + 1, *bytes);
+  resp::append_array_header(reply_, 2);
+  resp::append_integer(reply_, static_cast<std::int64_t>(bytes->empty() ? 0 : *piece + 1));
+  resp::append_bulk(reply_, *bytes);
   return answer();
 }
 
@@ -522,15 +551,12 @@ OwnDecision FilledCommands::load_chunk(const Call& call) {
   if (bytes.size() > filled::kBlobBytesMax) {
     return error("ERR received bad data: a piece of a dump of this guard has 48 KiB at most");
   }
-  if (auto refusal = refusal_of_growth(call, call.made_as->shape)) {
-    return error(*refusal);
-  }
   return submit(call,
                 {.kind = Operation::Kind::load,
                  .shape = {.kind = call.kind()},
-                 .until = *piece,
+                 .piece = *piece,
                  .blob = std::string(bytes)},
-                filled_reply::of_load);
+                filled_reply::of_create);
 }
 
 }  // namespace cuckooguard::guard

@@ -1,7 +1,8 @@
 // Commands on filters that applications fill (filters in the configuration), with the replies and
 // errors of RedisBloom, or of Redis's sets.
 //
-//   BF.*, CF.*            of a key that filters.named or filters.allow_reserve names, or of a filter
+//   BF.*, CF.*            of a key that filters.named or filters.allow_reserve names, or of a
+//   filter
 //                         that is there
 //   SADD, SISMEMBER,      of a key of filters.dedupe: SADD says how many members were not there
 //   SMISMEMBER, SCARD     before; who they are nobody knows, so all other set commands are refused
@@ -15,15 +16,19 @@
 //                  fetched twice is better than one that is lost
 //   unknown        the same: it may have been done
 //
-// In a db other than 0 the keys are Redis's. Who may: users who may do everything, and filters.users.
-// Inside MULTI, with replies off, and above 64 KiB Redis is sent GUARD.BF.ADD, GUARD.DEL ..., which
-// it does not know (guard/filter_commands.h says why). What a script does is not seen. FLUSHALL is
-// Redis's: with durability redis the filters are gone with it, else they stay.
+// While the store is not current (the log is being read) what is asked of keys that may be filters
+// waits, kKnowPatience at most, and is then refused.
+//
+// In a db other than 0 the keys are Redis's, and so are those longer than kKeyBytesMax. Who may:
+// users who may do everything, and filters.users. Inside MULTI, with replies off, and above 64 KiB
+// Redis is sent GUARD.BF.ADD, GUARD.DEL ..., which it does not know (guard/filter_commands.h says
+// why). What a script does is not seen. FLUSHALL is Redis's: with durability redis the filters are
+// gone with it, else they stay.
 //
 // Threads: one per worker, its worker's. Lifetimes: a reply is valid until the next call. A filter
 // that was dropped stays in memory until each worker has had another of these commands.
-// Errors: replies. Limits: filters.max_filters and max_memory, judged before an operation is
-// submitted; of several at once each is judged alone.
+// Errors: replies. Limits: filters.max_filters and max_memory go with each operation
+// (filled/operation.h).
 // Source: https://redis.io/docs/latest/commands (bf.*, cf.*, sadd ...); RedisBloom 2.8.
 #pragma once
 
@@ -45,12 +50,18 @@ namespace cuckooguard::guard {
 
 class FilledCommands : OwnReply {
  public:
+  static constexpr std::size_t kKeyBytesMax = 512;
+  // A command's key is within so many bytes, or it is too long.
+  static constexpr std::size_t kKeyIsInFront = 1024;
+
   explicit FilledCommands(Guard& guard) : guard_(guard) {}
 
-  bool takes(Arguments arguments);
+  bool takes(Arguments arguments, TimePoint now);
   OwnDecision decide(Arguments arguments, Client& client, const Attempt& attempt);
+  // Of a command above 64 KiB of which there is no more than the name.
+  bool must_see_key(Arguments front) const;
   // As FilterCommands has it.
-  bool may_take_large(Arguments front, const Client& client);
+  bool may_take_large(Arguments front, const Client& client, TimePoint now);
 
  private:
   enum class Family : std::uint8_t { bloom, cuckoo, set, key };
@@ -60,8 +71,10 @@ class FilledCommands : OwnReply {
     Arguments arguments;
     Client& client;
     const Attempt& attempt;
-    std::uint64_t now = 0;                        // milliseconds since 1970
-    const filled::Named* named = nullptr;         // null: there is no filter
+    std::uint64_t now;  // milliseconds since 1970
+    std::shared_ptr<const filled::Directory> directory;
+    const filled::Named* named;                    // in it; null: there is no filter
+    const filled::Named* expired;                  // the same, of one that is past its time
     std::optional<Filled::Template> made_as = {};  // nothing: none can be made
 
     std::string_view key() const { return arguments[1]; }
@@ -80,15 +93,22 @@ class FilledCommands : OwnReply {
     std::size_t most;
     bool waits;  // for what the client has been promised
     OwnDecision (FilledCommands::*run)(const Call&);
+    std::size_t keys = 1;  // from the second argument on
   };
-  static const std::array<Entry, 57> kEntries;
+  static const std::array<Entry, 64> kEntries;
 
   static const Entry* find(std::string_view name);
   const Filled* filled() const { return guard_.parts().filled; }
-  const filled::Directory& directory();
-  const filled::Named* find_filter(std::string_view key);
-  bool is_of_filter(const Entry& command, Arguments arguments);
-  std::optional<Filled::Template> made_as(const Call& call) const;
+  static Arguments keys_of(const Entry& command, Arguments arguments);
+  const std::shared_ptr<const filled::Directory>& directory();
+  bool is_filter(std::string_view key);
+  bool may_be_filter(const Entry& command, std::string_view key) const;
+  bool is_of_filter(const Entry& command, Arguments arguments, TimePoint now);
+  std::optional<OwnDecision> refusal(const Entry& command,
+                                     Arguments arguments,
+                                     Client& client,
+                                     const Attempt& attempt);
+  std::optional<Filled::Template> template_of(const Call& call) const;
 
   // filled_commands.cpp
   OwnDecision exists(const Call& call);
@@ -112,10 +132,14 @@ class FilledCommands : OwnReply {
   OwnDecision persist(const Call& call);
   OwnDecision time_left(const Call& call);
 
-  bool may_exist(std::string_view item, const Call& call) const;
-  OwnDecision add_items(const Call& call, Arguments items, const filled::Shape& shape, bool creates);
-  OwnDecision piece_of_dump(const Call& call, std::uint64_t piece);
-  std::optional<std::string> refusal_of_growth(const Call& call, const filled::Shape& made);
+  bool is_of_another_kind(const Call& call) const {
+    return call.named != nullptr && call.named->filter->shape().kind != call.kind();
+  }
+  OwnDecision add_items(const Call& call,
+                        Arguments items,
+                        const filled::Shape& shape,
+                        bool creates);
+  bool is_current(const Call& call) const;
   OwnDecision submit(const Call& call, filled::Operation operation, PromisedReply::Write write);
   OwnDecision wrong_kind();
 
@@ -136,7 +160,6 @@ void of_set_add(std::string& out, const filled::Change& change, resp::Version ve
 void of_erase(std::string& out, const filled::Change& change, resp::Version version);
 void of_count(std::string& out, const filled::Change& change, resp::Version version);
 void of_create(std::string& out, const filled::Change& change, resp::Version version);
-void of_load(std::string& out, const filled::Change& change, resp::Version version);
 // One if it was done, else zero.
 void of_key(std::string& out, const filled::Change& change, resp::Version version);
 

@@ -79,13 +79,14 @@ OwnDecision FilledCommands::persist(const Call& call) {
 }
 
 OwnDecision FilledCommands::time_left(const Call& call) {
-  const bool is_in_seconds = call.name.front() == 't';
-  const auto left = static_cast<std::int64_t>(call.named->until - call.now);
+  const bool is_in_seconds = call.name.front() != 'p';
+  const bool is_absolute = call.name.ends_with("time");
+  const auto time = static_cast<std::int64_t>(call.named->until - (is_absolute ? 0 : call.now));
   reply_.clear();
   resp::append_integer(reply_,
                        call.named->until == 0 ? -1
-                       : is_in_seconds        ? (left + kSecond / 2) / kSecond
-                                              : left);
+                       : is_in_seconds        ? (time + (is_absolute ? 0 : kSecond / 2)) / kSecond
+                                              : time);
   return answer();
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <span>
+
 #include "guard/filled_commands.h"
 #include "resp/reply_writer.h"
 
@@ -13,6 +16,8 @@ constexpr std::string_view kWrongKind =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 constexpr std::string_view kBloomIsFull = "ERR non scaling filter is full";
 constexpr std::string_view kCuckooIsFull = "Filter is full";
+constexpr std::string_view kNoRoom =
+    "ERR no room for it: filters.max_filters, or filters.max_memory";
 
 // Whether it was done; if not, its error.
 bool is_done(std::string& out, const Change& change, std::string_view missing = "ERR not found") {
@@ -25,6 +30,9 @@ bool is_done(std::string& out, const Change& change, std::string_view missing = 
       return false;
     case Outcome::Status::exists:
       resp::append_error(out, "ERR item exists");
+      return false;
+    case Outcome::Status::no_room:
+      resp::append_error(out, kNoRoom);
       return false;
     case Outcome::Status::wrong_kind:
       resp::append_error(out, kWrongKind);
@@ -40,9 +48,13 @@ bool is_done(std::string& out, const Change& change, std::string_view missing = 
   return false;
 }
 
+bool has_no_place(ItemOutcome item) {
+  return item == ItemOutcome::full || item == ItemOutcome::no_room;
+}
+
 void append_bloom_item(std::string& out, ItemOutcome item, Version version) {
-  if (item == ItemOutcome::full) {
-    resp::append_error(out, kBloomIsFull);
+  if (has_no_place(item)) {
+    resp::append_error(out, item == ItemOutcome::full ? kBloomIsFull : kNoRoom);
   } else {
     resp::append_boolean(out, version, item == ItemOutcome::done);
   }
@@ -55,7 +67,7 @@ void append_cuckoo_items(std::string& out, const Change& change, Version version
   }
   resp::append_array_header(out, change.outcome().items.size());
   for (const ItemOutcome item : change.outcome().items) {
-    if (version == Version::resp2 && item == ItemOutcome::full) {
+    if (version == Version::resp2 && has_no_place(item)) {
       resp::append_integer(out, -1);
     } else {
       resp::append_boolean(out, version, item == ItemOutcome::done);
@@ -75,8 +87,13 @@ void of_bloom_add_each(std::string& out, const Change& change, Version version) 
   if (!is_done(out, change)) {
     return;
   }
-  resp::append_array_header(out, change.outcome().items.size());
-  for (const ItemOutcome item : change.outcome().items) {
+  // RedisBloom stops at the first that has no place.
+  const auto& items = change.outcome().items;
+  const auto first = std::ranges::find_if(items, has_no_place);
+  const auto told =
+      static_cast<std::size_t>(first - items.begin()) + (first == items.end() ? 0 : 1);
+  resp::append_array_header(out, told);
+  for (const ItemOutcome item : std::span(items).first(told)) {
     append_bloom_item(out, item, version);
   }
 }
@@ -85,8 +102,9 @@ void of_cuckoo_add(std::string& out, const Change& change, Version version) {
   if (!is_done(out, change)) {
     return;
   }
-  if (change.outcome().items.front() == ItemOutcome::full) {
-    resp::append_error(out, kCuckooIsFull);
+  if (has_no_place(change.outcome().items.front())) {
+    resp::append_error(
+        out, change.outcome().items.front() == ItemOutcome::full ? kCuckooIsFull : kNoRoom);
   } else {
     resp::append_boolean(out, version, change.outcome().items.front() == ItemOutcome::done);
   }
@@ -108,11 +126,10 @@ void of_set_add(std::string& out, const Change& change, Version /*version*/) {
     resp::append_error(out, kWrongKind);
     return;
   }
-  resp::append_integer(
-      out,
-      is_known ? static_cast<std::int64_t>(outcome.items.size()) -
-                     std::ranges::count(outcome.items, ItemOutcome::not_done)
-               : static_cast<std::int64_t>(change.operation().hashes.size()));
+  resp::append_integer(out,
+                       is_known ? static_cast<std::int64_t>(outcome.items.size()) -
+                                      std::ranges::count(outcome.items, ItemOutcome::not_done)
+                                : static_cast<std::int64_t>(change.operation().hashes.size()));
 }
 
 void of_erase(std::string& out, const Change& change, Version version) {
@@ -134,10 +151,6 @@ void of_create(std::string& out, const Change& change, Version /*version*/) {
   if (is_done(out, change)) {
     resp::append_simple(out, "OK");
   }
-}
-
-void of_load(std::string& out, const Change& change, Version version) {
-  of_create(out, change, version);
 }
 
 void of_key(std::string& out, const Change& change, Version /*version*/) {

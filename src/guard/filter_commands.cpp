@@ -51,9 +51,8 @@ const std::array<FilterCommands::Entry, 23> FilterCommands::kEntries{{
 }};
 
 OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const Attempt& attempt) {
-  const auto* const command = std::ranges::find_if(kEntries, [&](const Entry& each) {
-    return is_command(arguments[0], each.name);
-  });
+  const auto* const command = std::ranges::find_if(
+      kEntries, [&](const Entry& each) { return is_command(arguments[0], each.name); });
   if (is_left_to_redis(client)) {
     return for_redis_to_refuse(arguments);
   }

@@ -12,9 +12,24 @@ namespace {
 
 struct Fact {
   std::string_view name;
-  std::uint64_t FilterInfo::* value;
-  std::string_view asked;  // by this word
+  std::uint64_t FilterInfo::* value;  // null: how it expands
+  std::string_view asked;             // by this word
 };
+
+void append_value(std::string& out,
+                  resp::Version version,
+                  const FilterInfo& info,
+                  const Fact& fact) {
+  if (fact.value != nullptr) {
+    resp::append_integer(out, static_cast<std::int64_t>(info.*fact.value));
+  } else if (info.expansion) {
+    resp::append_integer(out, static_cast<std::int64_t>(*info.expansion));
+  } else if (fact.asked.empty()) {
+    resp::append_integer(out, 0);  // CF.INFO has no nil
+  } else {
+    resp::append_nil(out, version);
+  }
+}
 
 void append(std::string& out,
             resp::Version version,
@@ -23,7 +38,7 @@ void append(std::string& out,
   resp::append_map_header(out, version, facts.size());
   for (const Fact& fact : facts) {
     resp::append_simple(out, fact.name);
-    resp::append_integer(out, static_cast<std::int64_t>(info.*fact.value));
+    append_value(out, version, info, fact);
   }
 }
 
@@ -39,7 +54,7 @@ bool append_bloom_info(std::string& out,
       {"Size", &FilterInfo::bytes, "size"},
       {"Number of filters", &FilterInfo::filters, "filters"},
       {"Number of items inserted", &FilterInfo::items, "items"},
-      {"Expansion rate", &FilterInfo::expansion, "expansion"},
+      {"Expansion rate", nullptr, "expansion"},
   });
   if (!asked) {
     append(out, version, info, kFacts);
@@ -54,7 +69,7 @@ bool append_bloom_info(std::string& out,
     append(out, version, info, {fact, 1});
   } else {
     resp::append_array_header(out, 1);
-    resp::append_integer(out, static_cast<std::int64_t>(info.*fact->value));
+    append_value(out, version, info, *fact);
   }
   return true;
 }
@@ -70,7 +85,7 @@ void append_cuckoo_info(std::string& out, resp::Version version, const FilterInf
              {"Number of items inserted", &FilterInfo::items, ""},
              {"Number of items deleted", &FilterInfo::deleted, ""},
              {"Bucket size", &FilterInfo::bucket_size, ""},
-             {"Expansion rate", &FilterInfo::expansion, ""},
+             {"Expansion rate", nullptr, ""},
              {"Max iterations", &FilterInfo::iterations, ""},
          }));
 }

@@ -18,7 +18,7 @@ struct FilterInfo {
   std::uint64_t bytes = 0;
   std::uint64_t filters = 0;
   std::uint64_t items = 0;
-  std::uint64_t expansion = 0;
+  std::optional<std::uint64_t> expansion{};  // nothing: it does not grow
   // Of cuckoo filters.
   std::uint64_t deleted = 0;
   std::uint64_t buckets = 0;

@@ -76,7 +76,8 @@ constexpr std::array kOptions = std::to_array<Option>({
      Of::bloom_insert | Of::bloom_reserve,
      true,
      [](std::string_view value, FilterOptions& out) {
-       out.expansion = number_from(value, 1, filled::kExpansionMax);
+       out.expansion = number_from(value, 0, filled::kExpansionMax);
+       out.scales = out.scales && out.expansion != 0;
        return out.expansion.has_value();
      },
      "Bad expansion"},
@@ -127,12 +128,12 @@ constexpr std::array kOptions = std::to_array<Option>({
 
 filled::Shape FilterOptions::shape(filled::Kind kind) const {
   const bool is_cuckoo = kind == filled::Kind::cuckoo;
-  filled::Shape shape{.kind = kind,
-                      .capacity = capacity.value_or(is_cuckoo ? kCuckooCapacity : kBloomCapacity),
-                      .false_positive_rate = error.value_or(is_cuckoo ? kCuckooError : kBloomError),
-                      .scales = scales,
-                      .expansion =
-                          expansion.value_or(is_cuckoo ? kCuckooExpansion : kBloomExpansion)};
+  filled::Shape shape{
+      .kind = kind,
+      .capacity = capacity.value_or(is_cuckoo ? kCuckooCapacity : kBloomCapacity),
+      .false_positive_rate = error.value_or(is_cuckoo ? kCuckooError : kBloomError),
+      .scales = scales,
+      .expansion = expansion.value_or(is_cuckoo ? kCuckooExpansion : kBloomExpansion)};
   shape.bucket_size = bucket_size.value_or(shape.bucket_size);
   shape.iterations_max = iterations.value_or(shape.iterations_max);
   return shape;
@@ -142,9 +143,10 @@ std::expected<FilterOptions, std::string_view> read_filter_options(
     std::string_view command, std::span<const std::string_view> arguments, std::size_t first) {
   const bool is_reserve = command.ends_with("RESERVE");
   const bool is_cuckoo = command.front() == 'C';
-  const auto of = static_cast<unsigned>(is_cuckoo ? (is_reserve ? Of::cuckoo_reserve : Of::cuckoo_insert)
-                                        : is_reserve ? Of::bloom_reserve
-                                                     : Of::bloom_insert);
+  const auto of =
+      static_cast<unsigned>(is_cuckoo    ? (is_reserve ? Of::cuckoo_reserve : Of::cuckoo_insert)
+                            : is_reserve ? Of::bloom_reserve
+                                         : Of::bloom_insert);
   FilterOptions options;
   std::size_t i = first;
   while (i < arguments.size() && (is_reserve || !redis::is_word(arguments[i], "items"))) {

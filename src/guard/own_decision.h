@@ -42,8 +42,8 @@ inline constexpr std::chrono::milliseconds kKnowPatience{1000};
 // The session asks about a command.
 struct Attempt {
   TimePoint now;
-  TimePoint since;  // when it was asked first
-  bool has_room;    // for the reply
+  TimePoint since;            // when it was asked first
+  bool has_room;              // for the reply
   bool has_promises = false;  // of commands before it
 };
 

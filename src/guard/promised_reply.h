@@ -21,6 +21,12 @@ class PromisedReply {
   PromisedReply(std::shared_ptr<const filled::Change> change, Write write, resp::Version version)
       : change_(std::move(change)), write_(write), version_(version) {}
 
+  // What it takes until it is known.
+  std::size_t bytes() const {
+    const filled::Operation& operation = change_->operation();
+    return sizeof(filled::Change) + operation.filter.size() + operation.blob.size() +
+           operation.hashes.size() * (sizeof(std::uint64_t) + sizeof(filled::ItemOutcome));
+  }
   bool is_known() const noexcept { return change_->is_done(); }
   void append_to(std::string& out) const { write_(out, *change_, version_); }  // if is_known()
 

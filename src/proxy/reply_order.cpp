@@ -72,6 +72,7 @@ void ReplyOrder::answer(std::string_view bytes) {
 }
 
 void ReplyOrder::promise(guard::PromisedReply reply) {
+  promised_bytes_ += reply.bytes();
   promises_.push_back(std::move(reply));
   entries_.push_back({Kind::promise, 1});
   count_held();
@@ -290,6 +291,7 @@ void ReplyOrder::emit_ready() {
     } else if (entry.kind == Kind::promise && promises_[promise_head_].is_known()) {
       promised_.clear();
       promises_[promise_head_].append_to(promised_);
+      promised_bytes_ -= promises_[promise_head_].bytes();
       output_->append(promised_);
       ++promise_head_;
       forget_consumed(promises_, promise_head_);

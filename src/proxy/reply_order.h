@@ -119,16 +119,20 @@ class ReplyOrder {
     return change.kind == redis::ChangeKind::subscribe || ObservedReplies::is_kept_whole(change);
   }
 
-  // Redis still owes something.
+  // Redis still owes something, or a promise is to be kept.
   bool is_waiting() const { return leading_replies_ > 0 || !is_drained(); }
+  // Redis owes something: no promise is before that.
+  bool awaits_redis() const {
+    return leading_replies_ > 0 || (!is_drained() && entries_[head_].kind != Kind::promise);
+  }
   // Of a reply, or of a push, only a part has come.
   bool is_within_reply() const { return within_reply_; }
   std::size_t entries() const { return entries_.size() - head_; }
-  // Of our own answers that wait for replies of Redis before them, and of absent keys whose replies
-  // are to come. They and what stands for them here count as the output's chunks do
+  // Of our own answers that wait for replies of Redis before them, of promises, and of absent keys
+  // whose replies are to come. They and what stands for them here count as the output's chunks do
   // (io::HeldBytes).
   std::size_t waiting_bytes() const {
-    return local_.size() - local_head_ + (compared_ ? compared_->bytes() : 0) +
+    return local_.size() - local_head_ + promised_bytes_ + (compared_ ? compared_->bytes() : 0) +
            (topology_ ? topology_->bytes() : 0);
   }
 
@@ -136,8 +140,8 @@ class ReplyOrder {
   enum class Kind : std::uint8_t { relay, confirm, compare, local, promise, merge, anything };
   struct Entry {
     Kind kind = Kind::relay;
-    std::uint32_t amount = 0;  // relay, compare (1), promise (1): replies; confirm: confirmations; local: bytes;
-                               // merge: elements of the client's reply
+    std::uint32_t amount = 0;  // relay, compare (1), promise (1): replies; confirm: confirmations;
+                               // local: bytes; merge: elements of the client's reply
     std::uint32_t from_redis = 0;  // merge: elements of Redis's reply
     std::uint32_t parts = 0;       // merge: entries that follow and belong to it
   };
@@ -178,8 +182,9 @@ class ReplyOrder {
   std::size_t head_ = 0;
   std::vector<guard::PromisedReply> promises_;  // of all `promise` entries, in order
   std::size_t promise_head_ = 0;
+  std::size_t promised_bytes_ = 0;
   std::string promised_;  // scratch
-  std::string local_;  // the bytes of all `local` entries, in order
+  std::string local_;     // the bytes of all `local` entries, in order
   std::size_t local_head_ = 0;
   std::vector<redis::StateChange> subscriptions_;  // of all `confirm` entries, in order
   std::size_t subscription_head_ = 0;

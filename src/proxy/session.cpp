@@ -159,7 +159,12 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       break;
     case resp::ScanOutcome::chunk:
-      if (has_promised() || !may_travel(redis::Lane::own)) {
+      if (scan.begins && worker_.filled_commands.must_see_key(worker_.arguments.views()) &&
+          raw.size() < guard::FilledCommands::kKeyIsInFront) {
+        scanner = before;
+        return false;
+      }
+      if (waits_for_promises() || !may_travel(redis::Lane::own)) {
         scanner = before;
         return false;
       }
@@ -169,7 +174,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       take_nothing(raw);
       break;
     case resp::ScanOutcome::protocol_error:
-      if (has_promised() || !may_travel(redis::Lane::for_good)) {
+      if (waits_for_promises() || !may_travel(redis::Lane::for_good)) {
         return false;
       }
       // Redis itself says what is wrong, in its own words, and closes.
@@ -189,7 +194,7 @@ Session::Taker Session::taker_of_command() {
   if (worker_.filter_commands.takes(arguments)) {
     return Taker::filter;
   }
-  return worker_.filled_commands.takes(arguments) ? Taker::filled : Taker::redis;
+  return worker_.filled_commands.takes(arguments, now_) ? Taker::filled : Taker::redis;
 }
 
 // False: it is held, and all that is behind it.
@@ -203,7 +208,7 @@ bool Session::take_command(std::string_view raw) {
     end_when_written();  // Redis has its front: it must not have all of it
     return true;
   }
-  if (has_promised()) {
+  if (waits_for_promises()) {
     return false;
   }
   const guard::Question question = worker_.guard.ask(arguments, state_, now_);

@@ -56,8 +56,8 @@
 
 #include "config/config.h"
 #include "guard/client.h"
-#include "guard/filter_commands.h"
 #include "guard/filled_commands.h"
+#include "guard/filter_commands.h"
 #include "guard/guard.h"
 #include "guard/own_commands.h"
 #include "io/loop.h"
@@ -197,7 +197,7 @@ class Session final : public io::Disposable,
   void on_all_replied();
   bool holds_too_much() const;
   void hold(bool for_source = false);
-  bool has_promised();
+  bool waits_for_promises();
   void let_go();
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void send_ahead(std::string_view input);

@@ -20,8 +20,8 @@ bool Session::take_own_command(Taker taker, std::string_view raw) {
                                : worker_.filled_commands.decide(arguments, state_, attempt);
   const bool for_source = decision.action == Action::hold_for_source;
   // What would settle a client that does not read its replies may never come; promises are kept.
-  const bool holds = decision.action == Action::hold_for_client &&
-                     (!output_over_limit_ || order_.has_promises());
+  const bool holds =
+      decision.action == Action::hold_for_client && (!output_over_limit_ || order_.has_promises());
   if (for_source || holds) {
     hold(for_source);
     return false;
@@ -32,7 +32,7 @@ bool Session::take_own_command(Taker taker, std::string_view raw) {
     worker_.held.add(*this);
     return true;
   }
-  if (decision.action == Action::forward && has_promised()) {
+  if (decision.action == Action::forward && waits_for_promises()) {
     return false;
   }
   let_go();
@@ -88,7 +88,7 @@ void Session::on_upstream_progress() {
 // Nothing of what it has sent since it asked for a connection has been run.
 void Session::on_upstream_refused(std::string_view error) {
   bool well_formed = input_.scanner().at_command_boundary() && !state_.has_unread_replies();
-  while (well_formed && order_.is_waiting()) {
+  while (well_formed && order_.awaits_redis()) {
     well_formed = order_.relay(error);
   }
   if (!well_formed || !state_.is_transferable()) {
@@ -107,7 +107,7 @@ void Session::hold(bool for_source) {
 }
 
 // True: what is at hand is held, since Redis may reply to nothing before promises are kept.
-bool Session::has_promised() {
+bool Session::waits_for_promises() {
   if (order_.has_promises()) {
     hold();
   }
@@ -161,6 +161,9 @@ void Session::note_gone() {
 // still sent.
 void Session::pass_on_the_end() {
   update_watch();
+  if (order_.has_promises()) {
+    return;  // it hears what was promised before Redis hears that it has gone
+  }
   if (held_) {
     if (!held_->for_source) {
       return;  // what has come is still taken

@@ -16,7 +16,7 @@ void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
   }
   const auto front = worker_.arguments.views();
   if (!scan.begins || (!worker_.filter_commands.may_take_large(front, state_) &&
-                       !worker_.filled_commands.may_take_large(front, state_))) {
+                       !worker_.filled_commands.may_take_large(front, state_, now_))) {
     forward(raw);
   } else if (input_.is_ahead()) {
     end_when_written();  // Redis has its front: it must not have all of it

@@ -90,8 +90,8 @@ class FilterLog final : public filled::Store {
   struct Status {
     State state = State::loading;
     std::string why{};
-    std::string generation{};  // in hexadecimal
-    std::uint64_t seq = 0;     // of the last entry that was applied
+    std::string generation{};   // in hexadecimal
+    std::uint64_t seq = 0;      // of the last entry that was applied
     std::uint64_t skipped = 0;  // entries that do not count
     std::uint64_t rereads = 0;  // how often all was read again
     std::uint64_t snapshot_seq = 0;

@@ -250,15 +250,15 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
     return std::unexpected(Failure{.why = "entry " + std::to_string(entry.seq) +
                                           " is of a newer version of the guard"});
   }
-  std::vector<filled::Outcome> outcomes;
-  std::string trace;
   const bool is_own = entry.writer == writer_;
-  for (const filled::Operation& operation : body->operations) {
-    // What changes nothing is for whoever asked.
-    outcomes.push_back(is_own || !operation.is_question() ? filters_.apply(operation)
-                                                          : filled::Outcome{});
-    if (!operation.is_question()) {
-      filled::put_trace(trace, outcomes.back());
+  if (!is_own) {  // what changes nothing is for whoever asked
+    std::erase_if(body->operations, std::mem_fn(&filled::Operation::is_question));
+  }
+  std::vector<filled::Outcome> outcomes = filters_.apply(body->operations);
+  std::string trace;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!body->operations[i].is_question()) {
+      filled::put_trace(trace, outcomes[i]);
     }
   }
   const bool is_digest = !body->digest.empty();

@@ -8,10 +8,10 @@
 namespace cuckooguard::config {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::config_of;
+using ::testing::ElementsAre;
 using testing::errors_of;
+using ::testing::HasSubstr;
 
 TEST(ReadFilled, filters_are_asked_for_by_their_name_or_their_key) {
   const Config config = config_of(
@@ -36,9 +36,8 @@ TEST(ReadFilled, one_key_is_one_filter) {
 }
 
 TEST(ReadFilled, keys_that_may_be_two_things_are_refused) {
-  EXPECT_THAT(
-      errors_of("filters: { allow_reserve: 'a:{x}', dedupe: { keys: 'a:{y}' } }\n"),
-      ElementsAre(HasSubstr("filters: ")));
+  EXPECT_THAT(errors_of("filters: { allow_reserve: 'a:{x}', dedupe: { keys: 'a:{y}' } }\n"),
+              ElementsAre(HasSubstr("filters: ")));
 }
 
 TEST(ReadFilled, a_bloom_filter_has_no_deletes) {

@@ -112,7 +112,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"filters", "durability", "local-only", "did you mean \"local\"?"},
     {"filters", "log", "\"\"", "is empty"},
     {"filters", "secret_file", "", ""},
-    {"filters", "max_filters", "0", "must be from 1 to 100k"},
+    {"filters", "max_filters", "0", "must be from 1 to 10k"},
     {"filters", "max_memory", "1KiB", "must be from 1MiB to 1024GiB"},
     {"filters.named.*", "key", "", ""},
     {"filters.named.*", "kind", "blom", "did you mean \"bloom\"?"},

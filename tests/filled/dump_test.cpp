@@ -55,6 +55,24 @@ TEST(Dump, of_which_a_byte_differs_is_none) {
   }
 }
 
+// Its checksum is nobody's secret: what a client has made up must not be taken for a filter.
+TEST(Dump, whose_layers_do_not_fit_its_shape_is_none) {
+  const auto with = [](const Shape& claimed, const Shape& made) {
+    const auto filter = some(made);
+    const FilledFilter forged(claimed, filter->layers(), 1, 0);
+    return read_dump(dump_of(forged), kSecret).has_value();
+  };
+  const Shape bloom{.capacity = 500};
+  const Shape cuckoo{.kind = Kind::cuckoo, .capacity = 500};
+  const Shape exact{.kind = Kind::cuckoo, .capacity = 500, .exact = true};
+  EXPECT_TRUE(with(cuckoo, cuckoo));
+  EXPECT_FALSE(with(exact, cuckoo));
+  EXPECT_FALSE(with(cuckoo, exact));
+  EXPECT_FALSE(with(bloom, cuckoo));
+  EXPECT_FALSE(with({.capacity = 500, .exact = true}, bloom));
+  EXPECT_FALSE(with({.capacity = 500, .scales = false}, bloom)) << "it has several layers";
+}
+
 TEST(Dump, that_was_hashed_with_another_secret_is_refused) {
   filter::HashSecret other;
   other.bytes[0] = std::byte{1};

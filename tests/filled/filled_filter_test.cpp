@@ -67,16 +67,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"bloom", {.kind = Kind::bloom, .capacity = 5000, .false_positive_rate = 0.01}},
         Case{"bloom_of_four",
-             {.kind = Kind::bloom,
-              .capacity = 5000,
-              .false_positive_rate = 0.001,
-              .expansion = 4}},
+             {.kind = Kind::bloom, .capacity = 5000, .false_positive_rate = 0.001, .expansion = 4}},
         Case{"cuckoo", {.kind = Kind::cuckoo, .capacity = 5000, .false_positive_rate = 0.008}},
         Case{"exact",
-             {.kind = Kind::cuckoo,
-              .capacity = 5000,
-              .false_positive_rate = 0.008,
-              .exact = true}},
+             {.kind = Kind::cuckoo, .capacity = 5000, .false_positive_rate = 0.008, .exact = true}},
         Case{"set", {.kind = Kind::set, .capacity = 5000, .false_positive_rate = 0.0005}}),
     [](const auto& test) { return test.param.name; });
 

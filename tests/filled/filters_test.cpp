@@ -135,12 +135,10 @@ TEST_F(FiltersTest, load_a_dump_in_pieces_also_over_a_restore) {
   std::uint64_t number = 0;
   for (std::size_t at = 0; at < dump.size(); at += kPiece) {
     EXPECT_EQ(find("b"), nullptr);
-    ASSERT_EQ(apply({.kind = load,
-                     .filter = "b",
-                     .until = ++number,
-                     .blob = dump.substr(at, kPiece)})
-                  .status,
-              Status::done);
+    ASSERT_EQ(
+        apply({.kind = load, .filter = "b", .piece = ++number, .blob = dump.substr(at, kPiece)})
+            .status,
+        Status::done);
     if (number == 2) {
       const std::string all = filters_.dump();
       filters_.clear();
@@ -154,13 +152,68 @@ TEST_F(FiltersTest, load_a_dump_in_pieces_also_over_a_restore) {
 }
 
 TEST_F(FiltersTest, refuse_pieces_out_of_turn_and_what_is_no_dump) {
-  EXPECT_EQ(apply({.kind = load, .filter = "b", .until = 2, .blob = "x"}).status,
-            Status::bad_dump);
-  EXPECT_EQ(apply({.kind = load, .filter = "b", .until = 1, .blob = std::string(64, 'x')}).status,
+  EXPECT_EQ(apply({.kind = load, .filter = "b", .piece = 2, .blob = "x"}).status, Status::bad_dump);
+  EXPECT_EQ(apply({.kind = load, .filter = "b", .piece = 1, .blob = std::string(64, 'x')}).status,
             Status::bad_dump);
   make("a");
-  EXPECT_EQ(apply({.kind = load, .filter = "a", .until = 1, .blob = "x"}).status, Status::exists);
+  EXPECT_EQ(apply({.kind = load, .filter = "a", .piece = 1, .blob = "x"}).status, Status::exists);
   EXPECT_EQ(find("b"), nullptr);
+}
+
+TEST_F(FiltersTest, are_bounded_in_number_and_bytes_by_the_operation) {
+  const auto make_with = [this](std::string name, std::uint64_t filters, std::uint64_t bytes) {
+    return apply({.kind = create,
+                  .filter = std::move(name),
+                  .shape = {.capacity = 10'000},
+                  .filters_max = filters,
+                  .bytes_max = bytes})
+        .status;
+  };
+  EXPECT_EQ(make_with("a", 1, 10'000), Status::no_room);
+  EXPECT_EQ(make_with("a", 1, 20'000), Status::done);
+  EXPECT_EQ(make_with("b", 1, 1'000'000), Status::no_room);
+  EXPECT_EQ(make_with("b", 2, 20'000), Status::no_room);
+  Operation many{.kind = add_if_new, .filter = "a", .bytes_max = 20'000};
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    many.hashes.push_back(hash_of(i));
+  }
+  EXPECT_EQ(apply(many).items.back(), ItemOutcome::no_room);
+  many.bytes_max = 1'000'000;
+  EXPECT_EQ(apply(many).items.back(), kDone);
+  apply({.kind = drop, .filter = "a"});
+  EXPECT_EQ(make_with("c", 1, 20'000), Status::done) << "what is gone takes nothing";
+}
+
+TEST_F(FiltersTest, bound_what_is_loaded_by_what_it_claims) {
+  std::string huge;
+  put(huge, std::uint64_t{1} << 40U);
+  huge += "CGFILTER";
+  const auto begin = [this](const std::string& name, const std::string& piece) {
+    return apply({.kind = load,
+                  .filter = name,
+                  .piece = 1,
+                  .blob = piece,
+                  .filters_max = 100,
+                  .bytes_max = 1'000'000})
+        .status;
+  };
+  EXPECT_EQ(begin("a", huge), Status::no_room);
+  std::string some;
+  put(some, std::uint64_t{50'000});
+  some += "CGFILTER";
+  for (std::size_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(begin("b" + std::to_string(i), some), Status::done) << "the oldest one ends";
+  }
+}
+
+// A guard that has read all from the beginning, after FLUSHALL, must have the same as one that was
+// there.
+TEST_F(FiltersTest, number_filters_anew_when_all_are_cleared) {
+  make("a");
+  make("b");
+  filters_.clear();
+  make("a");
+  EXPECT_EQ(find("a")->incarnation, 1U);
 }
 
 // Whoever has applied the same has the same, to the byte.

@@ -21,8 +21,11 @@ const Operation kAll{.kind = Operation::Kind::load,
                                .iterations_max = 21},
                      .hashes = {1, 0xFFFFFFFFFFFFFFFFU},
                      .until = 1234567890123,
+                     .piece = 3,
                      .incarnation = 5,
-                     .blob = "\r\n\0x"};
+                     .blob = "\r\n\0x",
+                     .filters_max = 6,
+                     .bytes_max = 7};
 
 TEST(Operation, is_read_back_as_it_was_written) {
   std::string bytes;

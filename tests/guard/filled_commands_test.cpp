@@ -13,24 +13,25 @@
 namespace cuckooguard::guard {
 namespace {
 
+using Words = std::initializer_list<std::string_view>;
+
 class FilledCommandsTest : public OwnCommandClient {
  protected:
   using Action = OwnDecision::Action;
-  using Words = std::initializer_list<std::string_view>;
 
   OwnDecision decide(Words words) {
-    return commands_.decide(std::span(words.begin(), words.size()),
-                            shop_.client,
-                            {.now = shop_.now,
-                             .since = since_,
-                             .has_room = has_room_,
-                             .has_promises = has_promises_});
+    return commands_.decide(
+        std::span(words.begin(), words.size()),
+        shop_.client,
+        {.now = shop_.now, .since = since_, .has_room = has_room_, .has_promises = has_promises_});
   }
   std::string reply(Words words) {
     const OwnDecision decision = decide(words);
     return decision.action == Action::answer ? std::string(decision.reply) : "";
   }
-  bool takes(Words words) { return commands_.takes(std::span(words.begin(), words.size())); }
+  bool takes(Words words) {
+    return commands_.takes(std::span(words.begin(), words.size()), shop_.now);
+  }
   std::string instead(Words words) {
     std::string all;
     const OwnDecision decision = decide(words);
@@ -96,21 +97,28 @@ TEST_F(FilledCommandsTest, reply_in_the_bytes_of_redis_bloom) {
        "-ERR wrong number of arguments for 'BF.RESERVE' command\r\n"},
       {W{"BF.ADD", "bf:a", "1"}, ":1\r\n", "#t\r\n"},
       {W{"BF.ADD", "bf:a", "1"}, ":0\r\n", "#f\r\n"},
-      {W{"BF.MADD", "bf:a", "1", "2", "2"},
-       "*3\r\n:0\r\n:1\r\n:0\r\n",
-       "*3\r\n#f\r\n#t\r\n#f\r\n"},
+      {W{"BF.MADD", "bf:a", "1", "2", "2"}, "*3\r\n:0\r\n:1\r\n:0\r\n", "*3\r\n#f\r\n#t\r\n#f\r\n"},
       {W{"BF.EXISTS", "bf:a", "2"}, ":1\r\n", "#t\r\n"},
       {W{"BF.CARD", "bf:a"}, ":2\r\n"},
-      {W{"BF.INFO", "bf:a", "ITEMS"},
-       "*1\r\n:2\r\n",
-       "%1\r\n+Number of items inserted\r\n:2\r\n"},
+      {W{"BF.INFO", "bf:a", "ITEMS"}, "*1\r\n:2\r\n", "%1\r\n+Number of items inserted\r\n:2\r\n"},
       {W{"BF.INFO", "bf:a", "WHAT"}, "-Invalid information value\r\n"},
       {W{"BF.INSERT", "bf:c", "NOCREATE", "ITEMS", "1"}, "-ERR not found\r\n"},
-      {W{"BF.INSERT", "bf:c", "CAPACITY", "2", "ERROR", "0.001", "NONSCALING", "ITEMS", "1", "2",
-         "3"},
+      {W{"BF.INSERT",
+         "bf:c",
+         "CAPACITY",
+         "2",
+         "ERROR",
+         "0.001",
+         "NONSCALING",
+         "ITEMS",
+         "1",
+         "2",
+         "3",
+         "4"},
        "*3\r\n:1\r\n:1\r\n-ERR non scaling filter is full\r\n",
        "*3\r\n#t\r\n#t\r\n-ERR non scaling filter is full\r\n"},
       {W{"BF.ADD", "bf:c", "4"}, "-ERR non scaling filter is full\r\n"},
+      {W{"BF.INFO", "bf:c", "EXPANSION"}, "*1\r\n$-1\r\n", "%1\r\n+Expansion rate\r\n_\r\n"},
       {W{"CF.ADD", "bf:a", "1"},
        "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"},
       {W{"CF.EXISTS", "bf:a", "1"},
@@ -206,9 +214,11 @@ TEST_F(FilledCommandsTest, refuse_what_cannot_be_done_with_a_filter) {
                              Words{"RENAME", "bf:a", "bf:b"},
                              Words{"RENAME", "k", "bf:a"},
                              Words{"DEL", "k", "bf:a"},
+                             Words{"SUNIONSTORE", "k", "l", "x:dupefilter"},
+                             Words{"SMOVE", "k", "x:dupefilter", "a"},
                              Words{"EXPIRE", "bf:a", "10", "NX"},
                              Words{"COPY", "bf:a", "k"}}) {
-    EXPECT_TRUE(reply(words).contains("among its keys is a filter of the guard"))
+    EXPECT_TRUE(reply(words).contains("one of its keys is a filter of the guard"))
         << *words.begin() << reply(words);
   }
   EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "a"}), ":1\r\n");
@@ -238,9 +248,40 @@ TEST_F(FilledCommandsTest, dump_a_filter_in_pieces_that_another_one_is_loaded_fr
   for (int i = 0; i < 1000; ++i) {
     ASSERT_EQ(reply({"CF.EXISTS", "cf:b", std::to_string(i)}), ":1\r\n");
   }
-  shop_.now += Filled::kDumpKept;
   EXPECT_EQ(reply({"CF.SCANDUMP", "cf:a", "1"}),
             "-ERR the dump is not there any more: begin again at 0\r\n");
+}
+
+// One at a time, and no more than one a second: each is as large as its filter.
+TEST_F(FilledCommandsTest, make_few_dumps) {
+  filled_.store.does_at_once = false;
+  (void)decide({"BF.ADD", "bf:a", "1"});
+  (void)decide({"BF.ADD", "bf:b", "1"});
+  filled_.store.do_next();
+  filled_.store.do_next();
+  const auto at_once = [&](Words words) { return decide(words).action == Action::answer; };
+  EXPECT_FALSE(at_once({"BF.SCANDUMP", "bf:a", "0"}));
+  EXPECT_FALSE(at_once({"BF.SCANDUMP", "bf:a", "0"}));
+  EXPECT_FALSE(at_once({"BF.SCANDUMP", "bf:b", "0"}));
+  EXPECT_EQ(filled_.store.waiting(), 1U);
+  filled_.store.do_next();
+  EXPECT_TRUE(at_once({"BF.SCANDUMP", "bf:a", "0"}));
+  EXPECT_TRUE(at_once({"BF.SCANDUMP", "bf:a", "1"}));
+  EXPECT_FALSE(at_once({"BF.SCANDUMP", "bf:b", "0"}));
+  EXPECT_EQ(filled_.store.waiting(), 0U);
+  shop_.now += Filled::kDumpEvery;
+  filled_.store.does_at_once = true;
+  EXPECT_TRUE(at_once({"BF.SCANDUMP", "bf:b", "0"}));
+}
+
+// What comes behind its end is none of what was there.
+TEST_F(FilledCommandsTest, begin_anew_behind_their_end) {
+  (void)reply({"BF.ADD", "bf:a", "1"});
+  (void)reply({"PEXPIRE", "bf:a", "1000"});
+  filled_.wall_time += 1000;
+  EXPECT_EQ(reply({"BF.ADD", "bf:a", "1"}), ":1\r\n");
+  EXPECT_TRUE(filled_.filters.expired(filled_.wall_time).empty());
+  EXPECT_EQ(reply({"TTL", "bf:a"}), ":-1\r\n");
 }
 
 TEST_F(FilledCommandsTest, filters_end_at_their_time) {
@@ -355,18 +396,45 @@ TEST_F(FilledCommandsTest, are_none_that_redis_knows_where_they_cannot_be_answer
   EXPECT_EQ(instead({"DEL", "bf:a"}), "GUARD.DEL bf:a");
 }
 
+TEST_F(FilledCommandsTest, that_may_be_of_a_filter_wait_while_it_is_not_known) {
+  (void)reply({"BF.ADD", "bf:a", "1"});
+  filled_.store.current = false;
+  for (const Words& words :
+       {Words{"DEL", "bf:new"}, Words{"TYPE", "bf:a"}, Words{"BF.CARD", "bf:a"}}) {
+    since_ = shop_.now;
+    EXPECT_EQ(decide(words).action, Action::hold_for_client) << *words.begin();
+    since_ = shop_.now - kKnowPatience;
+    EXPECT_TRUE(reply(words).starts_with("-ERR it is not known")) << *words.begin();
+  }
+  EXPECT_FALSE(takes({"DEL", "other"}));
+}
+
+TEST_F(FilledCommandsTest, look_at_keys_alone) {
+  (void)reply({"BF.ADD", "bf:a", "1"});
+  EXPECT_FALSE(takes({"EXPIRE", "k", "bf:a"}));
+  EXPECT_FALSE(takes({"SADD", "k", "x:dupefilter"}));
+  EXPECT_TRUE(takes({"RENAME", "k", "bf:a"}));
+  EXPECT_TRUE(takes({"OBJECT", "ENCODING", "bf:a"}));
+  EXPECT_FALSE(takes({"BF.ADD", "bf:" + std::string(600, 'a'), "1"}));
+}
+
 TEST_F(FilledCommandsTest, of_another_db_the_key_is_any_key) {
   (void)reply({"BF.ADD", "bf:a", "1"});
   shop_.send({"SELECT", "2"}, '+');
   EXPECT_EQ(decide({"DEL", "bf:a"}).action, Action::forward);
   EXPECT_EQ(instead({"DEL", "bf:a"}), "");
+  shop_.send({"MULTI"}, '+');
+  EXPECT_EQ(instead({"SADD", "x:dupefilter", "a"}), "") << "it is Redis's there";
 }
 
 TEST_F(FilledCommandsTest, above_64_kib_are_recognised_by_their_front) {
   const auto large = [this](Words words) {
-    return commands_.may_take_large(std::span(words.begin(), words.size()), shop_.client);
+    return commands_.may_take_large(
+        std::span(words.begin(), words.size()), shop_.client, shop_.now);
   };
-  EXPECT_TRUE(large({"BF.MADD"}));
+  EXPECT_FALSE(large({"BF.MADD"}));
+  const Words name{"BF.MADD"};
+  EXPECT_TRUE(commands_.must_see_key(std::span(name.begin(), name.size())));
   EXPECT_TRUE(large({"BF.MADD", "bf:a"}));
   EXPECT_TRUE(large({"SADD", "x:dupefilter", "a"}));
   EXPECT_FALSE(large({"BF.MADD", "else"}));

@@ -65,10 +65,10 @@ class FilledShop {
   }
 
   explicit FilledShop(GuardedShop& shop, config::FilledFilters with = settings())
-      : filled_({.filters = filters,
-                 .store = store,
-                 .settings = std::move(with),
-                 .wall_time = [this] { return wall_time; }}) {
+      : filled_(
+            {.filters = filters, .store = store, .settings = std::move(with), .wall_time = [this] {
+               return wall_time;
+             }}) {
     Guard::Parts parts = shop.guard->parts();
     parts.filled = &filled_;
     shop.guard->adopt(parts);
