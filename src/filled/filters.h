@@ -1,5 +1,5 @@
-// All filters that applications fill, by the keys that they are asked for: what every guard has that
-// has applied the same operations in the same order.
+// All filters that applications fill, by the keys that they are asked for: what every guard has
+// that has applied the same operations in the same order.
 //
 //   apply(operation) ──▶ filters ──▶ directory() ── any thread: may_contain
 //

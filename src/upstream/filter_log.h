@@ -31,7 +31,8 @@
 // Errors:    outcomes: `not_in_log` if it was surely not done, `unknown` if it may have been. What
 //            does not let the log be read is a state, and tried again.
 // Limits:    Settings. Two connections, and a dump of all filters in memory while a snapshot is
-//            written or read. Redis 6.2 or newer, or Valkey.
+//            written or read; nothing is applied while the dump is made. Redis 6.2 or newer, or
+//            Valkey.
 #pragma once
 
 #include <chrono>
@@ -90,8 +91,8 @@ class FilterLog final : public filled::Store {
   struct Status {
     State state = State::loading;
     std::string why{};
-    std::string generation{};  // in hexadecimal
-    std::uint64_t seq = 0;     // of the last entry that was applied
+    std::string generation{};   // in hexadecimal
+    std::uint64_t seq = 0;      // of the last entry that was applied
     std::uint64_t skipped = 0;  // entries that do not count
     std::uint64_t rereads = 0;  // how often all was read again
     std::uint64_t snapshot_seq = 0;
