@@ -56,8 +56,11 @@ void LogFollower::say_digest(TimePoint now) {
 }
 
 void LogFollower::begin_snapshot(TimePoint now) {
-  const bool is_due = entries_ >= settings_.snapshot_entries ||
-                      bytes_ >= settings_.snapshot_bytes || meta_.wants_snapshot;
+  // What does not count makes none due by itself: somebody could have all filters written for it.
+  const bool is_due =
+      meta_.wants_snapshot ||
+      (reader_->seq() > meta_.snapshot_seq &&
+       (entries_ >= settings_.snapshot_entries || bytes_ >= settings_.snapshot_bytes));
   // What a round has told that was asked before the last one stood is not so any more.
   if (!is_due || is_snapshot_begun_ || meta_at_ < snapshot_over_at_ || applied_id_.empty() ||
       now - snapshot_begun_at_ < settings_.snapshot_every) {
