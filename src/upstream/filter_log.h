@@ -31,7 +31,8 @@
 // Errors:    outcomes: `not_in_log` if it was surely not done, `unknown` if it may have been. What
 //            does not let the log be read is a state, and tried again.
 // Limits:    Settings. Two connections, and a dump of all filters in memory while a snapshot is
-//            written or read. Redis 6.2 or newer, or Valkey.
+//            written or read; nothing is applied while the dump is made. Redis 6.2 or newer, or
+//            Valkey.
 #pragma once
 
 #include <chrono>

@@ -115,6 +115,7 @@ void LogFollower::fail(const Failure& failure) {
     appending_.reset();
     following_.reset();
     snapshot_.reset();
+    is_snapshot_begun_ = false;
     pause_ = state_ == State::ready ? milliseconds{0} : kRetryEvery;
   } else {
     pause_ = was_calm ? milliseconds{0} : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
@@ -191,13 +192,27 @@ std::string LogFollower::cut() {
 
 bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
   while (!is_done()) {
-    const TimePoint now = Clock::now();
-    if (now >= until || stop_.stop_requested() || is_lost()) {
+    if (stop_.stop_requested() || is_lost()) {
       return false;
     }
-    queue_.finish_overdue(now);
+    queue_.finish_overdue(Clock::now());
     send_waiting();
     exchange(until);
+    if (Clock::now() >= until) {
+      return is_done();
+    }
+  }
+  return true;
+}
+
+bool LogFollower::await(const Reply& reply, milliseconds wait) {
+  TimePoint until = Clock::now() + wait;
+  while (!pump([&] { return reply != nullptr; }, until)) {
+    const TimePoint quiet = following_->read_at() + kCallTimeout;
+    if (stop_.stop_requested() || is_lost() || quiet <= Clock::now()) {
+      return false;
+    }
+    until = quiet;
   }
   return true;
 }

@@ -89,6 +89,8 @@ class LogFollower {
   static std::string random_name();
   // Until it is done; false: it is not, because of the time, the end, or a lost connection.
   bool pump(const std::function<bool()>& is_done, TimePoint until);
+  // The same, for what following_ was asked; longer while something comes.
+  bool await(const Reply& reply, milliseconds wait);
   void exchange(TimePoint until);
   void send_waiting();
   void append(std::uint64_t counter, const std::string& body);
@@ -106,7 +108,7 @@ class LogFollower {
   // What is here is not current any more, and is read again.
   void forget();
   void proven(TimePoint asked_at);
-  void note(const Meta& meta);
+  void note(const Meta& meta, TimePoint asked_at);
 
   // --- log_upkeep.cpp ---
   void keep_up();
@@ -114,6 +116,7 @@ class LogFollower {
   void say_digest(TimePoint now);
   void begin_snapshot(TimePoint now);
   void write_snapshot(const std::string& token);
+  void end_snapshot(const std::string& token, const std::string& why_not);
 
   RedisConnector connector_;
   FilterLog::Settings settings_;
@@ -143,6 +146,7 @@ class LogFollower {
   std::string applied_id_;                   // and of the one that was applied last
   std::string generation_;                   // the last one that was ready
   Meta meta_;
+  TimePoint meta_at_{};  // when it was asked for
   std::uint64_t skipped_ = 0;
   std::uint64_t rereads_ = 0;
   // Since the last snapshot, and the last digest.
@@ -152,7 +156,9 @@ class LogFollower {
   TimePoint digest_at_{};
   bool is_digest_due_ = false;
   TimePoint differed_at_{};
-  TimePoint snapshot_tried_at_{};
+  bool is_snapshot_begun_ = false;
+  TimePoint snapshot_begun_at_{};
+  TimePoint snapshot_over_at_{};
   TimePoint kept_up_at_{};
   std::shared_ptr<SnapshotWriter> snapshot_;                 // null: none is being written
   std::unordered_map<std::string, std::uint64_t> expiring_;  // incarnations, that were submitted

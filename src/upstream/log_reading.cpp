@@ -64,7 +64,7 @@ std::expected<Reply, LogFollower::Failure> LogFollower::ask(
     std::initializer_list<std::string_view> words) {
   const auto place = std::make_shared<Reply>();
   following_->send(words, [place](Reply reply) { *place = std::move(reply); });
-  if (!pump([&] { return *place != nullptr; }, Clock::now() + kLoadReplyWait)) {
+  if (!await(*place, kLoadReplyWait)) {
     return std::unexpected(Failure{.why = cut()});
   }
   if (is_error(**place)) {
@@ -161,10 +161,13 @@ LogFollower::Done LogFollower::round() {
   following_->send(
       {"HMGET", keys_.meta, "generation", "seq", "tag", "snapshot_seq", "set", "wanted"},
       [told](Reply reply) { *told = std::move(reply); });
-  following_->send(
-      {"XREAD", "COUNT", kEntriesMax, "BLOCK", kBlock, "STREAMS", keys_.log, position_},
-      [streams](Reply reply) { *streams = std::move(reply); });
-  if (!pump([&] { return *streams != nullptr; }, asked_at + kReplyWait)) {
+  std::vector<std::string_view> read{"XREAD", "COUNT", kEntriesMax};
+  if (state_ == State::ready) {  // else nobody waits until something happens
+    read.insert(read.end(), {"BLOCK", kBlock});
+  }
+  read.insert(read.end(), {"STREAMS", keys_.log, position_});
+  following_->send(read, [streams](Reply reply) { *streams = std::move(reply); });
+  if (!await(*streams, kReplyWait)) {
     return std::unexpected(Failure{.why = cut()});
   }
   for (const Reply* const reply : {&*told, &*streams}) {
@@ -179,7 +182,7 @@ LogFollower::Done LogFollower::round() {
   if (const Done done = take(**streams, meta); !done) {
     return done;
   }
-  note(meta);
+  note(meta, asked_at);
   if (reader_->seq() >= meta.seq) {
     proven(asked_at);
   } else if (entries_of(**streams).size() < kEntriesInFullRead) {
@@ -301,17 +304,19 @@ void LogFollower::forget() {
   current_until_.store(0, std::memory_order_release);  // before the filters change
   reader_.reset();
   if (snapshot_) {
-    snapshot_->abandon();
+    snapshot_->abandon();  // its lock goes by itself
     snapshot_.reset();
+    is_snapshot_begun_ = false;
   }
 }
 
-void LogFollower::note(const Meta& meta) {
+void LogFollower::note(const Meta& meta, TimePoint asked_at) {
   if (meta.snapshot_seq != meta_.snapshot_seq) {
     entries_ = reader_->seq() - std::min(reader_->seq(), meta.snapshot_seq);
     bytes_ = 0;
   }
   meta_ = meta;
+  meta_at_ = asked_at;
 }
 
 void LogFollower::proven(TimePoint asked_at) {

@@ -55,6 +55,10 @@ return 1
 )";
 }
 
+std::string_view unlock_script() {
+  return "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end";
+}
+
 std::string_view stand_script() {
   return R"(
 local meta = redis.call('HMGET', KEYS[1], 'generation', 'set', 'pieces')

@@ -38,6 +38,8 @@ std::string_view append_script();
 // KEYS meta lock piece; ARGV token, set, bytes, milliseconds that it stays if no more come. 0: the
 // lock is not the token's, or the set is the one that stands.
 std::string_view put_piece_script();
+// KEYS lock; ARGV token.
+std::string_view unlock_script();
 // KEYS meta log lock pieces; ARGV generation, token, set, how many pieces, snapshot, its seq, its
 // id, the tag of that entry. 0: it does not stand. What is behind it in the log goes, and the
 // pieces of the one before.

@@ -43,7 +43,7 @@ filled::Mac begin_snapshot_tag(const filled::LogKey& key,
 class SnapshotWriter : public std::enable_shared_from_this<SnapshotWriter> {
  public:
   static constexpr std::uint64_t kPiecesAhead = 4;
-  static constexpr std::string_view kStays = "120000";  // milliseconds, of lock and loose pieces
+  static constexpr std::string_view kStays = "60000";  // milliseconds, of lock and loose pieces
 
   struct Plan {
     std::string generation;

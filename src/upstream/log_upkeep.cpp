@@ -56,20 +56,39 @@ void LogFollower::say_digest(TimePoint now) {
 }
 
 void LogFollower::begin_snapshot(TimePoint now) {
-  const bool is_due = entries_ >= settings_.snapshot_entries ||
-                      bytes_ >= settings_.snapshot_bytes || meta_.wants_snapshot;
-  if (!is_due || snapshot_ || applied_id_.empty() ||
-      now - snapshot_tried_at_ < settings_.snapshot_every) {
+  // What does not count makes none due by itself: somebody could have all filters written for it.
+  const bool is_due =
+      meta_.wants_snapshot ||
+      (reader_->seq() > meta_.snapshot_seq &&
+       (entries_ >= settings_.snapshot_entries || bytes_ >= settings_.snapshot_bytes));
+  // What a round has told that was asked before the last one stood is not so any more.
+  if (!is_due || is_snapshot_begun_ || meta_at_ < snapshot_over_at_ || applied_id_.empty() ||
+      now - snapshot_begun_at_ < settings_.snapshot_every) {
     return;
   }
-  snapshot_tried_at_ = now;
+  is_snapshot_begun_ = true;
+  snapshot_begun_at_ = now;
   const std::string token = random_name();
   appending_->send({"SET", keys_.lock, token, "NX", "PX", SnapshotWriter::kStays},
                    [this, token](const Reply& reply) {
-                     if (text_of(*reply) == "OK" && reader_ && !snapshot_) {
+                     if (text_of(*reply) != "OK") {  // another guard has it, or may have it
+                       is_snapshot_begun_ = false;
+                     } else if (reader_) {
                        write_snapshot(token);
+                     } else {
+                       end_snapshot(token, "the log is being read again");
                      }
                    });
+}
+
+void LogFollower::end_snapshot(const std::string& token, const std::string& why_not) {
+  snapshot_.reset();
+  is_snapshot_begun_ = false;
+  snapshot_over_at_ = Clock::now();
+  if (!why_not.empty()) {  // the log grows on; it is tried again
+    tell_trouble("a snapshot of the filters was not written: " + why_not);
+    appending_->send({"EVAL", unlock_script(), "1", keys_.lock, token}, [](const Reply&) {});
+  }
 }
 
 void LogFollower::write_snapshot(const std::string& token) {
@@ -83,21 +102,18 @@ void LogFollower::write_snapshot(const std::string& token) {
   plan.content = reader_->state();
   try {
     plan.content += filters_.dump();
-  } catch (const std::exception& error) {  // the log grows on; it is tried again
-    tell_trouble(std::string("no snapshot of the filters can be made: ") + error.what());
+  } catch (const std::exception& error) {  // no memory: another guard may have it
+    end_snapshot(token, error.what());
     return;
   }
   plan.line.bytes = plan.content.size();
   if (plan.line.pieces() > kPiecesMax) {
-    tell_trouble("no snapshot of the filters can be made: they are too large");
+    end_snapshot(token, "the filters are too large");
     return;
   }
   snapshot_ = std::make_shared<SnapshotWriter>(
-      keys_, key_, std::move(plan), [this](const std::string& why) {
-        if (!why.empty()) {
-          tell_trouble("a snapshot of the filters was not written: " + why);
-        }
-        snapshot_.reset();
+      keys_, key_, std::move(plan), [this, token](const std::string& why_not) {
+        end_snapshot(token, why_not);
       });
   snapshot_->start(*appending_);
 }

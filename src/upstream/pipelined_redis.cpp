@@ -54,6 +54,7 @@ void PipelinedRedis::write() {
 
 void PipelinedRedis::read() {
   for (int i = 0; i < kReadsMax && !is_lost() && has_something(redis_->fd); ++i) {
+    read_at_ = std::chrono::steady_clock::now();
     if (redisBufferRead(redis_.get()) != REDIS_OK) {
       lose();
     }

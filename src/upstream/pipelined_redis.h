@@ -5,6 +5,7 @@
 // Errors:    once it is lost, that is what it stays; error() says why. Limits: the owner's.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -33,6 +34,8 @@ class PipelinedRedis {
   bool has_to_write() const { return has_to_write_; }
   void write();
   void read();  // what has come, if anything has
+  // When something came last.
+  std::chrono::steady_clock::time_point read_at() const { return read_at_; }
 
   bool is_lost() const { return !error_.empty(); }
   const std::string& error() const { return error_; }
@@ -44,6 +47,7 @@ class PipelinedRedis {
   RedisConnector::Redis redis_;
   std::deque<OnReply> expected_;
   bool has_to_write_ = false;
+  std::chrono::steady_clock::time_point read_at_{};
   std::string error_;
 };
 

@@ -189,6 +189,19 @@ TEST(FilterLogHistory, another_history_of_the_same_length_is_noticed) {
   EXPECT_GE(guard.status().rereads, 1U);
 }
 
+TEST(FilterLogHistory, an_entry_in_place_of_the_one_that_is_known_is_noticed) {
+  const RedisServer redis;
+  LoggedGuard guard(redis);
+  ASSERT_TRUE(is_done(guard.add_if_new("a")));
+  const std::string tag = text_in(redis.call({"HGET", kMeta, "tag"}));
+  redis.call({"HSET", kMeta, "tag", "of another one"});
+  ASSERT_TRUE(eventually([&] { return guard.status().rereads > 1 && !guard.is_current(); }));
+  EXPECT_THAT(guard.troubles(), HasSubstr("another history"));
+  redis.call({"HSET", kMeta, "tag", tag});
+  EXPECT_TRUE(eventually([&] { return guard.is_current(); }));
+  EXPECT_TRUE(guard.has("a"));
+}
+
 TEST(FilterLogHistory, whoever_misses_entries_gets_them_from_a_guard_that_has_them) {
   const RedisServer redis;
   LoggedGuard guard(redis, {.snapshot_every = std::chrono::milliseconds(0)});
