@@ -74,19 +74,21 @@ std::optional<Filled::Template> Filled::set_of(std::string_view key) const {
 std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,
                                                        filled::Kind kind,
                                                        const Attempt& attempt) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const bool is_being_made = dump_ && !dump_->change->is_done();
   if (dump_ && dump_->change->operation().filter == key &&
       dump_->change->operation().shape.kind == kind &&
-      (is_being_made || dump_->begun + kDumpEvery > attempt.since)) {
+      (is_being_made || *dump_begun_ + kDumpEvery > attempt.since)) {
     return is_being_made ? nullptr : dump_->change;
   }
-  if (is_being_made || (dump_ && attempt.now < dump_->begun + kDumpEvery)) {
+  if (is_being_made || (dump_begun_ && attempt.now < *dump_begun_ + kDumpEvery)) {
     return nullptr;
   }
   auto change = std::make_shared<filled::Change>(filled::Operation{
       .kind = filled::Operation::Kind::dump, .filter = std::string(key), .shape = {.kind = kind}});
-  dump_ = {.change = change, .begun = attempt.now, .until = attempt.now + kDumpKept};
+  dump_ = {.change = change, .until = attempt.now + kDumpKept};
+  dump_begun_ = attempt.now;
+  lock.unlock();
   parts_.store.submit(change);
   return change->is_done() ? change : nullptr;
 }

@@ -67,7 +67,6 @@ class Filled {
  private:
   struct Dump {
     std::shared_ptr<const filled::Change> change;
-    filled::TimePoint begun{};
     filled::TimePoint until{};
   };
 
@@ -78,6 +77,7 @@ class Filled {
   keyspace::Keyspace deduped_;
   std::mutex mutex_;  // for the dump
   std::optional<Dump> dump_;
+  std::optional<filled::TimePoint> dump_begun_;  // of the last one
 };
 
 }  // namespace cuckooguard::guard

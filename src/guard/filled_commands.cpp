@@ -31,7 +31,7 @@ bool is_if_new(std::string_view name) {
 }  // namespace
 
 // clang-format off
-const std::array<FilledCommands::Entry, 64> FilledCommands::kEntries{{
+const std::array<FilledCommands::Entry, 62> FilledCommands::kEntries{{
     {"BF.EXISTS", Family::bloom, 3, 3, true, &FilledCommands::exists},
     {"BF.MEXISTS", Family::bloom, 3, kAny, true, &FilledCommands::exists_each},
     {"BF.ADD", Family::bloom, 3, 3, false, &FilledCommands::add},

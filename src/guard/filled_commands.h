@@ -95,7 +95,7 @@ class FilledCommands : OwnReply {
     OwnDecision (FilledCommands::*run)(const Call&);
     std::size_t keys = 1;  // from the second argument on
   };
-  static const std::array<Entry, 64> kEntries;
+  static const std::array<Entry, 62> kEntries;
 
   static const Entry* find(std::string_view name);
   const Filled* filled() const { return guard_.parts().filled; }

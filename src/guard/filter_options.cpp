@@ -163,7 +163,7 @@ std::expected<FilterOptions, std::string_view> read_filter_options(
     }
     i += option->has_value ? 2 : 1;
   }
-  if (!options.scales && options.expansion.value_or(0) != 0) {
+  if (is_reserve && !options.scales && options.expansion.value_or(0) != 0) {
     return std::unexpected("Nonscaling filters cannot expand");
   }
   options.items = i + 1;

@@ -366,7 +366,7 @@ TEST_F(FilledCommandsTest, wait_until_it_is_known_who_asks) {
   EXPECT_EQ(decide({"BF.ADD", "bf:a", "1"}).action, Action::hold_for_client);
   since_ = shop_.now - kKnowPatience;
   EXPECT_TRUE(reply({"BF.ADD", "bf:a", "1"}).starts_with("-ERR rights unknown"));
-  shop_.facts.publish_users(shop_.facts.epoch(), {});
+  shop_.facts.publish_users(shop_.facts.epoch(), {.unrestricted = {"default"}});
   EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "1"}), "-NOAUTH Authentication required.\r\n");
 }
 
