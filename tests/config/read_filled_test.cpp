@@ -27,12 +27,12 @@ TEST(ReadFilled, filters_are_asked_for_by_their_name_or_their_key) {
 
 TEST(ReadFilled, one_key_is_one_filter) {
   EXPECT_THAT(errors_of("filters: { named: { a: { key: x }, b: { key: x } } }\n"),
-              ElementsAre(HasSubstr("x is the key of another filter already")));
+              ElementsAre(HasSubstr("is the key of another filter already")));
   EXPECT_THAT(errors_of("sources: { s: { type: file, path: /f } }\n"
                         "namespaces:\n"
                         "  n: { keys: 'k:{id}', source: { from: s }, commands: { key: x } }\n"
                         "filters: { named: { x: {} } }\n"),
-              ElementsAre(HasSubstr("x is a filter that the application fills")));
+              ElementsAre(HasSubstr("is a filter that the application fills")));
 }
 
 TEST(ReadFilled, keys_that_may_be_two_things_are_refused) {

@@ -109,7 +109,7 @@ constexpr auto kWrong = std::to_array<Wrong>({
     {"namespaces.*.commands", "key", "", ""},
     {"filters", "allow_reserve", "\"bf:{name\"", "a literal brace is written '{{'"},
     {"filters", "users", "", ""},
-    {"filters", "durability", "local-only", "did you mean \"local\"?"},
+    {"filters", "durability", "locl", "did you mean \"local\"?"},
     {"filters", "log", "\"\"", "is empty"},
     {"filters", "secret_file", "", ""},
     {"filters", "max_filters", "0", "must be from 1 to 10k"},
