@@ -12,8 +12,6 @@
 #include "cli/output.h"
 #include "cli/redis_call.h"
 #include "config/config_file.h"
-#include "config/password_file.h"
-#include "config/values.h"
 #include "keyspace/identity.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/misfit.h"
@@ -58,23 +56,6 @@ void add_unguarded(Lines& lines, const keyspace::Keyspace& keyspace, std::string
   lines.add("why", misfit.why);
 }
 
-// AUTH and its arguments; nothing: it is not needed.
-std::expected<std::vector<std::string>, std::string> login_of(const AskedGuard& guard) {
-  const std::string password = config::password_of(guard.password_file, guard.password);
-  if (password.empty() && !guard.password_file.empty()) {
-    return std::unexpected(guard.password_file + ": its first line must be the password");
-  }
-  if (password.empty()) {
-    if (!guard.user.empty()) {
-      return std::unexpected("--user " + guard.user +
-                             " needs a password: --password-file FILE, or REDISCLI_AUTH");
-    }
-    return {};
-  }
-  return guard.user.empty() ? std::vector<std::string>{"AUTH", password}
-                            : std::vector<std::string>{"AUTH", guard.user, password};
-}
-
 // The other namespaces of which rows can have the key.
 std::string sharers_of(const keyspace::Keyspace& keyspace,
                        const Lookup& found,
@@ -102,19 +83,10 @@ CLI::App& Explain::add(CLI::App& app) {
       command.add_option("--config", config_path, "Explain by the templates of this configuration")
           ->type_name("FILE");
   CLI::Option* const guard =
-      command
-          .add_option_function<std::string>(
-              "--address",
-              [this](const std::string& text) {
-                const auto parsed = config::parse_address(text);
-                if (!parsed) {
-                  throw CLI::ValidationError("--address",
-                                             config::shown(text) + " " + parsed.error());
-                }
-                address = *parsed;
-              },
-              "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)")
-          ->type_name("ADDRESS");
+      add_address(command,
+                  "--address",
+                  address,
+                  "By a guard that runs there: what it would answer now, and why (GUARD.EXPLAIN)");
   guard->excludes(config);
   command
       .add_option("--user", user, "Log in as this Redis user, who must be allowed to GET the key")
@@ -181,7 +153,9 @@ std::string explain_key(const config::Config& config, std::string_view key) {
 }
 
 std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std::string_view key) {
-  const auto login_words = login_of(guard);
+  const auto login_words =
+      Login{.user = guard.user, .password_file = guard.password_file, .password = guard.password}
+          .words();
   if (!login_words) {
     return std::unexpected(login_words.error());
   }
@@ -189,29 +163,19 @@ std::expected<std::string, std::string> explain_key(const AskedGuard& guard, std
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  const auto failed = [&](const redisReply& reply) {
-    return std::unexpected(fmt::format(
-        "{}: {}",
-        guard.address.text(),
-        reply.type == REDIS_REPLY_ERROR ? std::string_view(reply.str, reply.len)
-                                        : std::string_view("this is not GUARD.EXPLAIN's reply")));
-  };
   if (!login_words->empty()) {
-    const auto login = connection->call({login_words->begin(), login_words->end()});
+    const auto login = connection->ask({login_words->begin(), login_words->end()});
     if (!login) {
       return std::unexpected(login.error());
     }
-    if ((*login)->type == REDIS_REPLY_ERROR) {
-      return failed(**login);
-    }
   }
-  const auto called = connection->call({"GUARD.EXPLAIN", key});
+  const auto called = connection->ask({"GUARD.EXPLAIN", key});
   if (!called) {
     return std::unexpected(called.error());
   }
   const redisReply& reply = **called;
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements % 2 != 0) {
-    return failed(reply);
+    return std::unexpected(guard.address.text() + ": this is not GUARD.EXPLAIN's reply");
   }
   Lines lines;
   lines.add("key", printable(key));

@@ -40,7 +40,8 @@ std::expected<keyspace::Keyspace, std::string> keyspace_of(const std::string& ke
 }  // namespace
 
 CLI::App& add_filter(CLI::App& app) {
-  CLI::App& filter = *app.add_subcommand("filter", "Look into a filter file");
+  CLI::App& filter = *app.add_subcommand(
+      "filter", "Look into filter files; make, fill and move those of other libraries");
   filter.require_subcommand(1);
   return filter;
 }

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/values.h"
+
 namespace cuckooguard::cli {
 namespace {
 
@@ -55,14 +57,32 @@ void ConfigFlags::add_overrides(CLI::App& command) {
       ->allow_extra_args(false);
 }
 
-CLI::Option* TlsFlags::add(CLI::App& command) {
+CLI::Option* add_address(CLI::App& command,
+                         const char* flag,
+                         std::optional<config::Address>& address,
+                         const char* what) {
+  return command
+      .add_option_function<std::string>(
+          flag,
+          [flag, &address](const std::string& text) {
+            const auto parsed = config::parse_address(text);
+            if (!parsed) {
+              throw CLI::ValidationError(flag, config::shown(text) + " " + parsed.error());
+            }
+            address = *parsed;
+          },
+          what)
+      ->type_name("ADDRESS");
+}
+
+CLI::Option* TlsFlags::add(CLI::App& command, const char* key_flag) {
   CLI::Option* const flag = command.add_flag("--tls", is_tls, "Use TLS");
   const auto add_file = [&](const char* name, std::string& file, const char* what) {
     return command.add_option(name, file, what)->type_name("FILE")->needs(flag);
   };
   add_file("--cacert", tls.ca, "Whose certificates are trusted; else those of the system's");
   CLI::Option* const cert = add_file("--cert", tls.cert, "A certificate to show");
-  CLI::Option* const key = add_file("--key", tls.key, "Its key");
+  CLI::Option* const key = add_file(key_flag, tls.key, "Its key");
   cert->needs(key);
   key->needs(cert);
   command.add_option("--sni", tls.server_name, "Name the certificate must match, if not the host")

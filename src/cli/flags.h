@@ -1,4 +1,4 @@
-// Flags that several commands have: which configuration is meant, and TLS.
+// Flags that several commands have: which configuration is meant, an address, and TLS.
 //
 // Threads: one. Lifetimes: they outlive the parsing of what they were added to.
 #pragma once
@@ -32,12 +32,18 @@ struct ConfigFlags {
   }
 };
 
+CLI::Option* add_address(CLI::App& command,
+                         const char* flag,
+                         std::optional<config::Address>& address,
+                         const char* what);
+
 // `--tls`, and with it what redis-cli has.
 struct TlsFlags {
   bool is_tls = false;
   config::UpstreamTls tls;
 
-  CLI::Option* add(CLI::App& command);  // `--tls` itself
+  // `--tls` itself. Where `--key` is Redis's, the certificate's has another name.
+  CLI::Option* add(CLI::App& command, const char* key_flag = "--key");
 
   std::optional<config::UpstreamTls> chosen() const {
     return is_tls ? std::optional(tls) : std::nullopt;

@@ -102,6 +102,10 @@ std::optional<Command> parse_options(int argc, const char* const* argv, int& exi
   CLI::App& filter = add_filter(app);
   add(filter, InspectFilter{});
   add(filter, QueryFilter{});
+  add(filter, CreateFilter{});
+  add(filter, AddToFilter{});
+  add(filter, ImportFilter{});
+  add(filter, ExportFilter{});
   add(app, PrintTriggers{});
   CLI::App& slot = add_slot(app);
   add(slot, ListSlots{});

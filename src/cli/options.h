@@ -10,6 +10,8 @@
 #include "cli/check.h"
 #include "cli/explain.h"
 #include "cli/filter_file_commands.h"
+#include "cli/filter_redis_commands.h"
+#include "cli/filter_writing_commands.h"
 #include "cli/init.h"
 #include "cli/ping.h"
 #include "cli/plan.h"
@@ -31,6 +33,10 @@ using Command = std::variant<Serve,
                              Init,
                              InspectFilter,
                              QueryFilter,
+                             CreateFilter,
+                             AddToFilter,
+                             ImportFilter,
+                             ExportFilter,
                              PrintTriggers,
                              ListSlots,
                              DropSlot,

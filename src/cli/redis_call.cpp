@@ -5,9 +5,26 @@
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
+#include "config/password_file.h"
 #include "io/tls_credentials.h"
 
 namespace cuckooguard::cli {
+
+std::expected<std::vector<std::string>, std::string> Login::words() const {
+  const std::string word = config::password_of(password_file, password);
+  if (word.empty() && !password_file.empty()) {
+    return std::unexpected(password_file + ": its first line must be the password");
+  }
+  if (word.empty()) {
+    if (!user.empty()) {
+      return std::unexpected("--user " + user +
+                             " needs a password: --password-file FILE, or REDISCLI_AUTH");
+    }
+    return {};
+  }
+  return user.empty() ? std::vector<std::string>{"AUTH", word}
+                      : std::vector<std::string>{"AUTH", user, word};
+}
 
 void RedisCall::FreeReply::operator()(redisReply* reply) const {
   freeReplyObject(reply);
@@ -79,6 +96,16 @@ std::expected<RedisCall::Reply, std::string> RedisCall::call(
       connection_.get(), static_cast<int>(words.size()), words.data(), lengths.data())));
   if (reply == nullptr) {
     return std::unexpected(fmt::format("{}: no reply: {}", address_, connection_->errstr));
+  }
+  return reply;
+}
+
+std::expected<RedisCall::Reply, std::string> RedisCall::ask(
+    const std::vector<std::string_view>& arguments) {
+  auto reply = call(arguments);
+  if (reply && (*reply)->type == REDIS_REPLY_ERROR) {
+    return std::unexpected(
+        fmt::format("{}: {}", address_, std::string_view((*reply)->str, (*reply)->len)));
   }
   return reply;
 }

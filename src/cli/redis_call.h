@@ -21,6 +21,16 @@ struct redisReply;
 
 namespace cuckooguard::cli {
 
+// As whom Redis is asked.
+struct Login {
+  std::string user{};           // empty: the default one
+  std::string password_file{};  // its first line is the password
+  std::string password{};       // if there is no such file; empty, and no user: no AUTH
+
+  // AUTH and its arguments; nothing: it is not needed.
+  std::expected<std::vector<std::string>, std::string> words() const;
+};
+
 class RedisCall {
  public:
   struct FreeReply {
@@ -36,6 +46,8 @@ class RedisCall {
 
   // Never null; an error of Redis is a reply, too.
   std::expected<Reply, std::string> call(const std::vector<std::string_view>& arguments);
+  // An error of Redis is an error.
+  std::expected<Reply, std::string> ask(const std::vector<std::string_view>& arguments);
 
  private:
   struct Close {

@@ -25,12 +25,22 @@ class BitArray {
         byte_flip_(order == BitOrder::big_endian_longs ? 7 : 0),
         bit_flip_(order == BitOrder::highest_first ? 7 : 0) {}
 
+  struct Place {
+    std::uint64_t byte;
+    unsigned bit;  // from the lowest
+  };
+  Place place_of(std::uint64_t bit) const noexcept {
+    return {.byte = (bit >> 3U) ^ byte_flip_, .bit = static_cast<unsigned>(bit & 7U) ^ bit_flip_};
+  }
+
   // Behind the bytes there are zeros.
   bool has(std::uint64_t bit) const noexcept {
-    const std::uint64_t byte = (bit >> 3U) ^ byte_flip_;
-    return byte < bytes_.size() &&
-           ((static_cast<unsigned char>(bytes_[byte]) >> ((bit & 7U) ^ bit_flip_)) & 1U) != 0;
+    const Place place = place_of(bit);
+    return place.byte < bytes_.size() &&
+           ((static_cast<unsigned char>(bytes_[place.byte]) >> place.bit) & 1U) != 0;
   }
+
+  void move_to(std::string_view bytes) noexcept { bytes_ = bytes; }
 
   std::uint64_t count() const noexcept {
     std::uint64_t set = 0;

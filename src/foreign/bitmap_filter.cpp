@@ -1,6 +1,8 @@
 #include "foreign/bitmap_filter.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,16 +41,42 @@ std::optional<std::string> refuse_bitmap(std::string_view bitmap, Shape shape) {
 
 BitmapFilter::BitmapFilter(
     std::string_view format, std::string bytes, BitOrder order, Shape shape, std::uint64_t reach)
-    : bytes_(std::move(bytes)), array_(bytes_, order) {
-  const std::uint64_t set = array_.count();
-  facts_ = {.format = format,
-            .bits_or_slots = shape.bits,
-            .bytes = bytes_.size(),
-            .hashes = shape.hashes,
-            .items = std::nullopt,
-            .fill = static_cast<double>(set) / static_cast<double>(shape.bits),
-            .false_positive_rate =
-                bloom_false_positive_rate(set, std::min(reach, shape.bits), shape.hashes)};
+    : bytes_(std::move(bytes)),
+      array_(bytes_, order),
+      reach_(std::min(reach, shape.bits)),
+      set_(array_.count()),
+      facts_{.format = format, .bits_or_slots = shape.bits, .hashes = shape.hashes, .items = {}} {}
+
+Facts BitmapFilter::facts() const noexcept {
+  Facts facts = facts_;
+  facts.bytes = bytes_.size();
+  facts.fill = static_cast<double>(set_) / static_cast<double>(bits());
+  facts.false_positive_rate = bloom_false_positive_rate(set_, reach_, hashes());
+  return facts;
+}
+
+void BitmapFilter::set(std::uint64_t bit) {
+  if (has(bit)) {
+    return;
+  }
+  const BitArray::Place place = array_.place_of(bit);
+  if (place.byte >= bytes_.size()) {
+    bytes_.resize(place.byte + 1);
+    array_.move_to(bytes_);
+  }
+  bytes_[place.byte] =
+      static_cast<char>(static_cast<unsigned char>(bytes_[place.byte]) | (1U << place.bit));
+  ++set_;
+}
+
+double optimal_bits(std::int64_t items, double false_probability) {
+  return -static_cast<double>(items) * std::log(false_probability) /
+         (std::numbers::ln2 * std::numbers::ln2);
+}
+
+std::uint32_t optimal_hashes(std::int64_t items, std::uint64_t bits) {
+  const double hashes = static_cast<double>(bits) / static_cast<double>(items) * std::numbers::ln2;
+  return static_cast<std::uint32_t>(std::max(std::floor(hashes + 0.5), 1.0));
 }
 
 }  // namespace cuckooguard::foreign

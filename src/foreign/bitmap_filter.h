@@ -29,7 +29,8 @@ std::optional<std::string> refuse_bitmap(std::string_view bitmap, Shape shape);
 
 class BitmapFilter : public Filter {
  public:
-  Facts facts() const noexcept override { return facts_; }
+  Facts facts() const noexcept override;
+  std::string bytes() const override { return bytes_; }
 
  protected:
   // `reach`: how many of the bits can be an item's, if not all.
@@ -39,11 +40,19 @@ class BitmapFilter : public Filter {
   std::uint64_t bits() const noexcept { return facts_.bits_or_slots; }
   std::uint32_t hashes() const noexcept { return facts_.hashes; }
   bool has(std::uint64_t bit) const noexcept { return array_.has(bit); }
+  void set(std::uint64_t bit);  // as SETBIT: there are as many bytes as the highest needs
 
  private:
   std::string bytes_;
   BitArray array_;
-  Facts facts_;
+  std::uint64_t reach_;
+  std::uint64_t set_;  // bits
+  Facts facts_;        // what no item changes
 };
+
+// Of so many items at this rate, by Guava's optimalNumOfBits(), which Redisson has, too, before the
+// number is made a whole one; and then optimalNumOfHashFunctions().
+double optimal_bits(std::int64_t items, double false_probability);
+std::uint32_t optimal_hashes(std::int64_t items, std::uint64_t bits);
 
 }  // namespace cuckooguard::foreign

@@ -1,12 +1,13 @@
-// A filter that another library has made, read as it is: may an item be in it?
+// A filter that another library has made, read as it is: may an item be in it? And one more put in,
+// as that library would.
 //
 // must: may_contain() is true for every item that was put in, as it is in that library.
 // aims: false for others, as often as there; facts() says how often that can be expected.
 //
-// What is read here is never changed. Its hashes have no secret: who can choose items can find
+// Its hashes have no secret: who can choose items can find
 // those that pass by trying on a machine of their own (docs/what-an-attacker-can-do.md).
 //
-// Threads:   const calls from any number of threads.
+// Threads:   const calls from any number of threads; add() not while others ask.
 // Lifetimes: a filter owns its bytes.
 // Errors:    readers give a sentence instead of a filter; a filter has none.
 // Limits:    kHashesMax. A reader takes no memory beyond the bytes it is given, and a few words for
@@ -46,6 +47,12 @@ class Filter {
 
   virtual bool may_contain(std::string_view item) const noexcept = 0;
   virtual Facts facts() const noexcept = 0;
+
+  // False, and nothing has changed: it can be no item of this filter, or there is no room for it,
+  // or the format is only read, as RedisBloom's are.
+  virtual bool add(std::string_view /*item*/) { return false; }
+  // What it was read from, and what was added since; of a format that is only read, nothing.
+  virtual std::string bytes() const { return {}; }
 };
 
 using FilterOrWhyNot = std::expected<std::unique_ptr<Filter>, std::string>;

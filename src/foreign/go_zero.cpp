@@ -19,9 +19,23 @@ class GoZeroFilter final : public BitmapFilter {
       : BitmapFilter("go-zero", std::move(bitmap), BitOrder::highest_first, shape, kRedisBitsMax) {}
 
   bool may_contain(std::string_view item) const noexcept override {
+    return for_each_bit(item, [this](std::uint64_t bit) { return has(bit); });
+  }
+
+  bool add(std::string_view item) override {
+    return for_each_bit(item, [this](std::uint64_t bit) {
+      set(bit);
+      return true;
+    });
+  }
+
+ private:
+  // Of an item, until `visit` says false; whether it never did.
+  template <typename Visit>
+  bool for_each_bit(std::string_view item, Visit visit) const {
     const Murmur3X64 hash(item);
     for (std::uint32_t i = 0; i < kHashes; ++i) {
-      if (!has(hash.hash_with(static_cast<char>(i)).low % bits())) {
+      if (!visit(hash.hash_with(static_cast<char>(i)).low % bits())) {
         return false;
       }
     }

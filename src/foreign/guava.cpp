@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -22,6 +23,8 @@ constexpr std::size_t kHeader = 6;
 constexpr std::size_t kLong = 8;
 constexpr std::uint64_t kWithoutSign = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint64_t kMitz32Reach = std::uint64_t{1} << 31U;
+constexpr std::uint64_t kLongsMax = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint32_t kFileHashesMax = std::numeric_limits<std::uint8_t>::max();
 
 // As Java's Long.parseLong reads it, but digits of ASCII alone.
 std::optional<std::int64_t> number_of(std::string_view item) {
@@ -46,6 +49,17 @@ Hash128 hash_of(std::int64_t number) {
   return Murmur3X64(std::string_view(bytes.data(), bytes.size())).hash();
 }
 
+// As read_guava() takes it off.
+std::string header_of(Shape shape, GuavaStrategy strategy) {
+  const std::uint64_t longs = shape.bits / (kLong * 8);
+  std::string header{strategy == GuavaStrategy::murmur128_mitz_32 ? '\0' : '\1',
+                     static_cast<char>(shape.hashes)};
+  for (const unsigned shift : {24U, 16U, 8U, 0U}) {
+    header.push_back(static_cast<char>((longs >> shift) & 0xFFU));
+  }
+  return header;
+}
+
 class GuavaFilter final : public BitmapFilter {
  public:
   GuavaFilter(std::string_view format, std::string bytes, BitOrder order, GuavaBitmap made)
@@ -56,7 +70,8 @@ class GuavaFilter final : public BitmapFilter {
             made.shape,
             made.strategy == GuavaStrategy::murmur128_mitz_32 ? kMitz32Reach : made.shape.bits),
         strategy_(made.strategy),
-        funnel_(made.funnel) {}
+        funnel_(made.funnel),
+        is_file_(order == BitOrder::big_endian_longs) {}
 
   bool may_contain(std::string_view item) const noexcept override {
     if (funnel_ == GuavaFunnel::utf8) {
@@ -66,28 +81,57 @@ class GuavaFilter final : public BitmapFilter {
     return number && has_all(hash_of(*number));
   }
 
- private:
-  bool has_all(Hash128 hash) const noexcept {
-    return strategy_ == GuavaStrategy::murmur128_mitz_32 ? has_all_32(hash.low) : has_all_64(hash);
+  bool add(std::string_view item) override {
+    const auto set_all = [this](Hash128 hash) {
+      return for_each_bit(hash, [this](std::uint64_t bit) {
+        set(bit);
+        return true;
+      });
+    };
+    if (funnel_ == GuavaFunnel::utf8) {
+      return set_all(Murmur3X64(item).hash());
+    }
+    const auto number = number_of(item);
+    return number && set_all(hash_of(*number));
   }
 
-  bool has_all_32(std::uint64_t hash) const noexcept {
+  std::string bytes() const override {
+    return is_file_
+               ? header_of({.bits = bits(), .hashes = hashes()}, strategy_) + BitmapFilter::bytes()
+               : BitmapFilter::bytes();
+  }
+
+ private:
+  bool has_all(Hash128 hash) const noexcept {
+    return for_each_bit(hash, [this](std::uint64_t bit) { return has(bit); });
+  }
+
+  // Of an item, until `visit` says false; whether it never did.
+  template <typename Visit>
+  bool for_each_bit(Hash128 hash, Visit visit) const {
+    return strategy_ == GuavaStrategy::murmur128_mitz_32 ? for_each_bit_32(hash.low, visit)
+                                                         : for_each_bit_64(hash, visit);
+  }
+
+  template <typename Visit>
+  bool for_each_bit_32(std::uint64_t hash, Visit visit) const {
     const auto step = static_cast<std::uint32_t>(hash >> 32U);
     auto position = static_cast<std::uint32_t>(hash);
     for (std::uint32_t i = 0; i < hashes(); ++i) {
       position += step;
       const bool negative = (position >> 31U) != 0;
-      if (!has((negative ? ~position : position) % bits())) {
+      if (!visit((negative ? ~position : position) % bits())) {
         return false;
       }
     }
     return true;
   }
 
-  bool has_all_64(Hash128 hash) const noexcept {
+  template <typename Visit>
+  bool for_each_bit_64(Hash128 hash, Visit visit) const {
     std::uint64_t position = hash.low;
     for (std::uint32_t i = 0; i < hashes(); ++i) {
-      if (!has((position & kWithoutSign) % bits())) {
+      if (!visit((position & kWithoutSign) % bits())) {
         return false;
       }
       position += hash.high;
@@ -97,6 +141,7 @@ class GuavaFilter final : public BitmapFilter {
 
   GuavaStrategy strategy_;
   GuavaFunnel funnel_;
+  bool is_file_;
 };
 
 }  // namespace
@@ -119,8 +164,7 @@ FilterOrWhyNot read_guava(std::string file, GuavaFunnel funnel) {
   for (std::size_t at = 2; at < kHeader; ++at) {
     longs = (longs << 8U) | byte(at);
   }
-  if (longs == 0 || longs > std::numeric_limits<std::int32_t>::max() ||
-      longs * kLong != file.size() - kHeader) {
+  if (longs == 0 || longs > kLongsMax || longs * kLong != file.size() - kHeader) {
     return std::unexpected(
         fmt::format("a filter of Guava that is not whole: {} longs are said, {}"
                     " bytes follow",
@@ -133,6 +177,40 @@ FilterOrWhyNot read_guava(std::string file, GuavaFunnel funnel) {
                          .funnel = funnel};
   file.erase(0, kHeader);
   return std::make_unique<GuavaFilter>("guava", std::move(file), BitOrder::big_endian_longs, made);
+}
+
+std::expected<Shape, std::string> guava_shape(std::int64_t expected_insertions,
+                                              double false_probability) {
+  if (std::isnan(false_probability) || false_probability <= 0 || false_probability >= 1) {
+    return std::unexpected(fmt::format(
+        "Guava's false positive probability is between 0 and 1; it is {}", false_probability));
+  }
+  const std::int64_t items = expected_insertions == 0 ? 1 : expected_insertions;
+  const double bits = optimal_bits(items, false_probability);
+  constexpr std::uint64_t kBitsMax = kLongsMax * kLong * 8;
+  if (bits < 1 || bits >= static_cast<double>(kBitsMax) + 1) {
+    return std::unexpected(fmt::format(
+        "Guava makes no filter of {} bits, only of 1 to {}", std::trunc(bits), kBitsMax));
+  }
+  const auto whole = static_cast<std::uint64_t>(bits);
+  return Shape{.bits = whole, .hashes = optimal_hashes(items, whole)};
+}
+
+FilterOrWhyNot make_guava(Shape shape, GuavaFunnel funnel) {
+  constexpr std::uint64_t kLongBits = kLong * 8;
+  const std::uint64_t longs = shape.bits / kLongBits + (shape.bits % kLongBits == 0 ? 0 : 1);
+  if (shape.hashes > kFileHashesMax || longs > kLongsMax) {
+    return std::unexpected(fmt::format(
+        "a file of Guava has up to {} longs, and {} bits of an item; {} and {} are said",
+        kLongsMax,
+        kFileHashesMax,
+        longs,
+        shape.hashes));
+  }
+  shape.bits = longs * kLongBits;
+  return read_guava(
+      header_of(shape, GuavaStrategy::murmur128_mitz_64) + std::string(longs * kLong, '\0'),
+      funnel);
 }
 
 FilterOrWhyNot read_guava_bitmap(std::string bitmap, GuavaBitmap made) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <string>
 
 #include "foreign/bitmap_filter.h"
@@ -32,6 +33,12 @@ enum class GuavaFunnel : std::uint8_t {
 };
 
 FilterOrWhyNot read_guava(std::string file, GuavaFunnel funnel);
+
+// What optimalNumOfBits() and optimalNumOfHashFunctions() make of BloomFilter.create()'s arguments.
+std::expected<Shape, std::string> guava_shape(std::int64_t expected_insertions,
+                                              double false_probability);
+// An empty file, as create() makes it today: of MURMUR128_MITZ_64, its bits whole longs.
+FilterOrWhyNot make_guava(Shape shape, GuavaFunnel funnel);
 
 struct GuavaBitmap {
   Shape shape;

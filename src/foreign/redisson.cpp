@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <numbers>
 #include <string_view>
 #include <utility>
 
@@ -27,10 +26,24 @@ class RedissonFilter final : public BitmapFilter {
             "redisson", std::move(bitmap), BitOrder::highest_first, shape, kRedissonBitsMax) {}
 
   bool may_contain(std::string_view item) const noexcept override {
+    return for_each_bit(item, [this](std::uint64_t bit) { return has(bit); });
+  }
+
+  bool add(std::string_view item) override {
+    return for_each_bit(item, [this](std::uint64_t bit) {
+      set(bit);
+      return true;
+    });
+  }
+
+ private:
+  // Of an item, until `visit` says false; whether it never did.
+  template <typename Visit>
+  bool for_each_bit(std::string_view item, Visit visit) const {
     const Hash128 hash = highway_hash_128(item, kKey);
     std::uint64_t position = hash.low;
     for (std::uint32_t i = 0; i < hashes(); ++i) {
-      if (!has((position & kWithoutSign) % bits())) {
+      if (!visit((position & kWithoutSign) % bits())) {
         return false;
       }
       position += i % 2 == 0 ? hash.high : hash.low;
@@ -47,18 +60,15 @@ std::expected<Shape, std::string> redisson_shape(std::int64_t expected_insertion
     return std::unexpected(
         fmt::format("a false probability is 0 to 1; it is {}", false_probability));
   }
-  constexpr double kLn2 = std::numbers::ln2;
   const double probability = std::max(false_probability, std::numeric_limits<double>::denorm_min());
-  const auto items = static_cast<double>(expected_insertions);
-  const double bits = -items * std::log(probability) / (kLn2 * kLn2);
+  const double bits = optimal_bits(expected_insertions, probability);
   if (bits < 1 || bits >= static_cast<double>(kRedissonBitsMax) + 1) {
     return std::unexpected(fmt::format("Redisson makes no filter of {} bits, only of 1 to {}",
                                        std::trunc(bits),
                                        kRedissonBitsMax));
   }
   const auto whole = static_cast<std::uint64_t>(bits);
-  const double hashes = std::floor(static_cast<double>(whole) / items * kLn2 + 0.5);
-  return Shape{.bits = whole, .hashes = static_cast<std::uint32_t>(std::max(hashes, 1.0))};
+  return Shape{.bits = whole, .hashes = optimal_hashes(expected_insertions, whole)};
 }
 
 FilterOrWhyNot read_redisson(std::string bitmap, Shape shape) {

@@ -78,6 +78,66 @@ TEST(Options, a_filter_file_can_be_inspected_and_queried) {
   EXPECT_FALSE(parse({"filter", "inspect", "f", "--format", "gozero"}, exit_code));
 }
 
+TEST(Options, filters_of_other_libraries_can_be_made_filled_and_moved) {
+  int exit_code = -1;
+  const auto create = parse(
+      {"filter", "create", "f", "--format", "redisson", "--capacity", "5000", "--rate", "0.01"},
+      exit_code);
+  ASSERT_TRUE(create);
+  EXPECT_EQ(std::get<CreateFilter>(*create).path, "f");
+  EXPECT_EQ(std::get<CreateFilter>(*create).foreign.format, "redisson");
+  EXPECT_EQ(std::get<CreateFilter>(*create).wanted.capacity, 5000U);
+  EXPECT_EQ(std::get<CreateFilter>(*create).wanted.rate, 0.01);
+  const auto add = parse({"filter", "add", "f", "--format", "guava", "a", "b"}, exit_code);
+  ASSERT_TRUE(add);
+  EXPECT_EQ(std::get<AddToFilter>(*add).items, (std::vector<std::string>{"a", "b"}));
+  const auto lines = parse({"filter", "add", "f", "--format", "guava", "-"}, exit_code);
+  ASSERT_TRUE(lines);
+  EXPECT_EQ(std::get<AddToFilter>(*lines).items, std::vector<std::string>{"-"});
+  const auto import = parse({"filter",
+                             "import",
+                             "f",
+                             "--format",
+                             "redisson",
+                             "--redis",
+                             "r:1",
+                             "--key",
+                             "k",
+                             "--db",
+                             "3",
+                             "--user",
+                             "bob",
+                             "--force",
+                             "--tls",
+                             "--cert",
+                             "c",
+                             "--cert-key",
+                             "ck"},
+                            exit_code);
+  ASSERT_TRUE(import);
+  const auto& [path, force, foreign, redis] = std::get<ImportFilter>(*import);
+  EXPECT_TRUE(force);
+  EXPECT_EQ(redis.address->text(), "r:1");
+  EXPECT_EQ(redis.key, "k");
+  EXPECT_EQ(redis.db, 3U);
+  EXPECT_EQ(redis.login.user, "bob");
+  EXPECT_EQ(redis.tls.tls.key, "ck");
+  const auto out = parse({"filter",
+                          "export",
+                          "f",
+                          "--format",
+                          "go-zero",
+                          "--bits",
+                          "8",
+                          "--redis",
+                          "r:1",
+                          "--key",
+                          "k"},
+                         exit_code);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(std::get<ExportFilter>(*out).redis.key, "k");
+}
+
 TEST(Options, what_init_would_ask_can_be_said_by_flags) {
   int exit_code = -1;
   const auto usual = parse({"init"}, exit_code);
@@ -277,31 +337,35 @@ TEST(Options, a_key_is_explained_by_a_configuration_or_by_a_guard) {
 }
 
 TEST(Options, a_usage_error_is_64) {
-  for (const std::vector<const char*>& words :
-       std::vector<std::vector<const char*>>{{},
-                                             {"--config"},
-                                             {"--config", "a", "--nonsense"},
-                                             {"guard.yaml"},
-                                             {"triggers"},
-                                             {"filter"},
-                                             {"filter", "inspect"},
-                                             {"explain"},
-                                             {"explain", "user:1"},
-                                             {"explain", "--config", "f"},
-                                             {"explain", "k", "--address", "6380"},
-                                             {"explain", "k", "--config", "f", "--user", "bob"},
-                                             {"--config", "f", "--set", "workers"},
-                                             {"--config", "f", "--plan", "--check-config"},
-                                             {"check"},
-                                             {"print-config", "--config"},
-                                             {"plan", "guard.yaml"},
-                                             {"check", "--config", "f", "--set", "workers"},
-                                             {"ping", "6380"},
-                                             {"ping", "--timeout", "5"},
-                                             {"ping", "--timeout", "0s"},
-                                             {"ping", "--cacert", "ca"},
-                                             {"ping", "--tls", "--cert", "c"},
-                                             {"filter", "query", "f", "--secret", "s", "user:1"}}) {
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {},
+           {"--config"},
+           {"--config", "a", "--nonsense"},
+           {"guard.yaml"},
+           {"triggers"},
+           {"filter"},
+           {"filter", "inspect"},
+           {"filter", "create", "f"},
+           {"filter", "add", "f", "a"},
+           {"filter", "import", "f", "--format", "go-zero"},
+           {"filter", "export", "f", "--format", "go-zero", "--redis", "r", "--key", "k"},
+           {"explain"},
+           {"explain", "user:1"},
+           {"explain", "--config", "f"},
+           {"explain", "k", "--address", "6380"},
+           {"explain", "k", "--config", "f", "--user", "bob"},
+           {"--config", "f", "--set", "workers"},
+           {"--config", "f", "--plan", "--check-config"},
+           {"check"},
+           {"print-config", "--config"},
+           {"plan", "guard.yaml"},
+           {"check", "--config", "f", "--set", "workers"},
+           {"ping", "6380"},
+           {"ping", "--timeout", "5"},
+           {"ping", "--timeout", "0s"},
+           {"ping", "--cacert", "ca"},
+           {"ping", "--tls", "--cert", "c"},
+           {"filter", "query", "f", "--secret", "s", "user:1"}}) {
     int exit_code = -1;
     EXPECT_FALSE(parse(words, exit_code));
     EXPECT_EQ(exit_code, kExitUsage);

@@ -76,6 +76,23 @@ TEST(GoZero, a_short_bitmap_has_zeros_behind_it) {
   EXPECT_FALSE((*filter)->may_contain(member(1)));
 }
 
+TEST(GoZero, what_is_added_sets_the_bits_that_it_would_set) {
+  const auto filter = read_go_zero("", kBits).value();
+  EXPECT_EQ(add_members(*filter), 0);
+  const RedisBitmap bitmap = made(kMembers, kBits);
+  EXPECT_EQ(filter->bytes(), bitmap.bytes());
+  EXPECT_EQ(filter->facts().bytes, bitmap.bytes().size());
+  const auto read = read_go_zero(bitmap.bytes(), kBits).value();
+  EXPECT_EQ(filter->facts().fill, read->facts().fill);
+  EXPECT_EQ(filter->facts().false_positive_rate, read->facts().false_positive_rate);
+  EXPECT_EQ(add_members(*read), 0) << "and again";
+  EXPECT_EQ(read->bytes(), bitmap.bytes());
+  expect_agrees_at_its_rate(*filter, [&](std::string_view item) {
+    return std::ranges::all_of(offsets(item, kBits),
+                               [&](std::uint64_t offset) { return bitmap.get(offset); });
+  });
+}
+
 TEST(GoZero, a_bitmap_of_another_number_of_bits_is_refused) {
   expect_refused(read_go_zero(made(kMembers, kBits).bytes(), kBits - 8), "more than its");
   expect_refused(read_go_zero("\xFF", 7), "bit 7 of the bitmap is set");

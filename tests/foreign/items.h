@@ -60,6 +60,15 @@ inline void expect_agrees_at_its_rate(const Filter& filter, const Reference& ref
   EXPECT_NEAR(passed, expected, 5 * std::sqrt(expected) + 1);
 }
 
+// Those that could not be put in.
+inline int add_members(Filter& filter) {
+  int refused = 0;
+  for (int i = 0; i < kMembers; ++i) {
+    refused += filter.add(member(i)) ? 0 : 1;
+  }
+  return refused;
+}
+
 using Read = std::function<FilterOrWhyNot(std::string)>;
 
 inline void expect_refused(const FilterOrWhyNot& read, std::string_view why) {

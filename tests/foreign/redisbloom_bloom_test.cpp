@@ -184,6 +184,8 @@ void expect_made_agrees(const Options& options, bool old) {
   expect_agrees_at_its_rate(**filter, [&](std::string_view item) { return made.has(item); });
   const Facts facts = (*filter)->facts();
   EXPECT_EQ(facts.format, "redisbloom");
+  EXPECT_FALSE((*filter)->add(other(0))) << "it is only read";
+  EXPECT_EQ((*filter)->bytes(), "");
   EXPECT_EQ(facts.items, made.items());
   EXPECT_EQ(facts.bytes, made.data().size());
   EXPECT_EQ(facts.hashes, made.layers().back().hashes);

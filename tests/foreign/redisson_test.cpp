@@ -57,6 +57,19 @@ TEST(Redisson, agrees_with_its_definition) {
   }
 }
 
+TEST(Redisson, what_is_added_sets_the_bits_that_it_would_set) {
+  const Shape shape = redisson_shape(kMembers, 0.03).value();
+  const auto filter = read_redisson("", shape).value();
+  EXPECT_EQ(add_members(*filter), 0);
+  const RedisBitmap bitmap = made(kMembers, shape);
+  EXPECT_EQ(filter->bytes(), bitmap.bytes());
+  EXPECT_NEAR(filter->facts().false_positive_rate, 0.03, 0.003);
+  expect_agrees_at_its_rate(*filter, [&](std::string_view item) {
+    return std::ranges::all_of(offsets(item, shape),
+                               [&](std::uint64_t offset) { return bitmap.get(offset); });
+  });
+}
+
 // RBloomFilter.tryInit(55000000, 0.03), the example of Redisson's documentation: 401,421,834 bits
 // are -n ln p / ln2^2, cut off.
 TEST(Redisson, shape_is_that_of_try_init) {

@@ -98,6 +98,62 @@ TEST(Seiflotfy, agrees_with_its_definition) {
   EXPECT_NEAR(facts.fill, 10'000.0 / 16'384, 1e-9);
 }
 
+// As long as nobody must be moved, an item goes to the first of its buckets that has room.
+TEST(Seiflotfy, what_is_added_goes_where_it_would) {
+  Made reference(4096);
+  const auto filter = make_seiflotfy(4096 * 4).value();
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(reference.insert(member(i)));
+    ASSERT_TRUE(filter->add(member(i)));
+  }
+  EXPECT_EQ(filter->bytes(), reference.bytes());
+}
+
+TEST(Seiflotfy, what_is_added_is_found_after_others_were_moved) {
+  const auto filter = make_seiflotfy(kMembers).value();
+  EXPECT_EQ(filter->facts().bits_or_slots, 16'384);
+  for (int i = 0; i < kMembers * 3 / 2; ++i) {  // 92 % of the slots
+    ASSERT_TRUE(filter->add(member(i))) << i;
+  }
+  const Facts facts = filter->facts();
+  EXPECT_EQ(facts.items, kMembers * 3 / 2);
+  const auto read = read_seiflotfy(filter->bytes()).value();
+  EXPECT_EQ(read->facts().items, kMembers * 3 / 2);
+  for (int i = kMembers; i < kMembers * 3 / 2; ++i) {
+    EXPECT_TRUE(filter->may_contain(member(i))) << i;
+  }
+  expect_agrees_at_its_rate(*filter,
+                            [&](std::string_view item) { return read->may_contain(item); });
+}
+
+TEST(Seiflotfy, an_item_without_room_changes_nothing) {
+  const auto filter = make_seiflotfy(64).value();
+  int members = 0;
+  std::string before = filter->bytes();
+  while (filter->add(member(members))) {
+    before = filter->bytes();
+    ++members;
+  }
+  EXPECT_GT(members, 48);
+  EXPECT_EQ(filter->bytes(), before);
+  EXPECT_EQ(filter->facts().items, members);
+  for (int i = 0; i < members; ++i) {
+    EXPECT_TRUE(filter->may_contain(member(i))) << i;
+  }
+}
+
+TEST(Seiflotfy, a_capacity_becomes_the_next_power_of_two) {
+  const auto slots = [](std::uint64_t capacity) {
+    return make_seiflotfy(capacity).value()->facts().bits_or_slots;
+  };
+  EXPECT_EQ(slots(1), 4);
+  EXPECT_EQ(slots(5), 8);
+  EXPECT_EQ(slots(1000), 1024);
+  EXPECT_EQ(slots(1024), 1024);
+  expect_refused(make_seiflotfy(0), "0 are said");
+  expect_refused(make_seiflotfy((std::uint64_t{1} << 34U) + 1), "are said");
+}
+
 TEST(Seiflotfy, one_bucket_is_a_filter) {
   Made made(1);
   ASSERT_TRUE(made.insert("a"));
