@@ -1,13 +1,35 @@
 #include "foreign/bitmap_filter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace cuckooguard::foreign {
 
-std::optional<std::string> refuse_bitmap(std::string_view bitmap, Shape shape) {
+namespace {
+
+// One in a million million filters of the right shape would be refused.
+constexpr double kNeverLog = -27.6;
+
+// How likely it is, as a logarithm, that of so many bits none is behind these bytes. An item's bits
+// hang together: they count as one.
+double log_of_chance(std::string_view bitmap, Shape shape, std::uint64_t reach) {
+  const double share =
+      static_cast<double>(bitmap.size()) * 8 / static_cast<double>(std::min(reach, shape.bits));
+  if (share >= 1) {
+    return 0;
+  }
+  const auto set = static_cast<double>(BitArray(bitmap, BitOrder::highest_first).count());
+  return set / shape.hashes * std::log(share);
+}
+
+}  // namespace
+
+std::optional<std::string> refuse_bitmap(std::string_view bitmap,
+                                         Shape shape,
+                                         std::uint64_t reach) {
   if (shape.bits == 0 || shape.bits > kRedisBitsMax) {
     return fmt::format(
         "a bitmap of Redis has 1 to {} bits; {} are said", kRedisBitsMax, shape.bits);
@@ -20,6 +42,14 @@ std::optional<std::string> refuse_bitmap(std::string_view bitmap, Shape shape) {
     return fmt::format(
         "the bitmap has {} bytes, which is more than its {} bits take ({}): it was"
         " made with another number of bits",
+        bitmap.size(),
+        shape.bits,
+        bytes);
+  }
+  if (!bitmap.empty() && log_of_chance(bitmap, shape, reach) < kNeverLog) {
+    return fmt::format(
+        "the bitmap ends after {} bytes, although many of its bits are set, where {} bits take {}: "
+        "it was made with fewer bits",
         bitmap.size(),
         shape.bits,
         bytes);

@@ -24,8 +24,11 @@ struct Shape {
 };
 
 // Why a string of Redis cannot be a filter of this shape; nothing if it can. A string that is
-// shorter has zeros behind it, as Redis gives it bytes only when a bit there is set.
-std::optional<std::string> refuse_bitmap(std::string_view bitmap, Shape shape);
+// shorter has zeros behind it, as Redis gives it bytes only when a bit there is set: but where many
+// are set, some are near the end, unless it was made with fewer bits. `reach`: as of BitmapFilter.
+std::optional<std::string> refuse_bitmap(std::string_view bitmap,
+                                         Shape shape,
+                                         std::uint64_t reach = kRedisBitsMax);
 
 class BitmapFilter : public Filter {
  public:

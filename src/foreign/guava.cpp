@@ -46,15 +46,14 @@ Hash128 hash_of(std::int64_t number) {
   return Murmur3X64(std::string_view(bytes.data(), bytes.size())).hash();
 }
 
+std::uint64_t reach_of(const GuavaBitmap& made) {
+  return made.strategy == GuavaStrategy::murmur128_mitz_32 ? kMitz32Reach : made.shape.bits;
+}
+
 class GuavaFilter final : public BitmapFilter {
  public:
   GuavaFilter(std::string_view format, std::string bytes, BitOrder order, GuavaBitmap made)
-      : BitmapFilter(
-            format,
-            std::move(bytes),
-            order,
-            made.shape,
-            made.strategy == GuavaStrategy::murmur128_mitz_32 ? kMitz32Reach : made.shape.bits),
+      : BitmapFilter(format, std::move(bytes), order, made.shape, reach_of(made)),
         strategy_(made.strategy),
         funnel_(made.funnel) {}
 
@@ -63,7 +62,7 @@ class GuavaFilter final : public BitmapFilter {
       return has_all(Murmur3X64(item).hash());
     }
     const auto number = number_of(item);
-    return number && has_all(hash_of(*number));
+    return !number || has_all(hash_of(*number));
   }
 
  private:
@@ -136,7 +135,7 @@ FilterOrWhyNot read_guava(std::string file, GuavaFunnel funnel) {
 }
 
 FilterOrWhyNot read_guava_bitmap(std::string bitmap, GuavaBitmap made) {
-  if (auto why = refuse_bitmap(bitmap, made.shape)) {
+  if (auto why = refuse_bitmap(bitmap, made.shape, reach_of(made))) {
     return std::unexpected(*std::move(why));
   }
   return std::make_unique<GuavaFilter>(

@@ -28,7 +28,7 @@ enum class GuavaStrategy : std::uint8_t { murmur128_mitz_32, murmur128_mitz_64 }
 // How the application turned an item into bytes.
 enum class GuavaFunnel : std::uint8_t {
   utf8,       // Funnels.stringFunnel(UTF_8), byteArrayFunnel() of such
-  java_long,  // longFunnel(), of a decimal number; whatever is none is in no filter
+  java_long,  // longFunnel(), of a decimal number; whatever is none may be in it, in other bytes
 };
 
 FilterOrWhyNot read_guava(std::string file, GuavaFunnel funnel);
