@@ -74,6 +74,18 @@ void LiveFilter::publish(std::unique_ptr<CuckooFilter> next) {
   reclaim();
 }
 
+void LiveFilter::publish_foreign(std::shared_ptr<const foreign::Filter> next) {
+  note_removal();
+  replaced_foreign_.reserve(replaced_foreign_.size() + 1);
+  std::shared_ptr<const foreign::Filter> old = std::exchange(foreign_owned_, std::move(next));
+  foreign_.store(foreign_owned_.get(), std::memory_order_seq_cst);
+  const std::uint64_t epoch = epochs_.advance();
+  if (old) {
+    replaced_foreign_.push_back({std::move(old), epoch});
+  }
+  reclaim();
+}
+
 void LiveFilter::set_isolated(IsolatedRows rows) {
   note_removal();
   replaced_rows_.reserve(replaced_rows_.size() + 1);
@@ -117,7 +129,9 @@ bool LiveFilter::reclaim() {
                 [this](const Replaced& replaced) { return epochs_.passed(replaced.epoch); });
   std::erase_if(replaced_rows_,
                 [this](const ReplacedRows& replaced) { return epochs_.passed(replaced.epoch); });
-  return replaced_.empty() && replaced_rows_.empty();
+  std::erase_if(replaced_foreign_,
+                [this](const ReplacedForeign& replaced) { return epochs_.passed(replaced.epoch); });
+  return replaced_.empty() && replaced_rows_.empty() && replaced_foreign_.empty();
 }
 
 }  // namespace cuckooguard::filter

@@ -16,6 +16,8 @@
 //            with another secret is published, the replaced one cannot be kept up to date any more
 //            and answers "may exist" to everything until it is freed. A part's secret is that of
 //            its namespace: publish() throws std::invalid_argument for a filter with another.
+// Foreign:   a part may instead have a filter of another library's, which is asked by identity. It
+//            only ever is replaced as a whole: insert() and erase() do not reach it.
 #pragma once
 
 #include <atomic>
@@ -31,6 +33,7 @@
 #include "filter/epochs.h"
 #include "filter/isolated_rows.h"
 #include "filter/reported_state.h"
+#include "foreign/filter.h"
 
 namespace cuckooguard::filter {
 
@@ -58,6 +61,10 @@ class LiveFilter {
   [[nodiscard]] const CuckooFilter* current() const noexcept {
     return current_.load(std::memory_order_seq_cst);  // see epochs.h
   }
+  // To be asked after current(), where that is null.
+  [[nodiscard]] const foreign::Filter* foreign() const noexcept {
+    return foreign_.load(std::memory_order_seq_cst);  // see epochs.h
+  }
   // To be asked after current() and may_contain() have answered: what is in that filter is here.
   // Null until there was one.
   [[nodiscard]] const IsolatedRows* isolated() const noexcept {
@@ -79,6 +86,8 @@ class LiveFilter {
   // of reclaim(), publish(), insert() or erase(), once every reader has passed. Null withdraws the
   // current filter.
   void publish(std::unique_ptr<CuckooFilter> next);
+  // The same, of a part whose filters are another library's. Several parts may share one.
+  void publish_foreign(std::shared_ptr<const foreign::Filter> next);
 
   // Before a filter that has one of them is published, or the hash of one is inserted; without
   // those alone that no such filter has. Freed like a replaced filter.
@@ -122,6 +131,10 @@ class LiveFilter {
     std::unique_ptr<const IsolatedRows> rows;
     std::uint64_t epoch;
   };
+  struct ReplacedForeign {
+    std::shared_ptr<const foreign::Filter> filter;
+    std::uint64_t epoch;
+  };
 
   void note_removal() noexcept;
 
@@ -132,6 +145,7 @@ class LiveFilter {
   std::atomic<TimePoint::rep> fresh_until_{TimePoint::min().time_since_epoch().count()};
   std::atomic<std::uint64_t> largest_id_{0};
   std::atomic<std::uint64_t> growth_window_{0};
+  std::atomic<const foreign::Filter*> foreign_{nullptr};  // behind what each look-up reads
   ReportedState state_;
   mutable std::atomic<bool> rebuild_asked_{false};
   // The writer's own:
@@ -139,6 +153,8 @@ class LiveFilter {
   std::vector<Replaced> replaced_;
   std::unique_ptr<const IsolatedRows> isolated_owned_;
   std::vector<ReplacedRows> replaced_rows_;
+  std::shared_ptr<const foreign::Filter> foreign_owned_;
+  std::vector<ReplacedForeign> replaced_foreign_;
 };
 
 }  // namespace cuckooguard::filter

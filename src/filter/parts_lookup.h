@@ -57,7 +57,7 @@ struct PartSet {
 struct SoughtKey {
   std::uint64_t hash;                   // of `identity`
   std::optional<std::uint64_t> number;  // the identity as an integer, if it is one
-  std::string_view identity;            // what isolated rows are compared with
+  std::string_view identity;            // of isolated rows, and of filters of other libraries
   bool may_be_any_isolated = false;     // whatever the identity is
 };
 
@@ -82,7 +82,7 @@ class PartsLookup {
   [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
     const PartSet* const set = current_.load(std::memory_order_seq_cst);
     return are_fresh(*set, now) && std::ranges::all_of(set->parts, [](const Part* part) {
-             return part->live.current() != nullptr;
+             return part->live.current() != nullptr || part->live.foreign() != nullptr;
            });
   }
 
@@ -106,8 +106,8 @@ class PartsLookup {
   Finding find_in(const LiveFilter& live, const SoughtKey& key) const noexcept {
     step_();
     const CuckooFilter* const filter = live.current();
-    if (filter == nullptr) {
-      return Finding::not_fresh;
+    if (filter == nullptr) [[unlikely]] {
+      return find_in_foreign(live, key);
     }
     step_();
     if (key.number && live.is_fresh_id(*key.number)) {
@@ -119,6 +119,16 @@ class PartsLookup {
     }
     step_();
     return live.isolated() == nullptr ? Finding::absent : find_isolated(live, key);
+  }
+
+  [[gnu::noinline]] Finding find_in_foreign(const LiveFilter& live,
+                                            const SoughtKey& key) const noexcept {
+    step_();
+    const foreign::Filter* const filter = live.foreign();
+    if (filter == nullptr) {
+      return Finding::not_fresh;
+    }
+    return filter->may_contain(key.identity) ? Finding::may_exist : Finding::absent;
   }
 
   // A row may become one that is isolated, or be so no more: between two parts of one filter it is

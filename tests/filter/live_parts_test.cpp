@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -58,6 +60,52 @@ TEST_F(LivePartsTest, a_key_is_absent_only_if_no_part_has_it) {
   EXPECT_EQ(find("2"), Finding::may_exist);
   EXPECT_EQ(find("3"), Finding::absent);
   EXPECT_TRUE(is_fresh());
+}
+
+// Has what it was made with; tells when it goes.
+class Listed final : public foreign::Filter {
+ public:
+  Listed(std::string only, int& left) : only_(std::move(only)), left_(left) { ++left_; }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+  ~Listed() override { --left_; }
+  bool may_contain(std::string_view item) const noexcept override { return item == only_; }
+  foreign::Facts facts() const noexcept override { return {}; }
+
+ private:
+  std::string only_;
+  int& left_;
+};
+
+TEST_F(LivePartsTest, a_filter_of_another_library_is_asked_by_identity_while_it_is_fresh) {
+  int left = 0;
+  LiveFilter& live = *parts_.add("a");
+  parts_.set_complete(true);
+  live.set_fresh_until(kNow + seconds(1));
+  EXPECT_EQ(find("1"), Finding::not_fresh);
+  EXPECT_FALSE(is_fresh());
+  live.publish_foreign(std::make_shared<const Listed>("1", left));
+  EXPECT_EQ(find("1"), Finding::may_exist);
+  EXPECT_EQ(find("2"), Finding::absent);
+  EXPECT_TRUE(is_fresh());
+  live.set_fresh_until(kNow);
+  EXPECT_EQ(find("2"), Finding::not_fresh);
+  live.publish_foreign(nullptr);
+  EXPECT_EQ(left, 0);
+}
+
+TEST_F(LivePartsTest, a_filter_of_another_library_lives_as_long_as_a_reader_may_have_it) {
+  int left = 0;
+  LiveFilter& live = *parts_.add("a");
+  live.publish_foreign(std::make_shared<const Listed>("1", left));
+  {
+    const EpochScope inside(epochs_.reader(0));
+    live.publish_foreign(std::make_shared<const Listed>("2", left));
+    EXPECT_FALSE(live.reclaim());
+    EXPECT_EQ(left, 2);
+  }
+  EXPECT_TRUE(live.reclaim());
+  EXPECT_EQ(left, 1);
 }
 
 TEST_F(LivePartsTest, without_a_part_and_until_the_set_is_complete_everything_passes) {
