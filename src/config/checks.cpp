@@ -61,6 +61,43 @@ void check_types(const Source& source,
   }
 }
 
+// The filter has the texts that the application put in, and nobody can tell of which spelling.
+void check_bloom(const Source& source,
+                 const Namespace& space,
+                 const NamespacePlaces& here,
+                 Report& report) {
+  if (space.source.columns.size() != 1 && !space.keys.empty()) {
+    report.add(here.name,
+               fmt::format("source {} is a filter of single values, but the keys have {} "
+                           "placeholders: one is needed",
+                           source.name,
+                           space.source.columns.size()));
+  }
+  for (std::size_t i = 0; i < space.keys.size(); ++i) {
+    const auto placeholders = space.keys[i].placeholders();
+    const auto folded =
+        std::ranges::find(placeholders, keyspace::ValueType::text_ci, &keyspace::Placeholder::type);
+    if (folded != placeholders.end()) {
+      report.add(here.keys[i],
+                 fmt::format("keys: {}: source {} is a filter, which has values in one spelling: "
+                             "write {{{}}}, which compares bytes",
+                             folded->text(),
+                             source.name,
+                             folded->name));
+    }
+  }
+  if (!space.source.where.columns().empty()) {
+    report.add(here.where,
+               fmt::format("where: source {} is a filter, which has no columns", source.name));
+  }
+  if (space.fresh_ids.kind == FreshIds::Kind::window) {
+    report.add(here.fresh_ids,
+               fmt::format("fresh_ids: source {} is a filter, which does not tell its largest id: "
+                           "leave it auto, or 0",
+                           source.name));
+  }
+}
+
 void check_source(const Config& config,
                   const Namespace& space,
                   const Places& places,
@@ -80,11 +117,18 @@ void check_source(const Config& config,
   }
   check_types(*source, space, here, report);
   const auto* const file = std::get_if<FileSource>(&source->kind);
-  if (file == nullptr && here.is_table_left_out) {
+  const bool is_bloom = std::holds_alternative<BloomSource>(source->kind);
+  const bool has_tables = file == nullptr && !is_bloom;
+  if (is_bloom) {
+    check_bloom(*source, space, here, report);
+  }
+  if (has_tables && here.is_table_left_out) {
     report.add(here.table, "table is missing here: the table whose rows the keys are made of");
   }
-  if (file != nullptr && !space.source.tables.empty()) {
-    report.add(here.table, fmt::format("table: source {} is a file, which has none", source->name));
+  const std::string_view what = is_bloom ? "filter" : "file";
+  if (!has_tables && !space.source.tables.empty()) {
+    report.add(here.table,
+               fmt::format("table: source {} is a {}, which has none", source->name, what));
   }
   if (file != nullptr && file->format == FileFormat::lines &&
       !space.source.where.columns().empty()) {
@@ -93,11 +137,12 @@ void check_source(const Config& config,
                            "use format: csv",
                            source->name));
   }
-  if (file != nullptr && space.filter.deletes != Deletes::automatic) {
+  if (!has_tables && space.filter.deletes != Deletes::automatic) {
     report.add(here.deletes,
-               fmt::format("deletes: source {} is a file, which is read anew when it changes and "
+               fmt::format("deletes: source {} is a {}, which is read anew when it changes and "
                            "tells of no row that goes: leave it auto",
-                           source->name));
+                           source->name,
+                           what));
   }
   if (file != nullptr && file->format == FileFormat::lines && space.source.columns.size() > 1) {
     report.add(

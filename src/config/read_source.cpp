@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,14 +15,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file };
+enum class SourceType : std::uint8_t { sqlite, mysql, postgres, file, bloom };
 
 constexpr std::size_t kPostgresNameMax = 63;  // NAMEDATALEN - 1
 
 constexpr std::array kSourceTypes = {Choice<SourceType>{"sqlite", SourceType::sqlite},
                                      Choice<SourceType>{"mysql", SourceType::mysql},
                                      Choice<SourceType>{"postgres", SourceType::postgres},
-                                     Choice<SourceType>{"file", SourceType::file}};
+                                     Choice<SourceType>{"file", SourceType::file},
+                                     Choice<SourceType>{"bloom", SourceType::bloom}};
 constexpr std::array kFileFormats = {Choice<FileFormat>{"lines", FileFormat::lines},
                                      Choice<FileFormat>{"csv", FileFormat::csv}};
 constexpr std::array kFollows = {Choice<Follow>{"rescan", Follow::rescan},
@@ -29,6 +31,23 @@ constexpr std::array kFollows = {Choice<Follow>{"rescan", Follow::rescan},
 constexpr std::array kTls = {Choice<Tls>{"off", Tls::off},
                              Choice<Tls>{"required", Tls::required},
                              Choice<Tls>{"verified", Tls::verified}};
+
+constexpr std::array kBloomFormats = {
+    Choice<BloomFormat>{"go-zero", BloomFormat::go_zero},
+    Choice<BloomFormat>{"redisson", BloomFormat::redisson},
+    Choice<BloomFormat>{"guava", BloomFormat::guava},
+    Choice<BloomFormat>{"guava-bitmap", BloomFormat::guava_bitmap},
+    Choice<BloomFormat>{"redisbloom", BloomFormat::redisbloom},
+    Choice<BloomFormat>{"rediscuckoo", BloomFormat::rediscuckoo},
+    Choice<BloomFormat>{"seiflotfy", BloomFormat::seiflotfy}};
+constexpr std::array kBloomStrategies = {
+    Choice<BloomStrategy>{"murmur128_mitz_32", BloomStrategy::murmur128_mitz_32},
+    Choice<BloomStrategy>{"murmur128_mitz_64", BloomStrategy::murmur128_mitz_64}};
+constexpr std::array kBloomFunnels = {Choice<BloomFunnel>{"utf8", BloomFunnel::utf8},
+                                      Choice<BloomFunnel>{"long", BloomFunnel::java_long}};
+constexpr std::uint64_t kBloomBitsMax = std::uint64_t{1} << 32U;  // of a bitmap in Redis
+constexpr std::uint32_t kBloomHashesMax = 1075;                   // foreign::kHashesMax
+constexpr int kDbMax = std::numeric_limits<int>::max();
 
 // Also for the names of databases that somebody may look for here.
 Parsed<SourceType> parse_source_type(std::string_view text) {
@@ -131,7 +150,88 @@ constexpr auto kFile = section<FileSource>("sources.* of type file",
                                            value("path", &FileSource::path, parse_text).required(),
                                            choice("format", &FileSource::format, kFileFormats));
 
-constexpr std::array kOfEachType = {kSqlite.keys(), kMysql.keys(), kPostgres.keys(), kFile.keys()};
+// What of the settings a format has.
+struct BloomNeeds {
+  BloomFormat format;
+  bool is_file = false;
+  bool bits = false;
+  bool hashes = false;
+  bool strategy = false;
+  bool funnel = false;
+};
+constexpr std::array kBloomNeeds = std::to_array<BloomNeeds>({
+    {.format = BloomFormat::go_zero, .bits = true},
+    {.format = BloomFormat::redisson},
+    {.format = BloomFormat::guava, .is_file = true, .funnel = true},
+    {.format = BloomFormat::guava_bitmap,
+     .bits = true,
+     .hashes = true,
+     .strategy = true,
+     .funnel = true},
+    {.format = BloomFormat::redisbloom},
+    {.format = BloomFormat::rediscuckoo},
+    {.format = BloomFormat::seiflotfy, .is_file = true},
+});
+
+void check_bloom(const Section& section, BloomSource& bloom) {
+  if (section.find("format") == nullptr) {
+    return;  // reported
+  }
+  const BloomNeeds& needs = *std::ranges::find(kBloomNeeds, bloom.format, &BloomNeeds::format);
+  const BloomSource defaults;
+  const std::string name(name_of_choice(bloom.format, kBloomFormats));
+  struct Setting {
+    std::string_view key;
+    bool is_given;
+    bool is_needed;
+    bool is_of_use;
+  };
+  for (const Setting& each : std::to_array<Setting>({
+           {"path", !bloom.path.empty(), needs.is_file, needs.is_file},
+           {"key", !bloom.key.empty(), !needs.is_file, !needs.is_file},
+           {"db", bloom.db != defaults.db, false, !needs.is_file},
+           {"bits", bloom.bits != defaults.bits, needs.bits, needs.bits},
+           {"hashes", bloom.hashes != defaults.hashes, needs.hashes, needs.hashes},
+           {"strategy", bloom.strategy != defaults.strategy, false, needs.strategy},
+           {"funnel", bloom.funnel != defaults.funnel, false, needs.funnel},
+       })) {
+    if (each.is_needed && !each.is_given) {
+      section.report(section.place_of(section.find(each.key) == nullptr ? "format" : each.key),
+                     fmt::format("format: {} needs {} beside it", name, each.key));
+    } else if (each.is_given && !each.is_of_use) {
+      section.report(section.place_of(each.key),
+                     fmt::format("{} is of no use with format: {}", each.key, name));
+    }
+  }
+}
+
+constexpr auto kBloom =
+    section<BloomSource>(
+        "sources.* of type bloom",
+        ReadBy<BloomSource>{"type"},
+        ReadBy<BloomSource>{"max_lag"},
+        choice("format", &BloomSource::format, kBloomFormats).required(),
+        text("path", &BloomSource::path),
+        text("key", &BloomSource::key),
+        value(
+            "db", &BloomSource::db, bounded<int>(parse_count, 0, kDbMax, "is no database number")),
+        value(
+            "bits",
+            &BloomSource::bits,
+            bounded<std::uint64_t>(parse_count,
+                                   0,
+                                   kBloomBitsMax,
+                                   "must be at most 4294967296, as many as a bitmap of Redis has")),
+        value("hashes",
+              &BloomSource::hashes,
+              bounded<std::uint32_t>(parse_count, 0, kBloomHashesMax, "must be at most 1075")),
+        choice("strategy", &BloomSource::strategy, kBloomStrategies),
+        choice("funnel", &BloomSource::funnel, kBloomFunnels),
+        ReadBy<BloomSource>{"reload"})
+        .checked_by(check_bloom);
+
+constexpr std::array kOfEachType = {
+    kSqlite.keys(), kMysql.keys(), kPostgres.keys(), kFile.keys(), kBloom.keys()};
 
 // The keys of every type, for as long as the type is not known.
 const KeyList& any_source() {
@@ -161,11 +261,14 @@ const KeyList& keys_of(const Entry& source) {
   return any_source();
 }
 
-void read_poll_every(const Section& section, milliseconds max_lag, SqliteSource& sqlite) {
-  const milliseconds automatic = std::min(
-      max_lag / kPollsPerMaxLag, sqlite.follow == Follow::triggers ? kTriggersPollMost : max_lag);
-  sqlite.poll_every = automatic;
-  section.read("poll_every", sqlite.poll_every, [&](std::string_view text) -> Parsed<milliseconds> {
+void read_looks(const Section& section,
+                std::string_view key,
+                milliseconds max_lag,
+                milliseconds most,
+                milliseconds& out) {
+  const milliseconds automatic = std::min(max_lag / kPollsPerMaxLag, most);
+  out = automatic;
+  section.read(key, out, [&](std::string_view text) -> Parsed<milliseconds> {
     if (text == "auto") {
       return automatic;
     }
@@ -196,13 +299,21 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
   if (type == SourceType::sqlite) {
     auto& sqlite = source.kind.emplace<SqliteSource>();
     kSqlite.read(section, sqlite);
-    read_poll_every(section, source.max_lag, sqlite);
+    read_looks(section,
+               "poll_every",
+               source.max_lag,
+               sqlite.follow == Follow::triggers ? kTriggersPollMost : source.max_lag,
+               sqlite.poll_every);
   } else if (type == SourceType::mysql) {
     kMysql.read(section, source.kind.emplace<MysqlSource>());
   } else if (type == SourceType::postgres) {
     kPostgres.read(section, source.kind.emplace<PostgresSource>());
-  } else {
+  } else if (type == SourceType::file) {
     kFile.read(section, source.kind.emplace<FileSource>());
+  } else {
+    auto& bloom = source.kind.emplace<BloomSource>();
+    kBloom.read(section, bloom);
+    read_looks(section, "reload", source.max_lag, source.max_lag, bloom.reload);
   }
   return source;
 }

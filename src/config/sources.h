@@ -94,17 +94,46 @@ struct FileSource {
   bool operator==(const FileSource&) const = default;
 };
 
+// A filter that another library has made (foreign/filter.h), in Redis or in a file.
+enum class BloomFormat : std::uint8_t {
+  go_zero,
+  redisson,
+  guava,
+  guava_bitmap,
+  redisbloom,
+  rediscuckoo,
+  seiflotfy
+};
+enum class BloomStrategy : std::uint8_t { murmur128_mitz_32, murmur128_mitz_64 };
+enum class BloomFunnel : std::uint8_t { utf8, java_long };
+
+struct BloomSource {
+  BloomFormat format = BloomFormat::go_zero;
+  std::string path;  // of a file; empty: it is Redis's
+  std::string key;
+  int db = 0;
+  std::uint64_t bits = 0;    // 0: the filter tells
+  std::uint32_t hashes = 0;  // likewise
+  BloomStrategy strategy = BloomStrategy::murmur128_mitz_32;
+  BloomFunnel funnel = BloomFunnel::utf8;
+  // auto: a quarter of the source's max_lag.
+  milliseconds reload = kDefaultMaxLag / kPollsPerMaxLag;
+
+  bool operator==(const BloomSource&) const = default;
+};
+
 struct Source {
   std::string name;
-  std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource> kind;
+  std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource> kind;
   milliseconds max_lag = kDefaultMaxLag;
 
   bool operator==(const Source&) const = default;
 };
 
 struct SourceTable {
-  std::string from;                 // Source::name
-  std::vector<std::string> tables;  // names and patterns (table_pattern.h); empty for a file
+  std::string from;  // Source::name
+  // Names and patterns (table_pattern.h); empty where there are none.
+  std::vector<std::string> tables;
   std::map<std::string, std::string> columns;  // every identity placeholder -> its column
   keyspace::RowCondition where;                // the rows that count; empty: all of them
 

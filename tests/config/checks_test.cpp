@@ -182,6 +182,32 @@ TEST(Checks, a_file_of_lines_has_one_value_per_row) {
   EXPECT_THAT(errors_with("  a: { keys: 'a:{_}:{c}', source: { from: ids } }\n"), IsEmpty());
 }
 
+TEST(Checks, a_filter_has_single_values_in_one_spelling) {
+  const auto errors = [](const std::string& keys, const std::string& more = "") {
+    return errors_of(
+        "sources: { seen: { type: bloom, format: go-zero, key: k, bits: 8 } }\n"
+        "namespaces:\n"
+        "  users: { keys: '" +
+        keys + "', source: { from: seen" + more + " }\n");
+  };
+  EXPECT_THAT(errors("user:{id:uint64}", "}"), IsEmpty());
+  EXPECT_THAT(errors("user:{_}:{name}", "}"), IsEmpty());
+  EXPECT_THAT(
+      errors("user:{tenant}:{id}", "}"),
+      ElementsAre(HasSubstr("3:3: source seen is a filter of single values, but the keys have 2")));
+  EXPECT_THAT(errors("user:{name|ci}", "}"),
+              ElementsAre(HasSubstr("source seen is a filter, which has values in one spelling")));
+  EXPECT_THAT(errors("user:{id:uuid}", "}"), ElementsAre(HasSubstr("which compares bytes")));
+  EXPECT_THAT(errors("user:{id}", ", table: t }"),
+              ElementsAre(HasSubstr("table: source seen is a filter, which has none")));
+  EXPECT_THAT(errors("user:{id}", ", where: kind = 7 }"),
+              ElementsAre(HasSubstr("where: source seen is a filter, which has no columns")));
+  EXPECT_THAT(errors("user:{id:uint64}", "}, fresh_ids: 7"),
+              ElementsAre(HasSubstr("does not tell its largest id")));
+  EXPECT_THAT(errors("user:{id:uint64}", "}, filter: { deletes: exact }"),
+              ElementsAre(HasSubstr("deletes: source seen is a filter")));
+}
+
 TEST(Checks, a_file_of_lines_has_no_columns_to_choose_rows_by) {
   const auto errors = [](const std::string& format, const std::string& more) {
     return errors_of("sources: { shop: { type: file, path: /x, format: " + format +

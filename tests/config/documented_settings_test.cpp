@@ -58,12 +58,14 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
     } else if (const auto* postgres = std::get_if<PostgresSource>(&source.kind)) {
       expected.kind = PostgresSource{
           .addresses = postgres->addresses, .user = postgres->user, .database = postgres->database};
+    } else if (const auto* bloom = std::get_if<BloomSource>(&source.kind)) {
+      expected.kind = BloomSource{.key = bloom->key, .bits = bloom->bits};
     } else {
       expected.kind = FileSource{.path = std::get<FileSource>(source.kind).path};
     }
     EXPECT_EQ(source, expected) << source.name;
   }
-  ASSERT_EQ(config.sources.size(), 4U) << "one example per type";
+  ASSERT_EQ(config.sources.size(), 5U) << "one example per type";
   ASSERT_EQ(config.namespaces.size(), 1U);
   const Namespace& users = config.namespaces[0];
   const Namespace defaults;

@@ -78,6 +78,40 @@ TEST(ReadSource, files_have_a_format) {
               ElementsAre(HasSubstr("format: \"cvs\" is unknown, did you mean \"csv\"?")));
 }
 
+TEST(ReadSource, filters_of_other_libraries_are_said_as_their_format_needs) {
+  EXPECT_EQ(
+      source_of("type: bloom, format: go-zero, key: k, bits: 20M, max_lag: 2s"),
+      (Source{"shop",
+              BloomSource{
+                  .format = BloomFormat::go_zero, .key = "k", .bits = 20'000'000, .reload = 500ms},
+              2s}));
+  EXPECT_EQ(source_of("type: bloom, format: guava, path: /x, funnel: long, reload: 10ms"),
+            (Source{"shop",
+                    BloomSource{.format = BloomFormat::guava,
+                                .path = "/x",
+                                .funnel = BloomFunnel::java_long,
+                                .reload = 10ms},
+                    1s}));
+  EXPECT_EQ(std::get<BloomSource>(source_of("type: bloom, format: redisson, key: k, db: 3").kind),
+            (BloomSource{.format = BloomFormat::redisson, .key = "k", .db = 3}));
+  EXPECT_THAT(source_errors("type: bloom, key: k"), ElementsAre("2:3: format is missing here"));
+  EXPECT_THAT(source_errors("type: bloom, format: go-zero"),
+              ElementsAre("2:32: format: go-zero needs bits beside it",
+                          "2:32: format: go-zero needs key beside it"));
+  EXPECT_THAT(source_errors("type: bloom, format: guava-bitmap, key: k, bits: 1k"),
+              ElementsAre(HasSubstr("format: guava-bitmap needs hashes beside it")));
+  EXPECT_THAT(source_errors("type: bloom, format: guava, path: /x, key: k, hashes: 5"),
+              ElementsAre(HasSubstr("key is of no use with format: guava"),
+                          HasSubstr("hashes is of no use with format: guava")));
+  EXPECT_THAT(source_errors("type: bloom, format: redisbloom, key: k, bits: 8, funnel: long"),
+              ElementsAre(HasSubstr("bits is of no use with format: redisbloom"),
+                          HasSubstr("funnel is of no use with format: redisbloom")));
+  EXPECT_THAT(source_errors("type: bloom, format: go-zero, key: k, bits: 5G"),
+              ::testing::Contains(HasSubstr("must be at most 4294967296")));
+  EXPECT_THAT(source_errors("type: bloom, format: redisson, key: k, reload: 501ms"),
+              ElementsAre(HasSubstr("must be from 1ms to half of max_lag")));
+}
+
 TEST(ReadSource, the_type_decides_which_keys_there_are) {
   EXPECT_THAT(source_errors("type: file, path: /x, poll_every: 1s"),
               ElementsAre(HasSubstr("unknown key poll_every in sources.* of type file; it belongs "
@@ -90,7 +124,8 @@ TEST(ReadSource, a_missing_or_unknown_type_is_the_only_complaint) {
   EXPECT_THAT(source_errors("path: /x, format: csv"), ElementsAre("2:3: type is missing here"));
   EXPECT_THAT(
       source_errors("type: oracle, path: /x"),
-      ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, postgres, file"));
+      ElementsAre("2:17: type: \"oracle\" is unknown; valid: sqlite, mysql, postgres, file, "
+                  "bloom"));
 }
 
 TEST(ReadSource, other_names_of_databases_lead_to_what_there_is) {
