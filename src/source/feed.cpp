@@ -88,6 +88,11 @@ void Feed::publish(FilterLoad::Loaded loaded) {
   loaded_ = true;
 }
 
+void Feed::publish(std::shared_ptr<const foreign::Filter> filter) {
+  live_.publish_foreign(std::move(filter));
+  loaded_ = true;
+}
+
 void Feed::refuse(State state, std::string_view why) {
   loaded_ = false;
   report(state, why);

@@ -17,12 +17,14 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "filter/key_hash.h"
+#include "foreign/filter.h"
 #include "source/filter_load.h"
 #include "source/growth_window.h"
 #include "source/row_hash.h"
@@ -66,6 +68,8 @@ class Feed {
   FilterLoad load() const;
   // What was loaded, and changed since; ready with the next proof.
   void publish(FilterLoad::Loaded loaded);
+  // A filter of another library's, of which no row is known.
+  void publish(std::shared_ptr<const foreign::Filter> filter);
   // What a row is to the filter of every load; nothing if no key can name it. Its id counts for
   // `fresh_ids` from the next follow_growth() on. If it `counts`, and is isolated, look-ups know it
   // from here on.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "source/follower.h"
 #include "source/keyed_table.h"
 #include "source/origin.h"
+#include "source/redis_session.h"
 #include "source/row_lookup.h"
 #include "source/source.h"
 
@@ -32,6 +34,7 @@ struct SourceSettings {
   Observer& observer;
   Clock clock;
   Storage storage;
+  OpenRedis redis{};  // of those that read what Redis has
 
   Feeds feeds() const { return {targets, observer, clock, settings.max_lag}; }
   std::vector<Target> copied_targets() const { return {targets.begin(), targets.end()}; }
@@ -47,6 +50,7 @@ struct TableSize {
   std::uint64_t rows = 0;
   bool is_estimate = false;
   filter::DeleteMode deletes = filter::DeleteMode::deferred;
+  std::optional<std::uint64_t> bytes{};  // of a filter that is there already
 };
 
 template <typename Settings>

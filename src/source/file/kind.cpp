@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <variant>
 
-#include "file/input_file.h"
 #include "file/origin.h"
 #include "file/record_reader.h"
+#include "source/input_file.h"
 
 namespace cuckooguard::source {
 namespace {

@@ -1,17 +1,5 @@
 // A text file of identities as an Origin: a version is a stamp (device, inode, size, mtime, ctime)
-// of the path.
-//
-// Why no change is missed. A stamp stands for one content if no write can leave it as it is. The
-// kernel takes times from a clock of coarse ticks (10 ms at most), so two writes of equal size
-// within a tick look alike. Therefore the file is read only once its stamp has stood still for
-// kSettle: any write after the reading began then falls into a later tick. The stamp of what was
-// opened must be that stamp, and the next look() takes it again, so a write during the reading is a
-// change like any other. An editor's or a job's "write aside and rename" is another inode. A file
-// that is written in place may be half there although it stands still: as long as somebody has it
-// open for writing, it must have stood still for kSettleWhileOpen. Not seen: who opens it anew for
-// each piece, and waits in between.
-// Not seen: writes through a shared mapping before the kernel has written the times, clocks set
-// back on purpose.
+// of the path (source/settled_file.h).
 //
 //   lines  one identity per line: for namespaces with one placeholder
 //   csv    the first record names the columns; an empty field is NULL, that is a row without a key
@@ -23,22 +11,20 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "config/config.h"
-#include "source/file_stamp.h"
 #include "source/origin.h"
+#include "source/settled_file.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
 class FileOrigin final : public Origin {
  public:
-  static constexpr std::chrono::milliseconds kSettle{50};
-  static constexpr std::chrono::seconds kSettleWhileOpen{5};
+  static constexpr std::chrono::milliseconds kSettle = SettledFile::kSettle;
+  static constexpr std::chrono::seconds kSettleWhileOpen = SettledFile::kSettleWhileOpen;
 
   // `at_check` is for tests: called every FilePass::kRecordsPerCheck records.
   FileOrigin(config::FileSource settings, Clock clock, std::function<void()> at_check = {});
@@ -46,16 +32,13 @@ class FileOrigin final : public Origin {
   // Before the start: everything that keeps the targets from being read, with the fix.
   std::vector<Refusal> check(std::span<const Target> targets) const;
 
-  Sighting look() override;
+  Sighting look() override { return file_.look(); }
   Snapshot take(Feeds& feeds, const std::stop_token& stop) override;
 
  private:
   config::FileSource settings_;
-  Clock clock_;
+  SettledFile file_;
   std::function<void()> at_check_;
-  std::optional<FileStamp> stamp_;
-  Version version_ = 0;  // counts the stamps seen
-  TimePoint stamp_since_{};
 };
 
 }  // namespace cuckooguard::source

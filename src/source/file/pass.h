@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "config/config.h"
-#include "file/input_file.h"
 #include "file/record_reader.h"
 #include "source/feed.h"
+#include "source/input_file.h"
 
 namespace cuckooguard::source {
 

@@ -1,4 +1,4 @@
-#include "file/input_file.h"
+#include "source/input_file.h"
 
 #include <cerrno>
 #include <csignal>

@@ -1,0 +1,24 @@
+// A reply as a tree, for who asks Redis a question of his own: not for what clients are relayed.
+//
+// Threads: a plain value. Lifetimes: owns its contents. Errors: Redis's are values of kind `error`.
+// Limits: of who reads it.
+// Source: https://redis.io/docs/latest/develop/reference/protocol-spec, RESP2.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cuckooguard::resp {
+
+struct Value {
+  enum class Kind : std::uint8_t { text, number, list, nothing, error };
+  Kind kind = Kind::nothing;
+  std::string text{};  // of an error without '-'
+  std::int64_t number = 0;
+  std::vector<Value> list{};
+
+  bool is_error() const { return kind == Kind::error; }
+};
+
+}  // namespace cuckooguard::resp

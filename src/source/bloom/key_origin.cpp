@@ -1,0 +1,135 @@
+#include "bloom/key_origin.h"
+
+#include <charconv>
+#include <expected>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bloom/dump.h"
+#include "bloom/format.h"
+#include "foreign/redisson.h"
+
+namespace cuckooguard::source {
+namespace {
+
+using Kind = BloomReading::Kind;
+
+BloomLook look_of(BloomReading trouble) {
+  return {.kind = trouble.kind == Kind::refused ? BloomLook::Kind::refused : BloomLook::Kind::lost,
+          .why = std::move(trouble.why)};
+}
+
+template <typename Number>
+std::optional<Number> number_of(const resp::Value& hash, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < hash.list.size(); i += 2) {
+    const std::string& text = hash.list[i + 1].text;
+    Number number{};
+    if (hash.list[i].text == name &&
+        std::from_chars(text.data(), text.data() + text.size(), number).ec == std::errc{}) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<foreign::Shape> shape_of(const resp::Value& hash) {
+  const auto bits = number_of<std::uint64_t>(hash, "size");
+  const auto hashes = number_of<std::uint32_t>(hash, "hashIterations");
+  return bits && hashes ? std::optional(foreign::Shape{.bits = *bits, .hashes = *hashes})
+                        : std::nullopt;
+}
+
+BloomReading outcome_of(const std::string& key, foreign::FilterOrWhyNot filter) {
+  if (!filter) {
+    return {.kind = Kind::refused, .why = key + ": " + filter.error()};
+  }
+  return {.kind = Kind::taken, .filter = *std::move(filter)};
+}
+
+}  // namespace
+
+BloomKeyOrigin::BloomKeyOrigin(config::BloomSource settings, OpenRedis open)
+    : settings_(std::move(settings)), session_(std::move(open), settings_.key, settings_.db) {}
+
+std::string BloomKeyOrigin::redisson_config_key(const std::string& name) {
+  return name.contains('{') ? name + ":config" : "{" + name + "}:config";
+}
+
+BloomLook BloomKeyOrigin::look() {
+  if (!session_.is_open()) {
+    return {.kind = BloomLook::Kind::changed};
+  }
+  if (auto open = session_.be_open(); !open) {
+    return look_of(std::move(open.error()));
+  }
+  auto changed = session_.has_changed();
+  if (!changed) {
+    return look_of(std::move(changed.error()));
+  }
+  return {.kind = *changed ? BloomLook::Kind::changed : BloomLook::Kind::unchanged};
+}
+
+BloomReading BloomKeyOrigin::read(const std::stop_token& stop) {
+  if (auto open = session_.be_open(); !open) {
+    return std::move(open.error());
+  }
+  using enum config::BloomFormat;
+  std::vector<std::string> keys{settings_.key};
+  if (settings_.format == redisson) {
+    keys.push_back(redisson_config_key(settings_.key));
+  }
+  if (auto watched = session_.watch(keys); !watched) {
+    return std::move(watched.error());
+  }
+  switch (settings_.format) {
+    case redisson:
+      return read_redisson(stop);
+    case redisbloom:
+    case rediscuckoo:
+      return read_dump(session_, settings_.key, settings_.format == rediscuckoo, stop);
+    default:
+      return read_bitmap(stop);
+  }
+}
+
+BloomReading BloomKeyOrigin::read_bitmap(const std::stop_token& stop) {
+  auto bytes = session_.text(stop);
+  if (!bytes) {
+    return std::move(bytes.error());
+  }
+  return outcome_of(settings_.key, read_filter(settings_, *std::move(bytes)));
+}
+
+BloomReading BloomKeyOrigin::read_redisson(const std::stop_token& stop) {
+  const std::string config_key = redisson_config_key(settings_.key);
+  const auto before = session_.ask({"HGETALL", config_key});
+  if (!before) {
+    return before.error();
+  }
+  const auto shape = shape_of(*before);
+  if (!shape) {
+    return {.kind = Kind::refused,
+            .why = fmt::format("the hash {} does not say size and hashIterations: it is no "
+                               "RBloomFilter of Redisson, or tryInit() has not been called",
+                               config_key),
+            .is_missing = true};
+  }
+  auto bytes = session_.text(stop);
+  if (!bytes) {
+    return std::move(bytes.error());
+  }
+  const auto after = session_.ask({"HGETALL", config_key});
+  if (!after) {
+    return after.error();
+  }
+  const auto shape_after = shape_of(*after);
+  if (!shape_after || shape_after->bits != shape->bits || shape_after->hashes != shape->hashes) {
+    return {.kind = Kind::unclear, .why = settings_.key + " was made anew while it was read"};
+  }
+  return outcome_of(settings_.key, foreign::read_redisson(*std::move(bytes), *shape));
+}
+
+}  // namespace cuckooguard::source
