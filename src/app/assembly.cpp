@@ -12,6 +12,7 @@
 
 #include "app/assembly_parts.h"
 #include "app/machine.h"
+#include "app/redis_for_sources.h"
 #include "app/start_report.h"
 #include "config/environment.h"
 #include "io/socket_transport.h"
@@ -43,6 +44,7 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
       tls_(log),
       endpoints_(config_, process_state_, tls_.upstream(), log) {
   refusals_ = tls_.load(config_);
+  environment_.redis = redis_for_sources(endpoints_, tls_.upstream());
   open_storage();
   describe_process();
   make_generation();
@@ -60,6 +62,12 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
 Assembly::~Assembly() {
   for (const auto& parts : workers_) {
     parts->worker.stop_and_join();
+  }
+  // Before what they reach Redis by.
+  for (Generation* const each : {generation_.get(), retiring_.get()}) {
+    if (each != nullptr) {
+      each->stop_sources();
+    }
   }
 }
 

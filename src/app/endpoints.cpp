@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "cluster/slot.h"
 #include "filter/filter_file.h"
 
 namespace cuckooguard::app {
@@ -253,10 +254,10 @@ void Endpoints::publish(const Known& known, std::span<const Change> changes) {
          {"before",
           published_ && published_->master ? published_->master->text() : std::string("none")}});
   }
-  published_ = known;
   tell(known);
   show(known);
   const std::lock_guard lock(opening_);
+  published_ = known;
   for (const Change& change : changes) {
     if (config_) {
       open(change.endpoint);
@@ -324,6 +325,24 @@ void Endpoints::open(std::size_t endpoint) {
                                ? upstream::ClusterWatch::settings_of(config_->upstream, *node)
                                : config_->upstream;
   all_[endpoint]->control.open(std::move(redis), config_->namespaces, numbering_);
+}
+
+std::optional<config::Upstream> Endpoints::redis_of(std::string_view key) const {
+  const std::lock_guard lock(opening_);
+  if (!config_ || (has_watch() && !published_)) {
+    return std::nullopt;
+  }
+  if (!has_watch()) {
+    return config_->upstream;
+  }
+  std::optional<config::Address> node = published_->master;
+  if (is_cluster_) {
+    const cluster::Node* const owner = published_->map.owner_of(cluster::slot_of(key));
+    node =
+        owner == nullptr ? std::nullopt : std::optional(upstream::ClusterWatch::address_of(*owner));
+  }
+  return node ? std::optional(upstream::ClusterWatch::settings_of(config_->upstream, *node))
+              : std::nullopt;
 }
 
 NodeBoard::Heard Endpoints::heard(std::size_t endpoint) const {

@@ -27,6 +27,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/control_connection.h"
@@ -97,6 +98,9 @@ class Endpoints {
   std::vector<Change> follow(const Known& known, io::TimePoint now);
   // Clients are told of the nodes as they are there, and the nodes are asked what they are.
   void publish(const Known& known, std::span<const Change> changes);
+  // The Redis that has this key: the one there is, the master that the Sentinels name, or of a
+  // cluster the node that has its slot. Nothing: that is not known. Any thread.
+  std::optional<config::Upstream> redis_of(std::string_view key) const;
   bool leads_somewhere(std::size_t endpoint) const { return all_[endpoint]->node.has_value(); }
 
  private:
@@ -148,11 +152,11 @@ class Endpoints {
   std::size_t unplaced_ = 0;         // as told
   std::uint16_t master_port_ = 0;    // of a listener for the master; 0: there is none
   std::uint16_t sentinel_port_ = 0;  // the same
-  std::optional<Known> published_;
+  std::optional<Known> published_;   // changed under opening_, too
   const source::StorageDirectory* storage_ = nullptr;  // null: none
   std::string kept_;                                   // of `table_`
   std::vector<std::unique_ptr<Endpoint>> all_;
-  std::mutex opening_;                            // for what follows, and all but facts and `seen`
+  mutable std::mutex opening_;                    // for what follows, and all but facts and `seen`
   std::unique_ptr<const config::Config> config_;  // null: not open yet
   std::uint64_t numbering_ = 0;
   std::function<void(Known)> on_known_;

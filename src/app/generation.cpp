@@ -149,6 +149,7 @@ void Generation::make_source(const Environment& environment,
                            .lifts_holds = is_first,
                            .storage = {.directory = environment.storage,
                                        .checkpoint_every = config().storage.checkpoint_every},
+                           .redis = environment.redis,
                            .must_be_readable = environment.starts_strictly || !is_first});
   if (!made) {
     std::ranges::move(Refusals(made.error()).sentences(settings.name),
@@ -270,6 +271,12 @@ void Generation::start_sources() {
   }
   for (const auto& source : new_sources_) {
     source->start();
+  }
+}
+
+void Generation::stop_sources() {
+  for (const Space& space : spaces_) {
+    space.source->stop();
   }
 }
 

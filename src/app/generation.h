@@ -55,6 +55,7 @@
 #include "guard/process.h"
 #include "log/event_log.h"
 #include "redis/facts.h"
+#include "source/redis_session.h"
 #include "source/storage_directory.h"
 
 namespace cuckooguard::app {
@@ -68,6 +69,7 @@ class Generation {
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
+    source::OpenRedis redis{};     // for sources that read what Redis has
     bool starts_strictly = false;  // a source that cannot be read is a reason not to start
     // What all that is guarded is hashed with: an overlay may stay when its filter is made anew.
     filter::HashSecret secret = filter::random_secret();
@@ -101,6 +103,8 @@ class Generation {
   void take_over(Generation& before);
   // Sources that no generation had before.
   void start_sources();
+  // All of them, also those that another generation has: nobody goes on.
+  void stop_sources();
 
  private:
   struct Space {

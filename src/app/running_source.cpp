@@ -38,7 +38,8 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
                                    .targets = targets,
                                    .observer = running->report_,
                                    .clock = io::now_since_boot,
-                                   .storage = parts.storage});
+                                   .storage = parts.storage,
+                                   .redis = parts.redis});
   if (!made) {
     return std::unexpected(std::move(made.error()));
   }

@@ -28,6 +28,7 @@
 #include "filter/live_parts.h"
 #include "guard/overlay.h"
 #include "keyspace/keyspace.h"
+#include "source/redis_session.h"
 #include "source/source.h"
 
 namespace cuckooguard::app {
@@ -54,6 +55,7 @@ class RunningSource {
     // everything pass (on_resumed).
     bool lifts_holds = false;
     source::Storage storage;
+    source::OpenRedis redis{};
     bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
   };
 
@@ -61,6 +63,7 @@ class RunningSource {
       const Parts& parts);
 
   void start() { source_->start(); }
+  void stop() { source_->stop(); }
   source::Source& source() { return *source_; }
   std::size_t size() const { return fed_.size(); }
   std::uint32_t number_of(std::string_view ns) const;

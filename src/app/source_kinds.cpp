@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "bloom/kind.h"
 #include "file/kind.h"
 #include "mysql/kind.h"
 #include "postgres/kind.h"
@@ -11,7 +12,7 @@ namespace cuckooguard::app {
 
 const source::SourceKind& kind_of(const config::Source& settings) {
   for (const source::SourceKind* const kind :
-       {&source::kFile, &source::kSqlite, &source::kMysql, &source::kPostgres}) {
+       {&source::kFile, &source::kSqlite, &source::kMysql, &source::kPostgres, &source::kBloom}) {
     if (kind->is(settings)) {
       return *kind;
     }
