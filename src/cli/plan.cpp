@@ -30,7 +30,7 @@ PlannedTable planned(const source::Target& target,
       .rows = size.rows,
       .is_estimate = size.is_estimate,
       .sizing = source::load_sizing(target.settings.filter, tables, size.rows, size.deletes)};
-  table.steady = table.sizing.bytes();
+  table.steady = size.bytes.value_or(table.sizing.bytes());
   if (size.deletes == filter::DeleteMode::exact) {
     table.steady += filter::ExactCounts::bytes_for(table.sizing.capacity());
   }

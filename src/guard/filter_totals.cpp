@@ -1,5 +1,6 @@
 #include "guard/filter_totals.h"
 
+#include <cmath>
 #include <string_view>
 
 #include "filter/sizing.h"
@@ -16,6 +17,25 @@ double false_positive_rate(const filter::Sizing& sizing, const filter::FilterSta
              : filter::lasting_false_positive_rate(sizing.layout, stats.load);
 }
 
+// n of m bits, k for each item, are set by about -m / k * ln(1 - n / m) items.
+std::uint64_t items_of(const foreign::Facts& facts) {
+  if (facts.items || facts.hashes == 0 || facts.fill >= 1) {
+    return facts.items.value_or(0);
+  }
+  return static_cast<std::uint64_t>(std::round(-static_cast<double>(facts.bits_or_slots) /
+                                               facts.hashes * std::log1p(-facts.fill)));
+}
+
+void add(FilterTotals& all, const foreign::Facts& facts) {
+  all.items += items_of(facts);
+  all.slots += facts.bits_or_slots;
+  all.fingerprints +=
+      static_cast<std::uint64_t>(std::round(facts.fill * static_cast<double>(facts.bits_or_slots)));
+  all.bytes += facts.bytes;
+  all.format = facts.format;
+  all.hashes = facts.hashes;
+}
+
 }  // namespace
 
 FilterTotals filter_totals(const filter::LiveParts& live) {
@@ -25,6 +45,11 @@ FilterTotals filter_totals(const filter::LiveParts& live) {
     ++all.tables;
     const filter::CuckooFilter* const filter = part.current();
     if (filter == nullptr) {
+      if (const foreign::Filter* const foreign = part.foreign()) {
+        const foreign::Facts facts = foreign->facts();
+        add(all, facts);
+        absent *= 1 - facts.false_positive_rate;
+      }
       return;
     }
     const filter::FilterStats stats = filter->stats();

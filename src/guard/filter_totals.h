@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "filter/live_parts.h"
 
@@ -19,6 +20,11 @@ struct FilterTotals {
   std::uint64_t stale = 0;
   std::uint64_t isolated = 0;      // of the items: filter/isolated_rows.h
   double false_positive_rate = 0;  // to be expected, as the filters are filled now
+  // Of another library (foreign/filter.h): its format, and positions of an item; empty: our own.
+  // Slots are then bits, fingerprints those that are set, and of a Bloom filter that does not count
+  // its items, they are estimated.
+  std::string_view format{};
+  std::uint32_t hashes = 0;
   bool full = false;
   bool rebuild_needed = false;
 

@@ -159,6 +159,8 @@ void add_filter(Lines& lines, const filter::LiveParts& live) {
   lines.add("isolated_rows", all.isolated);
   lines.add("full", all.full ? 1 : 0);
   lines.add("rebuild_needed", all.rebuild_needed ? 1 : 0);
+  lines.add("filter_format", all.format.empty() ? "own" : all.format);
+  lines.add("filter_hashes", all.hashes);
 }
 
 // What the comparison with Redis came to, by reads, then what the source said, by keys.

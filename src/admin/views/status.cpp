@@ -136,6 +136,8 @@ json::value namespace_of(const Model& model, std::uint32_t ns) {
       {"order", config::name_of(space.order)},
       {"source", has_origin ? json::value(model.process.origins[ns].source) : json::value()},
       {"proven_seconds_ago", seconds_of(model.proof_age(ns))},
+      {"filter_format", text_of(std::string(totals.format))},
+      {"filter_hashes", totals.hashes},
       {"tables", totals.tables},
       {"rows", totals.items},
       {"isolated_rows", totals.isolated},

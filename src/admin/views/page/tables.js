@@ -108,7 +108,7 @@ function namespaceRow(name, space, before, seconds) {
       stateCell(space),
       cell('Look-ups/s', {className: 'number'}, Number.isFinite(all) ? count(all) : UNKNOWN),
       cell(wouldBe > 0 ? 'Would be stopped' : 'Stopped', {className: 'number'}, percent(absent / all), ...(wouldBe > 0 ? [under('would be')] : [])),
-      cell('Rows', {className: 'number'}, count(space.rows), under(`room for ${count(space.capacity)}`),
+      cell('Rows', {className: 'number'}, count(space.rows), under(space.filter_format || `room for ${count(space.capacity)}`),
            ...(space.isolated_rows > 0 ? [under(`${count(space.isolated_rows)} isolated`)] : [])),
       cell('Filter fill', {}, percent(fill), bar(fill)),
       cell('False positives', {className: 'number'}, percent(space.measured_false_positive_rate ?? NaN),
