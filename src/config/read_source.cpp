@@ -179,7 +179,7 @@ void check_bloom(const Section& section, BloomSource& bloom) {
   }
   const BloomNeeds& needs = *std::ranges::find(kBloomNeeds, bloom.format, &BloomNeeds::format);
   const BloomSource defaults;
-  const std::string_view name = name_of_choice(bloom.format, kBloomFormats);
+  const std::string name(name_of_choice(bloom.format, kBloomFormats));
   struct Setting {
     std::string_view key;
     bool is_given;
@@ -196,7 +196,7 @@ void check_bloom(const Section& section, BloomSource& bloom) {
            {"funnel", bloom.funnel != defaults.funnel, false, needs.funnel},
        })) {
     if (each.is_needed && !each.is_given) {
-      section.report(section.place_of("format"),
+      section.report(section.place_of(section.find(each.key) == nullptr ? "format" : each.key),
                      fmt::format("format: {} needs {} beside it", name, each.key));
     } else if (each.is_given && !each.is_of_use) {
       section.report(section.place_of(each.key),
