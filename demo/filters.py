@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-GUARD = os.path.abspath(sys.argv[1])
+GUARD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 MEMBERS, ABSENT, ASKED = 2000, 20_000, 500
 PATIENCE = 30
 
@@ -218,4 +218,5 @@ def show(guard, redis, database):
          f"taken for seen: {new.count(0)}; Redis's set has {of_set // ABSENT} bytes a page, here it has {max(after - before, 0) // ABSENT}")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

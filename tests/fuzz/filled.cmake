@@ -1,0 +1,1 @@
+cuckooguard_fuzz(filled_bytes_fuzz cuckooguard_filled)
