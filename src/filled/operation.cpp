@@ -6,7 +6,8 @@ namespace cuckooguard::filled {
 namespace {
 
 bool is_possible(const Shape& shape, std::uint8_t kind) {
-  return kind <= static_cast<std::uint8_t>(Kind::set) && shape.capacity != 0 &&
+  return kind <= static_cast<std::uint8_t>(Kind::set) &&
+         (!shape.exact || kind == static_cast<std::uint8_t>(Kind::cuckoo)) && shape.capacity != 0 &&
          shape.capacity <= kItemsMax && shape.false_positive_rate > 0 &&
          shape.false_positive_rate < 1 && shape.expansion <= kExpansionMax;
 }
@@ -34,7 +35,7 @@ std::optional<Shape> take_shape(ByteReader& from) {
   shape.expansion = from.take<std::uint32_t>();
   shape.bucket_size = from.take<std::uint32_t>();
   shape.iterations_max = from.take<std::uint32_t>();
-  if (!from.ok() || !is_possible(shape, kind)) {
+  if (!from.ok() || flags > 3 || !is_possible(shape, kind)) {
     return std::nullopt;
   }
   shape.kind = static_cast<Kind>(kind);

@@ -117,13 +117,14 @@ class FilledCommands : OwnReply {
   OwnDecision insert(const Call& call);
   OwnDecision erase(const Call& call);
   OwnDecision count(const Call& call);
+  OwnDecision refuse(const Call& call);
+  // filled_whole_commands.cpp
   OwnDecision reserve(const Call& call);
   OwnDecision compact(const Call& call);
   OwnDecision card(const Call& call);
   OwnDecision info(const Call& call);
   OwnDecision scan_dump(const Call& call);
   OwnDecision load_chunk(const Call& call);
-  OwnDecision refuse(const Call& call);
   // filled_key_commands.cpp
   OwnDecision drop(const Call& call);
   OwnDecision has_key(const Call& call);

@@ -122,8 +122,7 @@ void of_cuckoo_insert_if_new(std::string& out, const Change& change, Version /*v
 void of_set_add(std::string& out, const Change& change, Version /*version*/) {
   const Outcome& outcome = change.outcome();
   const bool is_known = outcome.status == Outcome::Status::done;
-  if (outcome.status == Outcome::Status::wrong_kind ||
-      outcome.status == Outcome::Status::no_room) {
+  if (outcome.status == Outcome::Status::wrong_kind || outcome.status == Outcome::Status::no_room) {
     is_done(out, change);  // its error
     return;
   }

@@ -79,12 +79,10 @@ class Guard {
     const keyspace::Keyspace& keyspace;
     std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
     redis::Facts& facts;
-    const Process* process = nullptr;  // null: nothing is known of it
-    // The time for absent replies that carry one. May be empty if none does.
-    std::function<WallTime()> wall_time{};
-    std::size_t worker = 0;  // whose counters are its own
-    // Which namespace has which number: as long as this is the same, so are they.
-    std::uint64_t numbering = 0;
+    const Process* process = nullptr;       // null: nothing is known of it
+    std::function<WallTime()> wall_time{};  // for absent replies that carry one; or empty
+    std::size_t worker = 0;                 // whose counters are its own
+    std::uint64_t numbering = 0;  // as long as it is the same, so are the namespaces' numbers
     // The worker's, which outlives all of its guards and their clients, and whose guards all have
     // these namespaces; null: one of its own. The shares of clients and users are of what one
     // learner has.

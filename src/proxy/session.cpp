@@ -159,12 +159,8 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       break;
     case resp::ScanOutcome::chunk:
-      if (scan.begins && worker_.filled_commands.must_see_key(worker_.arguments.views()) &&
-          raw.size() < guard::FilledCommands::kKeyIsInFront) {
-        scanner = before;
-        return false;
-      }
-      if (waits_for_promises() || !may_travel(redis::Lane::own)) {
+      if ((scan.begins && must_see_key(raw)) || waits_for_promises() ||
+          !may_travel(redis::Lane::own)) {
         scanner = before;
         return false;
       }

@@ -199,6 +199,7 @@ class Session final : public io::Disposable,
   void hold(bool for_source = false);
   bool waits_for_promises();
   void let_go();
+  bool must_see_key(std::string_view first_chunk) const;
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void send_ahead(std::string_view input);
   void forward(std::string_view raw);

@@ -3,6 +3,12 @@
 
 namespace cuckooguard::proxy {
 
+// It may be a filter's command: whose key it is will be seen when a little more has come.
+bool Session::must_see_key(std::string_view first_chunk) const {
+  return worker_.filled_commands.must_see_key(worker_.arguments.views()) &&
+         first_chunk.size() < guard::FilledCommands::kKeyIsInFront;
+}
+
 void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {
   const guard::Decision decision =
       worker_.guard.stream(scan, worker_.arguments.views(), state_, now_);

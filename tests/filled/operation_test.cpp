@@ -62,6 +62,7 @@ TEST(Operation, with_impossible_numbers_is_none) {
   EXPECT_FALSE(with({.shape = {.expansion = kExpansionMax + 1}}));
   EXPECT_FALSE(with({.kind = static_cast<Operation::Kind>(99)}));
   EXPECT_FALSE(with({.shape = {.kind = static_cast<Kind>(3)}}));
+  EXPECT_FALSE(with({.shape = {.kind = Kind::bloom, .exact = true}}));
 }
 
 }  // namespace
