@@ -36,6 +36,8 @@ PROBE = "src/upstream/login_probe.cpp"
 ROUTED = "src/routing/routed_replies.cpp"
 ROUTED_STATE = "src/routing/routed_transaction.cpp"
 FILTERS = "src/guard/filter_commands.cpp"
+FILLED = "src/filled/"
+FILLED_COMMANDS = "src/guard/filled_commands.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
 MUTANTS = [
@@ -351,7 +353,34 @@ MUTANTS = [
     ("guard", "filters_say_no_without_proof", "BF.EXISTS says 0 of a row while the filter is not fresh",
      [(FILTERS, "verdict != Verdict::absent && verdict != Verdict::redis_first", "verdict == Verdict::may_exist")]),
     ("guard", "redis_is_asked_for_the_filter", "in MULTI a module says that nothing exists",
-     [(FILTERS, "name_.assign(kUnknownPrefix).append(arguments[0]);", "name_.assign(arguments[0]);")]),
+     [("src/guard/own_reply.h", "name_.assign(kUnknownPrefix).append(arguments[0]);", "name_.assign(arguments[0]);")]),
+    # Filters that applications fill
+    ("filled", "items_are_erased_from_any_layer", "of an item that two layers may hold the wrong one loses another item",
+     [(FILLED + "filled_filter.cpp", "(holding == 1 && only->erase(hash)", "(holding != 0 && only->erase(hash)")]),
+    ("filled", "layers_have_the_whole_rate", "a filter that has grown says too often that an item was there",
+     [(FILLED + "filled_filter.cpp", "-static_cast<int>(layer) - 1", "0 * static_cast<int>(layer)")]),
+    ("filled", "dumps_are_believed", "a dump with another shape than its layers have crashes the guard when it grows",
+     [(FILLED + "dump.cpp", "!= FilledFilter::deletes_of(*shape)", "== filter::DeleteMode(9)")]),
+    ("filled", "limits_are_not_judged", "a client takes all memory by one filter",
+     [(FILLED + "filters.cpp", "return bytes <= operation.bytes_max &&", "return bytes != 1 || ")]),
+    ("filled", "entries_need_no_tag", "who may write to Redis changes filters",
+     [(FILLED + "log_reader.cpp", "entry.writer.size() != kWriterBytes ||", "entry.writer.size() != kWriterBytes &&")]),
+    ("filled", "entries_count_twice", "who may write to Redis has an old erasure done again",
+     [(FILLED + "log_reader.cpp", "if (was_there || may_be_forgotten", "if (may_be_forgotten")]),
+    ("filled", "gaps_are_passed_over", "what a failover has lost is believed to be there",
+     [(FILLED + "log_reader.cpp", "entry.seq == next ? Verdict::apply", "entry.seq >= next ? Verdict::apply")]),
+    ("guard", "asking_does_not_wait_for_adding", "BF.ADD, BF.EXISTS in one write: it is not there",
+     [(FILLED_COMMANDS, "if (command.waits && attempt.has_promises) {", "if (command.waits && !attempt.has_room) {")]),
+    ("guard", "filters_are_everybodys", "a user who may do nothing fills filters",
+     [(FILLED_COMMANDS, "if (!access->is_unrestricted && std::ranges::find(users", "if (access == nullptr && std::ranges::find(users")]),
+    ("guard", "what_is_past_its_time_is_added_to", "an item that was acknowledged goes with the filter of before",
+     [(FILLED_COMMANDS, "if (call.expired != nullptr) {", "if (call.expired != nullptr && call.now == 0) {")]),
+    ("guard", "what_may_be_missing_is_absent", "EXISTS says 0 while Redis has not told for a second",
+     [(FILLED_COMMANDS, "return parts.store.is_current(call.attempt.now) &&", "return call.now != 1 &&")]),
+    ("proxy", "redis_replies_before_promises", "a reply of Redis takes the place of one that was promised",
+     [("src/proxy/session_held.cpp", "  if (order_.has_promises()) {\n    hold();\n  }\n  return order_.has_promises();", "  return false;")]),
+    ("proxy", "promises_end_with_the_client", "who sends BF.ADD and closes its side hears nothing",
+     [("src/proxy/session_held.cpp", "    return;  // it hears what was promised", "    end_when_written();\n    return;  // it hears what was promised")]),
 ]
 
 
