@@ -199,8 +199,9 @@ def show(guard, redis, database):
     guard.call("BF.RESERVE", "bf:seen", "0.001", "1000")
     added = guard.all([("BF.ADD", "bf:seen", f"item {n}") for n in range(10 * MEMBERS)])
     there = guard.all([("BF.EXISTS", "bf:seen", f"item {n}") for n in range(10 * MEMBERS)])
+    before = calls(redis, "get")
     absent = guard.all([("BF.EXISTS", "bf:seen", f"other {n}") for n in range(ABSENT)])
-    tell("RedisBloom, filled by the application", ABSENT, 0, there.count(0),
+    tell("RedisBloom, filled by the application", ABSENT, calls(redis, "get") - before, there.count(0),
          f"said to exist: {sum(absent)}, at {sum(added) // 1000} times its capacity")
     # 2. to 4. Filters that libraries have made.
     by_get("go-zero: a bitmap in Redis", guard, redis, "order:%d")
@@ -215,7 +216,7 @@ def show(guard, redis, database):
     redis.all(pages)
     of_set = int(redis.call("MEMORY", "USAGE", "books:dupefilter", "SAMPLES", "0"))
     tell("scrapy-redis: SADD of what was seen", ABSENT, calls(redis, "sadd") - ABSENT, seen.count(1),
-         f"taken for seen: {new.count(0)}; Redis's set has {of_set // ABSENT} bytes a page, here it has {max(after - before, 0) // ABSENT}")
+         f"taken for seen: {new.count(0)}; Redis's set has {of_set // ABSENT} bytes a page, here Redis has {max(after - before, 0) // ABSENT}")
 
 
 if __name__ == "__main__":

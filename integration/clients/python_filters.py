@@ -11,7 +11,7 @@ checks = 0
 
 def check(actual, expected):
     global checks
-    assert actual == expected, f"{actual} is not {expected}"
+    assert actual == expected, f"{str(actual)[:200]} is not {str(expected)[:200]}"
     checks += 1
 
 
@@ -55,7 +55,7 @@ for filter, source, copy in ((bf, "bf:a", "bf:copy"), (cf, "cf:a", "cf:copy")):
             break
         pieces.append((position, piece))
     for position, piece in pieces:
-        check(filter.loadchunk(copy, position, piece), True)
+        check(filter.loadchunk(copy, position, piece), b"OK")
     check(filter.exists(copy, "y"), 1)
     check(filter.exists(copy, "nobody"), 0)
 check(r.sadd("books:dupefilter", "a", "b", "a"), 2)
@@ -68,6 +68,7 @@ check(r.ttl("bf:b"), 1000)
 check(r.delete("bf:b"), 1)
 check(r.exists("bf:b"), 0)
 check(bf.exists("bf:b", "1"), 0)
+check(bf.create("bf:p", 0.000001, 1000), True)
 pipeline = r.pipeline(transaction=False)
 for n in range(500):
     pipeline.execute_command("BF.ADD", "bf:p", n).execute_command("BF.EXISTS", "bf:p", n).set("other:%d" % n, n).get("other:%d" % n)

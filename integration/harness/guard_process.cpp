@@ -94,6 +94,7 @@ void GuardProcess::set_configuration(const std::string& yaml) const {
 bool GuardProcess::start(const std::string& yaml) {
   const std::filesystem::path config = *directory_ / "guard.yaml";
   set_configuration(yaml);
+  std::filesystem::remove(*directory_ / "errors");  // what the one before has told is not its word
   process_ = std::make_unique<ChildProcess>(
       std::vector<std::string>{program_, "--config", config.string()},
       ChildProcess::Output{*directory_ / "output", *directory_ / "errors"});
