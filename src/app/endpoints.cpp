@@ -330,11 +330,14 @@ void Endpoints::open(std::size_t endpoint) {
 
 std::optional<config::Upstream> Endpoints::redis_of(std::string_view key) const {
   const std::lock_guard lock(opening_);
-  if (!config_ || (has_watch() && !published_)) {
+  if (!config_) {
     return std::nullopt;
   }
   if (!has_watch()) {
     return config_->upstream;
+  }
+  if (!published_) {
+    return std::nullopt;
   }
   std::optional<config::Address> node = published_->master;
   if (is_cluster_) {

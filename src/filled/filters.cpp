@@ -14,6 +14,7 @@ constexpr std::uint8_t kDumpVersion = 1;
 template <typename Map>
 std::vector<const typename Map::value_type*> in_order(const Map& map) {
   std::vector<const typename Map::value_type*> all;
+  all.reserve(map.size());
   for (const auto& each : map) {
     all.push_back(&each);
   }

@@ -40,6 +40,8 @@ class LocalStore final : public Store {
   };
 
   LocalStore(Filters& filters, Settings settings);
+  LocalStore(const LocalStore&) = delete;
+  LocalStore& operator=(const LocalStore&) = delete;
   ~LocalStore() override;
 
   // What the file has, if there is one. Before start().

@@ -45,7 +45,7 @@ bool read_all(int file, std::span<std::byte> bytes) {
   while (done < bytes.size()) {
     const ssize_t got =
         ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (got <= 0 && !(got < 0 && errno == EINTR)) {
+    if (got == 0 || (got < 0 && errno != EINTR)) {
       return false;
     }
     done += static_cast<std::size_t>(std::max<ssize_t>(got, 0));

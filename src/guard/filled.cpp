@@ -76,12 +76,12 @@ std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,
                                                        const Attempt& attempt) {
   std::unique_lock lock(mutex_);
   const bool is_being_made = dump_ && !dump_->change->is_done();
+  const filled::TimePoint next = dump_begun_ ? *dump_begun_ + kDumpEvery : attempt.now;
   if (dump_ && dump_->change->operation().filter == key &&
-      dump_->change->operation().shape.kind == kind &&
-      (is_being_made || *dump_begun_ + kDumpEvery > attempt.since)) {
+      dump_->change->operation().shape.kind == kind && (is_being_made || next > attempt.since)) {
     return is_being_made ? nullptr : dump_->change;
   }
-  if (is_being_made || (dump_begun_ && attempt.now < *dump_begun_ + kDumpEvery)) {
+  if (is_being_made || attempt.now < next) {
     return nullptr;
   }
   auto change = std::make_shared<filled::Change>(filled::Operation{

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "redis/word.h"
 
@@ -124,6 +125,14 @@ constexpr std::array kOptions = std::to_array<Option>({
      ""},
 });
 
+Of command_of(std::string_view command) {
+  const bool is_reserve = command.ends_with("RESERVE");
+  if (command.front() == 'C') {
+    return is_reserve ? Of::cuckoo_reserve : Of::cuckoo_insert;
+  }
+  return is_reserve ? Of::bloom_reserve : Of::bloom_insert;
+}
+
 }  // namespace
 
 filled::Shape FilterOptions::shape(filled::Kind kind) const {
@@ -141,24 +150,22 @@ filled::Shape FilterOptions::shape(filled::Kind kind) const {
 
 std::expected<FilterOptions, std::string_view> read_filter_options(
     std::string_view command, std::span<const std::string_view> arguments, std::size_t first) {
-  const bool is_reserve = command.ends_with("RESERVE");
-  const bool is_cuckoo = command.front() == 'C';
-  const auto of =
-      static_cast<unsigned>(is_cuckoo    ? (is_reserve ? Of::cuckoo_reserve : Of::cuckoo_insert)
-                            : is_reserve ? Of::bloom_reserve
-                                         : Of::bloom_insert);
+  const Of of = command_of(command);
+  const bool is_reserve = of == Of::bloom_reserve || of == Of::cuckoo_reserve;
   FilterOptions options;
   std::size_t i = first;
   while (i < arguments.size() && (is_reserve || !redis::is_word(arguments[i], "items"))) {
     const auto* const option = std::ranges::find_if(kOptions, [&](const Option& each) {
-      return (each.commands & of) != 0 && redis::is_word(arguments[i], each.word);
+      return (each.commands & static_cast<unsigned>(of)) != 0 &&
+             redis::is_word(arguments[i], each.word);
     });
     if (option == kOptions.end()) {
       return std::unexpected("Unknown argument received");
     }
     const bool is_cut = option->has_value && i + 1 == arguments.size();
-    if (!is_cut &&
-        !option->read(option->has_value ? arguments[i + 1] : std::string_view(), options)) {
+    const std::string_view value =
+        option->has_value && !is_cut ? arguments[i + 1] : std::string_view();
+    if (!option->read(value, options)) {
       return std::unexpected(option->error);
     }
     i += option->has_value ? 2 : 1;
@@ -175,7 +182,7 @@ std::expected<double, std::string_view> read_error_rate(std::string_view text) {
   if (!rate) {
     return std::unexpected("ERR bad error rate");
   }
-  if (!(*rate > 0 && *rate < 1)) {
+  if (std::isnan(*rate) || *rate <= 0 || *rate >= 1) {
     return std::unexpected("ERR (0 < error rate range < 1)");
   }
   return *rate;

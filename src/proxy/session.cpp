@@ -159,8 +159,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       break;
     case resp::ScanOutcome::chunk:
-      if ((scan.begins && must_see_key(raw)) || waits_for_promises() ||
-          !may_travel(redis::Lane::own)) {
+      if (!may_take_chunk(scan, raw)) {
         scanner = before;
         return false;
       }
@@ -170,7 +169,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       take_nothing(raw);
       break;
     case resp::ScanOutcome::protocol_error:
-      if (waits_for_promises() || !may_travel(redis::Lane::for_good)) {
+      if (!may_go_to_redis(redis::Lane::for_good)) {
         return false;
       }
       // Redis itself says what is wrong, in its own words, and closes.

@@ -198,8 +198,9 @@ class Session final : public io::Disposable,
   bool holds_too_much() const;
   void hold(bool for_source = false);
   bool waits_for_promises();
+  bool may_go_to_redis(redis::Lane lane) { return !waits_for_promises() && may_travel(lane); }
   void let_go();
-  bool must_see_key(std::string_view first_chunk) const;
+  bool may_take_chunk(const resp::Scan& scan, std::string_view raw);
   void take_chunk(const resp::Scan& scan, std::string_view raw);
   void send_ahead(std::string_view input);
   void forward(std::string_view raw);

@@ -3,10 +3,11 @@
 
 namespace cuckooguard::proxy {
 
-// It may be a filter's command: whose key it is will be seen when a little more has come.
-bool Session::must_see_key(std::string_view first_chunk) const {
-  return worker_.filled_commands.must_see_key(worker_.arguments.views()) &&
-         first_chunk.size() < guard::FilledCommands::kKeyIsInFront;
+// Of what may be a filter's command, whose key it is will be seen when a little more has come.
+bool Session::may_take_chunk(const resp::Scan& scan, std::string_view raw) {
+  const bool is_key_to_come = scan.begins && raw.size() < guard::FilledCommands::kKeyIsInFront &&
+                              worker_.filled_commands.must_see_key(worker_.arguments.views());
+  return !is_key_to_come && may_go_to_redis(redis::Lane::own);
 }
 
 void Session::take_chunk(const resp::Scan& scan, std::string_view raw) {

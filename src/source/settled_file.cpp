@@ -35,7 +35,7 @@ std::expected<InputFile, Snapshot> SettledFile::open() {
     return std::unexpected(
         Snapshot{.kind = Snapshot::Kind::lost, .version = 0, .why = file.error()});
   }
-  if (file->stamp() != *stamp_) {
+  if (file->stamp() != stamp_) {
     return unclear(" is being replaced");
   }
   if (file->is_open_for_writing() && still_for < kSettleWhileOpen) {

@@ -104,6 +104,8 @@ class FilterLog final : public filled::Store {
             filled::Filters& filters,
             Calls calls,
             const io::TlsSlot* tls = nullptr);
+  FilterLog(const FilterLog&) = delete;
+  FilterLog& operator=(const FilterLog&) = delete;
   ~FilterLog() override;
 
   void start();

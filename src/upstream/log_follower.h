@@ -141,10 +141,10 @@ class LogFollower {
   TimePoint trouble_told_{};
   std::string writer_;  // of this connection
   std::uint64_t counter_ = 0;
-  std::optional<filled::LogReader> reader_;  // nullopt: all is to be read
-  std::string position_;                     // id of the entry that was read last
-  std::string applied_id_;                   // and of the one that was applied last
-  std::string generation_;                   // the last one that was ready
+  std::unique_ptr<filled::LogReader> reader_;  // null: all is to be read
+  std::string position_;                       // id of the entry that was read last
+  std::string applied_id_;                     // and of the one that was applied last
+  std::string generation_;                     // the last one that was ready
   Meta meta_;
   TimePoint meta_at_{};  // when it was asked for
   std::uint64_t skipped_ = 0;

@@ -107,7 +107,7 @@ LogFollower::Done LogFollower::load() {
     return load_snapshot(generation, line, text_at(**begun, 3));
   }
   filters_.clear();
-  reader_.emplace(key_, generation);
+  reader_ = std::make_unique<filled::LogReader>(key_, generation);
   position_ = kBegin;
   applied_id_.clear();
   entries_ = bytes_ = undigested_ = 0;
@@ -148,7 +148,7 @@ LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
   if (const auto restored = filters_.restore(bytes.left()); !restored) {
     return std::unexpected(Failure{.why = "its snapshot: " + restored.error()});
   }
-  reader_ = std::move(reader);
+  reader_ = std::make_unique<filled::LogReader>(std::move(reader));
   position_ = applied_id_ = line->id;
   entries_ = bytes_ = undigested_ = 0;
   return {};

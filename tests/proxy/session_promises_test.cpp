@@ -16,12 +16,13 @@ using std::chrono::milliseconds;
 class SessionPromises : public ProxiedClient {
  protected:
   SessionPromises() { filled_.store.does_at_once = false; }
-  ~SessionPromises() override {
+  void TearDown() override {
     // The loop is asked by sessions until all is kept.
     while (filled_.store.waiting() != 0) {
       filled_.store.do_next();
     }
     pass(loop_, milliseconds(10));
+    ProxiedClient::TearDown();
   }
   void client_says(std::string_view bytes) {
     client_.send(bytes);

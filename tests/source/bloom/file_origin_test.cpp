@@ -30,7 +30,7 @@ struct InFile {
     clock.advance(SettledFile::kSettle);
     return origin.read({});
   }
-  void replace(const std::string& content) {
+  void replace(const std::string& content) const {
     harness::write_whole_file(path + ".new", content);
     std::filesystem::rename(path + ".new", path);
   }
