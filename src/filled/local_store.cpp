@@ -1,5 +1,6 @@
 #include "filled/local_store.h"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -93,7 +94,10 @@ void LocalStore::run(const std::stop_token& stop) {
   std::mutex own;
   std::unique_lock lock(own);
   while (!stop.stop_requested()) {
-    wake_.wait_for(lock, stop, kExpireEvery, [] { return false; });
+    wake_.wait_for(
+        lock, stop, std::min<std::chrono::milliseconds>(kExpireEvery, settings_.every), [] {
+          return false;
+        });
     expire();
     const auto now = std::chrono::steady_clock::now();
     if (now - kept_at >= settings_.every) {
