@@ -61,8 +61,8 @@ TEST_F(BloomBehindSentinels, the_filter_of_the_new_master_counts) {
   EXPECT_FALSE(is_absent("99"));
   const std::size_t master = fail_over_by_command();
   add(sentinels_.node(master), 100, 200);
-  // The old master's filter counts until it is known to be none any more, with or without a pause in
-  // which all pass.
+  // The old master's filter counts until it is known to be none any more, with or without a pause
+  // in which all pass.
   ASSERT_TRUE(eventually([&] {
     return is_absent(kAbsent) && !is_absent("199") && is_absent(kAbsent);
   })) << guard_->log();
