@@ -366,7 +366,7 @@ MUTANTS = [
     ("filled", "entries_need_no_tag", "who may write to Redis changes filters",
      [(FILLED + "log_reader.cpp", "entry.writer.size() != kWriterBytes ||", "entry.writer.size() != kWriterBytes &&")]),
     ("filled", "entries_count_twice", "who may write to Redis has an old erasure done again",
-     [(FILLED + "log_reader.cpp", "if (was_there || may_be_forgotten", "if (may_be_forgotten")]),
+     [(FILLED + "log_reader.cpp", "entry.counter <= writer->second.counter;", "entry.counter < writer->second.counter;")]),
     ("filled", "gaps_are_passed_over", "what a failover has lost is believed to be there",
      [(FILLED + "log_reader.cpp", "entry.seq == next ? Verdict::apply", "entry.seq >= next ? Verdict::apply")]),
     ("guard", "asking_does_not_wait_for_adding", "BF.ADD, BF.EXISTS in one write: it is not there",
