@@ -314,7 +314,7 @@ MUTANTS = [
     ("guard", "keys_of_other_nodes_are_answered", "in a cluster, where Redis says -MOVED or -ASK",
      [(READS, "slots.test(*(slot = of_key))", "slots.size() > *(slot = of_key)")]),
     ("guard", "keys_of_several_slots_are_answered", "in a cluster, where Redis says -CROSSSLOT",
-     [(READS, "(may_differ || of_key == slot.value_or(of_key)) && ", "")]),
+     [(READS, "(may_differ || of_key == slot.value_or(of_key)) && ", "(may_differ || of_key < cluster::kSlots) && ")]),
     ("guard", "replicas_answer_everybody", "in a cluster, also who has not said READONLY",
      [(READS, "redis.is_master.value_or(false) || question.client.reads_replica()", "redis.is_master.has_value()")]),
     ("redis", "asking_ends_with_its_reply", "the command behind it is answered, or sent elsewhere",
