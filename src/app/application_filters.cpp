@@ -121,7 +121,7 @@ void ApplicationFilters::share(const config::Config& config,
                   log.info("filters_state", {{"state", name_of(state)}, {"why", why}});
                 }
               },
-          .on_new_generation = [] {},
+          .on_new_generation = {},
           .on_trouble =
               [&log](const std::string& what) {
                 log.warning("filters_trouble", {{"what", what}});

@@ -10,8 +10,7 @@ using Status = Outcome::Status;
 
 std::size_t bytes_of(const Operation& operation) {
   constexpr std::size_t kRest = 64;  // kind, shape, numbers
-  return kRest + operation.filter.size() + operation.blob.size() +
-         operation.hashes.size() * sizeof(std::uint64_t);
+  return kRest + operation.bytes();
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ std::string dump_of(const FilledFilter& filter) {
     if (!bytes) {
       throw std::runtime_error(bytes.error().what);
     }
-    put(body, static_cast<std::uint64_t>(bytes->size()));
-    body.append(as_text(*bytes));
+    put_long_text(body, as_text(*bytes));
   }
   std::string dump;
   put(dump, static_cast<std::uint64_t>(body.size() + 2 * kNumber));
@@ -73,7 +72,7 @@ std::expected<std::unique_ptr<FilledFilter>, std::string> read_dump(
   }
   FilledFilter::Layers layers;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const std::string_view bytes = reader.take_bytes(reader.take<std::uint64_t>());
+    const std::string_view bytes = reader.take_long_text();
     auto layer = filter::parse_filter_file(std::as_bytes(std::span(bytes)), secret);
     if (!layer) {
       return std::unexpected(layer.error().what);

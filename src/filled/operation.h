@@ -44,6 +44,10 @@ struct Operation {
   std::uint64_t filters_max = kItemsMax;
   std::uint64_t bytes_max = kItemsMax;
 
+  // Beside the object itself.
+  std::size_t bytes() const {
+    return filter.size() + blob.size() + hashes.size() * sizeof(std::uint64_t);
+  }
   // It changes nothing, on whichever guard.
   bool is_question() const { return kind == Kind::count || kind == Kind::dump; }
   bool operator==(const Operation&) const = default;

@@ -9,20 +9,16 @@
 namespace cuckooguard::guard {
 namespace {
 
-using filled::Kind;
 using filled::Operation;
 
 constexpr std::size_t kAny = static_cast<std::size_t>(-1);
-bool is_if_new(std::string_view name) {
-  return name.ends_with("NX");  // CF.ADDNX, CF.INSERTNX
-}
 
 }  // namespace
 
 // clang-format off
 const std::array<FilledCommands::Entry, 62> FilledCommands::kEntries{{
     {"BF.EXISTS", Family::bloom, 3, 3, true, &FilledCommands::exists},
-    {"BF.MEXISTS", Family::bloom, 3, kAny, true, &FilledCommands::exists_each},
+    {"BF.MEXISTS", Family::bloom, 3, kAny, true, &FilledCommands::exists},
     {"BF.ADD", Family::bloom, 3, 3, false, &FilledCommands::add},
     {"BF.MADD", Family::bloom, 3, kAny, false, &FilledCommands::add},
     {"BF.INSERT", Family::bloom, 4, kAny, false, &FilledCommands::insert},
@@ -32,7 +28,7 @@ const std::array<FilledCommands::Entry, 62> FilledCommands::kEntries{{
     {"BF.SCANDUMP", Family::bloom, 3, 3, false, &FilledCommands::scan_dump},
     {"BF.LOADCHUNK", Family::bloom, 4, 4, false, &FilledCommands::load_chunk},
     {"CF.EXISTS", Family::cuckoo, 3, 3, true, &FilledCommands::exists},
-    {"CF.MEXISTS", Family::cuckoo, 3, kAny, true, &FilledCommands::exists_each},
+    {"CF.MEXISTS", Family::cuckoo, 3, kAny, true, &FilledCommands::exists},
     {"CF.ADD", Family::cuckoo, 3, 3, false, &FilledCommands::add},
     {"CF.ADDNX", Family::cuckoo, 3, 3, false, &FilledCommands::add},
     {"CF.INSERT", Family::cuckoo, 4, kAny, false, &FilledCommands::insert},
@@ -46,7 +42,7 @@ const std::array<FilledCommands::Entry, 62> FilledCommands::kEntries{{
     {"CF.LOADCHUNK", Family::cuckoo, 4, 4, false, &FilledCommands::load_chunk},
     {"sadd", Family::set, 3, kAny, false, &FilledCommands::add},
     {"sismember", Family::set, 3, 3, true, &FilledCommands::exists},
-    {"smismember", Family::set, 3, kAny, true, &FilledCommands::exists_each},
+    {"smismember", Family::set, 3, kAny, true, &FilledCommands::exists},
     {"scard", Family::set, 2, 2, true, &FilledCommands::card},
     {"smembers", Family::set, 2, kAny, false, &FilledCommands::refuse},
     {"srem", Family::set, 2, kAny, false, &FilledCommands::refuse},
@@ -165,11 +161,11 @@ std::optional<OwnDecision> FilledCommands::refusal(const Entry& command,
                                                    const Attempt& attempt) {
   const bool may_wait = attempt.now - attempt.since < kKnowPatience;
   const redis::Snapshot& redis = guard_.facts();
-  const bool is_reliable = client.may_rely_on(redis, attempt.now);
-  if ((is_reliable || client.has_authenticated()) && client.login(redis) == Client::Login::no) {
-    return error("NOAUTH Authentication required.");
+  if (known_login(client, redis, attempt.now) == Client::Login::no) {
+    return error(kNotLoggedIn);
   }
-  const redis::UserAccess* const access = is_reliable ? guard_.access_of(client, redis) : nullptr;
+  const redis::UserAccess* const access =
+      client.may_rely_on(redis, attempt.now) ? guard_.access_of(client, redis) : nullptr;
   if (access == nullptr) {
     return may_wait ? hold(arguments) : error("ERR rights unknown: GUARD.CHECK says why");
   }
@@ -209,7 +205,7 @@ OwnDecision FilledCommands::decide(Arguments arguments, Client& client, const At
     return hold(arguments);
   }
   const Entry* const command = find(arguments[0]);
-  if (command == nullptr || !is_of_filter(*command, arguments, attempt.now)) {
+  if (command == nullptr) {
     return {};
   }
   if (auto refused = refusal(*command, arguments, client, attempt)) {
@@ -235,7 +231,6 @@ OwnDecision FilledCommands::decide(Arguments arguments, Client& client, const At
       command->run != &FilledCommands::refuse) {
     return {};  // it has just expired
   }
-  call.made_as = template_of(call);
   return (this->*command->run)(call);
 }
 
@@ -255,7 +250,7 @@ std::optional<Filled::Template> FilledCommands::template_of(const Call& call) co
 }
 
 OwnDecision FilledCommands::wrong_kind() {
-  return error("WRONGTYPE Operation against a key holding the wrong kind of value");
+  return error(filled_reply::kWrongKind);
 }
 
 OwnDecision FilledCommands::refuse(const Call& call) {
@@ -272,31 +267,20 @@ bool FilledCommands::is_current(const Call& call) const {
   return parts.store.is_current(call.attempt.now) && parts.filters.version() == version_;
 }
 
+// Where something may be missing, each may be there; but a set's member is then taken for a new
+// one.
 OwnDecision FilledCommands::exists(const Call& call) {
   if (is_of_another_kind(call)) {
     return wrong_kind();
   }
-  const bool is_found =
-      call.named != nullptr &&
-      call.named->filter->may_contain(filled()->parts().filters.hash(call.items().front()));
-  reply_.clear();
   const bool is_set = call.family == Family::set;
-  resp::append_boolean(reply_,
-                       is_set ? resp::Version::resp2 : call.version(),
-                       is_current(call) ? is_found : !is_set);
-  return answer();
-}
-
-// Where something may be missing, each may be there; but a set's member is then taken for a new
-// one.
-OwnDecision FilledCommands::exists_each(const Call& call) {
-  if (is_of_another_kind(call)) {
-    return wrong_kind();
-  }
-  const bool is_set = call.family == Family::set;
+  const bool is_each =
+      call.name != "BF.EXISTS" && call.name != "CF.EXISTS" && call.name != "sismember";
   const auto write = [&](const auto& is_found) {
     reply_.clear();
-    resp::append_array_header(reply_, call.items().size());
+    if (is_each) {
+      resp::append_array_header(reply_, call.items().size());
+    }
     for (const std::string_view item : call.items()) {
       resp::append_boolean(reply_, is_set ? resp::Version::resp2 : call.version(), is_found(item));
     }
@@ -338,10 +322,11 @@ OwnDecision FilledCommands::submit(const Call& call,
 }
 
 OwnDecision FilledCommands::add(const Call& call) {
+  const auto made_as = template_of(call);
   return add_items(call,
                    call.items(),
-                   call.made_as ? call.made_as->shape : filled::Shape{.kind = call.kind()},
-                   call.made_as.has_value());
+                   made_as ? made_as->shape : filled::Shape{.kind = call.kind()},
+                   made_as.has_value());
 }
 
 OwnDecision FilledCommands::insert(const Call& call) {
@@ -352,13 +337,12 @@ OwnDecision FilledCommands::insert(const Call& call) {
   if (options->items >= call.arguments.size()) {
     return error_of_arity(call.name);
   }
-  const bool is_free = call.made_as && !call.made_as->is_named;
+  const auto made_as = template_of(call);
+  const bool is_named = made_as && made_as->is_named;
   return add_items(call,
                    call.arguments.subspan(options->items),
-                   is_free        ? options->shape(call.kind())
-                   : call.made_as ? call.made_as->shape
-                                  : filled::Shape{.kind = call.kind()},
-                   call.made_as && options->creates);
+                   is_named ? made_as->shape : options->shape(call.kind()),
+                   made_as && options->creates);
 }
 
 OwnDecision FilledCommands::add_items(const Call& call,

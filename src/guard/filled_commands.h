@@ -1,9 +1,7 @@
 // Commands on filters that applications fill (filters in the configuration), with the replies and
 // errors of RedisBloom, or of Redis's sets.
 //
-//   BF.*, CF.*            of a key that filters.named or filters.allow_reserve names, or of a
-//   filter
-//                         that is there
+//   BF.*, CF.*            of a key that filters.named or allow_reserve names, or that is a filter
 //   SADD, SISMEMBER,      of a key of filters.dedupe: SADD says how many members were not there
 //   SMISMEMBER, SCARD     before; who they are nobody knows, so all other set commands are refused
 //   DEL, UNLINK, EXISTS,  of a filter that is there, alone. What cannot be done with a filter, or
@@ -57,6 +55,7 @@ class FilledCommands : OwnReply {
   explicit FilledCommands(Guard& guard) : guard_(guard) {}
 
   bool takes(Arguments arguments, TimePoint now);
+  // Of what it takes.
   OwnDecision decide(Arguments arguments, Client& client, const Attempt& attempt);
   // Of a command above 64 KiB of which there is no more than the name.
   bool must_see_key(Arguments front) const;
@@ -73,9 +72,8 @@ class FilledCommands : OwnReply {
     const Attempt& attempt;
     std::uint64_t now;  // milliseconds since 1970
     std::shared_ptr<const filled::Directory> directory;
-    const filled::Named* named;                    // in it; null: there is no filter
-    const filled::Named* expired;                  // the same, of one that is past its time
-    std::optional<Filled::Template> made_as = {};  // nothing: none can be made
+    const filled::Named* named;    // in it; null: there is no filter
+    const filled::Named* expired;  // the same, of one that is past its time
 
     std::string_view key() const { return arguments[1]; }
     Arguments items() const { return arguments.subspan(2); }
@@ -108,11 +106,11 @@ class FilledCommands : OwnReply {
                                      Arguments arguments,
                                      Client& client,
                                      const Attempt& attempt);
+  // Of what may be made under the key; nothing: no filter of these commands.
   std::optional<Filled::Template> template_of(const Call& call) const;
 
   // filled_commands.cpp
   OwnDecision exists(const Call& call);
-  OwnDecision exists_each(const Call& call);
   OwnDecision add(const Call& call);
   OwnDecision insert(const Call& call);
   OwnDecision erase(const Call& call);
@@ -151,6 +149,9 @@ class FilledCommands : OwnReply {
 
 // filled_replies.cpp: what is written of a change that is done.
 namespace filled_reply {
+
+inline constexpr std::string_view kWrongKind =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
 
 void of_bloom_add(std::string& out, const filled::Change& change, resp::Version version);
 void of_bloom_add_each(std::string& out, const filled::Change& change, resp::Version version);

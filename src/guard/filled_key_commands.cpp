@@ -1,4 +1,3 @@
-#include <charconv>
 #include <limits>
 
 #include "guard/filled_commands.h"
@@ -10,13 +9,6 @@ namespace {
 using filled::Operation;
 
 constexpr std::int64_t kSecond = 1000;
-
-std::optional<std::int64_t> integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
 
 }  // namespace
 
@@ -48,7 +40,7 @@ OwnDecision FilledCommands::type(const Call& call) {
 
 // A time that is over deletes it, as in Redis.
 OwnDecision FilledCommands::expire(const Call& call) {
-  const auto given = integer(call.arguments[2]);
+  const auto given = number_of<std::int64_t>(call.arguments[2]);
   if (!given) {
     return error("ERR value is not an integer or out of range");
   }

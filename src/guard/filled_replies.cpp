@@ -12,8 +12,6 @@ using filled::ItemOutcome;
 using filled::Outcome;
 using resp::Version;
 
-constexpr std::string_view kWrongKind =
-    "WRONGTYPE Operation against a key holding the wrong kind of value";
 constexpr std::string_view kBloomIsFull = "ERR non scaling filter is full";
 constexpr std::string_view kCuckooIsFull = "Filter is full";
 constexpr std::string_view kNoRoom =

@@ -1,6 +1,5 @@
 // Of filters as a whole: how they are made, what they tell of themselves, and their dumps.
 #include <algorithm>
-#include <charconv>
 
 #include "guard/filled_commands.h"
 #include "resp/reply_writer.h"
@@ -12,13 +11,6 @@ using filled::Operation;
 
 constexpr std::size_t kPieceBytes = std::size_t{48} * 1024;
 static_assert(kPieceBytes <= filled::kBlobBytesMax);
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
 
 }  // namespace
 
@@ -41,10 +33,11 @@ OwnDecision FilledCommands::reserve(const Call& call) {
   if (!options) {
     return error(options.error());
   }
-  if (call.named != nullptr || (call.made_as && call.made_as->is_named)) {
+  const auto made_as = template_of(call);
+  if (call.named != nullptr || (made_as && made_as->is_named)) {
     return error("ERR item exists");
   }
-  if (!call.made_as) {
+  if (!made_as) {
     return error("ERR filters.allow_reserve names no such key");
   }
   options->capacity = *capacity;
@@ -109,7 +102,7 @@ OwnDecision FilledCommands::info(const Call& call) {
 
 // It is held until it is there: what was promised would be in memory for each who asks.
 OwnDecision FilledCommands::scan_dump(const Call& call) {
-  const auto piece = number(call.arguments[2]);
+  const auto piece = number_of<std::uint64_t>(call.arguments[2]);
   if (!piece) {
     return error("Second argument must be numeric");
   }
@@ -141,11 +134,11 @@ OwnDecision FilledCommands::scan_dump(const Call& call) {
 }
 
 OwnDecision FilledCommands::load_chunk(const Call& call) {
-  const auto piece = number(call.arguments[2]);
+  const auto piece = number_of<std::uint64_t>(call.arguments[2]);
   if (!piece) {
     return error("Second argument must be numeric");
   }
-  if (!call.made_as) {
+  if (!template_of(call)) {
     return error("ERR filters.allow_reserve names no such key");
   }
   const std::string_view bytes = call.arguments[3];

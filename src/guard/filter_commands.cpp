@@ -18,9 +18,6 @@ constexpr std::size_t kAny = static_cast<std::size_t>(-1);
 bool is_cuckoo(std::string_view name) {
   return name.front() == 'C';
 }
-bool is_if_new(std::string_view name) {
-  return name.back() == 'X';  // ADDNX, INSERTNX
-}
 
 }  // namespace
 
@@ -67,10 +64,10 @@ OwnDecision FilterCommands::decide(Arguments arguments, Client& client, const At
     return for_redis_to_refuse(arguments);
   }
   const redis::Snapshot& redis = guard_.facts();
-  const bool is_reliable = client.may_rely_on(redis, attempt.now);
-  if ((is_reliable || client.has_authenticated()) && client.login(redis) == Client::Login::no) {
-    return error("NOAUTH Authentication required.");
+  if (known_login(client, redis, attempt.now) == Client::Login::no) {
+    return error(kNotLoggedIn);
   }
+  const bool is_reliable = client.may_rely_on(redis, attempt.now);
   return run(*command,
              {.name = command->name,
               .arguments = arguments,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "redis/word.h"
@@ -21,18 +20,10 @@ constexpr std::uint32_t kCuckooExpansion = 1;
 constexpr std::uint32_t kBucketSizeMax = 255;
 constexpr std::uint32_t kIterationsMax = 65535;
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
 std::optional<std::uint32_t> number_from(std::string_view text,
                                          std::uint32_t least,
                                          std::uint32_t most) {
-  const auto value = number<std::uint32_t>(text);
+  const auto value = number_of<std::uint32_t>(text);
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
@@ -61,7 +52,7 @@ constexpr std::array kOptions = std::to_array<Option>({
      Of::bloom_insert | Of::cuckoo_insert,
      true,
      [](std::string_view value, FilterOptions& out) {
-       out.capacity = number<std::uint64_t>(value);
+       out.capacity = number_of<std::uint64_t>(value);
        return out.capacity.has_value() && *out.capacity != 0 && *out.capacity <= filled::kItemsMax;
      },
      "Bad capacity"},
@@ -69,7 +60,7 @@ constexpr std::array kOptions = std::to_array<Option>({
      static_cast<unsigned>(Of::bloom_insert),
      true,
      [](std::string_view value, FilterOptions& out) {
-       out.error = number<double>(value);
+       out.error = number_of<double>(value);
        return out.error.has_value() && *out.error > 0 && *out.error < 1;
      },
      "Bad error rate"},
@@ -178,7 +169,7 @@ std::expected<FilterOptions, std::string_view> read_filter_options(
 }
 
 std::expected<double, std::string_view> read_error_rate(std::string_view text) {
-  const auto rate = number<double>(text);
+  const auto rate = number_of<double>(text);
   if (!rate) {
     return std::unexpected("ERR bad error rate");
   }
@@ -190,7 +181,7 @@ std::expected<double, std::string_view> read_error_rate(std::string_view text) {
 
 std::expected<std::uint64_t, std::string_view> read_capacity(std::string_view text,
                                                              bool is_cuckoo) {
-  const auto capacity = number<std::uint64_t>(text);
+  const auto capacity = number_of<std::uint64_t>(text);
   if (!capacity || *capacity > filled::kItemsMax) {
     return std::unexpected(is_cuckoo ? "Bad capacity" : "ERR bad capacity");
   }

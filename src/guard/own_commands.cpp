@@ -95,8 +95,6 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attem
   }
   const redis::Snapshot& redis = guard_.facts();
   const bool is_reliable = client.may_rely_on(redis, attempt.now);
-  const auto login =
-      is_reliable || client.has_authenticated() ? client.login(redis) : Client::Login::unknown;
   const redis::UserAccess* const access = guard_.access_of(client, redis);
   const Call call{.arguments = arguments,
                   .client = client,
@@ -107,13 +105,13 @@ OwnDecision OwnCommands::decide(Arguments arguments, Client& client, const Attem
   if (command != nullptr && command->needs == Needs::no_login) {
     return run(*command, call);
   }
-  switch (login) {
+  switch (known_login(client, redis, attempt.now)) {
     case Client::Login::yes:
       return command != nullptr
                  ? run(*command, call)
                  : error("ERR unknown command " + quoted(arguments.front()) + "; try GUARD.HELP");
     case Client::Login::no:
-      return error("NOAUTH Authentication required.");
+      return error(kNotLoggedIn);
     case Client::Login::unknown:
       break;
   }

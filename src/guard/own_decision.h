@@ -47,6 +47,16 @@ struct Attempt {
   bool has_promises = false;  // of commands before it
 };
 
+inline constexpr std::string_view kNotLoggedIn = "NOAUTH Authentication required.";
+
+// As far as it can be relied upon; else `unknown`.
+inline Client::Login known_login(const Client& client,
+                                 const redis::Snapshot& redis,
+                                 TimePoint now) {
+  return client.may_rely_on(redis, now) || client.has_authenticated() ? client.login(redis)
+                                                                      : Client::Login::unknown;
+}
+
 // It is forwarded, since what the guard said would not come in its place.
 inline bool is_left_to_redis(const Client& client) {
   return client.has_unread_replies() || !client.can_be_answered() || client.may_be_in_multi();

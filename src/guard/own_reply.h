@@ -26,6 +26,11 @@ inline bool is_filter_command(std::string_view name) noexcept {
          (redis::lower_case(name[0]) == 'b' || redis::lower_case(name[0]) == 'c');
 }
 
+// CF.ADDNX, CF.INSERTNX, as they are spelled.
+inline bool is_if_new(std::string_view command) noexcept {
+  return command.ends_with("NX");
+}
+
 class OwnReply {
  public:
   using Arguments = std::span<const std::string_view>;

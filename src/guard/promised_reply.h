@@ -24,8 +24,8 @@ class PromisedReply {
   // What it takes until it is known.
   std::size_t bytes() const {
     const filled::Operation& operation = change_->operation();
-    return sizeof(filled::Change) + operation.filter.size() + operation.blob.size() +
-           operation.hashes.size() * (sizeof(std::uint64_t) + sizeof(filled::ItemOutcome));
+    return sizeof(filled::Change) + operation.bytes() +
+           operation.hashes.size() * sizeof(filled::ItemOutcome);
   }
   bool is_known() const noexcept { return change_->is_done(); }
   void append_to(std::string& out) const { write_(out, *change_, version_); }  // if is_known()
