@@ -6,23 +6,8 @@ import sys
 
 import redis
 
-checks = 0
-
-
-def check(actual, expected):
-    global checks
-    assert actual == expected, f"{str(actual)[:200]} is not {str(expected)[:200]}"
-    checks += 1
-
-
-def refused(call, words):
-    try:
-        call()
-    except redis.ResponseError as error:
-        check(words in str(error), True)
-    else:
-        raise AssertionError(f"it is not refused: {words}")
-
+import checks
+from checks import check, refused
 
 r = redis.Redis(port=int(sys.argv[1]))
 bf, cf = r.bf(), r.cf()
@@ -74,4 +59,4 @@ for n in range(500):
     pipeline.execute_command("BF.ADD", "bf:p", n).execute_command("BF.EXISTS", "bf:p", n).set("other:%d" % n, n).get("other:%d" % n)
 check(pipeline.execute(), [reply for n in range(500) for reply in (1, 1, True, b"%d" % n)])
 check(r.keys("bf:*"), [])
-print(checks)
+print(checks.count)

@@ -6,24 +6,10 @@ import sys
 
 import redis
 
+import checks
+from checks import check, refused
+
 r = redis.Redis(port=int(sys.argv[1]))
-checks = 0
-
-
-def check(actual, expected):
-    global checks
-    assert actual == expected, f"{actual} is not {expected}"
-    checks += 1
-
-
-def refused(call, words):
-    try:
-        call()
-    except redis.ResponseError as error:
-        check(words in str(error), True)
-    else:
-        raise AssertionError(f"it is not refused: {words}")
-
 
 bf, cf = r.bf(), r.cf()
 for filter in (bf, cf):
@@ -52,4 +38,4 @@ pipeline = r.pipeline(transaction=False)
 for n in range(200):
     pipeline.execute_command("BF.EXISTS", "users", n + 1).execute_command("GET", "user:%d" % (n + 1))
 check(pipeline.execute(), [1, None] * 200)
-print(checks)
+print(checks.count)

@@ -1,12 +1,12 @@
 #include "app/application_filters.h"
 
-#include <chrono>
 #include <functional>
 #include <utility>
 
 #include "config/password_file.h"
 #include "filled/local_store.h"
 #include "filled/log_entry.h"
+#include "io/clock.h"
 #include "upstream/filter_log.h"
 
 namespace cuckooguard::app {
@@ -15,9 +15,7 @@ namespace {
 constexpr std::size_t kKeyBytesMin = 16;
 
 std::uint64_t wall_time() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
+  return static_cast<std::uint64_t>(io::wall_time().time_since_epoch().count());
 }
 
 std::expected<std::string, std::string> read_key(const std::string& path) {

@@ -22,11 +22,13 @@
 #include "foreign/bitmap_filter.h"
 #include "foreign/redisson.h"
 #include "keyspace/printable.h"
+#include "upstream/redis_reply.h"
 
 namespace cuckooguard::cli {
 namespace {
 
 using keyspace::printable;
+using upstream::text_of;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
 constexpr std::uint64_t kBitmapBytesMax = foreign::kRedisBitsMax / 8;
@@ -35,12 +37,6 @@ constexpr std::uint64_t kBitmapBytesMax = foreign::kRedisBitsMax / 8;
 constexpr std::string_view kSecondsOfPieces = "3600";
 
 using Done = std::expected<void, std::string>;
-
-// In the key's slot; Redisson names its hash so.
-std::string key_beside(std::string_view key, std::string_view suffix) {
-  return key.contains('{') ? fmt::format("{}:{}", key, suffix)
-                           : fmt::format("{{{}}}:{}", key, suffix);
-}
 
 std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
                                                      const std::vector<std::string_view>& words) {
@@ -52,10 +48,6 @@ std::expected<std::uint64_t, std::string> ask_number(RedisCall& redis,
     return std::unexpected(fmt::format("{}: the reply is no number", words.front()));
   }
   return static_cast<std::uint64_t>((*reply)->integer);
-}
-
-std::string_view text_of(const redisReply& reply) {
-  return reply.str == nullptr ? std::string_view() : std::string_view(reply.str, reply.len);
 }
 
 template <typename Number>
@@ -71,7 +63,7 @@ std::expected<foreign::Shape, std::string> shape_in_redis(RedisCall& redis,
   if (!reply) {
     return std::unexpected(reply.error());
   }
-  const std::span<redisReply* const> values((*reply)->element, (*reply)->elements);
+  const std::span<redisReply* const> values = upstream::elements_of(**reply);
   if (values.size() != 2) {
     return std::unexpected("HMGET: the reply is not that of two fields");
   }
@@ -180,7 +172,7 @@ Done transact(RedisCall& redis,
   if ((*reply)->type != REDIS_REPLY_ARRAY) {
     return std::unexpected(printable(watched) + ": it has changed meanwhile");
   }
-  for (const redisReply* const each : std::span((*reply)->element, (*reply)->elements)) {
+  for (const redisReply* const each : upstream::elements_of(**reply)) {
     if (each->type == REDIS_REPLY_ERROR) {
       return std::unexpected(std::string(text_of(*each)));
     }
@@ -211,8 +203,8 @@ std::vector<std::string> fields_of(const foreign::Facts& facts) {
 Done replace_key(RedisCall& redis, const std::string& key, const foreign::Filter& filter) {
   const std::string bytes = filter.bytes();
   const foreign::Facts facts = filter.facts();
-  const std::string beside = key_beside(key, random_name());
-  const std::string hash = key_beside(key, "config");
+  const std::string beside = foreign::redisson_key(key, random_name());
+  const std::string hash = foreign::redisson_key(key, "config");
   const std::vector<std::string> fields = fields_of(facts);
   Commands commands{{"PERSIST", beside}, {"RENAME", beside, key}};
   if (facts.format == "redisson") {
@@ -250,7 +242,7 @@ foreign::FilterOrWhyNot filter_in_redis(RedisCall& redis,
                                         const std::string& key,
                                         ForeignFile& file) {
   const bool has_hash = file.format == "redisson";
-  const std::string hash = key_beside(key, "config");
+  const std::string hash = foreign::redisson_key(key, "config");
   foreign::Shape shape;
   if (has_hash) {
     const auto told = shape_in_redis(redis, hash);

@@ -7,6 +7,7 @@
 
 #include "config/password_file.h"
 #include "io/tls_credentials.h"
+#include "upstream/redis_words.h"
 
 namespace cuckooguard::cli {
 
@@ -86,14 +87,7 @@ std::expected<RedisCall, std::string> RedisCall::open(
 
 std::expected<RedisCall::Reply, std::string> RedisCall::call(
     const std::vector<std::string_view>& arguments) {
-  std::vector<const char*> words;
-  std::vector<std::size_t> lengths;
-  for (const std::string_view argument : arguments) {
-    words.push_back(argument.data());
-    lengths.push_back(argument.size());
-  }
-  Reply reply(static_cast<redisReply*>(redisCommandArgv(
-      connection_.get(), static_cast<int>(words.size()), words.data(), lengths.data())));
+  Reply reply(upstream::RedisWords(arguments).call(*connection_).release());
   if (reply == nullptr) {
     return std::unexpected(fmt::format("{}: no reply: {}", address_, connection_->errstr));
   }

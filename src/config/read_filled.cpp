@@ -7,14 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "config/read_namespace.h"
 #include "config/section_table.h"
 #include "keyspace/keyspace.h"
 #include "keyspace/printable.h"
 
 namespace cuckooguard::config {
 namespace {
-
-using keyspace::KeyTemplate;
 
 constexpr auto kKinds = choices_of<FilledKind>(kFilledKindNames);
 constexpr auto kDeletes = choices_of<FilledDeletes>(kFilledDeletesNames);
@@ -30,16 +29,10 @@ constexpr auto parse_items =
 constexpr auto parse_rate =
     bounded(parse_fraction, kRateMin, kRateMax, "must be from 0.0001% to 50%");
 
-void read_templates(const Section& section, std::string_view key, std::vector<KeyTemplate>& out) {
-  for (const ListItem& item : section.read_list(key, Section::EmptyList::is_right)) {
-    if (auto parsed = KeyTemplate::parse(item.text)) {
-      out.push_back(*std::move(parsed));
-    } else {
-      section.report(
-          item.at(parsed.error().offset),
-          fmt::format("{}: {} {}", key, keyspace::printable(item.text), parsed.error().what));
-    }
-  }
+void read_templates(const Section& section,
+                    std::string_view key,
+                    std::vector<keyspace::KeyTemplate>& out) {
+  read_key_templates(section, key, Section::EmptyList::is_right, out);
 }
 
 constexpr auto kNamed =
@@ -130,9 +123,7 @@ constexpr auto kFilters =
                            "Redis: head -c 32 /dev/urandom | base64 > FILE");
           }
           check_templates(section, result);
-          const auto bad =
-              std::ranges::find_if(result.log, [](char c) { return c == '{' || c == '}'; });
-          if (bad != result.log.end()) {
+          if (result.log.find_first_of("{}") != std::string::npos) {
             section.report(section.place_of("log"),
                            "log: it has no braces, they are put around it");
           }

@@ -42,21 +42,6 @@ std::string absent_reply_needed() {
       fmt::join(presets, " | "));
 }
 
-void read_keys(const Section& section, std::vector<KeyTemplate>& keys, std::vector<Place>& places) {
-  section.require("keys");
-  for (const ListItem& item : section.read_list("keys")) {
-    auto parsed = KeyTemplate::parse(item.text);
-    if (parsed) {
-      keys.push_back(std::move(*parsed));
-      places.push_back(item.place);
-    } else {
-      section.report(
-          item.at(parsed.error().offset),
-          fmt::format("keys: {} {}", keyspace::printable(item.text), parsed.error().what));
-    }
-  }
-}
-
 std::vector<std::string_view> identity_placeholders(const std::vector<KeyTemplate>& keys) {
   std::vector<std::string_view> names;
   for (const KeyTemplate& key_template : keys) {
@@ -244,6 +229,24 @@ constexpr auto kNamespace =
 
 }  // namespace
 
+std::vector<Place> read_key_templates(const Section& section,
+                                      std::string_view key,
+                                      Section::EmptyList empty,
+                                      std::vector<KeyTemplate>& out) {
+  std::vector<Place> places;
+  for (const ListItem& item : section.read_list(key, empty)) {
+    if (auto parsed = KeyTemplate::parse(item.text)) {
+      out.push_back(*std::move(parsed));
+      places.push_back(item.place);
+    } else {
+      section.report(
+          item.at(parsed.error().offset),
+          fmt::format("{}: {} {}", key, keyspace::printable(item.text), parsed.error().what));
+    }
+  }
+  return places;
+}
+
 Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePlaces& places) {
   const Section section(reading, entry, kNamespace.keys());
   Namespace result{.name = entry.key};
@@ -251,7 +254,8 @@ Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePl
   places.fresh_ids = section.place_of("fresh_ids");
   places.deletes = section.place_of("filter", "deletes");
   places.commands = section.place_of("commands", "key");
-  read_keys(section, result.keys, places.keys);
+  section.require("keys");
+  places.keys = read_key_templates(section, "keys", Section::EmptyList::is_wrong, result.keys);
   read_table(section, result, places);
   kNamespace.read(section, result);
   return result;

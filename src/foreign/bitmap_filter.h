@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "foreign/bit_array.h"
 #include "foreign/filter.h"
@@ -51,6 +52,31 @@ class BitmapFilter : public Filter {
   std::uint64_t reach_;
   std::uint64_t set_;  // bits
   Facts facts_;        // what no item changes
+};
+
+// One whose items each have bits: those that `Format`'s for_each_bit(item, visit) visits, until
+// `visit` says false; it says whether that never did.
+template <typename Format>
+class BitsOfItems : public BitmapFilter {
+ public:
+  bool may_contain(std::string_view item) const noexcept override {
+    return format().for_each_bit(item, [this](std::uint64_t bit) { return has(bit); });
+  }
+  bool add(std::string_view item) override {
+    return format().for_each_bit(item, [this](std::uint64_t bit) {
+      set(bit);
+      return true;
+    });
+  }
+
+ private:
+  friend Format;
+
+  BitsOfItems(
+      std::string_view format, std::string bytes, BitOrder order, Shape shape, std::uint64_t reach)
+      : BitmapFilter(format, std::move(bytes), order, shape, reach) {}
+
+  const Format& format() const { return static_cast<const Format&>(*this); }
 };
 
 // Of so many items at this rate, by Guava's optimalNumOfBits(), which Redisson has, too, before the

@@ -13,24 +13,11 @@ namespace {
 
 constexpr std::uint32_t kHashes = 14;
 
-class GoZeroFilter final : public BitmapFilter {
+class GoZeroFilter final : public BitsOfItems<GoZeroFilter> {
  public:
   GoZeroFilter(std::string bitmap, Shape shape)
-      : BitmapFilter("go-zero", std::move(bitmap), BitOrder::highest_first, shape, kRedisBitsMax) {}
+      : BitsOfItems("go-zero", std::move(bitmap), BitOrder::highest_first, shape, kRedisBitsMax) {}
 
-  bool may_contain(std::string_view item) const noexcept override {
-    return for_each_bit(item, [this](std::uint64_t bit) { return has(bit); });
-  }
-
-  bool add(std::string_view item) override {
-    return for_each_bit(item, [this](std::uint64_t bit) {
-      set(bit);
-      return true;
-    });
-  }
-
- private:
-  // Of an item, until `visit` says false; whether it never did.
   template <typename Visit>
   bool for_each_bit(std::string_view item, Visit visit) const {
     const Murmur3X64 hash(item);

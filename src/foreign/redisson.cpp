@@ -19,25 +19,12 @@ constexpr HighwayKey kKey{
     0x9E3779B97F4A7C15, 0xF39CC0605CEDC834, 0x1082276BF3A27251, 0xF86C6A11D0C18E95};
 constexpr std::uint64_t kWithoutSign = std::numeric_limits<std::int64_t>::max();
 
-class RedissonFilter final : public BitmapFilter {
+class RedissonFilter final : public BitsOfItems<RedissonFilter> {
  public:
   RedissonFilter(std::string bitmap, Shape shape)
-      : BitmapFilter(
+      : BitsOfItems(
             "redisson", std::move(bitmap), BitOrder::highest_first, shape, kRedissonBitsMax) {}
 
-  bool may_contain(std::string_view item) const noexcept override {
-    return for_each_bit(item, [this](std::uint64_t bit) { return has(bit); });
-  }
-
-  bool add(std::string_view item) override {
-    return for_each_bit(item, [this](std::uint64_t bit) {
-      set(bit);
-      return true;
-    });
-  }
-
- private:
-  // Of an item, until `visit` says false; whether it never did.
   template <typename Visit>
   bool for_each_bit(std::string_view item, Visit visit) const {
     const Hash128 hash = highway_hash_128(item, kKey);
@@ -69,6 +56,11 @@ std::expected<Shape, std::string> redisson_shape(std::int64_t expected_insertion
   }
   const auto whole = static_cast<std::uint64_t>(bits);
   return Shape{.bits = whole, .hashes = optimal_hashes(expected_insertions, whole)};
+}
+
+std::string redisson_key(std::string_view name, std::string_view suffix) {
+  return name.contains('{') ? fmt::format("{}:{}", name, suffix)
+                            : fmt::format("{{{}}}:{}", name, suffix);
 }
 
 FilterOrWhyNot read_redisson(std::string bitmap, Shape shape) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <expected>
 #include <string>
+#include <string_view>
 
 #include "foreign/bitmap_filter.h"
 #include "foreign/filter.h"
@@ -25,6 +26,9 @@ inline constexpr std::uint64_t kRedissonBitsMax = 4'294'967'294;  // twice Java'
 // What tryInit(expectedInsertions, falseProbability) makes of them: to compare with the hash.
 std::expected<Shape, std::string> redisson_shape(std::int64_t expected_insertions,
                                                  double false_probability);
+
+// What Redisson has beside an object of this name, in its slot: `config` is the hash.
+std::string redisson_key(std::string_view name, std::string_view suffix);
 
 // `bitmap`: what GET gives, empty if there is no key. `shape`: of the hash.
 FilterOrWhyNot read_redisson(std::string bitmap, Shape shape);

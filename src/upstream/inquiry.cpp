@@ -13,7 +13,7 @@
 #include "cluster/map.h"
 #include "upstream/command_reply.h"
 #include "upstream/not_allowed.h"
-#include "upstream/redis_reply.h"
+#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
@@ -24,23 +24,8 @@ using Words = std::vector<std::string>;
 // has read of a connection.
 constexpr std::size_t kUsersAtOnce = 16;
 
-struct Arguments {
-  explicit Arguments(const Words& words) {
-    for (const std::string& word : words) {
-      texts.push_back(word.data());
-      lengths.push_back(word.size());
-    }
-  }
-  int count() const { return static_cast<int>(texts.size()); }
-
-  std::vector<const char*> texts;
-  std::vector<std::size_t> lengths;
-};
-
 void append(redisContext& redis, const Words& words) {
-  Arguments arguments(words);
-  redisAppendCommandArgv(
-      &redis, arguments.count(), arguments.texts.data(), arguments.lengths.data());
+  RedisWords(words).append_to(redis);
 }
 
 void append_users(redisContext& redis, std::span<const std::string> names) {
@@ -66,9 +51,7 @@ std::chrono::seconds idle_timeout_of(const redisReply& reply) {
 }
 
 Reply ask_redis(redisContext& redis, const Words& words) {
-  Arguments arguments(words);
-  return Reply(static_cast<redisReply*>(redisCommandArgv(
-      &redis, arguments.count(), arguments.texts.data(), arguments.lengths.data())));
+  return RedisWords(words).call(redis);
 }
 
 std::string random_text() {

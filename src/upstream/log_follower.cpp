@@ -47,7 +47,7 @@ LogFollower::LogFollower(const config::Upstream& upstream,
               .wait = settings_.change_wait}) {}
 
 void LogFollower::submit(std::shared_ptr<filled::Change> change) {
-  if (queue_.push(std::move(change), Clock::now())) {
+  if (queue_.push(std::move(change), io::now_since_boot())) {
     wake_up_.call();
   }
 }
@@ -88,7 +88,7 @@ void LogFollower::run(const std::stop_token& stop) {
     }
     if (!done && !stop.stop_requested()) {
       fail(done.error());
-      pump([] { return false; }, Clock::now() + pause_);
+      pump([] { return false; }, io::now_since_boot() + pause_);
     }
   }
   current_until_ = 0;
@@ -109,7 +109,7 @@ LogFollower::Done LogFollower::step() {
 }
 
 void LogFollower::fail(const Failure& failure) {
-  const bool was_calm = state_ == State::ready && Clock::now() - ready_since_ > kCalmAfter;
+  const bool was_calm = state_ == State::ready && io::now_since_boot() - ready_since_ > kCalmAfter;
   const bool is_cut = !appending_ || !following_ || is_lost();
   if (is_cut) {
     appending_.reset();
@@ -146,7 +146,7 @@ void LogFollower::become(State state, const std::string& why) {
 }
 
 void LogFollower::tell_trouble(const std::string& what) {
-  const TimePoint now = Clock::now();
+  const TimePoint now = io::now_since_boot();
   if (calls_.on_trouble && now - trouble_told_ > FilterLog::kTroubleEvery) {
     trouble_told_ = now;
     calls_.on_trouble(what);
@@ -195,10 +195,10 @@ bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
     if (stop_.stop_requested() || is_lost()) {
       return false;
     }
-    queue_.finish_overdue(Clock::now());
+    queue_.finish_overdue(io::now_since_boot());
     send_waiting();
     exchange(until);
-    if (Clock::now() >= until) {
+    if (io::now_since_boot() >= until) {
       return is_done();
     }
   }
@@ -206,10 +206,10 @@ bool LogFollower::pump(const std::function<bool()>& is_done, TimePoint until) {
 }
 
 bool LogFollower::await(const Reply& reply, milliseconds wait) {
-  TimePoint until = Clock::now() + wait;
+  TimePoint until = io::now_since_boot() + wait;
   while (!pump([&] { return reply != nullptr; }, until)) {
     const TimePoint quiet = following_->read_at() + kCallTimeout;
-    if (stop_.stop_requested() || is_lost() || quiet <= Clock::now()) {
+    if (stop_.stop_requested() || is_lost() || quiet <= io::now_since_boot()) {
       return false;
     }
     until = quiet;
@@ -234,7 +234,7 @@ void LogFollower::exchange(TimePoint until) {
       each.events = static_cast<short>(redis->has_to_write() ? POLLIN | POLLOUT : POLLIN);
     }
   }
-  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+  const auto left = std::chrono::ceil<milliseconds>(until - io::now_since_boot());
   ::poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
   wake_up_.take();
   for (std::size_t i = 0; i < connections.size(); ++i) {

@@ -28,6 +28,7 @@
 
 #include "filled/change_queue.h"
 #include "filled/log_reader.h"
+#include "io/clock.h"
 #include "upstream/filter_log.h"
 #include "upstream/log_scripts.h"
 #include "upstream/log_snapshot.h"
@@ -56,7 +57,6 @@ class LogFollower {
   void run(const std::stop_token& stop);
 
  private:
-  using Clock = std::chrono::steady_clock;
   using TimePoint = filled::TimePoint;
   using milliseconds = std::chrono::milliseconds;
 
@@ -126,7 +126,7 @@ class LogFollower {
   filled::LogKey key_;
   filled::ChangeQueue queue_;
   WakeUp wake_up_;
-  std::atomic<Clock::rep> current_until_{0};
+  std::atomic<TimePoint::rep> current_until_{0};
   mutable std::mutex mutex_;
   FilterLog::Status status_;
 

@@ -155,7 +155,7 @@ LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
 }
 
 LogFollower::Done LogFollower::round() {
-  const TimePoint asked_at = Clock::now();
+  const TimePoint asked_at = io::now_since_boot();
   const auto told = std::make_shared<Reply>();
   const auto streams = std::make_shared<Reply>();
   following_->send(
@@ -269,7 +269,7 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
   reader_->applied(entry, trace);
   undigested_ = is_digest ? 0 : undigested_ + 1;
   if (is_digest) {
-    digest_at_ = Clock::now();
+    digest_at_ = io::now_since_boot();
   }
   if (is_own) {
     queue_.came_back(entry.counter, outcomes);
@@ -278,8 +278,8 @@ LogFollower::Done LogFollower::apply(const filled::Entry& entry) {
     const std::string why =
         "another guard's filters, or its history of the log, are not those here";
     tell_trouble(why);
-    if (state_ == State::ready && Clock::now() - differed_at_ > kDifferedEvery) {
-      differed_at_ = Clock::now();
+    if (state_ == State::ready && io::now_since_boot() - differed_at_ > kDifferedEvery) {
+      differed_at_ = io::now_since_boot();
       is_digest_due_ = true;  // it may be the other one that is wrong
       return reread(why);
     }
@@ -323,7 +323,7 @@ void LogFollower::proven(TimePoint asked_at) {
   current_until_.store((asked_at + settings_.max_lag).time_since_epoch().count(),
                        std::memory_order_release);
   if (state_ != State::ready) {
-    ready_since_ = digest_at_ = Clock::now();
+    ready_since_ = digest_at_ = io::now_since_boot();
     become(State::ready, "");
   }
   if (generation_ != reader_->generation()) {

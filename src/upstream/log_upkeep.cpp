@@ -10,16 +10,10 @@ namespace {
 constexpr std::chrono::seconds kKeepUpEvery{1};
 constexpr std::chrono::seconds kExpireAgain{10};  // what has not gone meanwhile
 
-std::uint64_t milliseconds_since_1970() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
-
 }  // namespace
 
 void LogFollower::keep_up() {
-  const TimePoint now = Clock::now();
+  const TimePoint now = io::now_since_boot();
   if (now - kept_up_at_ >= kKeepUpEvery) {
     kept_up_at_ = now;
     expire(now);
@@ -34,7 +28,8 @@ void LogFollower::expire(TimePoint now) {
     expiring_since_ = now;
     expiring_.clear();
   }
-  for (filled::Operation& drop : filters_.expired(milliseconds_since_1970())) {
+  for (filled::Operation& drop :
+       filters_.expired(static_cast<std::uint64_t>(io::wall_time().time_since_epoch().count()))) {
     std::uint64_t& submitted = expiring_[drop.filter];
     if (std::exchange(submitted, drop.incarnation) != drop.incarnation) {
       submit(std::make_shared<filled::Change>(std::move(drop)));
@@ -84,7 +79,7 @@ void LogFollower::begin_snapshot(TimePoint now) {
 void LogFollower::end_snapshot(const std::string& token, const std::string& why_not) {
   snapshot_.reset();
   is_snapshot_begun_ = false;
-  snapshot_over_at_ = Clock::now();
+  snapshot_over_at_ = io::now_since_boot();
   if (!why_not.empty()) {  // the log grows on; it is tried again
     tell_trouble("a snapshot of the filters was not written: " + why_not);
     appending_->send({"EVAL", unlock_script(), "1", keys_.lock, token}, [](const Reply&) {});

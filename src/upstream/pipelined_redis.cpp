@@ -1,10 +1,12 @@
 #include "upstream/pipelined_redis.h"
 
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
+
+#include "io/clock.h"
+#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
@@ -25,14 +27,7 @@ PipelinedRedis::PipelinedRedis(RedisConnector::Redis redis) : redis_(std::move(r
 }
 
 void PipelinedRedis::send(std::span<const std::string_view> words, OnReply on_reply) {
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
-  for (const std::string_view word : words) {
-    texts.push_back(word.data());
-    sizes.push_back(word.size());
-  }
-  if (redisAppendCommandArgv(
-          redis_.get(), static_cast<int>(words.size()), texts.data(), sizes.data()) != REDIS_OK) {
+  if (!RedisWords(words).append_to(*redis_)) {
     lose();
     return;
   }
@@ -54,7 +49,7 @@ void PipelinedRedis::write() {
 
 void PipelinedRedis::read() {
   for (int i = 0; i < kReadsMax && !is_lost() && has_something(redis_->fd); ++i) {
-    read_at_ = std::chrono::steady_clock::now();
+    read_at_ = io::now_since_boot();
     if (redisBufferRead(redis_.get()) != REDIS_OK) {
       lose();
     }

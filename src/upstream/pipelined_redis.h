@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/clock.h"
 #include "upstream/redis_connector.h"
 #include "upstream/redis_reply.h"
 
@@ -35,7 +36,7 @@ class PipelinedRedis {
   void write();
   void read();  // what has come, if anything has
   // When something came last.
-  std::chrono::steady_clock::time_point read_at() const { return read_at_; }
+  io::TimePoint read_at() const { return read_at_; }
 
   bool is_lost() const { return !error_.empty(); }
   const std::string& error() const { return error_; }
@@ -47,7 +48,7 @@ class PipelinedRedis {
   RedisConnector::Redis redis_;
   std::deque<OnReply> expected_;
   bool has_to_write_ = false;
-  std::chrono::steady_clock::time_point read_at_{};
+  io::TimePoint read_at_{};
   std::string error_;
 };
 

@@ -1,9 +1,8 @@
 #include "upstream/redis_calls.h"
 
 #include <utility>
-#include <vector>
 
-#include "upstream/redis_reply.h"
+#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
@@ -50,14 +49,7 @@ std::expected<RedisCalls, std::string> RedisCalls::open(const config::Upstream& 
 
 std::expected<resp::Value, std::string> RedisCalls::call(
     std::span<const std::string_view> command) {
-  std::vector<const char*> words;
-  std::vector<std::size_t> sizes;
-  for (const std::string_view word : command) {
-    words.push_back(word.data());
-    sizes.push_back(word.size());
-  }
-  const Reply reply(static_cast<redisReply*>(
-      redisCommandArgv(redis_.get(), static_cast<int>(words.size()), words.data(), sizes.data())));
+  const Reply reply = RedisWords(command).call(*redis_);
   if (!reply) {
     return std::unexpected(std::string(redis_->errstr));
   }

@@ -12,7 +12,7 @@
 #include <poll.h>
 
 #include "upstream/cluster_watch.h"
-#include "upstream/redis_reply.h"
+#include "upstream/redis_words.h"
 
 namespace cuckooguard::upstream {
 namespace {
@@ -60,14 +60,7 @@ auto instances_in(const redisReply& list, std::size_t most) {
 }
 
 Reply call(redisContext& redis, std::initializer_list<std::string_view> arguments) {
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
-  for (const std::string_view argument : arguments) {
-    texts.push_back(argument.data());
-    sizes.push_back(argument.size());
-  }
-  return Reply(static_cast<redisReply*>(
-      redisCommandArgv(&redis, static_cast<int>(texts.size()), texts.data(), sizes.data())));
+  return RedisWords(arguments).call(redis);
 }
 
 // What has come on a subscribed connection. False: it is lost.

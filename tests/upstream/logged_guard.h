@@ -14,6 +14,7 @@
 #include "filled/filters.h"
 #include "harness/deadline.h"
 #include "harness/redis_server.h"
+#include "io/clock.h"
 #include "upstream/filter_log.h"
 
 namespace cuckooguard::upstream {
@@ -71,7 +72,7 @@ class LoggedGuard {
   bool becomes(State state) const {
     return eventually([&] { return status().state == state; });
   }
-  bool is_current() const { return log_.is_current(std::chrono::steady_clock::now()); }
+  bool is_current() const { return log_.is_current(io::now_since_boot()); }
   // All that the other one has applied.
   bool catches_up_with(const LoggedGuard& other) const {
     return eventually([&] {

@@ -55,7 +55,7 @@ BloomKeyOrigin::BloomKeyOrigin(config::BloomSource settings, OpenRedis open)
     : settings_(std::move(settings)), session_(std::move(open), settings_.key, settings_.db) {}
 
 std::string BloomKeyOrigin::redisson_config_key(const std::string& name) {
-  return name.contains('{') ? name + ":config" : "{" + name + "}:config";
+  return foreign::redisson_key(name, "config");
 }
 
 BloomLook BloomKeyOrigin::look() {
