@@ -38,8 +38,11 @@ class Carrier {
 
   void run(const std::atomic<bool>& is_ending) {
     while (!is_broken_ && !is_ending && !(plain_ended_ && tls_ended_)) {
-      const bool moved = take_plain() | give_tls() | take_tls() | give_plain();
-      if (!moved && !is_broken_) {
+      int moved = 0;  // each takes its turn, also after one that has moved something
+      for (const bool one : {take_plain(), give_tls(), take_tls(), give_plain()}) {
+        moved += one ? 1 : 0;
+      }
+      if (moved == 0 && !is_broken_) {
         wait();
       }
     }

@@ -65,20 +65,24 @@ TEST_F(LivePartsTest, a_key_is_absent_only_if_no_part_has_it) {
 // Has what it was made with; tells when it goes.
 class Listed final : public foreign::Filter {
  public:
-  Listed(std::string only, int& left) : only_(std::move(only)), left_(left) { ++left_; }
+  // Shared with the test, since the filters may outlive it.
+  Listed(std::string only, std::shared_ptr<int> left)
+      : only_(std::move(only)), left_(std::move(left)) {
+    ++*left_;
+  }
   Listed(const Listed&) = delete;
   Listed& operator=(const Listed&) = delete;
-  ~Listed() override { --left_; }
+  ~Listed() override { --*left_; }
   bool may_contain(std::string_view item) const noexcept override { return item == only_; }
   foreign::Facts facts() const noexcept override { return {}; }
 
  private:
   std::string only_;
-  int& left_;
+  std::shared_ptr<int> left_;
 };
 
 TEST_F(LivePartsTest, a_filter_of_another_library_is_asked_by_identity_while_it_is_fresh) {
-  int left = 0;
+  const auto left = std::make_shared<int>(0);
   LiveFilter& live = *parts_.add("a");
   parts_.set_complete(true);
   live.set_fresh_until(kNow + seconds(1));
@@ -91,21 +95,21 @@ TEST_F(LivePartsTest, a_filter_of_another_library_is_asked_by_identity_while_it_
   live.set_fresh_until(kNow);
   EXPECT_EQ(find("2"), Finding::not_fresh);
   live.publish_foreign(nullptr);
-  EXPECT_EQ(left, 0);
+  EXPECT_EQ(*left, 0);
 }
 
 TEST_F(LivePartsTest, a_filter_of_another_library_lives_as_long_as_a_reader_may_have_it) {
-  int left = 0;
+  const auto left = std::make_shared<int>(0);
   LiveFilter& live = *parts_.add("a");
   live.publish_foreign(std::make_shared<const Listed>("1", left));
   {
     const EpochScope inside(epochs_.reader(0));
     live.publish_foreign(std::make_shared<const Listed>("2", left));
     EXPECT_FALSE(live.reclaim());
-    EXPECT_EQ(left, 2);
+    EXPECT_EQ(*left, 2);
   }
   EXPECT_TRUE(live.reclaim());
-  EXPECT_EQ(left, 1);
+  EXPECT_EQ(*left, 1);
 }
 
 TEST_F(LivePartsTest, without_a_part_and_until_the_set_is_complete_everything_passes) {

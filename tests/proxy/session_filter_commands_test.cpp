@@ -53,7 +53,7 @@ TEST_F(SessionFilterCommands, of_a_client_that_does_not_read_are_unknown_to_redi
 
 // Above 64 KiB, also if there is no more than its name yet.
 TEST_F(SessionFilterCommands, that_are_large_are_unknown_to_redis) {
-  for (const std::size_t items : {10'917, 20'000}) {
+  for (const std::size_t items : {10'917UL, 20'000UL}) {
     std::string large = "*" + std::to_string(items + 2) + "\r\n$10\r\nBF.MEXISTS\r\n";
     std::string renamed = "*" + std::to_string(items + 2) + "\r\n$16\r\nGUARD.BF.MEXISTS\r\n";
     std::string rest = "$5\r\nusers\r\n";

@@ -329,7 +329,7 @@ TEST_F(RoutedTransportTest, a_large_command_of_who_is_subscribed_is_refused_as_a
   (void)at(kA);
   say(kA, "*3\r\n$10\r\nssubscribe\r\n$1\r\nb\r\n:1\r\n");
   (void)got();
-  for (const std::size_t size : {10, 100'000}) {
+  for (const std::size_t size : {10UL, 100'000UL}) {
     send_bytes(set("b", std::string(size, 'x')));
     EXPECT_EQ(at(kA), "");
     EXPECT_EQ(got(), "-ERR Can't execute 'set" + std::string(kOnlySubscriptions));
