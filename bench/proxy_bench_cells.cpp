@@ -9,6 +9,8 @@ namespace cuckooguard::bench {
 namespace {
 
 constexpr std::array kLoads{Load::hit, Load::absent, Load::half, Load::set, Load::mget};
+constexpr std::array kLargeLoads{Load::hit_4k, Load::hit_64k};
+constexpr std::array kLargePipelines{1U, 16U};  // 64 KiB by 50 clients by 64 is 200 MiB of replies
 constexpr std::array kClients{50U, 1U, 500U};
 constexpr std::array kPipelines{1U, 16U, 64U};
 constexpr int kKeysOfMget = 10;
@@ -25,11 +27,17 @@ std::vector<std::string> redis_command(Load load, bool is_cluster) {
       return {"GET", prefix + std::string(kNoRow)};
     case Load::set:
       return {"SET", prefix + std::string(kAnyRow), value()};
+    case Load::hit_4k:
+      return {"GET", prefix + "4__rand_int__"};
+    case Load::hit_64k:
+      return {"GET", prefix + "5__rand_int__"};
     case Load::mget:
       break;
   }
-  std::vector<std::string> mget(1 + kKeysOfMget, prefix + std::string(kAnyRow));
-  mget.front() = "MGET";
+  std::vector<std::string> mget{"MGET"};
+  for (int i = 0; i < kKeysOfMget; ++i) {
+    mget.push_back(prefix + std::string(i % 2 == 0 ? kAnyRow : kNoRow));
+  }
   return mget;
 }
 
@@ -48,6 +56,11 @@ std::vector<Cell> all_cells() {
       }
     }
   }
+  for (const Load load : kLargeLoads) {
+    for (const unsigned pipeline : kLargePipelines) {
+      cells.push_back({.load = load, .clients = kPromisedClients, .pipeline = pipeline});
+    }
+  }
   return cells;
 }
 
@@ -62,15 +75,16 @@ std::string key(std::uint64_t id) {
   return fmt::format("user:{}", id);
 }
 
-std::string value() {
-  return std::string(kValueBytes, 'v');
+std::string value(std::size_t bytes) {
+  return std::string(bytes, 'v');
 }
 
 std::vector<std::string> load_command(const Cell& cell,
                                       std::uint16_t port,
                                       std::uint64_t requests,
                                       bool is_cluster) {
-  const std::uint64_t keys = cell.load == Load::half ? 2 * kRows : kRows;
+  const bool is_large = std::ranges::find(kLargeLoads, cell.load) != kLargeLoads.end();
+  const std::uint64_t keys = is_large ? kLargeRows : cell.load == Load::half ? 2 * kRows : kRows;
   std::vector<std::string> command{"redis-benchmark",
                                    "-h",
                                    "127.0.0.1",

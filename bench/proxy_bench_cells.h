@@ -13,8 +13,11 @@
 
 namespace cuckooguard::bench {
 
-enum class Load : std::uint8_t { hit, absent, half, set, mget };
-inline constexpr std::array<std::string_view, 5> kLoadNames{"hit", "absent", "half", "set", "mget"};
+// mget: ten keys at once, of which every second one is no row's. hit_4k, hit_64k: of large values,
+// with kPromisedClients only.
+enum class Load : std::uint8_t { hit, absent, half, set, mget, hit_4k, hit_64k };
+inline constexpr std::array<std::string_view, 7> kLoadNames{
+    "hit", "absent", "half", "set", "mget", "hit-4k", "hit-64k"};
 
 struct Cell {
   Load load = Load::hit;
@@ -38,9 +41,17 @@ inline constexpr std::uint64_t kFirstRow = 1'000'000'000'000;
 inline constexpr std::uint64_t kFirstAbsent = 2'000'000'000'000;
 inline constexpr std::uint64_t kRows = 100'000;
 inline constexpr std::size_t kValueBytes = 64;
+// Rows whose values are large: as many of each size.
+struct LargeRows {
+  std::uint64_t first = 0;
+  std::size_t value_bytes = 0;
+};
+inline constexpr std::uint64_t kLargeRows = 500;
+inline constexpr std::array kLarge{LargeRows{4'000'000'000'000, 4096},
+                                   LargeRows{5'000'000'000'000, 65'536}};
 
 std::string key(std::uint64_t id);  // user:1000000000042
-std::string value();
+std::string value(std::size_t bytes = kValueBytes);
 
 // redis-benchmark, with its arguments, for the load of a cell on 127.0.0.1:port. Of `half`, every
 // second key is a row's. `is_cluster`: on a node, which tells of the others; keys begin with what

@@ -26,11 +26,13 @@ constexpr std::string_view kStyle = R"(<style>
   .number { font-size: 9px; } .paper { fill: #ffffff; } .grid { stroke: #d0d7de; }
   .range { stroke: #1f2328; } .redis { stroke: #1f2328; stroke-dasharray: 4 3; }
   .pinned { fill: #f0b37e; } .pinned-unix { fill: #d9822b; } .shared { fill: #b3471d; }
+  .unix-clients { fill: #7d2a10; }
   .twemproxy { fill: #6b9bd1; } .haproxy { fill: #9aa4b0; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; } .paper { fill: #0d1117; } .grid { stroke: #30363d; }
     .range { stroke: #e6edf3; } .redis { stroke: #e6edf3; }
     .pinned { fill: #8a5a33; } .pinned-unix { fill: #c77d3a; } .shared { fill: #f0975a; }
+    .unix-clients { fill: #f7b98d; }
     .twemproxy { fill: #5b8bc4; } .haproxy { fill: #6e7681; }
   }
 </style>
@@ -59,7 +61,7 @@ Spread to_direct(const CellRounds& cell, std::string_view target) {
 }
 
 bool is_guard(std::string_view target) {
-  return target == kPinned || target == kPinnedUnix || target == kShared;
+  return target == kPinned || target == kPinnedUnix || target == kShared || target == kUnixClients;
 }
 
 std::vector<std::string> bars_of(const Results& results) {

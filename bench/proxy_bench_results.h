@@ -20,6 +20,8 @@ inline constexpr std::string_view kDirect = "direct";
 inline constexpr std::string_view kPinned = "pinned";
 inline constexpr std::string_view kPinnedUnix = "pinned-unix";
 inline constexpr std::string_view kShared = "shared";
+// As shared, for clients that come by a Unix socket: as of a sidecar on the same machine.
+inline constexpr std::string_view kUnixClients = "unix-clients";
 inline constexpr std::string_view kDirectTls = "direct-tls";
 inline constexpr std::string_view kSharedTls = "shared-tls";  // clients speak TLS
 inline constexpr std::string_view kSharedTlsBoth =

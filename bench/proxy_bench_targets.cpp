@@ -72,6 +72,12 @@ void fill(const harness::RedisServer& redis) {
     }
     client.exchange(commands, kAtOnce);
   }
+  for (const LargeRows& large : kLarge) {
+    const std::string value = bench::value(large.value_bytes);
+    for (std::uint64_t row = 0; row < kLargeRows; ++row) {
+      client.call({"SET", key(large.first + row), value});
+    }
+  }
 }
 
 void expect(std::string_view what, const std::string& reply, std::string_view good) {
@@ -88,6 +94,11 @@ BenchRedis::BenchRedis() : tls_port_(harness::free_port()), server_(arguments())
   std::string rows;
   for (std::uint64_t row = 0; row < kRows; ++row) {
     rows += std::to_string(kFirstRow + row) + "\n";
+  }
+  for (const LargeRows& large : kLarge) {
+    for (std::uint64_t row = 0; row < kLargeRows; ++row) {
+      rows += std::to_string(large.first + row) + "\n";
+    }
   }
   harness::write_whole_file(rows_file(), rows);
 }
@@ -168,6 +179,8 @@ Loaded Target::loaded() const {
   Loaded loaded{.name = name(), .port = port(), .proxy = proxy_pid(), .redis = {redis_pid()}};
   if (plan_.is_tls) {
     loaded.options = {"--tls", "--cacert", redis_.certificate_file("ca.crt")};
+  } else if (plan_.is_unix) {
+    loaded.options = {"-s", guard_->unix_path().string()};  // in place of the port
   }
   return loaded;
 }
@@ -212,7 +225,8 @@ void Target::start_guard() {
                                               redis_.certificate_file("server.key"));
   guard_.emplace(plan_.is_tls ? harness::GuardProcess::on_tls_port(
                                     yaml, {certificate, redis_.certificate_file("ca.crt")})
-                              : harness::GuardProcess::on_port(yaml));
+                 : plan_.is_unix ? harness::GuardProcess::on_unix_socket(yaml)
+                                 : harness::GuardProcess::on_port(yaml));
   check_absent_keys_are_stopped();
 }
 
@@ -237,6 +251,11 @@ void Target::check_replies() const {
   RawClient asking = client();
   for (const std::uint64_t row : {std::uint64_t{0}, kRows / 2, kRows - 1}) {
     expect("a row's key", asking.call({"GET", key(kFirstRow + row)}), harness::bulk(value()));
+  }
+  for (const LargeRows& large : kLarge) {
+    expect("a large row's key",
+           asking.call({"GET", key(large.first + kLargeRows - 1)}),
+           harness::bulk(value(large.value_bytes)));
   }
   expect("an absent key", asking.call({"GET", key(kFirstAbsent)}), harness::kNil);
   expect("MGET",

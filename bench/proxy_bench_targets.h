@@ -32,6 +32,7 @@ struct TargetPlan {
   bool is_upstream_unix = false;    // of a guard: how it reaches Redis
   unsigned sockets_per_client = 1;  // at most, in its process
   bool is_tls = false;              // the load speaks TLS
+  bool is_unix = false;             // the load comes by a Unix socket
   bool is_upstream_tls = false;     // and so does a guard with Redis
 };
 
@@ -45,6 +46,7 @@ inline constexpr std::array kTargetPlans{
                .is_upstream_unix = true,
                .sockets_per_client = 2},
     TargetPlan{.name = kShared, .kind = Kind::guard, .mode = "shared"},
+    TargetPlan{.name = kUnixClients, .kind = Kind::guard, .mode = "shared", .is_unix = true},
     TargetPlan{.name = kTwemproxy, .kind = Kind::twemproxy},
     TargetPlan{.name = kHaproxy, .kind = Kind::haproxy, .sockets_per_client = 2},
 };
