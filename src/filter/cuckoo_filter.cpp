@@ -68,6 +68,10 @@ void CuckooFilter::may_contain(std::span<const std::uint64_t> hashes,
   }
 }
 
+void CuckooFilter::prefetch(std::uint64_t hash) const noexcept {
+  table_->prefetch_both(hash);
+}
+
 InsertOutcome CuckooFilter::insert(std::uint64_t hash) {
   if (counts_ && !counts_->add(hash)) {
     add(items_, 1);

@@ -95,6 +95,9 @@ class CuckooFilter {
   // Any number of hashes; out.size() >= hashes.size().
   void may_contain(std::span<const std::uint64_t> hashes, std::span<bool> out) const noexcept;
 
+  // Of what will be asked for some time later.
+  void prefetch(std::uint64_t hash) const noexcept;
+
   [[nodiscard]] FilterStats stats() const noexcept;
   [[nodiscard]] const Sizing& sizing() const noexcept { return sizing_; }
   [[nodiscard]] const HashSecret& secret() const noexcept { return hash_.secret(); }

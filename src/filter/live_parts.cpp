@@ -37,6 +37,16 @@ LiveParts::LiveParts(Epochs& epochs, const HashSecret& secret)
 
 LiveParts::~LiveParts() = default;
 
+void LiveParts::prefetch(std::uint64_t hash) const noexcept {
+  constexpr std::size_t kAtMost = 4;
+  const PartSet* const set = set_.load(std::memory_order_seq_cst);  // see epochs.h
+  for (const Part* const part : set->parts | std::views::take(kAtMost)) {
+    if (const CuckooFilter* const filter = part->live.current()) {
+      filter->prefetch(hash);
+    }
+  }
+}
+
 State LiveParts::state() const noexcept {
   const PartSet* const set = set_.load(std::memory_order_seq_cst);
   if (!set->is_complete || set->parts.empty()) {

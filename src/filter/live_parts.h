@@ -52,6 +52,8 @@ class LiveParts {
   [[nodiscard]] Finding find(std::string_view identity, TimePoint now) const noexcept {
     return find({.hash = hash(identity), .number = std::nullopt, .identity = identity}, now);
   }
+  // Of what will be sought some time later; of several parts of the first ones.
+  void prefetch(std::uint64_t hash) const noexcept;
   // For look-ups in several namespaces (parts_lookup.h): how often something was taken out.
   [[nodiscard]] std::uint64_t removals() const noexcept {
     return bond_.removals.load(std::memory_order_acquire);

@@ -47,6 +47,13 @@ class TableOf final : public FilterTable {
     return batch_lookup_(cells(), addressing_, hashes);
   }
 
+  void prefetch_both(std::uint64_t hash) const noexcept override {
+    const std::uint64_t first = addressing_.first_bucket(hash);
+    cells().prefetch_bucket(first);
+    cells().prefetch_bucket(
+        addressing_.other_bucket(first, Addressing::fingerprint(hash, Bucket::kFingerprintMax)));
+  }
+
   InsertOutcome insert(std::uint64_t hash) override { return writer_.insert(hash); }
   InsertOutcome insert_once(std::uint64_t hash) override { return writer_.insert_once(hash); }
   EraseOutcome erase(std::uint64_t hash) override { return writer_.erase(hash); }

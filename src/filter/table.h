@@ -29,6 +29,10 @@ class FilterTable {
   [[nodiscard]] virtual std::uint64_t may_contain(
       std::span<const std::uint64_t> hashes) const noexcept = 0;
 
+  // Before a look-up some time later: of both buckets, since whether the second one will be asked
+  // for only the first one says.
+  virtual void prefetch_both(std::uint64_t hash) const noexcept = 0;
+
   virtual InsertOutcome insert(std::uint64_t hash) = 0;
   virtual InsertOutcome insert_once(std::uint64_t hash) = 0;
   virtual EraseOutcome erase(std::uint64_t hash) = 0;

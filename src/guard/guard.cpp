@@ -29,6 +29,7 @@ void Guard::adopt(const Parts& parts) {
   // Others hold references to the parts, which hold references: new ones are made in their place.
   std::destroy_at(&parts_);
   std::construct_at(&parts_, std::move(copy));
+  ahead_.forget();
   namespace_counters_.clear();
   stamped_replies_.clear();
   filters_named_.clear();
@@ -94,6 +95,12 @@ const redis::UserAccess* Guard::access_of(Client& client, const redis::Snapshot&
   const bool holds =
       access == nullptr || access->is_unrestricted || access->numbering == parts_.numbering;
   return holds ? access : nullptr;
+}
+
+void Guard::note_error(std::string_view first_bytes, Client& client) {
+  if (const std::uint64_t epoch = parts_.facts.note_error(first_bytes); epoch != 0) {
+    client.be_wary_until(epoch);
+  }
 }
 
 // Redis will surely not refuse.

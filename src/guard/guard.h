@@ -61,6 +61,7 @@
 #include "guard/decision.h"
 #include "guard/guarded_namespace.h"
 #include "guard/key_shapes.h"
+#include "guard/keys_ahead.h"
 #include "guard/learner.h"
 #include "guard/question.h"
 #include "keyspace/keyspace.h"
@@ -107,6 +108,10 @@ class Guard {
   // action `unread` has already been told to the client.
   Decision decide(const Question& question, std::size_t room);
 
+  // Before it is decided: what is `behind` it in the same read, of which the next key may be on its
+  // way meanwhile.
+  void look_ahead(const Question& question, std::string_view command, std::string_view behind);
+
   // Whether Redis holds the client to its limits for those without a login (resp::RequestScanner).
   bool may_be_logged_out(const Client& client) { return client.may_be_logged_out(facts()); }
 
@@ -122,9 +127,7 @@ class Guard {
   void learn_replied(Client& client, TimePoint now) { learn_replied(client, facts(), now); }
   // Its replies will not be read any more (Client::stop_reading_replies), or it has gone: nothing
   // comes of it after this.
-  void stop_reading_replies(Client& client, TimePoint now) {
-    stop_reading_replies(client, facts(), now);
-  }
+  void stop_reading_replies(Client& client, TimePoint now);
   void ended(Client& client, TimePoint now);
 
   // What Redis has said of a Decision's absent key; a contradiction goes to
@@ -141,11 +144,7 @@ class Guard {
   // Redis has replied to this client with an error that begins like this. LOADING, BUSY ...: its
   // reads pass until the control connection has asked whether that is so; it alone may have been
   // told so by a script.
-  void note_error(std::string_view first_bytes, Client& client) {
-    if (const std::uint64_t epoch = parts_.facts.note_error(first_bytes); epoch != 0) {
-      client.be_wary_until(epoch);
-    }
-  }
+  void note_error(std::string_view first_bytes, Client& client);
 
   // Of a read that was forwarded.
   void note_reply_time(std::chrono::nanoseconds time) { counters_.reply_times.add(time); }
@@ -286,6 +285,7 @@ class Guard {
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
   Learner own_learner_;
   Learner& learner_;
+  KeysAhead ahead_;
   keyspace::IdentityBuffer identity_;
   keyspace::IdentityBuffer other_identity_;  // by another template
   redis::StateChange change_;

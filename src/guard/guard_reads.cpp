@@ -7,6 +7,7 @@
 #include "redis/command_table.h"
 #include "redis/missing_reply.h"
 #include "redis/read_shape.h"
+#include "resp/next_key.h"
 #include "resp/reply_writer.h"
 
 namespace cuckooguard::guard {
@@ -125,8 +126,18 @@ bool Guard::has_room_for(std::size_t bytes, std::size_t room) {
   return has_room;
 }
 
+void Guard::look_ahead(const Question& question,
+                       std::string_view command,
+                       std::string_view behind) {
+  if (redis::may_be_answered(question.command.role)) {
+    ahead_.look(
+        resp::next_key(command, question.arguments, behind), parts_.keyspace, parts_.namespaces);
+  }
+}
+
 Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
-  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  const keyspace::Lookup* const ahead = ahead_.find(key);
+  const keyspace::Lookup found = ahead ? *ahead : parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     counters_.unguarded_keys.add();
     unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
@@ -299,7 +310,11 @@ Decision Guard::decide_mget(const Read& read) {
   elements_.clear();
   absent_keys_.clear();
   std::size_t bytes = 0;  // that are kept for the reply, or make it
-  for (const std::string_view key : arguments.subspan(1)) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view key = arguments[i];
+    if (i + 1 < arguments.size()) {
+      ahead_.look(arguments[i + 1], parts_.keyspace, parts_.namespaces);
+    }
     const KeyVerdict found = judge(key, read);
     if (found.verdict == Verdict::absent && !is_sampled(found.ns, read)) {
       const std::string_view reply = absent_reply(found.ns, read.version(), read.reader.now);

@@ -131,6 +131,10 @@ void Guard::learn_replied(Client& client, const redis::Snapshot& redis, TimePoin
   }
 }
 
+void Guard::stop_reading_replies(Client& client, TimePoint now) {
+  stop_reading_replies(client, facts(), now);
+}
+
 void Guard::stop_reading_replies(Client& client, const redis::Snapshot& redis, TimePoint now) {
   client.stop_reading_replies();
   if (client.writes() != nullptr) {

@@ -154,7 +154,7 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       }
       return false;
     case resp::ScanOutcome::command:
-      if (!take_command(raw)) {
+      if (!take_command(raw, input.substr(scan.consumed))) {
         return false;
       }
       break;
@@ -193,7 +193,7 @@ Session::Taker Session::taker_of_command() {
 }
 
 // False: it is held, and all that is behind it.
-bool Session::take_command(std::string_view raw) {
+bool Session::take_command(std::string_view raw, std::string_view behind) {
   const auto arguments = worker_.arguments.views();
   const Taker taker = taker_of_command();
   if (!input_.is_ahead() && taker != Taker::redis) {
@@ -207,6 +207,7 @@ bool Session::take_command(std::string_view raw) {
     return false;
   }
   const guard::Question question = worker_.guard.ask(arguments, state_, now_);
+  worker_.guard.look_ahead(question, raw, behind);
   if (route_.is_pinned()) {
     if (held_) {
       let_go();  // it was an own command, and is none any more

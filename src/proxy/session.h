@@ -185,7 +185,7 @@ class Session final : public io::Disposable,
   void note_gone();
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
-  bool take_command(std::string_view raw);
+  bool take_command(std::string_view raw, std::string_view behind);
   void take_nothing(std::string_view raw);
   void carry_out(const guard::Question& question, std::string_view raw);
   bool may_travel(redis::Lane lane, bool waits_for_writes = false);
