@@ -29,6 +29,7 @@ PlannedTable planned(const source::Target& target,
       .table = size.table,
       .rows = size.rows,
       .is_estimate = size.is_estimate,
+      .is_size_unknown = size.is_size_unknown,
       .sizing = source::load_sizing(target.settings.filter, tables, size.rows, size.deletes)};
   table.steady = size.bytes.value_or(table.sizing.bytes());
   if (size.deletes == filter::DeleteMode::exact) {
@@ -170,10 +171,17 @@ Plan make_plan(const config::Config& config) {
 std::string describe(const Plan& plan) {
   std::vector<Cells> rows{{"namespace", "table", "rows", "bits/row", "steady", "at rebuild"}};
   bool has_estimates = false;
+  bool has_unknown = false;
   for (const PlannedTable& table : plan.tables) {
     has_estimates = has_estimates || table.is_estimate;
+    has_unknown = has_unknown || table.is_size_unknown;
+    const std::string name = table.table.empty() ? "-" : table.table;
+    if (table.is_size_unknown) {
+      rows.push_back({table.ns, name, "?", "-", "?", "?"});
+      continue;
+    }
     rows.push_back({table.ns,
-                    table.table.empty() ? "-" : table.table,
+                    name,
                     (table.is_estimate ? "~" : "") + guard::grouped(table.rows),
                     bits_per_row(table),
                     bytes_text(table.steady),
@@ -183,6 +191,9 @@ std::string describe(const Plan& plan) {
   std::string text = aligned(rows);
   if (has_estimates) {
     text += "~ is the server's own estimate, which may be far off just after it has started.\n";
+  }
+  if (has_unknown) {
+    text += "? is known to Redis only, where the filter is, and not in the sum.\n";
   }
   text +=
       fmt::format("Beside that up to {} for keys written through the guard (overlay.max_keys).\n",

@@ -51,6 +51,7 @@ struct TableSize {
   bool is_estimate = false;
   filter::DeleteMode deletes = filter::DeleteMode::deferred;
   std::optional<std::uint64_t> bytes{};  // of a filter that is there already
+  bool is_size_unknown = false;          // of such a one: to nobody but Redis
 };
 
 template <typename Settings>

@@ -96,6 +96,19 @@ TEST_F(Planned, files_are_counted_too) {
   EXPECT_EQ(plan.tables[0].rows, 3U);
 }
 
+TEST_F(Planned, of_a_filter_in_redis_it_is_not_said_that_it_takes_nothing) {
+  const auto text = [](const std::string& more) {
+    return describe(make_plan(config::testing::config_of(
+        "sources:\n"
+        "  seen: { type: bloom, format: redisbloom, key: seen" +
+        more +
+        " }\n"
+        "namespaces: { seen: { keys: 'seen:{id}', source: { from: seen } } }\n")));
+  };
+  EXPECT_THAT(text(""), testing::ContainsRegex("\nseen +- +\\? +- +\\? +\\?\n"));
+  EXPECT_THAT(text(""), HasSubstr("\n? is known to Redis only"));
+}
+
 TEST_F(Planned, what_cannot_be_asked_is_named_and_the_rest_is_there) {
   const std::string yaml = std::string(kUsers) +
                            " }\n"

@@ -54,7 +54,9 @@ std::expected<std::vector<TableSize>, std::string> count_rows(const config::Sour
     }
     return std::vector{TableSize{.table = "", .bytes = stamp->bytes}};
   }
-  return std::vector{TableSize{.table = "", .bytes = (bloom.bits + 7) / 8}};
+  // A filter of RedisBloom's says itself how large it is.
+  return std::vector{
+      TableSize{.table = "", .bytes = (bloom.bits + 7) / 8, .is_size_unknown = bloom.bits == 0}};
 }
 
 std::expected<std::vector<KeyedTable>, std::string> list_tables(const config::Source& settings) {
