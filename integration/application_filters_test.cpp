@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fixtures/skip.h"
+#include "harness/admin_client.h"
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
 #include "harness/redis_command.h"
@@ -19,7 +21,10 @@ namespace cuckooguard::harness {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
+
+namespace json = boost::json;
 
 constexpr std::string_view kYes = ":1\r\n";
 constexpr std::string_view kNo = ":0\r\n";
@@ -143,6 +148,47 @@ TEST_P(ApplicationFilters, scrapy_crawls_as_with_a_set) {
   EXPECT_EQ(redis_.calls("sadd"), asked);
 }
 
+// The same numbers wherever an operator looks.
+TEST_P(ApplicationFilters, are_shown_to_operators) {
+  guard_.restart(configuration("kept") + std::string(kAdmin));
+  wait_until_it_answers(guard_);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(guard_.call({"BF.ADD", "seen", std::to_string(i)}), kYes);
+  }
+  ASSERT_EQ(guard_.call({"CF.ADD", "cf:<b>", "1"}), kYes);
+  ASSERT_EQ(guard_.call({"EXPIRE", "cf:<b>", "100"}), kYes);
+  const AdminClient admin(guard_);
+  ASSERT_EQ(admin.post("/-/reload", "").status, 200);
+  const json::object all =
+      json::parse(admin.get("/status").body).as_object().at("filters").as_object();
+  EXPECT_EQ(all.at("count"), 2);
+  EXPECT_EQ(all.at("items"), 4);
+  EXPECT_EQ(std::string(all.at("durability").as_string()), GetParam());
+  EXPECT_EQ(all.at("ready"), true);
+  EXPECT_EQ(all.at("changes").at("done"), 5);
+  const json::array& shown = all.at("shown").as_array();
+  ASSERT_EQ(shown.size(), 3U);
+  EXPECT_EQ(shown.at(0).at("key"), "seen");
+  EXPECT_EQ(shown.at(0).at("items"), 3);
+  EXPECT_EQ(shown.at(2).at("key"), "cf:<b>");
+  EXPECT_GT(shown.at(2).at("expires_seconds").as_double(), 90.0);
+  const std::string metrics = admin.get("/metrics").body;
+  EXPECT_THAT(metrics, HasSubstr("\ncuckooguard_application_filter_items 4\n"));
+  EXPECT_THAT(metrics, Not(HasSubstr("cf:<b>")));
+  const std::string info = guard_.call({"GUARD.INFO"});
+  EXPECT_THAT(info, HasSubstr("\r\n# Filters\r\nfilters:2\r\n"));
+  const bool has_log = GetParam() == "redis";
+  EXPECT_EQ(info.contains("\r\nlog:ready\r\n"), has_log) << info;
+  EXPECT_EQ(metrics.contains("\ncuckooguard_application_filter_log_waiting_changes 0\n"), has_log);
+  if (has_log) {
+    EXPECT_EQ(all.at("log").at("state"), "ready");
+    EXPECT_GE(all.at("log").at("seq").to_number<int>(), 5);
+    EXPECT_EQ(all.at("log").at("generation").as_string().size(), 32U);
+  } else {
+    EXPECT_TRUE(all.at("log").is_null());
+  }
+}
+
 class SharedFilters : public ApplicationFilters {};
 INSTANTIATE_TEST_SUITE_P(Kept, SharedFilters, testing::Values("redis"));
 
@@ -172,6 +218,7 @@ TEST_P(SharedFilters, say_so_while_redis_is_away) {
            guard_.call({"SADD", "x:dupefilter", "a"}) == kYes;
   })) << guard_.log();
   EXPECT_TRUE(eventually([&] { return guard_.call({"BF.EXISTS", "seen", "2"}) == kYes; }));
+  EXPECT_THAT(guard_.call({"GUARD.INFO"}), HasSubstr("\r\nlog:lost\r\n"));
   redis_.start_again();
   wait_until_it_answers(guard_);
   EXPECT_EQ(guard_.call({"BF.ADD", "seen", "1"}), kYes) << "what Redis has lost is lost";

@@ -23,6 +23,7 @@ constexpr const char* kAlerts = CUCKOOGUARD_PACKAGING "/prometheus/alerts.yaml";
 
 // What the dashboard does not show, and why.
 const std::map<std::string, std::string> kNotShown{
+    {"cuckooguard_application_filter_named_memory_bytes", "what all take together has a limit"},
     {"cuckooguard_commands_answered_total", "cuckooguard_keys_total tells it by verdict"},
     {"cuckooguard_config_last_reload_timestamp_seconds",
      "when does not matter, that it failed does"},
@@ -38,7 +39,12 @@ const std::map<std::string, std::string> kNotShown{
 // What this guard, of SQLite or MariaDB and one Redis, does not export, and why. That a guard in
 // front of a cluster has what is said of nodes: integration/nodes_seen_test.cpp
 constexpr const char* kOfNodes = "of a cluster alone";
+constexpr const char* kOfFilterLog = "of filters that are kept in Redis alone";
 const std::map<std::string, std::string> kNotExported{
+    {"cuckooguard_application_filter_log_rereads_total", kOfFilterLog},
+    {"cuckooguard_application_filter_log_skipped_entries_total", kOfFilterLog},
+    {"cuckooguard_application_filter_log_unsaved_entries", kOfFilterLog},
+    {"cuckooguard_application_filter_log_waiting_changes", kOfFilterLog},
     {"cuckooguard_node_role", kOfNodes},
     {"cuckooguard_node_round_trip_seconds", kOfNodes},
     {"cuckooguard_node_slots", kOfNodes},
@@ -46,6 +52,8 @@ const std::map<std::string, std::string> kNotExported{
     {"cuckooguard_nodes_told_age_seconds", kOfNodes},
     {"cuckooguard_nodes_without_port", kOfNodes},
     {"cuckooguard_source_log_retained_bytes", "only a PostgreSQL keeps its log for a guard"}};
+
+constexpr const char* kFilters = "filters: { named: { seen: {} } }\n";
 
 std::set<std::string> matches(const std::string& text, const std::regex& wanted) {
   std::set<std::string> found;
@@ -59,7 +67,7 @@ std::set<std::string> matches(const std::string& text, const std::regex& wanted)
 class Dashboard : public testing::TestWithParam<const char*> {};
 
 TEST_P(Dashboard, names_only_metrics_and_labels_that_are_exported) {
-  Shop shop({.more = "admin: { address: \"127.0.0.1:0\" }\n"});
+  Shop shop({.more = std::string(kAdmin) + kFilters});
   shop.wait_until_it_answers();
   const std::string exported = "\n" + AdminClient(shop.guard()).get("/metrics").body;
   std::string text = read_whole_file(GetParam());
@@ -92,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Packaged,
                          });
 
 TEST(DashboardOfAllMetrics, shows_each_or_it_is_said_why_not) {
-  Shop shop({.more = std::string(kAdmin)});
+  Shop shop({.more = std::string(kAdmin) + kFilters});
   shop.wait_until_it_answers();
   const std::string text = read_whole_file(kDashboard);
   const std::regex type("# TYPE ([a-z_]+) ");

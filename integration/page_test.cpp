@@ -220,6 +220,25 @@ TEST_F(PageTest, counts_isolated_rows_where_there_are_any) {
   EXPECT_EQ(seen.find("isolated"), seen.rfind("isolated")) << "of the others: " << seen;
 }
 
+// Their keys are whatever clients have chosen.
+TEST_F(PageTest, shows_filters_that_applications_fill_as_text) {
+  Shop shop({.more = std::string(kAdmin) +
+                     "filters: { named: { seen: {} }, allow_reserve: 'bf:{name}' }\n"});
+  shop.wait_until_it_answers();
+  const std::string odd = "bf:<img src=x onerror=alert(1)>";
+  ASSERT_EQ(shop.client().call({"BF.ADD", odd, "1"}), ":1\r\n");
+  json::object order =
+      order_for(shop, {.name = "filters", .width = 390, .height = 844, .dark = false});
+  order["until"] = text_of("filters") + ".includes('bf:')";
+  order["read"] = {{"rows", text_of("filters")}, {"sum", text_of("filters-sum")}};
+  const Chromium::Report seen = browser_->open(order);
+  EXPECT_THAT(seen.read.at("rows"), AllOf(HasSubstr("nothing in it yet"), HasSubstr(odd)));
+  EXPECT_THAT(seen.read.at("sum"), HasSubstr("1 of 1,000 filters; "));
+  EXPECT_EQ(seen.overflow, 0);
+  EXPECT_THAT(seen.errors, testing::IsEmpty());
+  EXPECT_THAT(seen.violations, testing::IsEmpty());
+}
+
 TEST_F(PageTest, says_of_what_passes_for_a_while_why_and_for_how_long) {
   Shop shop({.overlay = "{ ttl: 90s }", .more = std::string(kAdmin)});
   json::object order =

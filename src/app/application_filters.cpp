@@ -44,18 +44,6 @@ filter::HashSecret hash_secret_of(std::string_view key) {
   return secret;
 }
 
-std::string_view name_of(upstream::FilterLog::State state) {
-  switch (state) {
-    case upstream::FilterLog::State::loading:
-      return "loading";
-    case upstream::FilterLog::State::lost:
-      return "lost";
-    case upstream::FilterLog::State::ready:
-      break;
-  }
-  return "ready";
-}
-
 }  // namespace
 
 std::expected<std::unique_ptr<ApplicationFilters>, std::string> ApplicationFilters::make(

@@ -145,6 +145,12 @@ guard::Guard::Parts Assembly::guarded(const Generation& generation,
   return parts;
 }
 
+guard::Guard::Parts Assembly::shown(const Generation& generation) {
+  guard::Guard::Parts parts = generation.guarded(0, endpoints_.facts());
+  parts.filled = filters_ ? &filters_->filled() : nullptr;
+  return parts;
+}
+
 void Assembly::make_workers() {
   for (unsigned i = 0; i < worker_count_; ++i) {
     workers_.push_back(std::make_unique<WorkerParts>(*this, i));
@@ -262,7 +268,7 @@ void Assembly::make_admin() {
   process_state_.refused_clients = [this] { return client_count_.refused.load(); };
   admin_.emplace(AdminServer::Parts{.address = *config_.admin.address,
                                     .settings = config_.admin,
-                                    .guarded = generation_->guarded(0, endpoints_.facts()),
+                                    .guarded = shown(*generation_),
                                     .reader = epochs_.reader(worker_count_),
                                     .process_state = process_state_,
                                     .log = log_});

@@ -90,6 +90,7 @@ class Assembly {
                               std::size_t worker,
                               std::size_t endpoint,
                               guard::Learner& learner);
+  guard::Guard::Parts shown(const Generation& generation);  // by the admin server
   void make_workers();
   void listen();
   void hand_over(int socket, std::size_t listen);

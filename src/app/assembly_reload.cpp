@@ -98,8 +98,7 @@ bool Assembly::move_to(Generation& next, const std::stop_token& stop) {
     }
   }
   if (admin_) {
-    admin_->adopt(
-        next.guarded(0, endpoints_.facts()), config.admin, [arrivals] { arrivals->arrive(); });
+    admin_->adopt(shown(next), config.admin, [arrivals] { arrivals->arrive(); });
   }
   endpoints_.open(config, next.numbering());
   return arrivals->wait(stop);

@@ -45,6 +45,9 @@ struct Dedupe {
 
 enum class Durability : std::uint8_t { local, redis };
 inline constexpr std::array<std::string_view, 2> kDurabilityNames{"local", "redis"};
+constexpr std::string_view name_of(Durability durability) {
+  return kDurabilityNames.at(static_cast<std::size_t>(durability));
+}
 
 struct FilledFilters {
   std::vector<FilledFilter> named;

@@ -28,10 +28,12 @@
 //            2007, with a tightening ratio of 1/2.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "filter/cuckoo_filter.h"
@@ -39,6 +41,10 @@
 namespace cuckooguard::filled {
 
 enum class Kind : std::uint8_t { bloom, cuckoo, set };
+constexpr std::string_view name_of(Kind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"bloom", "cuckoo", "set"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
 
 struct Shape {
   Kind kind = Kind::bloom;
@@ -84,6 +90,7 @@ class FilledFilter {
   const Shape& shape() const { return shape_; }
   bool may_contain(std::uint64_t hash) const noexcept;
   Facts facts() const noexcept;
+  std::uint64_t items() const noexcept { return items_.load(std::memory_order_relaxed); }
   const Layers& layers() const { return layers_; }
 
   // --- the writer ---

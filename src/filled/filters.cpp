@@ -32,7 +32,16 @@ std::shared_ptr<const Directory> Filters::directory() const {
   return published_;
 }
 
+Filters::Totals Filters::totals() const noexcept {
+  return {.filters = told_filters_.load(std::memory_order_relaxed),
+          .items = told_items_.load(std::memory_order_relaxed),
+          .bytes = told_bytes_.load(std::memory_order_relaxed)};
+}
+
 void Filters::publish_changes() {
+  told_filters_.store(all_.size(), std::memory_order_relaxed);
+  told_items_.store(items_, std::memory_order_relaxed);
+  told_bytes_.store(bytes_, std::memory_order_relaxed);
   if (!std::exchange(has_changed_, false)) {
     return;
   }
@@ -86,6 +95,7 @@ Outcome Filters::do_apply(const Operation& operation) {
       }
       if (operation.kind == drop) {
         bytes_ -= named->filter->bytes();
+        items_ -= named->filter->items();
         all_.erase(operation.filter);
         has_changed_ = true;
       } else {
@@ -113,6 +123,7 @@ Outcome Filters::do_apply(const Operation& operation) {
   if (operation.kind == dump) {
     return {.blob = dump_of(*named->filter)};
   }
+  const std::uint64_t items_before = named->filter->items();
   for (const std::uint64_t hash : operation.hashes) {
     if (operation.kind == count) {
       outcome.counts.push_back(named->filter->count(hash));
@@ -123,6 +134,7 @@ Outcome Filters::do_apply(const Operation& operation) {
       outcome.items.push_back(add_item(hash, operation, *named));
     }
   }
+  items_ += named->filter->items() - items_before;
   return outcome;
 }
 
@@ -242,6 +254,7 @@ Outcome Filters::load_piece(const Operation& operation) {
     return {.status = Status::wrong_kind};
   }
   const std::uint64_t bytes = (*read)->bytes();
+  const std::uint64_t items = (*read)->items();
   if (find(operation.filter) != nullptr) {
     return {.status = Status::exists};
   }
@@ -250,6 +263,7 @@ Outcome Filters::load_piece(const Operation& operation) {
   }
   set(operation.filter, {.filter = *std::move(read), .incarnation = ++incarnations_});
   bytes_ += bytes;
+  items_ += items;
   return {};
 }
 
@@ -304,6 +318,7 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
   ByteReader reader(dump);
   const auto version = reader.take<std::uint8_t>();
   const auto incarnations = reader.take<std::uint64_t>();
+  std::uint64_t items = 0;
   std::uint64_t bytes = 0;
   AllLoading all_loading;
   for (auto left = reader.take<std::uint32_t>(); left > 0 && reader.ok(); --left) {
@@ -326,6 +341,7 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
     if (!read) {
       return std::unexpected("filter " + name + ": " + read.error());
     }
+    items += (*read)->items();
     bytes += (*read)->bytes();
     named.filter = *std::move(read);
     all.emplace(name, std::move(named));
@@ -334,6 +350,7 @@ std::expected<void, std::string> Filters::restore(std::string_view dump) {
     return std::unexpected("it is no dump of filters, or a damaged one");
   }
   all_ = std::move(all);
+  items_ = items;
   loading_ = std::move(all_loading);
   incarnations_ = incarnations;
   bytes_ = bytes;
@@ -346,6 +363,7 @@ void Filters::clear() {
   all_.clear();
   loading_.clear();
   incarnations_ = 0;
+  items_ = 0;
   bytes_ = 0;
   has_changed_ = true;
   publish_changes();

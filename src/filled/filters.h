@@ -9,7 +9,7 @@
 // Expiry. A filter that is past its time is gone for whoever asks (Named::is_there); it is taken
 // out by an operation in the log (expired()), so that every guard loses it at the same place.
 //
-// Threads:   directory() and hash() from any; all else from one writer at a time.
+// Threads:   directory(), totals() and hash() from any; all else from one writer at a time.
 // Lifetimes: a directory lives as long as somebody has it, and its filters do.
 // Errors:    outcomes; restore() says what is wrong.
 // Limits:    an operation's. A directory is copied for each change of which filters there are, and
@@ -54,6 +54,12 @@ class Filters {
  public:
   static constexpr std::size_t kLoadingMax = 16;
 
+  struct Totals {
+    std::uint64_t filters = 0;
+    std::uint64_t items = 0;
+    std::uint64_t bytes = 0;  // with what is being loaded
+  };
+
   explicit Filters(const filter::HashSecret& secret);
 
   // --- any thread ---
@@ -61,6 +67,8 @@ class Filters {
   // Changes with directory(), before it.
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   std::uint64_t hash(std::string_view item) const noexcept { return hash_(item); }
+  // Of all: nobody has to go through them. Each is of the last apply(), not all of the same.
+  Totals totals() const noexcept;
 
   // --- the writer ---
   Outcome apply(const Operation& operation);
@@ -101,12 +109,17 @@ class Filters {
   // The writer's:
   Directory all_;
   bool has_changed_ = false;  // since it was published
-  std::uint64_t bytes_ = 0;   // of all filters, and of what is being loaded
+  std::uint64_t items_ = 0;
+  std::uint64_t bytes_ = 0;  // of all filters, and of what is being loaded
   std::uint64_t incarnations_ = 0;
   AllLoading loading_;
   mutable std::mutex mutex_;  // for the pointer
   std::shared_ptr<const Directory> published_;
   std::atomic<std::uint64_t> version_{0};
+  // As totals() has them:
+  std::atomic<std::uint64_t> told_filters_{0};
+  std::atomic<std::uint64_t> told_items_{0};
+  std::atomic<std::uint64_t> told_bytes_{0};
 };
 
 }  // namespace cuckooguard::filled

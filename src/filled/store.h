@@ -1,16 +1,20 @@
 // Where operations go: applied here and now (filled/local_store.h), or by way of a log that several
 // guards share (upstream/filter_log.h).
 //
-// Threads:   submit() and is_current() from any. A change is finished once, by one thread; whoever
-//            has seen is_done() may read its outcome.
+// Threads:   submit(), is_current() and log() from any. A change is finished once, by one thread;
+//            whoever has seen is_done() may read its outcome.
 // Lifetimes: a change lives as long as somebody waits for it, or the store has it.
 // Errors:    outcomes. Limits: the store's; what is too much is finished as `not_in_log`.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "filled/operation.h"
@@ -38,6 +42,30 @@ class Change {
   std::atomic<bool> done_{false};
 };
 
+enum class LogState : std::uint8_t {
+  loading,  // what Redis has is being read
+  ready,
+  lost,  // it cannot be read; `why` says what to do, if there is something
+};
+constexpr std::string_view name_of(LogState state) {
+  constexpr std::array<std::string_view, 3> kNames{"loading", "ready", "lost"};
+  return kNames.at(static_cast<std::size_t>(state));
+}
+
+// How a log is followed, for people.
+struct LogStatus {
+  LogState state = LogState::loading;
+  std::string why{};
+  std::string generation{};   // in hexadecimal
+  std::uint64_t seq = 0;      // of the last entry that was applied
+  std::uint64_t skipped = 0;  // entries that do not count
+  std::uint64_t rereads = 0;  // how often all was read again
+  std::uint64_t snapshot_seq = 0;
+  // When that snapshot was first seen; nothing: it was there before this process.
+  std::optional<TimePoint> snapshot_at{};
+  std::size_t waiting = 0;  // changes, those that have been sent included
+};
+
 class Store {
  public:
   Store() = default;
@@ -50,6 +78,7 @@ class Store {
   // Nothing that was acknowledged by any guard a moment before `now` is missing here: what is not
   // in a filter was not added to it.
   virtual bool is_current(TimePoint now) const noexcept = 0;
+  virtual std::optional<LogStatus> log() const { return std::nullopt; }  // nothing: it has none
 };
 
 }  // namespace cuckooguard::filled

@@ -1,6 +1,8 @@
 #include "guard/filled.h"
 
 #include <algorithm>
+#include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -33,7 +35,41 @@ filled::Shape shape_of(const config::FilledFilter& settings) {
   return shape;
 }
 
+// Null: nobody has filled it yet.
+Filled::Shown shown_of(const std::string& key, const filled::Named* named, std::uint64_t now) {
+  Filled::Shown shown{.key = key};
+  if (named == nullptr) {
+    return shown;
+  }
+  shown.shape = named->filter->shape();
+  shown.facts = named->filter->facts();
+  if (named->until != 0) {
+    shown.expires_in = std::chrono::milliseconds(named->until - std::min(now, named->until));
+  }
+  return shown;
+}
+
 }  // namespace
+
+void FilledCounts::add(const filled::Change& change) {
+  using Status = filled::Outcome::Status;
+  const filled::Outcome& outcome = change.outcome();
+  if (change.operation().is_question()) {
+    return;
+  }
+  Outcome counted = Outcome::refused;
+  if (outcome.status == Status::done) {
+    const bool has_place = std::ranges::none_of(outcome.items, [](filled::ItemOutcome item) {
+      return item == filled::ItemOutcome::full || item == filled::ItemOutcome::no_room;
+    });
+    counted = has_place ? Outcome::done : Outcome::no_room;
+  } else if (outcome.status == Status::no_room) {
+    counted = Outcome::no_room;
+  } else if (outcome.status == Status::not_in_log || outcome.status == Status::unknown) {
+    counted = Outcome::not_logged;
+  }
+  counts_.at(static_cast<std::size_t>(counted)).fetch_add(1, std::memory_order_relaxed);
+}
 
 Filled::Filled(Parts parts)
     : parts_(std::move(parts)),
@@ -69,6 +105,46 @@ std::optional<Filled::Template> Filled::set_of(std::string_view key) const {
                   .shape = {.kind = filled::Kind::set,
                             .capacity = parts_.settings.dedupe.capacity,
                             .false_positive_rate = parts_.settings.dedupe.false_positive_rate}};
+}
+
+std::vector<Filled::Shown> Filled::shown(std::size_t most) const {
+  const auto directory = parts_.filters.directory();
+  const std::uint64_t now = parts_.wall_time();
+  std::vector<Shown> all;
+  std::unordered_set<const filled::Named*> listed;
+  for (const config::FilledFilter& settings : parts_.settings.named) {
+    const auto found = directory->find(settings.redis_key());
+    const filled::Named* const filter = found == directory->end() ? nullptr : &found->second;
+    listed.insert(filter);
+    if (all.size() < most) {
+      all.push_back(shown_of(settings.redis_key(), filter, now));
+      all.back().name = settings.name;
+      if (filter == nullptr) {
+        all.back().shape = shape_of(settings);
+        all.back().facts.capacity = settings.capacity;
+      }
+    }
+  }
+  struct Other {
+    std::uint64_t bytes;
+    const filled::Directory::value_type* entry;
+  };
+  std::vector<Other> others;
+  for (const auto& entry : *directory) {
+    if (!listed.contains(&entry.second)) {
+      others.push_back({.bytes = entry.second.filter->bytes(), .entry = &entry});
+    }
+  }
+  const auto count = static_cast<std::ptrdiff_t>(std::min(most - all.size(), others.size()));
+  std::ranges::partial_sort(
+      others, others.begin() + count, [](const Other& one, const Other& other) {
+        return one.bytes != other.bytes ? one.bytes > other.bytes
+                                        : one.entry->first < other.entry->first;
+      });
+  for (const Other& each : std::span(others).first(static_cast<std::size_t>(count))) {
+    all.push_back(shown_of(each.entry->first, &each.entry->second, now));
+  }
+  return all;
 }
 
 std::shared_ptr<const filled::Change> Filled::dump_for(std::string_view key,

@@ -15,10 +15,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/filled.h"
 #include "filled/filters.h"
 #include "filled/store.h"
+#include "guard/filled_counts.h"
 #include "guard/own_decision.h"
 #include "keyspace/keyspace.h"
 
@@ -42,6 +44,20 @@ class Filled {
   ~Filled() = default;
 
   const Parts& parts() const { return parts_; }
+  FilledCounts& counts() { return counts_; }
+  const FilledCounts& counts() const { return counts_; }
+
+  // One of them, for people.
+  struct Shown {
+    std::string key{};
+    std::string name{};  // in filters.named; empty: it is not there
+    filled::Shape shape{};
+    filled::FilledFilter::Facts facts{};  // of a named one that nobody has filled yet: no layers
+    std::optional<std::chrono::milliseconds> expires_in{};
+  };
+  // The named ones, and then those that take most room, up to `most`. Goes through all of them:
+  // nothing for a worker.
+  std::vector<Shown> shown(std::size_t most) const;
 
   // What a key may become, if no filter is there: by BF.* or CF.*, or by SADD. Nothing: no filter.
   struct Template {
@@ -73,6 +89,7 @@ class Filled {
   const config::FilledFilter* named(std::string_view key) const;
 
   Parts parts_;
+  FilledCounts counts_;
   keyspace::Keyspace reservable_;
   keyspace::Keyspace deduped_;
   std::mutex mutex_;  // for the dump

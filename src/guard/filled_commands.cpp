@@ -311,14 +311,13 @@ OwnDecision FilledCommands::submit(const Call& call,
   operation.bytes_max = parts.settings.max_memory;
   const auto change = std::make_shared<filled::Change>(std::move(operation));
   parts.store.submit(change);
-  if (change->is_done() && !call.attempt.has_promises) {
+  const PromisedReply reply(change, write, call.version(), filled()->counts());
+  if (reply.is_known() && !call.attempt.has_promises) {
     reply_.clear();
-    write(reply_, *change, call.version());
+    reply.append_to(reply_);
     return answer();
   }
-  OwnDecision decision{.action = OwnDecision::Action::promise};
-  decision.promise.emplace(change, write, call.version());
-  return decision;
+  return {.action = OwnDecision::Action::promise, .promise = reply};
 }
 
 OwnDecision FilledCommands::add(const Call& call) {

@@ -96,7 +96,7 @@ class FilledCommands : OwnReply {
   static const std::array<Entry, 62> kEntries;
 
   static const Entry* find(std::string_view name);
-  const Filled* filled() const { return guard_.parts().filled; }
+  Filled* filled() const { return guard_.parts().filled; }
   static Arguments keys_of(const Entry& command, Arguments arguments);
   const std::shared_ptr<const filled::Directory>& directory();
   bool is_filter(std::string_view key);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "guard/advice.h"
+#include "guard/filled.h"
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
 #include "guard/process.h"
@@ -260,6 +261,35 @@ void add_nodes(Lines& lines, const NodesStatus& status, TimePoint now) {
   }
 }
 
+// Of all together: to go through them would hold up a worker.
+void add_filled(Lines& lines, const Filled& filled, TimePoint now) {
+  const Filled::Parts& parts = filled.parts();
+  const filled::Filters::Totals totals = parts.filters.totals();
+  lines.section("Filters");
+  lines.add("filters", totals.filters);
+  lines.add("max_filters", parts.settings.max_filters);
+  lines.add("items", totals.items);
+  lines.add("bytes", totals.bytes);
+  lines.add("max_memory", parts.settings.max_memory);
+  lines.add("durability", config::name_of(parts.settings.durability));
+  lines.add("ready", parts.store.is_current(now) ? 1 : 0);
+  for (std::size_t i = 0; i < FilledCounts::kNames.size(); ++i) {
+    lines.add("changes_" + std::string(FilledCounts::kNames.at(i)), filled.counts().of(i));
+  }
+  if (const auto log = parts.store.log()) {
+    lines.add("log", name_of(log->state));
+    lines.add("log_why", log->why);
+    lines.add("log_generation", log->generation);
+    lines.add("log_seq", log->seq);
+    lines.add("log_waiting", log->waiting);
+    lines.add("log_skipped", log->skipped);
+    lines.add("log_rereads", log->rereads);
+    lines.add("log_snapshot_seq", log->snapshot_seq);
+    lines.add("log_snapshot_ms_ago",
+              log->snapshot_at ? whole_milliseconds(now - *log->snapshot_at) : std::int64_t{-1});
+  }
+}
+
 }  // namespace
 
 std::string info_text(const InfoQuestion& question) {
@@ -269,6 +299,9 @@ std::string info_text(const InfoQuestion& question) {
     add_guard(lines, question);
     if (parts.process != nullptr && parts.process->nodes != nullptr) {
       add_nodes(lines, parts.process->nodes->nodes(), question.now);
+    }
+    if (parts.filled != nullptr) {
+      add_filled(lines, *parts.filled, question.now);
     }
   }
   for (std::uint32_t ns = 0; ns < parts.namespaces.size(); ++ns) {

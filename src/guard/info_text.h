@@ -6,6 +6,8 @@
 //   is
 //                           known of it; node0:port=...,role=...,slots=...,state=...,
 //                           latency_us=...,address=...
+//   # Filters             those that applications fill, all together: how many, their limits, and
+//                           how their log is followed
 //   # Namespace users       mode, source, state, why all pass if they do, proof, filter, keys by
 //                           verdict
 //   # Source shop           type, state, position, proof, losses, log that is kept

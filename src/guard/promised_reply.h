@@ -1,7 +1,7 @@
 // A reply that is not known yet: of a change that goes by way of a log (filled/store.h).
 //
-// Threads: its worker's. Lifetimes: it has its change. Errors: whatever becomes of the change is a
-// reply. Limits: a store finishes every change.
+// Threads: its worker's. Lifetimes: it has its change; the counts outlive it. Errors: whatever
+// becomes of the change is a reply. Limits: a store finishes every change.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "filled/store.h"
+#include "guard/filled_counts.h"
 #include "resp/version.h"
 
 namespace cuckooguard::guard {
@@ -18,8 +19,11 @@ class PromisedReply {
   // What is written of a change that is done.
   using Write = void (*)(std::string& out, const filled::Change& change, resp::Version version);
 
-  PromisedReply(std::shared_ptr<const filled::Change> change, Write write, resp::Version version)
-      : change_(std::move(change)), write_(write), version_(version) {}
+  PromisedReply(std::shared_ptr<const filled::Change> change,
+                Write write,
+                resp::Version version,
+                FilledCounts& counts)
+      : change_(std::move(change)), write_(write), version_(version), counts_(&counts) {}
 
   // What it takes until it is known.
   std::size_t bytes() const {
@@ -28,12 +32,17 @@ class PromisedReply {
            operation.hashes.size() * sizeof(filled::ItemOutcome);
   }
   bool is_known() const noexcept { return change_->is_done(); }
-  void append_to(std::string& out) const { write_(out, *change_, version_); }  // if is_known()
+  // If is_known(); once.
+  void append_to(std::string& out) const {
+    counts_->add(*change_);
+    write_(out, *change_, version_);
+  }
 
  private:
   std::shared_ptr<const filled::Change> change_;
   Write write_;
   resp::Version version_;
+  FilledCounts* counts_;
 };
 
 }  // namespace cuckooguard::guard

@@ -39,6 +39,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -53,11 +54,8 @@ class LogFollower;
 
 class FilterLog final : public filled::Store {
  public:
-  enum class State : std::uint8_t {
-    loading,  // what Redis has is being read
-    ready,
-    lost,  // it cannot be read; `why` says what to do, if there is something
-  };
+  using State = filled::LogState;
+  using Status = filled::LogStatus;
 
   struct Settings {
     std::string prefix = "cuckooguard:filters";  // without '{' and '}'
@@ -88,17 +86,6 @@ class FilterLog final : public filled::Store {
   };
   static constexpr std::chrono::seconds kTroubleEvery{10};
 
-  struct Status {
-    State state = State::loading;
-    std::string why{};
-    std::string generation{};   // in hexadecimal
-    std::uint64_t seq = 0;      // of the last entry that was applied
-    std::uint64_t skipped = 0;  // entries that do not count
-    std::uint64_t rereads = 0;  // how often all was read again
-    std::uint64_t snapshot_seq = 0;
-    std::size_t waiting = 0;  // changes, those that have been sent included
-  };
-
   FilterLog(const config::Upstream& upstream,
             Settings settings,
             filled::Filters& filters,
@@ -113,6 +100,7 @@ class FilterLog final : public filled::Store {
   void submit(std::shared_ptr<filled::Change> change) override;
   bool is_current(filled::TimePoint now) const noexcept override;
   Status status() const;
+  std::optional<filled::LogStatus> log() const override { return status(); }
 
  private:
   std::unique_ptr<LogFollower> follower_;

@@ -71,7 +71,8 @@ void LogFollower::publish() {
              .seq = reader_ ? reader_->seq() : 0,
              .skipped = skipped_,
              .rereads = rereads_,
-             .snapshot_seq = meta_.snapshot_seq};
+             .snapshot_seq = meta_.snapshot_seq,
+             .snapshot_at = snapshot_at_};
 }
 
 void LogFollower::run(const std::stop_token& stop) {

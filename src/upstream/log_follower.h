@@ -147,6 +147,7 @@ class LogFollower {
   std::string generation_;                     // the last one that was ready
   Meta meta_;
   TimePoint meta_at_{};  // when it was asked for
+  std::optional<TimePoint> snapshot_at_;
   std::uint64_t skipped_ = 0;
   std::uint64_t rereads_ = 0;
   // Since the last snapshot, and the last digest.

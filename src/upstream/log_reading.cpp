@@ -314,6 +314,9 @@ void LogFollower::note(const Meta& meta, TimePoint asked_at) {
   if (meta.snapshot_seq != meta_.snapshot_seq) {
     entries_ = reader_->seq() - std::min(reader_->seq(), meta.snapshot_seq);
     bytes_ = 0;
+    const bool was_there_before = meta_at_ == TimePoint{};
+    snapshot_at_ =
+        meta.snapshot_seq == 0 || was_there_before ? std::nullopt : std::optional(asked_at);
   }
   meta_ = meta;
   meta_at_ = asked_at;

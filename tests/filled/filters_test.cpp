@@ -238,6 +238,41 @@ TEST_F(FiltersTest, are_the_same_wherever_the_same_was_applied) {
   EXPECT_EQ(other.dump(), filters_.dump());
 }
 
+// Whatever has been done to them: nobody adds them up.
+TEST_F(FiltersTest, are_told_together_as_if_somebody_had_added_them_up) {
+  const auto expect_sums = [](const Filters& filters) {
+    Filters::Totals sums;
+    for (const auto& [name, named] : *filters.directory()) {
+      ++sums.filters;
+      sums.items += named.filter->items();
+      sums.bytes += named.filter->bytes();
+    }
+    const Filters::Totals told = filters.totals();
+    EXPECT_EQ(told.filters, sums.filters);
+    EXPECT_EQ(told.items, sums.items);
+    EXPECT_EQ(told.bytes, sums.bytes);
+    return told;
+  };
+  make("a");
+  make("b", kCuckoo);
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    add_new("a", {hash_of(i), hash_of(i / 2)});
+    apply({.kind = add, .filter = "b", .shape = kCuckoo, .hashes = {hash_of(i)}});
+  }
+  apply({.kind = erase, .filter = "b", .shape = kCuckoo, .hashes = {hash_of(1), hash_of(9999)}});
+  EXPECT_GT(expect_sums(filters_).items, 900U);
+  const std::string dump = apply({.kind = Operation::Kind::dump, .filter = "a"}).blob;
+  Filters other{kSecret};
+  ASSERT_TRUE(other.restore(filters_.dump()).has_value());
+  EXPECT_EQ(expect_sums(other).items, filters_.totals().items);
+  apply({.kind = drop, .filter = "a"});
+  EXPECT_EQ(expect_sums(filters_).items, 499U);
+  apply({.kind = load, .filter = "c", .piece = 1, .blob = dump});
+  EXPECT_GT(expect_sums(filters_).items, 900U);
+  filters_.clear();
+  EXPECT_EQ(expect_sums(filters_).items, 0U);
+}
+
 TEST_F(FiltersTest, stay_as_they_are_if_a_dump_of_them_is_damaged) {
   make("a");
   std::string dump = filters_.dump();

@@ -389,6 +389,19 @@ TEST_F(FilledCommandsTest, are_bounded_in_number_and_bytes) {
   EXPECT_EQ(reply({"BF.EXISTS", "bf:a", "1"}), ":1\r\n");
 }
 
+TEST_F(FilledCommandsTest, that_change_are_counted_when_their_reply_is_written) {
+  const FilledCounts& counts = shop_.guard->parts().filled->counts();
+  (void)reply({"BF.ADD", "seen", "1"});
+  (void)reply({"BF.EXISTS", "seen", "1"});
+  EXPECT_EQ(counts.of(0), 1U);
+  filled_.store.does_at_once = false;
+  const OwnDecision promised = decide({"BF.ADD", "seen", "2"});
+  filled_.store.do_next();
+  EXPECT_EQ(counts.of(0), 1U);
+  EXPECT_EQ(written(promised), ":1\r\n");
+  EXPECT_EQ(counts.of(0), 2U);
+}
+
 TEST_F(FilledCommandsTest, are_none_that_redis_knows_where_they_cannot_be_answered) {
   (void)reply({"BF.ADD", "bf:a", "1"});
   shop_.send({"MULTI"}, '+');

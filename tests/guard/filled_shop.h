@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,7 @@ class ToldStore final : public filled::Store {
     }
   }
   bool is_current(filled::TimePoint /*now*/) const noexcept override { return current; }
+  std::optional<filled::LogStatus> log() const override { return told_log; }
 
   void do_next() {
     waiting_.front()->finish(filters_.apply(waiting_.front()->operation()));
@@ -41,6 +43,7 @@ class ToldStore final : public filled::Store {
 
   bool does_at_once = true;
   bool current = true;
+  std::optional<filled::LogStatus> told_log{};
 
  private:
   filled::Filters& filters_;

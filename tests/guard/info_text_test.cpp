@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/own_commands.h"
 #include "guard/told_nodes.h"
@@ -65,6 +66,37 @@ TEST_F(InfoTextTest, has_a_section_for_the_guard_each_namespace_and_each_source)
       all,
       HasSubstr("# Source files\r\ntype:file\r\nstate:following\r\nwhy:\r\nhint:\r\nposition:\r\n"
                 "proven_ms_ago:-1\r\nlosses:0\r\n"));
+}
+
+TEST_F(InfoTextTest, has_a_section_for_all_filters_that_applications_fill) {
+  EXPECT_THAT(text(), Not(HasSubstr("# Filters")));
+  FilledShop filled(shop_);
+  filled.filters.apply({.kind = filled::Operation::Kind::add_if_new,
+                        .filter = "seen",
+                        .missing = filled::Operation::Missing::is_made,
+                        .shape = {.capacity = 1000},
+                        .hashes = {filled.filters.hash("a"), filled.filters.hash("b")}});
+  EXPECT_THAT(text(),
+              HasSubstr("\r\n\r\n# Filters\r\nfilters:1\r\nmax_filters:1000\r\nitems:2\r\nbytes:" +
+                        std::to_string(filled.filters.totals().bytes) +
+                        "\r\nmax_memory:1073741824\r\ndurability:local\r\nready:1\r\n"
+                        "changes_done:0\r\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("log_seq")));
+  EXPECT_THAT(text(0), Not(HasSubstr("# Filters"))) << "of one namespace";
+  filled.store.current = false;
+  filled.store.told_log = {.state = filled::LogState::lost,
+                           .why = "it is\r\ngone",
+                           .generation = "ab12",
+                           .seq = 70,
+                           .snapshot_seq = 60,
+                           .snapshot_at = shop_.now - milliseconds(1500),
+                           .waiting = 3};
+  EXPECT_THAT(text(), HasSubstr("\r\nready:0\r\n"));
+  EXPECT_THAT(
+      text(),
+      HasSubstr("\r\nlog:lost\r\nlog_why:it is  gone\r\nlog_generation:ab12\r\nlog_seq:70\r\n"
+                "log_waiting:3\r\nlog_skipped:0\r\nlog_rereads:0\r\nlog_snapshot_seq:60\r\n"
+                "log_snapshot_ms_ago:1500\r\n"));
 }
 
 TEST_F(InfoTextTest, tells_whether_redis_lets_the_guard_ask_and_the_remedy) {

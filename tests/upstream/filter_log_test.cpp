@@ -164,6 +164,7 @@ TEST(FilterLog, is_trimmed_behind_a_snapshot_from_which_a_newcomer_begins) {
     });
   };
   ASSERT_TRUE(add_until_snapshot_behind(0));
+  EXPECT_TRUE(guard.status().snapshot_at.has_value());
   ASSERT_TRUE(add_until_snapshot_behind(guard.status().snapshot_seq)) << "and the next one";
   const std::string left = redis.call({"XLEN", kLog});
   EXPECT_LT(std::stoul(left.substr(1)), guard.status().seq) << "trimmed";

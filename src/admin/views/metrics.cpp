@@ -11,6 +11,7 @@
 #include "guard/contradictions.h"
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
+#include "views/filled_metrics.h"
 #include "views/metric_families.h"
 #include "views/node_metrics.h"
 #include "views/process_use.h"
@@ -411,6 +412,7 @@ std::string metrics_text(const Model& model) {
   put_filters(families, model);
   put_sources(families, model);
   put_nodes(families, model);
+  put_filled(families, model);
   return families.text();
 }
 

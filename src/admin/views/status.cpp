@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "guard/advice.h"
+#include "guard/filled.h"
 #include "guard/filter_totals.h"
 #include "guard/passing.h"
 #include "guard/trouble.h"
@@ -192,6 +193,62 @@ json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
       {"log_retained", status.log_retained ? json::value(*status.log_retained) : json::value()}};
 }
 
+json::value log_of(const std::optional<filled::LogStatus>& log, guard::TimePoint now) {
+  if (!log) {
+    return nullptr;
+  }
+  const auto age = log->snapshot_at
+                       ? std::optional<std::chrono::nanoseconds>(now - *log->snapshot_at)
+                       : std::nullopt;
+  return json::object{{"state", name_of(log->state)},
+                      {"why", text_of(log->why)},
+                      {"generation", text_of(log->generation)},
+                      {"seq", log->seq},
+                      {"snapshot_seq", log->snapshot_seq},
+                      {"snapshot_seconds_ago", seconds_of(age)},
+                      {"waiting", log->waiting},
+                      {"skipped", log->skipped},
+                      {"rereads", log->rereads}};
+}
+
+json::value filled_of(const Model& model) {
+  if (model.guarded.filled == nullptr) {
+    return nullptr;
+  }
+  const guard::Filled& filled = *model.guarded.filled;
+  const guard::Filled::Parts& parts = filled.parts();
+  const filled::Filters::Totals totals = parts.filters.totals();
+  const bool is_current = parts.store.is_current(model.now);
+  json::object changes;
+  for (std::size_t i = 0; i < guard::FilledCounts::kNames.size(); ++i) {
+    changes[guard::FilledCounts::kNames.at(i)] = filled.counts().of(i);
+  }
+  json::array shown;
+  for (const guard::Filled::Shown& filter : filled.shown(kFiltersShown)) {
+    shown.push_back(
+        json::object{{"key", text_of(filter.key)},
+                     {"name", filter.name.empty() ? json::value() : text_of(filter.name)},
+                     {"kind", name_of(filter.shape.kind)},
+                     {"ready", is_current},
+                     {"items", filter.facts.items},
+                     {"capacity", filter.facts.capacity},
+                     {"layers", filter.facts.layers},
+                     {"bytes", filter.facts.bytes},
+                     {"false_positive_rate", filter.shape.false_positive_rate},
+                     {"expires_seconds", seconds_of(filter.expires_in)}});
+  }
+  return json::object{{"count", totals.filters},
+                      {"items", totals.items},
+                      {"bytes", totals.bytes},
+                      {"max_filters", parts.settings.max_filters},
+                      {"max_memory", parts.settings.max_memory},
+                      {"durability", config::name_of(parts.settings.durability)},
+                      {"ready", is_current},
+                      {"changes", std::move(changes)},
+                      {"log", log_of(parts.store.log(), model.now)},
+                      {"shown", std::move(shown)}};
+}
+
 json::value problems_of(const Model& model, const ProcessUse& use) {
   json::array all;
   for (const Problem& problem : problems(model, use)) {
@@ -278,6 +335,7 @@ std::string status_json(const Model& model, std::uint64_t events_after) {
                                       {"unchecked_reads", unchecked_reads(model)},
                                       {"namespaces", std::move(namespaces)},
                                       {"sources", std::move(sources)},
+                                      {"filters", filled_of(model)},
                                       {"events", events_of(model, events_after)}}) +
          "\n";
 }

@@ -25,8 +25,18 @@
 //                          "unmatched" (there were reads, but none of this namespace), "advice"}},
 //    "sources": {NAME: {"type", "state", "why", "hint", "position", "proven_seconds_ago",
 //                       "losses", "log_retained" (bytes; null: its server keeps none for us)}},
+//    "filters": null or {"count", "items", "bytes", "max_filters", "max_memory", "durability",
+//                        "ready" (look-ups are answered), "changes": {OUTCOME: count},
+//                        "log": null or {"state", "why", "generation", "seq", "snapshot_seq",
+//                                        "snapshot_seconds_ago" (null: it was there before this
+//                                        process), "waiting", "skipped", "rereads"},
+//                        "shown": [{"key", "name" (in filters.named, or null), "kind", "ready",
+//                                   "items", "capacity", "layers" (0: nobody has filled it yet),
+//                                   "bytes", "false_positive_rate", "expires_seconds"}]},
 //    "events": [{"number", "time", "level", "text"}] (the log's last lines, the oldest first)}
 //
+// Of filters that applications fill kFiltersShown are shown, the named ones and then the largest;
+// the rest of `filters` is of all.
 // Of a Redis of several nodes `redis` says whether any is up, and nothing else.
 // `control`: may the guard ask? Its state is allowed, limited, not_allowed, unsupported (a cluster)
 // or unknown; why_keys_pass says in one sentence why keys pass for it, empty: none does.
@@ -38,12 +48,15 @@
 // Threads and lifetimes: as Model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "views/model.h"
 
 namespace cuckooguard::views {
+
+inline constexpr std::size_t kFiltersShown = 100;
 
 // Of the events those behind this number.
 std::string status_json(const Model& model, std::uint64_t events_after = 0);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "guard/contradictions.h"
+#include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/told_nodes.h"
 #include "guard/told_sources.h"
@@ -103,6 +104,41 @@ TEST_F(MetricsTest, how_long_forwarded_reads_took_is_a_histogram_of_all_workers)
   EXPECT_EQ(value(name + "_bucket{le=\"+Inf\"}"), "3");
   EXPECT_EQ(value(name + "_count"), "3");
   EXPECT_EQ(value(name + "_sum"), "60.00035");
+}
+
+TEST_F(MetricsTest, filters_that_applications_fill_are_told_together_and_by_configured_names) {
+  EXPECT_THAT(text(), Not(HasSubstr("cuckooguard_application_")));
+  config::FilledFilters settings = guard::FilledShop::settings();
+  settings.named.push_back({.name = "a\"b", .capacity = 1000});
+  guard::FilledShop filled(shop_, settings);
+  for (const std::string key : {"seen", "bf:of_a_client"}) {
+    filled.filters.apply({.kind = filled::Operation::Kind::add_if_new,
+                          .filter = key,
+                          .missing = filled::Operation::Missing::is_made,
+                          .hashes = {filled.filters.hash("a"), filled.filters.hash("b")}});
+  }
+  const std::string name = "cuckooguard_application_filter";
+  EXPECT_EQ(value(name + "s"), "2");
+  EXPECT_EQ(value(name + "s_max"), "1000");
+  EXPECT_EQ(value(name + "_items"), "4");
+  EXPECT_EQ(value(name + "_memory_bytes"), std::to_string(filled.filters.totals().bytes));
+  EXPECT_EQ(value(name + "s_ready"), "1");
+  EXPECT_EQ(value(name + "_changes_total{outcome=\"no_room\"}"), "0");
+  EXPECT_EQ(value(name + "_named_items{filter=\"seen\"}"), "2");
+  EXPECT_EQ(value(name + "_named_items{filter=\"ids\"}"), "0");
+  EXPECT_EQ(value(name + "_named_items{filter=\"a\\\"b\"}"), "0");
+  EXPECT_THAT(text(), Not(HasSubstr("of_a_client")));
+  EXPECT_EQ(value(name + "_log_waiting_changes"), "");
+  filled.store.current = false;
+  filled.store.told_log = {.seq = 70, .skipped = 1, .rereads = 2, .snapshot_seq = 60, .waiting = 3};
+  EXPECT_EQ(value(name + "s_ready"), "0");
+  EXPECT_EQ(value(name + "_log_waiting_changes"), "3");
+  EXPECT_EQ(value(name + "_log_unsaved_entries"), "10");
+  EXPECT_EQ(value(name + "_log_skipped_entries_total"), "1");
+  EXPECT_EQ(value(name + "_log_rereads_total"), "2");
+  EXPECT_EQ(value(name + "_snapshot_age_seconds"), "");
+  filled.store.told_log->snapshot_at = shop_.now - seconds(4);
+  EXPECT_EQ(value(name + "_snapshot_age_seconds"), "4");
 }
 
 TEST_F(MetricsTest, a_load_that_goes_on_and_none) {

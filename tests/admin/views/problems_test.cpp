@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "guard/contradictions.h"
+#include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/told_nodes.h"
 #include "guard/told_sources.h"
@@ -231,6 +232,21 @@ TEST_F(ProblemsTest, of_rows_that_were_hidden_it_says_how_many_and_what_to_do) {
   EXPECT_THAT(what(), ElementsAre(HasSubstr("taken for absent"), "Redis does not serve"))
       << "the gravest first";
   shop_.process.contradictions = nullptr;
+}
+
+TEST_F(ProblemsTest, of_a_log_of_filters_that_is_not_followed_it_says_why) {
+  guard::FilledShop filled(shop_);
+  EXPECT_THAT(found(), IsEmpty()) << "without a log";
+  filled.store.told_log = {.state = filled::LogState::ready};
+  EXPECT_THAT(found(), IsEmpty());
+  filled.store.told_log = {.state = filled::LogState::loading, .why = "it has not been read yet"};
+  EXPECT_THAT(what(), ElementsAre("The log of the applications' filters is being read"));
+  EXPECT_EQ(found().front().grade, Grade::warning);
+  EXPECT_THAT(found(), Each(kIsComplete));
+  filled.store.told_log = {.state = filled::LogState::lost, .why = "NOPERM"};
+  EXPECT_THAT(what(), ElementsAre("The log of the applications' filters cannot be read"));
+  EXPECT_EQ(found().front().grade, Grade::bad);
+  EXPECT_THAT(found(), Each(kIsComplete));
 }
 
 TEST_F(ProblemsTest, of_a_configuration_that_is_not_in_force_it_says_what_is_wrong_with_it) {

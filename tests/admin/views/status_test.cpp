@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "guard/filled_shop.h"
 #include "guard/guarded_shop.h"
 #include "guard/told_nodes.h"
 #include "guard/told_sources.h"
@@ -208,6 +209,70 @@ TEST_F(StatusTest, tells_of_events_that_one_does_not_know_yet) {
   EXPECT_EQ(event.at("time"), 1500.0);
   EXPECT_EQ(event.at("level"), "warning");
   EXPECT_EQ(event.at("text"), "\"event=odd text=\\\"\\xff\\\"\"");
+}
+
+TEST_F(StatusTest, tells_of_filters_that_applications_fill_and_of_their_log) {
+  EXPECT_TRUE(status().at("filters").is_null());
+  guard::FilledShop filled(shop_);
+  const std::string odd = "bf:\"\xff<b>";
+  filled.filters.apply({.kind = filled::Operation::Kind::add_if_new,
+                        .filter = odd,
+                        .missing = filled::Operation::Missing::is_made,
+                        .shape = {.capacity = 500, .false_positive_rate = 0.25},
+                        .hashes = {filled.filters.hash("a"), filled.filters.hash("b")}});
+  filled.filters.apply(
+      {.kind = filled::Operation::Kind::expire, .filter = odd, .until = filled.wall_time + 1500});
+  json::object all = status().at("filters").as_object();
+  EXPECT_EQ(all.at("count"), 1);
+  EXPECT_EQ(all.at("items"), 2);
+  EXPECT_EQ(all.at("max_filters"), 1000);
+  EXPECT_EQ(all.at("durability"), "local");
+  EXPECT_EQ(all.at("ready"), true);
+  EXPECT_EQ(all.at("changes"), json::parse(R"({"done":0,"refused":0,"no_room":0,"not_logged":0})"));
+  EXPECT_TRUE(all.at("log").is_null());
+  const json::array& shown = all.at("shown").as_array();
+  ASSERT_EQ(shown.size(), 3U);
+  EXPECT_EQ(shown.at(0),
+            json::parse(R"({"key":"seen","name":"seen","kind":"bloom","ready":true,"items":0,)"
+                        R"("capacity":1000,"layers":0,"bytes":0,"false_positive_rate":0.001,)"
+                        R"("expires_seconds":null})"));
+  const json::object& one = shown.at(2).as_object();
+  EXPECT_EQ(one.at("key"), "\"bf:\\\"\\xff<b>\"");
+  EXPECT_TRUE(one.at("name").is_null());
+  EXPECT_EQ(one.at("items"), 2);
+  EXPECT_EQ(one.at("layers"), 1);
+  EXPECT_EQ(one.at("bytes"), all.at("bytes"));
+  EXPECT_EQ(one.at("false_positive_rate"), 0.25);
+  EXPECT_EQ(one.at("expires_seconds"), 1.5);
+  filled.store.current = false;
+  filled.store.told_log = {.state = filled::LogState::lost,
+                           .why = "\xff",
+                           .generation = "ab12",
+                           .seq = 70,
+                           .skipped = 1,
+                           .rereads = 2,
+                           .snapshot_seq = 60,
+                           .waiting = 3};
+  all = status().at("filters").as_object();
+  EXPECT_EQ(all.at("ready"), false);
+  EXPECT_EQ(all.at("shown").at(0).at("ready"), false);
+  EXPECT_EQ(all.at("log"),
+            json::parse(R"({"state":"lost","why":"\"\\xff\"","generation":"ab12","seq":70,)"
+                        R"("snapshot_seq":60,"snapshot_seconds_ago":null,"waiting":3,)"
+                        R"("skipped":1,"rereads":2})"));
+  filled.store.told_log->snapshot_at = shop_.now - seconds(2);
+  EXPECT_EQ(status().at("filters").at("log").at("snapshot_seconds_ago"), 2.0);
+}
+
+TEST_F(StatusTest, shows_no_more_filters_than_it_says) {
+  guard::FilledShop filled(shop_);
+  for (std::size_t i = 0; i < kFiltersShown + 5; ++i) {
+    filled.filters.apply(
+        {.kind = filled::Operation::Kind::create, .filter = "bf:" + std::to_string(i)});
+  }
+  const json::object all = status().at("filters").as_object();
+  EXPECT_EQ(all.at("count"), kFiltersShown + 5);
+  EXPECT_EQ(all.at("shown").as_array().size(), kFiltersShown);
 }
 
 TEST_F(StatusTest, tells_of_sources_in_words_that_are_json_whatever_they_are) {

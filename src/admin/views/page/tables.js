@@ -1,4 +1,4 @@
-// The tables of namespaces, sources and nodes, made anew each time; what is the same stays, so that it can be selected.
+// The tables of namespaces, sources, filters and nodes, made anew each time; what is the same stays, so that it can be selected.
 
 const byId = (id) => document.getElementById(id);
 
@@ -145,6 +145,31 @@ function showNodes(nodes) {
   renew(byId('nodes'), (nodes?.all ?? []).flatMap((node) => withReason(nodeRow(node), node.control)));
 }
 
+function filterRow(filter) {
+  const words = filter.layers === 0 ? 'nothing in it yet' : filter.ready ? 'ready' : 'not known';
+  return row(
+      cell('Filter', {className: 'name wide'}, filter.key, under(filter.name === null || filter.name === filter.key ? filter.kind : `${filter.kind}, ${filter.name}`)),
+      cell('State', {}, badge(filter.ready ? 'good' : 'warning', words)),
+      cell('Items', {className: 'number'}, count(filter.items), under(`room for ${count(filter.capacity)}`)),
+      cell('False positives', {className: 'number'}, percent(filter.false_positive_rate), under('at most')),
+      cell('Memory', {className: 'number'}, bytes(filter.bytes), under(filter.layers === 1 ? '1 layer' : `${filter.layers} layers`)),
+      cell('Expires', {className: 'number'}, filter.expires_seconds === null ? 'never' : `in ${duration(filter.expires_seconds)}`));
+}
+
+function showFilters(filters) {
+  byId('filters-section').hidden = filters === null;
+  if (filters === null) {
+    return;
+  }
+  const unshown = filters.count - filters.shown.filter((one) => one.layers > 0).length;
+  const log = filters.log === null ? [] : [`log ${filters.log.state}, entry ${filters.log.seq.toLocaleString('en')}, ${count(filters.log.waiting)} changes wait`];
+  byId('filters-sum').textContent = [
+    `${count(filters.count)} of ${count(filters.max_filters)} filters`, `${bytes(filters.bytes)} of ${bytes(filters.max_memory)}`,
+    `${count(filters.items)} items`, `kept by ${filters.durability === 'redis' ? 'Redis' : 'this process'}`, ...log,
+    ...(unshown > 0 ? [`${count(unshown)} smaller ones not shown`] : [])].join('; ');
+  renew(byId('filters'), filters.shown.map(filterRow));
+}
+
 // `before`: a status of some seconds ago.
 function showTables(status, before) {
   const seconds = status.totals.at - before.totals.at;
@@ -152,5 +177,6 @@ function showTables(status, before) {
         Object.entries(status.namespaces).flatMap(
             ([name, space]) => withReason(namespaceRow(name, space, before.namespaces[name], seconds), space)));
   renew(byId('sources'), Object.entries(status.sources).flatMap(([name, source]) => withReason(sourceRow(name, source), source)));
+  showFilters(status.filters);
   showNodes(status.nodes);
 }
