@@ -94,14 +94,16 @@ void ApplicationFilters::share(const config::Config& config,
                                const std::string& key,
                                const Environment& environment) {
   log::EventLog& log = environment.log;
+  Endpoints& endpoints = environment.endpoints;
   auto store = std::make_unique<upstream::FilterLog>(
-      config.upstream,
+      [&endpoints](std::string_view key) { return endpoints.redis_of(key); },
       upstream::FilterLog::Settings{.prefix = config.filters.log, .key = key},
       filters_,
       upstream::FilterLog::Calls{
           .on_state =
-              [&log](upstream::FilterLog::State state, const std::string& why) {
+              [&log, &endpoints](upstream::FilterLog::State state, const std::string& why) {
                 if (state == upstream::FilterLog::State::lost) {
+                  endpoints.refresh();  // it may be elsewhere by now
                   log.warning("filters_state", {{"state", name_of(state)}, {"why", why}});
                 } else {
                   log.info("filters_state", {{"state", name_of(state)}, {"why", why}});

@@ -2,7 +2,7 @@
 // kept where it says.
 //
 // Threads: made, started and ended on the main thread; what it gives to guards, any.
-// Lifetimes: log, storage and tls outlive it, and it the workers.
+// Lifetimes: log, storage, tls and endpoints outlive it, and it the workers.
 // Errors: make(): a sentence. What was kept and cannot be read is one, too: to go on without it
 // would be to take for new what was there. Limits: config::FilledFilters.
 #pragma once
@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "app/endpoints.h"
 #include "config/config.h"
 #include "filled/filters.h"
 #include "filled/store.h"
@@ -28,6 +29,7 @@ class ApplicationFilters {
     log::EventLog& log;
     const source::StorageDirectory* storage;  // null: none
     const io::TlsSlot& tls;                   // what its connects take
+    Endpoints& endpoints;                     // where Redis is
   };
 
   // Null: there are none.

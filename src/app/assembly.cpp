@@ -99,8 +99,11 @@ void Assembly::describe_process() {
 }
 
 void Assembly::make_filters() {
-  auto made = ApplicationFilters::make(
-      config_, {.log = log_, .storage = storage_ ? &*storage_ : nullptr, .tls = tls_.upstream()});
+  auto made = ApplicationFilters::make(config_,
+                                       {.log = log_,
+                                        .storage = storage_ ? &*storage_ : nullptr,
+                                        .tls = tls_.upstream(),
+                                        .endpoints = endpoints_});
   if (made) {
     filters_ = *std::move(made);
   } else {

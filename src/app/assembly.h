@@ -123,8 +123,8 @@ class Assembly {
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::unique_ptr<Verification> verification_;
   TlsSides tls_;
-  std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none
   Endpoints endpoints_;
+  std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none
   keyspace::Keyspace no_keys_ = keyspace::Keyspace::build({}).value();
   proxy::ClientCount client_count_;
   std::vector<std::unique_ptr<WorkerParts>> workers_;

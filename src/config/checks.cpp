@@ -331,21 +331,9 @@ void check_filter_keys(const Config& config, const Places& places, Report& repor
   }
 }
 
-// Their log is where the address leads.
-void check_shared_filters(const Config& config, const Places& places, Report& report) {
-  const FilledFilters& filters = config.filters;
-  const bool has_address = config.upstream.cluster.empty() && config.upstream.sentinels.empty();
-  if (filters.is_used() && filters.durability == Durability::redis && !has_address) {
-    report.add(places.filters,
-               "filters.durability: redis needs upstream.address: in front of a cluster or of "
-               "Sentinels filters are local");
-  }
-}
-
 }  // namespace
 
 void check(const Config& config, const Places& places, Report& report) {
-  check_shared_filters(config, places, report);
   check_cluster(config, places, report);
   check_sentinels(config, places, report);
   check_addresses(config, places, report);

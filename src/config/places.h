@@ -24,7 +24,6 @@ struct NamespacePlaces {
 struct Places {
   Place listen;
   Place admin;                       // admin.address
-  Place filters;                     // their durability
   std::vector<std::string> sources;  // every name, those included whose source could not be read
   std::vector<NamespacePlaces> namespaces;  // as Config::namespaces
 };

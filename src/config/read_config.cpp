@@ -275,7 +275,6 @@ Config read_config(const TreeNode& root,
   Places places;
   const Section top({report, environment, &settings, &places}, whole_file, kTop.keys());
   places.listen = top.place_of("listen", "address");
-  places.filters = top.place_of("filters", "durability");
   places.admin = top.place_of("admin", "address");
   Config config;
   kTop.read(top, config);

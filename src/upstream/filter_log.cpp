@@ -6,13 +6,13 @@
 
 namespace cuckooguard::upstream {
 
-FilterLog::FilterLog(const config::Upstream& upstream,
+FilterLog::FilterLog(FindRedis find_redis,
                      Settings settings,
                      filled::Filters& filters,
                      Calls calls,
                      const io::TlsSlot* tls)
     : follower_(std::make_unique<LogFollower>(
-          upstream, std::move(settings), filters, std::move(calls), tls)) {}
+          std::move(find_redis), std::move(settings), filters, std::move(calls), tls)) {}
 
 FilterLog::~FilterLog() {
   thread_ = {};  // before what it works with

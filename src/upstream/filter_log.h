@@ -11,12 +11,16 @@
 //   {P}:snapshot:<0|1>:<i>  its pieces; the other set is what the next one is written to
 //   {P}:lock              who writes the next one
 //
-// of which a cluster has all in one slot. Redis is the truth. What it has lost is lost: after a
-// crash that is what `appendfsync` allows, after a failover what the replica had not yet got. Then
-// all is read again. A Redis without {P}:meta (FLUSHALL, an empty one) begins a new generation, in
-// which there is no filter. The guards' clocks should agree: a filter expires when one of them says
-// so. Scripts are sent as they are, by EVAL: by EVALSHA, what is sent again after SCRIPT FLUSH
-// would come behind what was sent after it.
+// of which a cluster has all in one slot. Which Redis that is, FindRedis says: when it is another
+// one (a failover, or the slot has moved), nothing that the one before says counts any more, and
+// the log goes on there. Redis is the truth. What it has lost is lost: after a crash that is what
+// `appendfsync` allows, after a failover what the replica had not yet got. Whoever was connected
+// anew compares the last entry that was applied here with the one in Redis, so that an end that is
+// lost is noticed, whatever came in its place; then all is read again. A Redis that must not be
+// written to tells nothing: it may be a master of before. A Redis without {P}:meta (FLUSHALL, an
+// empty one) begins a new generation, in which there is no filter. The guards' clocks should agree:
+// a filter expires when one of them says so. Scripts are sent as they are, by EVAL: by EVALSHA,
+// what is sent again after SCRIPT FLUSH would come behind what was sent after it.
 //
 // Who may write to this Redis can make guards forget, as anyone who may delete can, and keep them
 // from being current; he cannot have them do what no guard has asked for, or anything twice.
@@ -41,6 +45,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "config/config.h"
@@ -56,6 +61,9 @@ class FilterLog final : public filled::Store {
  public:
   using State = filled::LogState;
   using Status = filled::LogStatus;
+
+  // The Redis that has this key at the moment; nothing: it is not known. On the log's thread.
+  using FindRedis = std::function<std::optional<config::Upstream>(std::string_view key)>;
 
   struct Settings {
     std::string prefix = "cuckooguard:filters";  // without '{' and '}'
@@ -86,7 +94,7 @@ class FilterLog final : public filled::Store {
   };
   static constexpr std::chrono::seconds kTroubleEvery{10};
 
-  FilterLog(const config::Upstream& upstream,
+  FilterLog(FindRedis find_redis,
             Settings settings,
             filled::Filters& filters,
             Calls calls,

@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <sys/random.h>
 
+#include "upstream/redis_connector.h"
+
 namespace cuckooguard::upstream {
 namespace {
 
@@ -19,6 +21,18 @@ constexpr std::chrono::milliseconds kRetryEvery{200};
 constexpr std::chrono::milliseconds kPauseLeast{50};
 constexpr std::chrono::milliseconds kPauseMost{5000};
 constexpr std::chrono::seconds kCalmAfter{10};
+
+std::unique_ptr<PipelinedRedis> open(const RedisConnector& connector, std::string& why) {
+  RedisConnector::Redis redis = connector.open(why);
+  if (!redis) {
+    return nullptr;
+  }
+  if (const auto refusal = connector.log_in(*redis)) {
+    why = refusal->why;
+    return nullptr;
+  }
+  return std::make_unique<PipelinedRedis>(std::move(redis));
+}
 
 }  // namespace
 
@@ -31,12 +45,13 @@ std::string LogFollower::random_name() {
   return bytes;
 }
 
-LogFollower::LogFollower(const config::Upstream& upstream,
+LogFollower::LogFollower(FilterLog::FindRedis find_redis,
                          FilterLog::Settings settings,
                          filled::Filters& filters,
                          FilterLog::Calls calls,
                          const io::TlsSlot* tls)
-    : connector_(upstream, tls, kCallTimeout),
+    : find_redis_(std::move(find_redis)),
+      tls_(tls),
       settings_(std::move(settings)),
       filters_(filters),
       calls_(std::move(calls)),
@@ -111,7 +126,8 @@ LogFollower::Done LogFollower::step() {
 
 void LogFollower::fail(const Failure& failure) {
   const bool was_calm = state_ == State::ready && io::now_since_boot() - ready_since_ > kCalmAfter;
-  const bool is_cut = !appending_ || !following_ || is_lost();
+  const bool is_broken = is_lost();
+  const bool is_cut = is_broken || !appending_ || !following_;
   if (is_cut) {
     appending_.reset();
     following_.reset();
@@ -121,7 +137,8 @@ void LogFollower::fail(const Failure& failure) {
   } else {
     pause_ = was_calm ? milliseconds{0} : std::clamp(2 * pause_, kPauseLeast, kPauseMost);
   }
-  become(is_cut ? State::lost : failure.state, failure.why);
+  is_history_proven_ = false;  // it may be another Redis's by the next time
+  become(is_broken ? State::lost : failure.state, failure.why);
   if (is_cut) {
     queue_.lose("the connection to Redis was lost (" + failure.why +
                 "): it may have been done, or not");
@@ -154,28 +171,23 @@ void LogFollower::tell_trouble(const std::string& what) {
   }
 }
 
-std::unique_ptr<PipelinedRedis> LogFollower::open(std::string& why) const {
-  RedisConnector::Redis redis = connector_.open(why);
-  if (!redis) {
-    return nullptr;
-  }
-  if (const auto refusal = connector_.log_in(*redis)) {
-    why = refusal->why;
-    return nullptr;
-  }
-  return std::make_unique<PipelinedRedis>(std::move(redis));
-}
-
 LogFollower::Done LogFollower::connect() {
+  const auto redis = find_redis_(keys_.meta);
+  if (!redis) {
+    return std::unexpected(Failure{.state = State::loading,
+                                   .why = "it is not known yet which Redis has the filters' log"});
+  }
+  const RedisConnector connector(*redis, tls_, kCallTimeout);
   std::string why;
-  following_ = open(why);
-  appending_ = following_ ? open(why) : nullptr;
+  following_ = open(connector, why);
+  appending_ = following_ ? open(connector, why) : nullptr;
   if (!appending_) {
     return std::unexpected(Failure{.why = why});
   }
   // What was sent on another connection may arrive yet: its numbers must not come after newer ones.
   writer_ = random_name();
   counter_ = 0;
+  address_ = redis->address;
   return {};
 }
 
@@ -214,6 +226,11 @@ bool LogFollower::await(const Reply& reply, milliseconds wait) {
       return false;
     }
     until = quiet;
+  }
+  const auto redis = find_redis_(keys_.meta);
+  if (!redis || redis->address != address_) {
+    following_->give_up("the filters' log is in another Redis now than in " + address_.text());
+    return false;
   }
   return true;
 }

@@ -1,10 +1,11 @@
 // What a FilterLog does on its thread: connects, reads what Redis has, follows its log and appends
 // to it. filter_log.h says what that promises.
 //
-// A round asks for {P}:meta and for what is new in the log, on one connection; a read that found
-// nothing waits there. Numbers are dense, and meta says which is the last one and what its tag is:
-// so a round proves that all is here that Redis had when it was asked, and that it is the same
-// history. Clocks of Redis do not count, nor does it how long a connection was away.
+// A round asks whether this Redis may be written to, for {P}:meta and for what is new in the log,
+// on one connection; a read that found nothing waits there. Numbers are dense, and meta says which
+// is the last one and what its tag is: so a round proves that all is here that Redis had when it
+// was asked, and that it is the same history. Clocks of Redis do not count, nor does it how long a
+// connection was away.
 //
 // Threads:   submit(), is_current() and status() from any; run() is the thread.
 // Lifetimes: `filters` and `tls` outlive it.
@@ -20,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -33,7 +35,6 @@
 #include "upstream/log_scripts.h"
 #include "upstream/log_snapshot.h"
 #include "upstream/pipelined_redis.h"
-#include "upstream/redis_connector.h"
 #include "upstream/redis_reply.h"
 #include "upstream/wake_up.h"
 
@@ -44,7 +45,7 @@ class LogFollower {
   using State = FilterLog::State;
   static constexpr std::size_t kInFlightMax = 64;
 
-  LogFollower(const config::Upstream& upstream,
+  LogFollower(FilterLog::FindRedis find_redis,
               FilterLog::Settings settings,
               filled::Filters& filters,
               FilterLog::Calls calls,
@@ -82,26 +83,33 @@ class LogFollower {
   void tell_trouble(const std::string& what);
   void publish();
   Done connect();
-  std::unique_ptr<PipelinedRedis> open(std::string& why) const;
   bool is_lost() const;
   // Neither connection is used any more; why.
   std::string cut();
   static std::string random_name();
   // Until it is done; false: it is not, because of the time, the end, or a lost connection.
   bool pump(const std::function<bool()>& is_done, TimePoint until);
-  // The same, for what following_ was asked; longer while something comes.
+  // The same, for what following_ was asked; longer while something comes. False, too, if the log
+  // is in another Redis by now: what a master of before says is nothing.
   bool await(const Reply& reply, milliseconds wait);
   void exchange(TimePoint until);
   void send_waiting();
   void append(std::uint64_t counter, const std::string& body);
 
   // --- log_reading.cpp ---
+  std::shared_ptr<Reply> request(std::span<const std::string_view> words);
+  std::shared_ptr<Reply> request(std::initializer_list<std::string_view> words) {
+    return request(std::span(words.begin(), words.size()));
+  }
   std::expected<Reply, Failure> ask(std::initializer_list<std::string_view> words);
+  std::unexpected<Failure> refused(const redisReply& error);
   Done load();
   Done load_snapshot(const std::string& generation, std::string_view text, std::string_view set);
   Done round();
   static Meta meta_of(const redisReply& reply);
   std::string proof_of(std::string_view generation) const;
+  // `last`: what Redis has of the entry that was applied last; null: that was asked before.
+  Done prove_history(const Reply* last, const Meta& meta);
   Done take(const redisReply& streams, const Meta& meta);
   Done apply(const filled::Entry& entry);
   std::unexpected<Failure> reread(const std::string& why, bool is_trouble = true);
@@ -118,7 +126,8 @@ class LogFollower {
   void write_snapshot(const std::string& token);
   void end_snapshot(const std::string& token, const std::string& why_not);
 
-  RedisConnector connector_;
+  FilterLog::FindRedis find_redis_;
+  const io::TlsSlot* tls_;
   FilterLog::Settings settings_;
   filled::Filters& filters_;
   FilterLog::Calls calls_;
@@ -132,6 +141,7 @@ class LogFollower {
 
   // The thread's.
   std::stop_token stop_;
+  config::Address address_;  // of both connections
   std::unique_ptr<PipelinedRedis> appending_;
   std::unique_ptr<PipelinedRedis> following_;
   std::optional<State> state_;  // as told
@@ -144,6 +154,7 @@ class LogFollower {
   std::unique_ptr<filled::LogReader> reader_;  // null: all is to be read
   std::string position_;                       // id of the entry that was read last
   std::string applied_id_;                     // and of the one that was applied last
+  bool is_history_proven_ = false;             // that one is the one in this Redis
   std::string generation_;                     // the last one that was ready
   Meta meta_;
   TimePoint meta_at_{};  // when it was asked for

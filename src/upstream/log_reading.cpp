@@ -1,5 +1,6 @@
 // What LogFollower reads: the snapshot, and the log behind it.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -58,17 +59,40 @@ std::string in_hexadecimal(std::string_view bytes) {
   return text;
 }
 
+// Of a command that only a master takes. NOREPLICAS: one that is cut off from its replicas
+// (min-replicas-to-write), of which another one may be the master by now. What else it may not
+// write for says nothing of that.
+bool tells_no_master(const redisReply& reply) {
+  const std::string_view error = error_of(reply);
+  return error.starts_with("READONLY ") || error.starts_with("NOREPLICAS ");
+}
+
 }  // namespace
+
+// Whoever is sent away looks anew where the log is; while its slot moves, until it has moved.
+std::unexpected<LogFollower::Failure> LogFollower::refused(const redisReply& error) {
+  constexpr std::array<std::string_view, 4> kSentAway{"MOVED ", "ASK ", "TRYAGAIN ", "READONLY "};
+  std::string why(text_of(error));
+  if (std::ranges::any_of(kSentAway, [&](auto word) { return why.starts_with(word); })) {
+    following_->give_up(why);
+  }
+  return std::unexpected(Failure{.why = std::move(why)});
+}
+
+std::shared_ptr<Reply> LogFollower::request(std::span<const std::string_view> words) {
+  auto place = std::make_shared<Reply>();
+  following_->send(words, [place](Reply reply) { *place = std::move(reply); });
+  return place;
+}
 
 std::expected<Reply, LogFollower::Failure> LogFollower::ask(
     std::initializer_list<std::string_view> words) {
-  const auto place = std::make_shared<Reply>();
-  following_->send(words, [place](Reply reply) { *place = std::move(reply); });
+  const auto place = request(words);
   if (!await(*place, kLoadReplyWait)) {
     return std::unexpected(Failure{.why = cut()});
   }
   if (is_error(**place)) {
-    return std::unexpected(Failure{.why = std::string(text_of(**place))});
+    return refused(**place);
   }
   return std::move(*place);
 }
@@ -103,6 +127,7 @@ LogFollower::Done LogFollower::load() {
                        keys_.meta + "\" begins anew, without what the filters had"});
   }
   become(State::loading, "it is being read");
+  is_history_proven_ = true;  // what is here will be what this Redis has
   if (const std::string line = text_at(**begun, 2); !line.empty()) {
     return load_snapshot(generation, line, text_at(**begun, 3));
   }
@@ -156,28 +181,36 @@ LogFollower::Done LogFollower::load_snapshot(const std::string& generation,
 
 LogFollower::Done LogFollower::round() {
   const TimePoint asked_at = io::now_since_boot();
-  const auto told = std::make_shared<Reply>();
-  const auto streams = std::make_shared<Reply>();
-  following_->send(
-      {"HMGET", keys_.meta, "generation", "seq", "tag", "snapshot_seq", "set", "wanted"},
-      [told](Reply reply) { *told = std::move(reply); });
+  // Changes nothing, but only a master takes it.
+  const auto written = request({"HDEL", keys_.meta, "none"});
+  const auto told =
+      request({"HMGET", keys_.meta, "generation", "seq", "tag", "snapshot_seq", "set", "wanted"});
+  const auto last = is_history_proven_ || applied_id_.empty()
+                        ? nullptr
+                        : request({"XRANGE", keys_.log, applied_id_, applied_id_});
   std::vector<std::string_view> read{"XREAD", "COUNT", kEntriesMax};
   if (state_ == State::ready) {  // else nobody waits until something happens
     read.insert(read.end(), {"BLOCK", kBlock});
   }
   read.insert(read.end(), {"STREAMS", keys_.log, position_});
-  following_->send(read, [streams](Reply reply) { *streams = std::move(reply); });
+  const auto streams = request(read);
   if (!await(*streams, kReplyWait)) {
     return std::unexpected(Failure{.why = cut()});
   }
-  for (const Reply* const reply : {&*told, &*streams}) {
-    if (is_error(**reply)) {
-      return std::unexpected(Failure{.why = std::string(text_of(**reply))});
+  if (tells_no_master(**written)) {
+    return refused(**written);
+  }
+  for (const auto& reply : {told, last, streams}) {
+    if (reply && is_error(**reply)) {
+      return refused(**reply);
     }
   }
   const Meta meta = meta_of(**told);
   if (meta.generation != reader_->generation()) {
     return reread("the log in Redis has begun anew", false);
+  }
+  if (const Done done = prove_history(last.get(), meta); !done) {
+    return done;
   }
   if (const Done done = take(**streams, meta); !done) {
     return done;
@@ -201,12 +234,25 @@ LogFollower::Meta LogFollower::meta_of(const redisReply& reply) {
           .wants_snapshot = !text_at(reply, 5).empty()};
 }
 
-LogFollower::Done LogFollower::take(const redisReply& streams, const Meta& meta) {
-  using Verdict = filled::LogReader::Verdict;
+// Numbers alone do not tell: others may have written entries in place of those that were lost, with
+// ids before the one that was read last here if the clock of this Redis is behind.
+LogFollower::Done LogFollower::prove_history(const Reply* last, const Meta& meta) {
   if (meta.seq < reader_->seq()) {
     return reread("Redis has lost the end of the log: it has " + std::to_string(meta.seq) +
                   " entries of " + std::to_string(reader_->seq()));
   }
+  const auto entries = last == nullptr ? std::span<redisReply* const>() : elements_of(**last);
+  const auto parts = entries.empty() ? entries : elements_of(*entries[0]);
+  if (last != nullptr && (parts.size() < 2 || entry_of(*parts[1]).tag != reader_->last_tag())) {
+    const bool may_be_trimmed = meta.snapshot_seq > reader_->seq();
+    return reread("Redis has another history of the log than was here", !may_be_trimmed);
+  }
+  is_history_proven_ = true;
+  return {};
+}
+
+LogFollower::Done LogFollower::take(const redisReply& streams, const Meta& meta) {
+  using Verdict = filled::LogReader::Verdict;
   std::optional<bool> is_same;  // the entry that was Redis's last one is the one that is here
   const auto compare = [&] {
     if (reader_->seq() == meta.seq) {

@@ -58,6 +58,43 @@ void copy_entry(const RedisServer& redis, std::size_t place, std::uint64_t seq) 
               field('t')});
 }
 
+// An item that another guard adds, of which this one has not heard.
+void append_as_another(const RedisServer& redis,
+                       const LoggedGuard& guard,
+                       std::uint64_t seq,
+                       const std::string& id = "*") {
+  filled::Entry entry{.seq = seq,
+                      .writer = std::string(filled::kWriterBytes, 'w'),
+                      .counter = seq,
+                      .after = seq - 1,
+                      .body = filled::body_of(std::vector<Operation>{
+                          guard.operation(Operation::Kind::add_if_new, numbered(seq))})};
+  const std::string generation = text_in(redis.call({"HGET", kMeta, "generation"}));
+  entry.tag = filled::LogKey(with_key().key).tag_of(entry, generation);
+  std::string script(append_script());
+  script.replace(script.find("'*'"), 3, "'" + id + "'");
+  EXPECT_EQ(redis.call({"EVAL",
+                        script,
+                        "2",
+                        kMeta,
+                        kLog,
+                        generation,
+                        std::to_string(entry.after),
+                        "65536",
+                        entry.writer,
+                        std::to_string(entry.counter),
+                        entry.body,
+                        entry.tag}),
+            ":" + std::to_string(seq) + "\r\n");
+}
+
+// The least that an entry behind the first one can have.
+std::string id_after_first(const RedisServer& redis) {
+  const std::string reply = redis.call({"XRANGE", kLog, "-", "+", "COUNT", "1"});
+  const std::size_t begin = reply.find("\r\n", reply.find('$')) + 2;
+  return reply.substr(begin, reply.find('-', begin) - begin) + "-1";
+}
+
 TEST(FilterLogHistory, a_redis_that_comes_back_empty_begins_a_generation_without_filters) {
   const RedisServer redis;
   LoggedGuard guard(redis);
@@ -147,6 +184,63 @@ TEST(FilterLogHistory, the_end_that_redis_has_lost_is_forgotten_by_all) {
   EXPECT_GE(other.status().rereads, 1U);
 }
 
+// To a master that has never got the end of the log, and has got another one since.
+class Switched : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Clocks,
+                         Switched,
+                         testing::Values("as_before", "behind"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(Switched, the_end_that_the_new_master_has_never_had_is_forgotten) {
+  const RedisServer old({"--repl-diskless-sync-delay", "0"});
+  const RedisServer replica({"--replicaof", "127.0.0.1 " + std::to_string(old.port())});
+  LoggedGuard guard(old);
+  LoggedGuard other(old);
+  ASSERT_TRUE(is_done(guard.add_if_new("common")));
+  ASSERT_TRUE(eventually([&] { return replica.call({"XLEN", kLog}) == ":1\r\n"; }));
+  ASSERT_TRUE(other.catches_up_with(guard));
+  other.follow(replica);  // which is none yet: it waits there
+  ASSERT_TRUE(other.becomes(State::lost));
+  replica.call({"REPLICAOF", "NO", "ONE"});
+  ASSERT_TRUE(is_done(guard.add_if_new("lost")));
+  for (std::size_t i = 0; i < 3; ++i) {
+    // The entry in place of the one that is lost is before it.
+    const std::string id =
+        i == 0 && GetParam() == std::string("behind") ? id_after_first(replica) : "*";
+    append_as_another(replica, guard, i + 2, id);
+  }
+  EXPECT_TRUE(guard.has("lost") && guard.is_current()) << "it has not heard of it";
+  guard.follow(replica);
+  ASSERT_TRUE(other.becomes(State::ready));
+  ASSERT_TRUE(is_done(other.add_if_new("new")));
+  ASSERT_TRUE(eventually([&] { return guard.has("new") && guard.is_current(); }));
+  EXPECT_FALSE(guard.has("lost"));
+  EXPECT_GE(guard.status().rereads, 1U);
+  EXPECT_EQ(other.status().rereads, 0U);
+  EXPECT_TRUE(other.catches_up_with(guard) && guard.catches_up_with(other));
+  EXPECT_EQ(guard.dump(), other.dump());
+  EXPECT_TRUE(is_done(guard.add_if_new("lost"))) << "and is acknowledged again";
+}
+
+// Which may be a master of before: all that it has may be old.
+TEST(FilterLogHistory, what_must_not_be_written_to_tells_nothing) {
+  const RedisServer redis;
+  const RedisServer another;
+  LoggedGuard guard(redis);
+  const auto expect_lost = [&](const std::string& why) {
+    ASSERT_TRUE(eventually([&] { return !guard.is_current() && guard.status().why.contains(why); }))
+        << guard.status().why;
+  };
+  const auto expect_current = [&] { ASSERT_TRUE(eventually([&] { return guard.is_current(); })); };
+  expect_current();
+  redis.call({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  expect_lost("NOREPLICAS");
+  redis.call({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  expect_current();
+  redis.call({"REPLICAOF", "127.0.0.1", std::to_string(another.port())});
+  expect_lost("READONLY");
+}
+
 // Those who were away meanwhile find as many entries as they know, and more.
 TEST(FilterLogHistory, another_history_of_the_same_length_is_noticed) {
   RedisServer redis;
@@ -157,29 +251,8 @@ TEST(FilterLogHistory, another_history_of_the_same_length_is_noticed) {
   // Away: it does not get in before others have written.
   redis.kill();
   redis.start_again_as({"--requirepass", "secret"}, "secret");
-  const std::string generation = text_in(redis.call({"HGET", kMeta, "generation"}));
-  const filled::LogKey key(with_key().key);
   for (std::uint64_t seq = 2; seq <= 4; ++seq) {
-    filled::Entry entry{.seq = seq,
-                        .writer = std::string(filled::kWriterBytes, 'w'),
-                        .counter = seq,
-                        .after = seq - 1,
-                        .body = filled::body_of(std::vector<Operation>{
-                            guard.operation(Operation::Kind::add_if_new, numbered(seq))})};
-    entry.tag = key.tag_of(entry, generation);
-    EXPECT_EQ(redis.call({"EVAL",
-                          append_script(),
-                          "2",
-                          kMeta,
-                          kLog,
-                          generation,
-                          std::to_string(entry.after),
-                          "65536",
-                          entry.writer,
-                          std::to_string(entry.counter),
-                          entry.body,
-                          entry.tag}),
-              ":" + std::to_string(seq) + "\r\n");
+    append_as_another(redis, guard, seq);
   }
   EXPECT_EQ(guard.status().state, State::lost);
   redis.call({"CONFIG", "SET", "requirepass", ""});

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,8 +49,9 @@ class LoggedGuard {
   explicit LoggedGuard(const RedisServer& redis,
                        FilterLog::Settings settings = {},
                        filter::HashSecret hashed_with = secret())
-      : filters_(hashed_with),
-        log_({.address = {.host = "127.0.0.1", .port = redis.port()}},
+      : redis_(&redis),
+        filters_(hashed_with),
+        log_([this](std::string_view /*key*/) { return redis_of(*redis_.load()); },
              with_key(std::move(settings)),
              filters_,
              {.on_state = {},
@@ -62,6 +64,8 @@ class LoggedGuard {
     log_.start();
   }
 
+  // The log is there from now on.
+  void follow(const RedisServer& redis) { redis_ = &redis; }
   FilterLog& log() { return log_; }
   FilterLog::Status status() const { return log_.status(); }
   int generations() const { return generations_; }
@@ -112,6 +116,11 @@ class LoggedGuard {
   std::string dump() const { return filters_.dump(); }
 
  private:
+  static std::optional<config::Upstream> redis_of(const RedisServer& redis) {
+    return config::Upstream{.address = {.host = "127.0.0.1", .port = redis.port()}};
+  }
+
+  std::atomic<const RedisServer*> redis_;
   filled::Filters filters_;
   std::atomic<int> generations_{0};
   mutable std::mutex mutex_;
