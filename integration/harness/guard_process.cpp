@@ -105,7 +105,19 @@ bool GuardProcess::start(const std::string& yaml) {
 
 void GuardProcess::restart(const std::string& yaml) {
   send_signal(SIGTERM);
-  if (exit_code() != 0 || !start(yaml)) {
+  if (exit_code() != 0) {
+    throw std::runtime_error("the guard does not end: " + log());
+  }
+  start_again(yaml);
+}
+
+void GuardProcess::kill() {
+  send_signal(SIGKILL);
+  exit_code();
+}
+
+void GuardProcess::start_again(const std::string& yaml) {
+  if (!start(yaml)) {
     throw std::runtime_error("the guard does not start again: " + log());
   }
 }

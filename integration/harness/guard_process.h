@@ -68,6 +68,8 @@ class GuardProcess {
 
   // Ends it, and starts it again where it was. Its log begins anew.
   void restart(const std::string& yaml);
+  void kill();                                // SIGKILL: as a crash
+  void start_again(const std::string& yaml);  // where it was
 
   std::string log() const;  // all of its standard error
   std::size_t resident_bytes() const { return memory_bytes(process_->pid(), "VmRSS"); }
