@@ -128,12 +128,9 @@ void RacingClients::stop() {
 void RacingClients::race(FilterClient& client) {
   while (!is_over_) {
     const auto item = first_item_ + static_cast<std::uint32_t>(tickets_++ / kRacers);
-    auto& last_added = last_added_.at(filter_of(item));
-    if (const std::uint32_t last = last_added; last != kNone) {
-      client.look({{last}});  // which another guard may have told a moment ago
-    }
+    look_at_others(client, filter_of(item));
     change(client, What::add, item);
-    last_added = item;
+    last_added_.at(filter_of(item)) = item;
     client.look({{item}});
     if (!kRacedFilters.at(filter_of(item)).remove.empty()) {
       change(client, What::remove, item);
@@ -142,11 +139,23 @@ void RacingClients::race(FilterClient& client) {
   }
 }
 
+// Of a guard that comes back, that is what it must not have forgotten.
+void RacingClients::look_at_others(FilterClient& client, std::uint32_t filter) {
+  constexpr std::uint32_t kEach = kRacedFilters.size();
+  if (const std::uint32_t last = last_added_.at(filter); last != kNone) {
+    client.look({{last, last - (last - first_item_) / 2 / kEach * kEach}});
+  }
+}
+
 void RacingClients::change(FilterClient& client, What what, std::uint32_t item) {
   const bool is_done = eventually([&] {
     ++asked_;
     const std::optional<Reply> reply = client.change(what, item);
-    return reply && *reply != Reply::unknown;
+    const bool is_acknowledged = reply && *reply != Reply::unknown;
+    if (!is_acknowledged) {
+      look_at_others(client, filter_of(item));
+    }
+    return is_acknowledged;
   });
   if (!is_done) {
     throw std::runtime_error("nobody adds or removes item " + std::to_string(item));

@@ -96,6 +96,8 @@ class RacingClients {
   static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
   void race(FilterClient& client);
+  // What was added a moment ago, perhaps by way of another guard, and a while ago.
+  void look_at_others(FilterClient& client, std::uint32_t filter);
   void change(FilterClient& client, Request::What what, std::uint32_t item);
 
   std::uint32_t first_item_;
