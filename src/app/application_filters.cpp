@@ -96,7 +96,7 @@ void ApplicationFilters::share(const config::Config& config,
   log::EventLog& log = environment.log;
   Endpoints& endpoints = environment.endpoints;
   auto store = std::make_unique<upstream::FilterLog>(
-      [&endpoints](std::string_view key) { return endpoints.redis_of(key); },
+      [&endpoints](std::string_view meta) { return endpoints.redis_of(meta); },
       upstream::FilterLog::Settings{.prefix = config.filters.log, .key = key},
       filters_,
       upstream::FilterLog::Calls{
