@@ -38,11 +38,9 @@ class Carrier {
 
   void run(const std::atomic<bool>& is_ending) {
     while (!is_broken_ && !is_ending && !(plain_ended_ && tls_ended_)) {
-      int moved = 0;  // each takes its turn, also after one that has moved something
-      for (const bool one : {take_plain(), give_tls(), take_tls(), give_plain()}) {
-        moved += one ? 1 : 0;
-      }
-      if (moved == 0 && !is_broken_) {
+      // Each takes its turn, also behind one that has moved something.
+      const std::array moved{take_plain(), give_tls(), take_tls(), give_plain()};
+      if (std::ranges::count(moved, true) == 0 && !is_broken_) {
         wait();
       }
     }

@@ -125,6 +125,9 @@ std::vector<Filled::Shown> Filled::shown(std::size_t most) const {
       }
     }
   }
+  if (all.size() == most) {
+    return all;
+  }
   struct Other {
     std::uint64_t bytes;
     const filled::Directory::value_type* entry;

@@ -129,7 +129,9 @@ bool Guard::has_room_for(std::size_t bytes, std::size_t room) {
 void Guard::look_ahead(const Question& question,
                        std::string_view command,
                        std::string_view behind) {
-  if (redis::may_be_answered(question.command.role)) {
+  const redis::Role role = question.command.role;
+  // An MGET looks ahead itself, so far that the next command's key would be forgotten again.
+  if (redis::may_be_answered(role) && role != redis::Role::mget) {
     ahead_.look(
         resp::next_key(command, question.arguments, behind), parts_.keyspace, parts_.namespaces);
   }
