@@ -112,6 +112,12 @@ Transfer SocketTransport::write(std::span<const std::string_view> pieces) {
   if (state_ != State::up) {
     return {Status::would_block, 0};
   }
+  const auto transferred = [](ssize_t sent) {
+    return sent >= 0 ? Transfer{Status::ok, static_cast<std::size_t>(sent)} : failed_transfer();
+  };
+  if (pieces.size() == 1) {  // as nearly always, and send() is the quicker one
+    return transferred(::send(socket_, pieces[0].data(), pieces[0].size(), MSG_NOSIGNAL));
+  }
   std::array<iovec, kPiecesMax> vectors;
   const std::size_t count = std::min(pieces.size(), vectors.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -121,8 +127,7 @@ Transfer SocketTransport::write(std::span<const std::string_view> pieces) {
   msghdr message{};
   message.msg_iov = vectors.data();
   message.msg_iovlen = count;
-  const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL);
-  return sent >= 0 ? Transfer{Status::ok, static_cast<std::size_t>(sent)} : failed_transfer();
+  return transferred(::sendmsg(socket_, &message, MSG_NOSIGNAL));
 }
 
 void SocketTransport::finish_writing() {

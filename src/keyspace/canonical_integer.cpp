@@ -1,12 +1,40 @@
 #include "keyspace/canonical_integer.h"
 
+#include <bit>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 
 namespace cuckooguard::keyspace {
 namespace {
 
 constexpr std::size_t kDigitsMax = 20;  // of 2^64 - 1
+
+// Eight digits in one register, the first one lowest.
+constexpr std::size_t kAtOnce = 8;
+constexpr std::uint64_t kOfAll = 100'000'000;  // numbers that they can be
+constexpr std::uint64_t kZeros = 0x3030303030303030;
+static_assert(std::endian::native == std::endian::little);
+
+std::uint64_t load(const char* text, std::size_t size) noexcept {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text, size);
+  return bytes;
+}
+
+bool are_digits(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t kHighHalves = 0xf0f0f0f0f0f0f0f0;
+  constexpr std::uint64_t kUpToNine = 0x0606060606060606;  // above it, these carry into the half
+  return (bytes & kHighHalves) == kZeros && ((bytes + kUpToNine) & kHighHalves) == kZeros;
+}
+
+// Neighbours are joined to numbers below 100, these to numbers below 10,000, and these to one.
+std::uint64_t number_of(std::uint64_t digits) noexcept {
+  digits -= kZeros;
+  digits = (digits * 10 + (digits >> 8U)) & 0x00ff00ff00ff00ff;
+  digits = (digits * 100 + (digits >> 16U)) & 0x0000ffff0000ffff;
+  return (digits * 10000 + (digits >> 32U)) & 0xffffffff;
+}
 
 }  // namespace
 
@@ -15,23 +43,30 @@ std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
   if (text.empty() || text.size() > kDigitsMax || has_leading_zero) {
     return std::nullopt;
   }
-  // Digits but the last of twenty cannot overflow.
+  constexpr std::string_view kLargest = "18446744073709551615";
+  if (text.size() == kDigitsMax && text > kLargest) {
+    return std::nullopt;
+  }
+  // Those that do not fill a register come first, with zeros in front of them.
+  std::size_t at = text.size() % kAtOnce;
   std::uint64_t value = 0;
-  for (const char c : text.substr(0, kDigitsMax - 1)) {
-    const auto digit = static_cast<std::uint64_t>(static_cast<unsigned char>(c)) - '0';
-    if (digit > 9) {
+  if (at > 0) {
+    const std::uint64_t bytes =
+        text.size() > kAtOnce ? load(text.data(), kAtOnce) : load(text.data(), at);
+    const std::uint64_t digits = (bytes << 8 * (kAtOnce - at)) | (kZeros >> 8 * at);
+    if (!are_digits(digits)) {
       return std::nullopt;
     }
-    value = value * 10 + digit;
+    value = number_of(digits);
   }
-  if (text.size() < kDigitsMax) {
-    return value;
+  for (; at < text.size(); at += kAtOnce) {
+    const std::uint64_t digits = load(text.data() + at, kAtOnce);
+    if (!are_digits(digits)) {
+      return std::nullopt;
+    }
+    value = value * kOfAll + number_of(digits);
   }
-  const auto digit = static_cast<std::uint64_t>(static_cast<unsigned char>(text.back())) - '0';
-  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
-  const bool fits =
-      digit <= 9 && (value < kLargest / 10 || (value == kLargest / 10 && digit <= kLargest % 10));
-  return fits ? std::optional(value * 10 + digit) : std::nullopt;
+  return value;
 }
 
 std::optional<std::int64_t> canonical_int64(std::string_view text) noexcept {

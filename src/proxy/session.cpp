@@ -113,6 +113,7 @@ void Session::read_client() {
 }
 
 void Session::take(std::string_view input) {
+  open_lane_.reset();
   std::size_t consumed = 0;
   while (phase_ < Phase::ending && !input.empty() && take_one(input, consumed)) {
     input.remove_prefix(consumed);
@@ -215,9 +216,10 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
   } else {
     const redis::Lane lane = question.lane();
     const bool is_wait = lane == redis::Lane::own && redis::waits_for_writes(arguments);
-    if (!may_travel(lane, is_wait)) {
+    if ((lane != open_lane_ || output_over_limit_) && !may_travel(lane, is_wait)) {
       return false;
     }
+    open_lane_ = redis::is_shared(lane) ? std::optional(lane) : std::nullopt;
   }
   carry_out(question, raw);
   return true;
@@ -308,6 +310,7 @@ void Session::forward(std::string_view raw) {
     return;
   }
   contact_ = std::max(contact_, Contact::sent);
+  open_lane_.reset();
   heard_at_ = now_;
   route_.send(raw);
 }

@@ -226,6 +226,9 @@ class Session final : public io::Disposable,
   Input input_;
   io::TimePoint now_;  // when the bytes at hand were read
   std::optional<HeldCommand> held_;
+  // In this read of the socket commands of that lane may travel: nothing has been sent since it was
+  // found out, but answers of the guard. Shared lanes only.
+  std::optional<redis::Lane> open_lane_;
   Phase phase_ = Phase::open;
   bool is_draining_ = false;  // to end where the client's commands do, by a farewell
   bool output_over_limit_ = false;

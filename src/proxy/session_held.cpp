@@ -128,6 +128,7 @@ void Session::go_on() {
     return;
   }
   now_ = worker_.loop.now();
+  open_lane_.reset();
   std::string input = input_.take();
   std::size_t consumed = 0;
   if (take_one(input, consumed)) {

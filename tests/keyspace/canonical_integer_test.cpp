@@ -44,6 +44,30 @@ TEST(CanonicalInteger, what_sql_would_coerce_is_refused) {
   }
 }
 
+TEST(CanonicalInteger, digits_of_every_number_are_read_in_their_order) {
+  for (std::size_t digits = 1; digits <= 19; ++digits) {
+    const std::string text = std::string("1234567890987654321").substr(0, digits);
+    EXPECT_EQ(canonical_uint64(text), std::stoull(text)) << text;
+  }
+  EXPECT_EQ(canonical_uint64("99999999"), 99'999'999U);
+  EXPECT_EQ(canonical_uint64("9999999999999999"), 9'999'999'999'999'999U);
+}
+
+TEST(CanonicalInteger, a_byte_that_is_no_digit_is_seen_wherever_it_is) {
+  for (std::size_t digits = 1; digits <= 20; ++digits) {
+    for (std::size_t at = 0; at < digits; ++at) {
+      for (int byte = 0; byte <= 255; ++byte) {
+        std::string text(digits, '1');
+        text[at] = static_cast<char>(byte);
+        const bool is_canonical =
+            byte >= '0' && byte <= '9' && (byte != '0' || at != 0 || digits == 1);
+        const bool is_too_large = digits == 20 && text > "18446744073709551615";
+        EXPECT_EQ(canonical_uint64(text).has_value(), is_canonical && !is_too_large) << text;
+      }
+    }
+  }
+}
+
 TEST(CanonicalInteger, one_past_the_range_is_refused) {
   EXPECT_EQ(canonical_uint64("18446744073709551616"), std::nullopt);
   EXPECT_EQ(canonical_uint64("184467440737095516150"), std::nullopt);
