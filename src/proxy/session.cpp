@@ -93,7 +93,7 @@ void Session::read_client() {
         // Read all the same: a client that goes away is noticed, as Redis notices it behind BLPOP.
         input_.append(bytes);
       } else {
-        now_ = worker_.loop.now();
+        begin_read();
         worker_.idle.touch(*this);
         take(bytes);
         note_end_of_input(bytes.size() < buffer.size());
@@ -113,7 +113,6 @@ void Session::read_client() {
 }
 
 void Session::take(std::string_view input) {
-  open_lane_.reset();
   std::size_t consumed = 0;
   while (phase_ < Phase::ending && !input.empty() && take_one(input, consumed)) {
     input.remove_prefix(consumed);

@@ -183,6 +183,10 @@ class Session final : public io::Disposable,
   void on_client_finished();
   void pass_on_the_end();
   void note_gone();
+  void begin_read() {  // of the socket, or of what was held
+    now_ = worker_.loop.now();
+    open_lane_.reset();
+  }
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw, std::string_view behind);

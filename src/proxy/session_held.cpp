@@ -127,8 +127,7 @@ void Session::go_on() {
   if (!held_ || phase_ >= Phase::ending) {
     return;
   }
-  now_ = worker_.loop.now();
-  open_lane_.reset();
+  begin_read();
   std::string input = input_.take();
   std::size_t consumed = 0;
   if (take_one(input, consumed)) {
