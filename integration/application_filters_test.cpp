@@ -11,8 +11,10 @@
 
 #include "fixtures/skip.h"
 #include "harness/admin_client.h"
+#include "harness/certificates.h"
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
+#include "harness/ports.h"
 #include "harness/redis_command.h"
 #include "harness/redis_server.h"
 #include "harness/temporary_directory.h"
@@ -222,6 +224,30 @@ TEST_P(SharedFilters, say_so_while_redis_is_away) {
   redis_.start_again();
   wait_until_it_answers(guard_);
   EXPECT_EQ(guard_.call({"BF.ADD", "seen", "1"}), kYes) << "what Redis has lost is lost";
+}
+
+TEST(FiltersOverTls, are_shared_by_guards_that_reach_redis_by_tls_alone) {
+  const TemporaryDirectory folder;
+  write_certificates(folder.path());
+  write_whole_file(folder.file("secret"), "a secret of this test alone\n");
+  const std::uint16_t port = free_port();
+  RedisServer redis(redis_tls_arguments(folder.path(), port, "no"));
+  const std::string configuration = "upstream: { address: '127.0.0.1:" + std::to_string(port) +
+                                    "', tls: { ca: '" + folder.file("ca.crt") +
+                                    "' } }\n"
+                                    "filters:\n"
+                                    "  named: { seen: {} }\n"
+                                    "  durability: redis\n"
+                                    "  secret_file: '" +
+                                    folder.file("secret") + "'\n";
+  const GuardProcess first = GuardProcess::on_port(configuration);
+  const GuardProcess second = GuardProcess::on_port(configuration);
+  ASSERT_TRUE(eventually([&] { return first.call({"BF.ADD", "seen", "1"}) == kYes; }))
+      << first.log();
+  EXPECT_TRUE(eventually([&] { return second.call({"BF.ADD", "seen", "1"}) == kNo; }))
+      << second.log();
+  EXPECT_EQ(second.call({"BF.EXISTS", "seen", "2"}), kNo);
+  EXPECT_EQ(redis.call({"EXISTS", "{cuckooguard:filters}:log"}), kYes);
 }
 
 }  // namespace

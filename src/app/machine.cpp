@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 namespace cuckooguard::app {
@@ -41,6 +42,15 @@ void raise_descriptor_limit() {
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
+}
+
+// "always [madvise] never": the one in force is in brackets.
+bool has_huge_pages(const std::string& setting) {
+  std::ifstream file(setting);
+  std::string words;
+  std::getline(file, words);
+  const bool is_on = words.contains("[always]") || words.contains("[madvise]");
+  return is_on && ::prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 0;
 }
 
 bool is_loopback(const config::Address& address) {

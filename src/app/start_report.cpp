@@ -35,7 +35,10 @@ void report_namespaces(log::EventLog& log, const Generation& generation) {
 
 void report_start(log::EventLog& log, const Generation& generation, unsigned workers) {
   const config::Config& config = generation.config();
-  log.info("starting", {{"version", CUCKOOGUARD_VERSION}, {"commit", commit()}});
+  log.info("starting",
+           {{"version", CUCKOOGUARD_VERSION},
+            {"commit", commit()},
+            {"huge_pages", has_huge_pages() ? "on" : "off"}});
   report_namespaces(log, generation);
   const std::optional<config::NodePorts>* nodes = nullptr;  // as told
   for (const config::Listen& listen : config.listen) {

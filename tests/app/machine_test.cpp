@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 #include "harness/temporary_directory.h"
 
@@ -34,6 +35,27 @@ TEST(Container, of_a_pod_has_not_a_network_of_its_own) {
   const std::array<std::string, 1> marks{folder.file(".dockerenv")};
   harness::write_whole_file(marks[0], "");
   EXPECT_FALSE(is_container_of_its_own(marks, true));
+}
+
+TEST(HugePages, are_given_where_the_kernel_says_always_or_when_asked) {
+  const harness::TemporaryDirectory folder;
+  const std::string setting = folder.file("enabled");
+  EXPECT_FALSE(has_huge_pages(setting)) << "a kernel without them has no such file";
+  harness::write_whole_file(setting, "always madvise [never]\n");
+  EXPECT_FALSE(has_huge_pages(setting));
+  for (const char* const on : {"[always] madvise never\n", "always [madvise] never\n"}) {
+    harness::write_whole_file(setting, on);
+    EXPECT_TRUE(has_huge_pages(setting)) << on;
+  }
+}
+
+TEST(HugePages, are_not_given_to_a_process_that_was_started_without_them) {
+  const harness::TemporaryDirectory folder;
+  const std::string setting = folder.file("enabled");
+  harness::write_whole_file(setting, "[always] madvise never\n");
+  ASSERT_EQ(::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+  EXPECT_FALSE(has_huge_pages(setting));
+  ASSERT_EQ(::prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
 }
 
 TEST(Loopback, is_what_others_do_not_reach) {
