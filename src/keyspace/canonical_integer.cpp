@@ -48,11 +48,11 @@ std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
     return std::nullopt;
   }
   // Those that do not fill a register come first, with zeros in front of them.
+  const char* const begin = text.data();
   std::size_t at = text.size() % kAtOnce;
   std::uint64_t value = 0;
   if (at > 0) {
-    const std::uint64_t bytes =
-        text.size() > kAtOnce ? load(text.data(), kAtOnce) : load(text.data(), at);
+    const std::uint64_t bytes = text.size() > kAtOnce ? load(begin, kAtOnce) : load(begin, at);
     const std::uint64_t digits = (bytes << 8 * (kAtOnce - at)) | (kZeros >> 8 * at);
     if (!are_digits(digits)) {
       return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
     value = number_of(digits);
   }
   for (; at < text.size(); at += kAtOnce) {
-    const std::uint64_t digits = load(text.data() + at, kAtOnce);
+    const std::uint64_t digits = load(begin + at, kAtOnce);
     if (!are_digits(digits)) {
       return std::nullopt;
     }
