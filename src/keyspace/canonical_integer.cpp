@@ -36,6 +36,15 @@ std::uint64_t number_of(std::uint64_t digits) noexcept {
   return (digits * 10000 + (digits >> 32U)) & 0xffffffff;
 }
 
+// False: not all are digits.
+bool append_digits(std::uint64_t& value, std::uint64_t bytes) noexcept {
+  if (!are_digits(bytes)) {
+    return false;
+  }
+  value = value * kOfAll + number_of(bytes);
+  return true;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
@@ -53,18 +62,14 @@ std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
   std::uint64_t value = 0;
   if (at > 0) {
     const std::uint64_t bytes = text.size() > kAtOnce ? load(begin, kAtOnce) : load(begin, at);
-    const std::uint64_t digits = (bytes << 8 * (kAtOnce - at)) | (kZeros >> 8 * at);
-    if (!are_digits(digits)) {
+    if (!append_digits(value, (bytes << 8 * (kAtOnce - at)) | (kZeros >> 8 * at))) {
       return std::nullopt;
     }
-    value = number_of(digits);
   }
   for (; at < text.size(); at += kAtOnce) {
-    const std::uint64_t digits = load(begin + at, kAtOnce);
-    if (!are_digits(digits)) {
+    if (!append_digits(value, load(begin + at, kAtOnce))) {
       return std::nullopt;
     }
-    value = value * kOfAll + number_of(digits);
   }
   return value;
 }

@@ -215,10 +215,9 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
   } else {
     const redis::Lane lane = question.lane();
     const bool is_wait = lane == redis::Lane::own && redis::waits_for_writes(arguments);
-    if ((lane != open_lane_ || output_over_limit_) && !may_travel(lane, is_wait)) {
+    if (!may_travel(lane, is_wait)) {
       return false;
     }
-    open_lane_ = redis::is_shared(lane) ? std::optional(lane) : std::nullopt;
   }
   carry_out(question, raw);
   return true;

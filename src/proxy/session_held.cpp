@@ -59,10 +59,14 @@ bool Session::may_travel(redis::Lane lane, bool waits_for_writes) {
   if (redis::is_shared(lane) && output_over_limit_) {
     lane = redis::Lane::own;  // where Redis need not be read
   }
+  if (lane == open_lane_) {
+    return true;
+  }
   if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {
     held_ = {.since = held_ ? held_->since : now_};
     return false;
   }
+  open_lane_ = redis::is_shared(lane) ? std::optional(lane) : std::nullopt;
   if (held_) {
     let_go();
   }
