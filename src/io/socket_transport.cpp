@@ -16,10 +16,6 @@
 namespace cuckooguard::io {
 namespace {
 
-std::error_code from_errno() {
-  return {errno, std::system_category()};
-}
-
 std::uint32_t events_of(Interest interest) {
   switch (interest) {
     case Interest::read:
@@ -64,7 +60,7 @@ std::error_code prepare_socket(int socket) {
   const int flags = ::fcntl(socket, F_GETFL);
   if (flags < 0 || ::fcntl(socket, F_SETFL, flags | O_NONBLOCK) < 0 ||
       ::fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) {
-    return from_errno();
+    return {errno, std::system_category()};
   }
   // A unix socket refuses all of these: fine.
   const auto set = [socket](int level, int option, int value) {
@@ -168,7 +164,7 @@ bool SocketTransport::connect(std::vector<SocketAddress> addresses) {
 
 // connect(2): EAGAIN is a Unix socket's; on TCP the kernel goes on asking by itself.
 bool SocketTransport::is_backlog_full() const {
-  return last_error_ == std::errc::resource_unavailable_try_again;
+  return last_error_ == EAGAIN;
 }
 
 bool SocketTransport::try_next_address() {
@@ -181,7 +177,7 @@ bool SocketTransport::try_next_address() {
     }
     socket_ = ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (socket_ < 0) {
-      last_error_ = from_errno();
+      last_error_ = errno;
       continue;
     }
     (void)prepare_socket(socket_);  // what could fail in it, socket() has set already
@@ -191,7 +187,7 @@ bool SocketTransport::try_next_address() {
       enter_epoll(EPOLLOUT);
       return true;
     }
-    last_error_ = from_errno();
+    last_error_ = errno;
   }
   return false;
 }
@@ -206,7 +202,7 @@ void SocketTransport::on_connect_result() {
     watcher_->on_ready({.writable = true});
     return;
   }
-  last_error_ = {error, std::system_category()};
+  last_error_ = error;
   if (!try_next_address()) {
     deliver_failure();
   }

@@ -55,7 +55,7 @@ class SocketTransport final : public Transport {
   // close().
   std::weak_ptr<SocketTransport*> weak_self();
 
-  std::error_code last_error() const { return last_error_; }
+  std::error_code last_error() const { return {last_error_, std::system_category()}; }
 
  private:
   enum class State : std::uint8_t { resolving, connecting, up, closed };
@@ -71,9 +71,9 @@ class SocketTransport final : public Transport {
   State state_;
   bool in_epoll_ = false;
   Interest interest_ = Interest::none;
+  int last_error_ = 0;  // errno's
   Watcher* watcher_ = nullptr;
   std::vector<SocketAddress> untried_;  // the next one last
-  std::error_code last_error_;
   std::shared_ptr<SocketTransport*> self_;
 };
 

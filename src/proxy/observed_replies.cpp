@@ -75,6 +75,13 @@ redis::StateChange ObservedReplies::take() {
   return change;
 }
 
+redis::StateChange ObservedReplies::take_subscription() {
+  redis::StateChange change = std::move(subscriptions_[subscription_head_]);
+  ++subscription_head_;
+  io::forget_consumed(subscriptions_, subscription_head_);
+  return change;
+}
+
 void ObservedReplies::read_next() {
   const auto byte = static_cast<std::uint8_t>(codes_[codes_head_++]);
   const std::uint64_t code = byte & kWhole;

@@ -24,7 +24,12 @@ class ObservedReplies {
   // The reply with this number, larger than any before, will say what becomes of `change`.
   void expect(std::uint64_t reply, const redis::StateChange& change);
 
-  bool is_empty() const { return size_ == 0; }
+  // The next SUBSCRIBE, or its like, is to be confirmed: those have an order of their own.
+  void expect_confirmations(const redis::StateChange& change) { subscriptions_.push_back(change); }
+  const redis::StateChange& subscription() const { return subscriptions_[subscription_head_]; }
+  redis::StateChange take_subscription();
+
+  bool is_empty() const { return size_ == 0 && subscriptions_.empty(); }
   bool is_next(std::uint64_t reply) const { return size_ != 0 && next_reply_ == reply; }
   bool is_next_end_of_multi(std::uint64_t reply) const {
     return is_next(reply) &&
@@ -32,6 +37,7 @@ class ObservedReplies {
   }
   redis::StateChange take();
 
+  // But for subscriptions.
   std::size_t size() const { return size_; }
   // Of them, those that are kept whole.
   std::size_t whole() const { return whole_.size() - whole_head_; }
@@ -56,6 +62,8 @@ class ObservedReplies {
   std::size_t codes_head_ = 0;
   std::vector<redis::StateChange> whole_;
   std::size_t whole_head_ = 0;
+  std::vector<redis::StateChange> subscriptions_;
+  std::size_t subscription_head_ = 0;
 };
 
 }  // namespace cuckooguard::proxy

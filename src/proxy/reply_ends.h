@@ -14,8 +14,6 @@ namespace cuckooguard::proxy {
 
 class ReplyEnds {
  public:
-  void clear() { head_size_ = tail_size_ = 0; }
-
   void add(std::string_view piece) {
     const std::string_view first = piece.substr(0, head_.size() - head_size_);
     std::ranges::copy(first, head_.data() + head_size_);

@@ -32,11 +32,11 @@ void ReplyOrder::add_relay() {
 void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
   if (change.kind == redis::ChangeKind::subscribe) {
     ++expected_;
-    subscriptions_.push_back(change);
+    observe().expect_confirmations(change);
     entries_.push_back({Kind::confirm, change.confirmations});
   } else {
     expect_reply();
-    observed_.expect(expected_, change);
+    observe().expect(expected_, change);
   }
   using enum redis::ChangeKind;
   if (topology_ && change.kind == multi) {
@@ -46,6 +46,13 @@ void ReplyOrder::expect_observed_reply(const redis::StateChange& change) {
   } else if (topology_ && change.kind == watch) {
     topology_->expect_refusal();
   }
+}
+
+ObservedReplies& ReplyOrder::observe() {
+  if (!observed_) {
+    observed_ = std::make_unique<ObservedReplies>();
+  }
+  return *observed_;
 }
 
 void ReplyOrder::expect_topology_reply(cluster::TopologyReply kind) {
@@ -72,8 +79,10 @@ void ReplyOrder::answer(std::string_view bytes) {
 }
 
 void ReplyOrder::promise(guard::PromisedReply reply) {
-  promised_bytes_ += reply.bytes();
-  promises_.push_back(std::move(reply));
+  if (!promised_) {
+    promised_ = std::make_unique<PromisedReplies>();
+  }
+  promised_->add(std::move(reply));
   entries_.push_back({Kind::promise, 1});
   count_held();
 }
@@ -119,7 +128,7 @@ bool ReplyOrder::relay(std::string_view bytes) {
 
 bool ReplyOrder::relay_whole(std::string_view bytes, std::uint32_t replies) {
   if (leading_replies_ < replies || within_reply_ || state_->subscriptions().any() ||
-      !observed_.is_empty() || (topology_ && topology_->is_expecting())) {
+      observed() > 0 || (topology_ && topology_->is_expecting())) {
     return false;
   }
   output_->append(bytes);
@@ -145,8 +154,8 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
   } else if (!is_dropped_) {
     output_->append(bytes.substr(0, piece.bytes));
   }
-  if (keeps_ends_) {
-    ends_.add(bytes.substr(0, piece.bytes));
+  if (ends_) {
+    ends_->add(bytes.substr(0, piece.bytes));
   }
   within_reply_ = !piece.ends;
   well_formed = !piece.malformed;
@@ -155,6 +164,7 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
       topology_->end(*output_);
     }
     on_reply_end(framer_.type());
+    ends_.reset();
   }
   if (is_rewritten_) {
     count_held();
@@ -168,10 +178,8 @@ std::size_t ReplyOrder::relay_piece(std::string_view bytes, bool& well_formed) {
 bool ReplyOrder::begin_reply(char first) {
   may_be_frame_ = first == '>' || (first == '*' && state_->version() == resp::Version::resp2 &&
                                    (state_->subscriptions().any() || is_awaiting_confirmations()));
-  keeps_ends_ =
-      first == '-' || may_be_frame_ || (first == '*' && observed_.is_next_end_of_multi(ended_ + 1));
-  if (keeps_ends_) {
-    ends_.clear();
+  if (first == '-' || may_be_frame_ || (first == '*' && ends_multi(ended_ + 1))) {
+    ends_ = std::make_unique<ReplyEnds>();
   }
   const bool is_unasked = leading_replies_ == 0 && is_drained();
   const bool is_subscribed = state_->subscriptions().any() || is_awaiting_confirmations();
@@ -196,9 +204,9 @@ bool ReplyOrder::is_awaiting_confirmations() const {
 
 void ReplyOrder::on_reply_end(char type) {
   if (type == '-') {
-    owner_->on_redis_error(ends_.head());
+    owner_->on_redis_error(head_of_reply());
   } else if (may_be_frame_) {
-    const redis::PubSubFrame frame = redis::parse_pubsub_frame(ends_.head(), ends_.tail());
+    const redis::PubSubFrame frame = redis::parse_pubsub_frame(ends_->head(), ends_->tail());
     if (frame.kind == redis::PubSubFrame::Kind::confirmation) {
       on_confirmation(frame);
       return;
@@ -245,8 +253,7 @@ void ReplyOrder::on_reply_end(char type) {
 void ReplyOrder::on_confirmation(const redis::PubSubFrame& frame) {
   const bool awaited = is_awaiting_confirmations();
   if (awaited && entries_[head_].amount == 0) {  // UNSUBSCRIBE of all there is
-    const std::uint32_t held =
-        state_->subscriptions().count(subscriptions_[subscription_head_].channels);
+    const std::uint32_t held = state_->subscriptions().count(observed_->subscription().channels);
     entries_[head_].amount = std::max(held, 1U);
   }
   state_->confirmed(frame);
@@ -257,27 +264,32 @@ void ReplyOrder::on_confirmation(const redis::PubSubFrame& frame) {
 
 void ReplyOrder::end_subscription(char type) {
   ++ended_;
-  state_->replied(subscriptions_[subscription_head_], type);
-  ++subscription_head_;
-  forget_consumed(subscriptions_, subscription_head_);
+  tell(observed_->take_subscription(), type);
   pop();
+}
+
+void ReplyOrder::tell(const redis::StateChange& change, char type) {
+  if (observed_->is_empty()) {
+    observed_.reset();
+  }
+  state_->replied(change, type);
 }
 
 // A reply to a command, or an element of a merged one, that no subscription waits for.
 void ReplyOrder::note_end(char type) {
   ++ended_;
-  if (!observed_.is_next(ended_)) {
+  if (!observed_ || !observed_->is_next(ended_)) {
     state_->replied_to(ended_, type == '-' || type == '!');
     return;
   }
-  if (observed_.is_next_end_of_multi(ended_)) {
+  if (ends_multi(ended_)) {
     // An EXEC that Redis has aborted has ended MULTI and WATCH like one that ran, and so has one
     // that did nothing because of WATCH; any other error of EXEC has not.
-    const bool is_nil = type == '*' && ends_.head().starts_with("*-");
-    const bool is_aborted = type == '-' && ends_.head().starts_with("-EXECABORT ");
+    const bool is_nil = type == '*' && head_of_reply().starts_with("*-");
+    const bool is_aborted = type == '-' && head_of_reply().starts_with("-EXECABORT ");
     type = is_nil || is_aborted ? '_' : type;
   }
-  state_->replied(observed_.take(), type);
+  tell(observed_->take(), type);
 }
 
 // Our own answers leave as soon as nothing of Redis's is before them.
@@ -288,13 +300,11 @@ void ReplyOrder::emit_ready() {
       output_->append(std::string_view(local_).substr(local_head_, entry.amount));
       local_head_ += entry.amount;
       forget_consumed(local_, local_head_);
-    } else if (entry.kind == Kind::promise && promises_[promise_head_].is_known()) {
-      promised_.clear();
-      promises_[promise_head_].append_to(promised_);
-      promised_bytes_ -= promises_[promise_head_].bytes();
-      output_->append(promised_);
-      ++promise_head_;
-      forget_consumed(promises_, promise_head_);
+    } else if (entry.kind == Kind::promise && promised_->is_next_known()) {
+      output_->append(promised_->take());
+      if (promised_->is_empty()) {
+        promised_.reset();
+      }
     } else if (entry.kind != Kind::relay || entry.amount > 0) {
       return;
     }

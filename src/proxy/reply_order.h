@@ -33,10 +33,10 @@
 
 #include "guard/absent_key.h"
 #include "guard/client.h"
-#include "guard/promised_reply.h"
 #include "io/output_queue.h"
 #include "proxy/compared_replies.h"
 #include "proxy/observed_replies.h"
+#include "proxy/promised_replies.h"
 #include "proxy/reply_ends.h"
 #include "proxy/topology_replies.h"
 #include "resp/reply_framer.h"
@@ -78,7 +78,7 @@ class ReplyOrder {
   // A reply that leaves when it is known. Nothing may be expected of Redis behind it before it has
   // left (has_promises()): Redis's replies would come before their turn.
   void promise(guard::PromisedReply reply);
-  bool has_promises() const { return promise_head_ < promises_.size(); }
+  bool has_promises() const { return promised_ != nullptr; }
   // Those that are known by now leave.
   void keep_promises() { emit_ready(); }
   // One array reply of Redis becomes one of `elements`: nullopt takes the next element of Redis's,
@@ -113,8 +113,8 @@ class ReplyOrder {
   // hears of each that has ended (guard::Client::replied_to), or of several at once.
   std::uint64_t last_expected() const { return expected_; }
   // Replies that are observed, and how many of them take as much room as an entry, or more.
-  std::size_t observed() const { return observed_.size(); }
-  std::size_t observed_whole() const { return observed_.whole() + entries(); }
+  std::size_t observed() const { return observed_ ? observed_->size() : 0; }
+  std::size_t observed_whole() const { return (observed_ ? observed_->whole() : 0) + entries(); }
   static bool is_kept_whole(const redis::StateChange& change) {
     return change.kind == redis::ChangeKind::subscribe || ObservedReplies::is_kept_whole(change);
   }
@@ -132,8 +132,8 @@ class ReplyOrder {
   // whose replies are to come. They and what stands for them here count as the output's chunks do
   // (io::HeldBytes).
   std::size_t waiting_bytes() const {
-    return local_.size() - local_head_ + promised_bytes_ + (compared_ ? compared_->bytes() : 0) +
-           (topology_ ? topology_->bytes() : 0);
+    return local_.size() - local_head_ + (promised_ ? promised_->bytes() : 0) +
+           (compared_ ? compared_->bytes() : 0) + (topology_ ? topology_->bytes() : 0);
   }
 
  private:
@@ -147,6 +147,7 @@ class ReplyOrder {
   };
 
   bool is_drained() const { return head_ == entries_.size(); }
+  ObservedReplies& observe();
   void add_relay();
   void add_local(std::string_view bytes);
   void pop();
@@ -155,20 +156,25 @@ class ReplyOrder {
   std::size_t relay_piece(std::string_view bytes, bool& well_formed);
   bool begin_reply(char first);
   void on_reply_end(char type);
+  std::string_view head_of_reply() const { return ends_ ? ends_->head() : std::string_view(); }
+  bool ends_multi(std::uint64_t reply) const {
+    return observed_ && observed_->is_next_end_of_multi(reply);
+  }
   bool is_awaiting_confirmations() const;
   void on_confirmation(const redis::PubSubFrame& frame);
   void end_subscription(char type);
+  void tell(const redis::StateChange& change, char type);
   void note_end(char type);
   std::size_t relay_merge_header(std::string_view bytes, bool& well_formed);
-  bool begin_merge();
+  bool begin_merge(std::string_view header_of_redis);
   void drop_merge_parts();
 
   io::OutputQueue* output_;
   guard::Client* state_;
   Owner* owner_;
   resp::ReplyFramer framer_;
-  ReplyEnds ends_;  // of the reply at hand, if `keeps_ends_`
-  bool keeps_ends_ = false;
+  // Of the reply at hand, if somebody looks into it, or of the header line of a merged one.
+  std::unique_ptr<ReplyEnds> ends_;
   Unasked unasked_ = Unasked::all;
   bool is_dropped_ = false;  // the push at hand
   bool may_be_frame_ = false;
@@ -180,21 +186,15 @@ class ReplyOrder {
   std::uint64_t plain_relayed_ = 0;  // that were leading
   std::vector<Entry> entries_;
   std::size_t head_ = 0;
-  std::vector<guard::PromisedReply> promises_;  // of all `promise` entries, in order
-  std::size_t promise_head_ = 0;
-  std::size_t promised_bytes_ = 0;
-  std::string promised_;  // scratch
-  std::string local_;     // the bytes of all `local` entries, in order
+  std::string local_;  // the bytes of all `local` entries, in order
   std::size_t local_head_ = 0;
-  std::vector<redis::StateChange> subscriptions_;  // of all `confirm` entries, in order
-  std::size_t subscription_head_ = 0;
-  ObservedReplies observed_;
   std::uint64_t expected_ = 0;
   std::uint64_t ended_ = 0;  // of those; elements of a merged reply count as replies
   std::unique_ptr<TopologyReplies> topology_;  // null: of no cluster
   std::unique_ptr<ComparedReplies> compared_;  // of all `compare` entries; null before the first
+  std::unique_ptr<PromisedReplies> promised_;  // of all `promise` entries; null: there are none
+  std::unique_ptr<ObservedReplies> observed_;  // null: nothing is to come that changes anything
   io::HeldBytes held_{output_->pool()};
-  std::string merge_header_;  // the header line of a merged reply, while it is incomplete
 };
 
 }  // namespace cuckooguard::proxy

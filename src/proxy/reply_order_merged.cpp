@@ -44,7 +44,7 @@ void ReplyOrder::expect_merged_reply(std::span<const std::optional<std::string_v
 }
 
 std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_formed) {
-  if (merge_header_.empty() && bytes.front() != '*') {
+  if (!ends_ && bytes.front() != '*') {
     if (bytes.front() == '>') {  // a push comes between replies, so before this one
       return relay_piece(bytes, well_formed);
     }
@@ -53,22 +53,23 @@ std::size_t ReplyOrder::relay_merge_header(std::string_view bytes, bool& well_fo
   }
   const std::size_t line_end = bytes.find('\n');
   const std::size_t taken = line_end == std::string_view::npos ? bytes.size() : line_end + 1;
-  well_formed = merge_header_.size() + taken <= kMergeHeaderBytesMax;
-  if (well_formed) {
-    merge_header_.append(bytes.substr(0, taken));
-    if (line_end != std::string_view::npos) {
-      well_formed = begin_merge();
-      merge_header_.clear();
-    }
+  if (!ends_) {
+    ends_ = std::make_unique<ReplyEnds>();
+  }
+  ends_->add(bytes.substr(0, taken));
+  well_formed = ends_->head().size() <= kMergeHeaderBytesMax;
+  if (well_formed && line_end != std::string_view::npos) {
+    well_formed = begin_merge(ends_->head());
+    ends_.reset();
   }
   return taken;
 }
 
-bool ReplyOrder::begin_merge() {
+bool ReplyOrder::begin_merge(std::string_view header_of_redis) {
   const Entry& entry = entries_[head_];
   std::uint32_t count = 0;
-  const char* const digits = merge_header_.data() + 1;
-  const char* const end = merge_header_.data() + merge_header_.size();
+  const char* const digits = header_of_redis.data() + 1;
+  const char* const end = header_of_redis.data() + header_of_redis.size();
   const auto [stop, error] = std::from_chars(digits, end, count);
   if (error != std::errc{} || std::string_view(stop, end) != "\r\n" || count != entry.from_redis) {
     return false;

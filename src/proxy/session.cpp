@@ -17,7 +17,6 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client, st
       output_(worker.loop.chunks()),
       order_(output_, state_, *this),
       heard_at_(worker.loop.now()),
-      silence_(worker.loop, output_),
       route_(worker.route, state_, *this) {
   if (worker_.nodes != nullptr) {
     order_.rewrite_addresses({.nodes = *worker_.nodes, .host = std::move(host)});
@@ -30,7 +29,9 @@ Session::Session(const Worker& worker, std::unique_ptr<io::Transport> client, st
 void Session::end() {
   if (phase_ != Phase::ended) {
     phase_ = Phase::ended;
-    silence_.stop();
+    if (silence_) {
+      silence_->stop();
+    }
     worker_.idle.remove(*this);
     worker_.held.remove(*this);
     worker_.guard.ended(state_, worker_.loop.now());
@@ -354,7 +355,7 @@ void Session::on_relayed(bool well_formed) {
     end();  // not RESP: what follows belongs to nobody
     return;
   }
-  silence_.stir();
+  stir();
   if (state_.writes() != nullptr && state_.writes()->has_outcomes()) {
     worker_.guard.learn_replied(state_, worker_.loop.now());
   }
@@ -417,7 +418,7 @@ void Session::flush() {
     }
     output_.consume(transfer.bytes);
     worker_.idle.touch(*this);
-    silence_.stir();
+    stir();
   }
   timed_reply_.written(worker_.reply_clock, order_);
   if (phase_ == Phase::ending && output_.is_empty()) {

@@ -123,7 +123,7 @@ class Session final : public io::Disposable,
   void end();  // from outside, too, for example at shutdown; harmless when repeated
   void drain();
   // Of a client that sends no more: Redis has owed it a reply in silence for Silence::kVainAfter.
-  bool waits_in_vain() const { return silence_.is_in_vain(); }
+  bool waits_in_vain() const { return silence_ && silence_->is_in_vain(); }
   void cut_off();  // a drained one for which nobody waits any longer
   // The settings are other ones from now on; within a batch.
   void on_limits_changed();
@@ -183,6 +183,11 @@ class Session final : public io::Disposable,
   void on_client_finished();
   void pass_on_the_end();
   void note_gone();
+  void stir() {  // bytes move towards the client
+    if (silence_) {
+      silence_->stir();
+    }
+  }
   void begin_read() {  // of the socket, or of what was held
     now_ = worker_.loop.now();
     open_lane_.reset();
@@ -239,8 +244,8 @@ class Session final : public io::Disposable,
   bool upstream_over_limit_ = false;
   Writing writing_ = Writing::at_rest;
   Contact contact_ = Contact::none;
-  io::TimePoint heard_at_;  // when Redis was last sent something
-  Silence silence_;         // from when it sends no more
+  io::TimePoint heard_at_;            // when Redis was last sent something
+  std::unique_ptr<Silence> silence_;  // null: it may still send
   std::unique_ptr<io::Timer> farewell_;
   Route route_;  // last: its callbacks need all of the above
 };

@@ -155,9 +155,9 @@ void Session::on_client_finished() {
 
 // It sends no more, and what it has sent is not done with.
 void Session::note_gone() {
-  if (!silence_.is_watched()) {
+  if (!silence_) {
     worker_.owner.on_client_gone(*this);
-    silence_.watch([this] { end(); });
+    silence_ = std::make_unique<Silence>(worker_.loop, output_, [this] { end(); });
   }
 }
 

@@ -22,22 +22,15 @@ class Silence {
   static constexpr std::chrono::seconds kMax{10};
   static constexpr std::chrono::seconds kVainAfter{5};
 
-  // Both outlive this.
-  Silence(io::Loop& loop, const io::OutputQueue& output) : loop_(loop), output_(output) {}
-
-  // From now on: `on_over` is called when it has lasted for kMax.
-  void watch(std::function<void()> on_over) {
-    since_ = loop_.now();
+  // From now on: `on_over` is called when it has lasted for kMax. Both outlive this.
+  Silence(io::Loop& loop, const io::OutputQueue& output, std::function<void()> on_over)
+      : loop_(loop), output_(output), since_(loop.now()) {
     look(std::move(on_over));
   }
-  bool is_watched() const { return timer_ != nullptr; }
+
   void stop() { timer_.reset(); }
   // Bytes have moved towards the client.
-  void stir() {
-    if (timer_) {
-      since_ = loop_.now();
-    }
-  }
+  void stir() { since_ = loop_.now(); }
   bool is_in_vain() const { return output_.is_empty() && loop_.now() - since_ >= kVainAfter; }
 
  private:
@@ -55,7 +48,7 @@ class Silence {
 
   io::Loop& loop_;
   const io::OutputQueue& output_;
-  io::TimePoint since_{};
+  io::TimePoint since_;
   std::unique_ptr<io::Timer> timer_;
 };
 

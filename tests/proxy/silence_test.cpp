@@ -1,6 +1,8 @@
 // A client that sends no more is waited for while anything moves towards it, and then for so long.
 #include "proxy/silence.h"
 
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "simulation/sim_loop.h"
@@ -21,29 +23,26 @@ class SilenceTest : public ::testing::Test {
 
   simulation::SimLoop loop_{1};
   io::OutputQueue output_{loop_.chunks()};
-  Silence silence_{loop_, output_};
   int over_ = 0;
 };
 
 TEST_F(SilenceTest, is_over_once_and_not_before_its_time) {
-  EXPECT_FALSE(silence_.is_watched());
-  silence_.watch([this] { ++over_; });
-  EXPECT_TRUE(silence_.is_watched());
+  const auto silence = std::make_unique<Silence>(loop_, output_, [this] { ++over_; });
   pass(Silence::kVainAfter - seconds(1));
-  EXPECT_FALSE(silence_.is_in_vain());
+  EXPECT_FALSE(silence->is_in_vain());
   pass(seconds(2));
-  EXPECT_TRUE(silence_.is_in_vain());
+  EXPECT_TRUE(silence->is_in_vain());
   EXPECT_EQ(over_, 0);
   pass(Silence::kMax);
   EXPECT_EQ(over_, 1);
 }
 
 TEST_F(SilenceTest, begins_anew_with_every_byte_that_moves) {
-  silence_.watch([this] { ++over_; });
+  const auto silence = std::make_unique<Silence>(loop_, output_, [this] { ++over_; });
   for (int stirs = 0; stirs < 5; ++stirs) {
     pass(Silence::kMax - seconds(1));
-    silence_.stir();
-    EXPECT_FALSE(silence_.is_in_vain());
+    silence->stir();
+    EXPECT_FALSE(silence->is_in_vain());
   }
   EXPECT_EQ(over_, 0);
   pass(Silence::kMax + seconds(1));
@@ -52,9 +51,9 @@ TEST_F(SilenceTest, begins_anew_with_every_byte_that_moves) {
 
 TEST_F(SilenceTest, is_the_clients_while_it_does_not_read) {
   output_.append("+OK\r\n");
-  silence_.watch([this] { ++over_; });
+  const auto silence = std::make_unique<Silence>(loop_, output_, [this] { ++over_; });
   pass(3 * Silence::kMax);
-  EXPECT_FALSE(silence_.is_in_vain());
+  EXPECT_FALSE(silence->is_in_vain());
   EXPECT_EQ(over_, 0);
   output_.clear();
   pass(2 * Silence::kMax + seconds(1));
