@@ -1,12 +1,15 @@
 #include "source/transaction.h"
 
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace cuckooguard::source {
 namespace {
 
 constexpr std::size_t kSlotsMin = 64;
-constexpr std::size_t kSlotsKept = 256;  // between transactions: clearing them costs each of them
+constexpr std::size_t kRowsKept = 192;  // whose memory stays for the next transaction
+constexpr std::size_t kRowsAhead = 16;  // whose slots are on their way from memory
 
 std::uint32_t tag_of(const RowName& name) {
   return static_cast<std::uint32_t>(name.low >> 32);
@@ -22,10 +25,18 @@ std::size_t Transaction::bytes() const {
 }
 
 bool Transaction::add(const RowName& row, Image before, Image after) {
-  if ((rows_.size() + 1) * 4 > slots_.size() * 3) {
-    if (slots_.empty() && !rows_.empty()) {
-      return false;  // sealed
+  if (is_sealed_) {
+    return false;
+  }
+  if (slots_.empty()) {
+    if (!before) {
+      return append(row, before, after);
     }
+    if (!make_index()) {
+      return false;
+    }
+  }
+  if ((rows_.size() + 1) * 4 > slots_.size() * 3) {
     grow();
   }
   Slot& slot = find(row);
@@ -38,6 +49,14 @@ bool Transaction::add(const RowName& row, Image before, Image after) {
     known.is_there_after = after.has_value();
     return true;
   }
+  if (!append(row, before, after)) {
+    return false;
+  }
+  slot = {.number = static_cast<std::uint32_t>(rows_.size()), .tag = tag_of(row)};
+  return true;
+}
+
+bool Transaction::append(const RowName& row, Image before, Image after) {
   if (rows_.size() == rows_max_) {
     return false;
   }
@@ -46,7 +65,24 @@ bool Transaction::add(const RowName& row, Image before, Image after) {
                    .after = after.value_or(0),
                    .was_there_before = before.has_value(),
                    .is_there_after = after.has_value()});
-  slot = {.number = static_cast<std::uint32_t>(rows_.size()), .tag = tag_of(row)};
+  return true;
+}
+
+// Of rows that were inserted, and nothing else. One without a key for it may be there before the
+// one that has it: the last counts.
+bool Transaction::make_index() {
+  slots_.resize(std::bit_ceil(std::max(kSlotsMin, rows_.size() * 2)));
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (i + kRowsAhead < rows_.size()) {
+      __builtin_prefetch(&slots_[place_of(tag_of(rows_[i + kRowsAhead].name))]);
+    }
+    const RowName& name = rows_[i].name;
+    Slot& slot = find(name);
+    if (slot.number != 0 && rows_[slot.number - 1].is_there_after) {
+      return false;
+    }
+    slot = {.number = static_cast<std::uint32_t>(i + 1), .tag = tag_of(name)};
+  }
   return true;
 }
 
@@ -68,7 +104,7 @@ Transaction::Slot& Transaction::find(const RowName& name) {
 }
 
 void Transaction::grow() {
-  std::vector<Slot> old(slots_.empty() ? kSlotsMin : slots_.size() * 2);
+  std::vector<Slot> old(slots_.size() * 2);
   std::swap(old, slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
@@ -83,13 +119,14 @@ void Transaction::grow() {
 }
 
 void Transaction::clear() {
-  if (slots_.size() > kSlotsKept) {
+  if (rows_.size() > kRowsKept) {
     std::vector<Slot>().swap(slots_);
     std::deque<Row>().swap(rows_);
-  } else if (!rows_.empty()) {
-    slots_.assign(slots_.size(), {});
+  } else {
+    slots_.clear();
     rows_.clear();
   }
+  is_sealed_ = false;
 }
 
 }  // namespace cuckooguard::source

@@ -12,10 +12,15 @@
 // A row is named by 128 bits of its primary key's hash, under a secret of this process: two rows of
 // one transaction are taken for one another with probability 2^-128 per pair.
 //
+// Rows are found by an index, but not before one is needed: while all changes are inserts, as of a
+// bulk load, they only stand in a row.
+//
 // Threads: the source's. Errors: add() is false if the change begins with another row than the last
 // one left, or there are too many rows: the log was not understood, and the table must be read
-// again. Limits: rows_max rows, of at most 62 bytes each, sealed some 42; when the index grows,
-// both are there for a moment. What a large transaction took is given back after it.
+// again. A row that is inserted twice is noticed as soon as there is an index; until then it has
+// two fingerprints, which hides nothing. Limits: rows_max rows, of at most 62 bytes each, inserts
+// alone or sealed some 42; when the index grows, both are there for a moment. What a large
+// transaction took is given back after it.
 // Source: notes on change following, 4.
 #pragma once
 
@@ -48,7 +53,10 @@ class Transaction {
   std::size_t rows() const { return rows_.size(); }
 
   // There is no more to come: what only add() needs is given back. add() is false from then on.
-  void seal() { std::vector<Slot>().swap(slots_); }
+  void seal() {
+    std::vector<Slot>().swap(slots_);
+    is_sealed_ = true;
+  }
   // On the heap, roughly.
   std::size_t bytes() const;
 
@@ -105,11 +113,15 @@ class Transaction {
 
   std::size_t place_of(std::uint32_t tag) const;
   Slot& find(const RowName& name);
+  bool append(const RowName& row, Image before, Image after);
+  bool make_index();
   void grow();
 
   std::size_t rows_max_;
-  std::deque<Row> rows_;     // in the order in which they were touched first
-  std::vector<Slot> slots_;  // open addressing, a power of two of them
+  std::deque<Row> rows_;  // in the order in which they were touched first
+  // The index: open addressing, a power of two of them; none while all that was added are inserts.
+  std::vector<Slot> slots_;
+  bool is_sealed_ = false;
 };
 
 }  // namespace cuckooguard::source

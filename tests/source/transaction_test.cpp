@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -107,6 +108,46 @@ TEST(Transaction, refuses_a_change_of_a_row_that_was_not_so) {
   EXPECT_FALSE(transaction.add(row(1), std::nullopt, 12)) << "it is there already";
 }
 
+// A bulk load, of which rows are changed again behind it.
+TEST(Transaction, takes_no_index_for_inserts_and_finds_them_once_one_is_changed) {
+  constexpr std::uint64_t kRows = 5000;
+  Transaction transaction(2 * kRows);
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    ASSERT_TRUE(transaction.add(row(i), std::nullopt, i + 1));
+  }
+  EXPECT_LT(transaction.bytes(), kRows * 48);
+  std::vector<std::int64_t> left;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    if (i % 3 == 0) {
+      ASSERT_TRUE(transaction.add(row(i), i + 1, std::nullopt)) << i;
+    } else {
+      left.push_back(static_cast<std::int64_t>(i + 1));
+    }
+  }
+  EXPECT_EQ(transaction.rows(), kRows);
+  EXPECT_EQ(told(transaction), left);
+}
+
+TEST(Transaction, follows_a_row_that_gets_a_key_behind_its_insert) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, std::nullopt));
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  EXPECT_EQ(told(transaction), std::vector<std::int64_t>{11});
+  std::optional<Image> last;
+  transaction.for_each([&last](const RowName& /*name*/, Image after) { last = after; });
+  EXPECT_EQ(last, std::optional(Image(11)));
+  ASSERT_TRUE(transaction.add(row(1), 11, 12));
+  EXPECT_EQ(told(transaction), std::vector<std::int64_t>{12});
+}
+
+TEST(Transaction, notices_a_row_that_was_inserted_twice_with_the_next_change_of_another_kind) {
+  Transaction transaction(10);
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  ASSERT_TRUE(transaction.add(row(2), std::nullopt, 22));
+  ASSERT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  EXPECT_FALSE(transaction.add(row(2), 22, std::nullopt));
+}
+
 TEST(Transaction, refuses_more_rows_than_it_may_hold) {
   Transaction transaction(3);
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -121,7 +162,7 @@ TEST(Transaction, refuses_more_rows_than_it_may_hold) {
 TEST(Transaction, keeps_its_rows_and_takes_no_more_when_it_is_sealed) {
   Transaction transaction(100);
   for (std::uint64_t i = 0; i < 50; ++i) {
-    ASSERT_TRUE(transaction.add(row(i), std::nullopt, i));
+    ASSERT_TRUE(transaction.add(row(i), i, i + 1));
   }
   const std::size_t bytes = transaction.bytes();
   transaction.seal();
