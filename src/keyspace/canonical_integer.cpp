@@ -16,10 +16,24 @@ constexpr std::uint64_t kOfAll = 100'000'000;  // numbers that they can be
 constexpr std::uint64_t kZeros = 0x3030303030303030;
 static_assert(std::endian::native == std::endian::little);
 
-std::uint64_t load(const char* text, std::size_t size) noexcept {
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, text, size);
+template <class Word>
+std::uint64_t load(const char* text) noexcept {
+  Word bytes;
+  std::memcpy(&bytes, text, sizeof(bytes));
   return bytes;
+}
+
+// Fewer than kAtOnce, and at least one. Not copied byte by byte: a word that is read where bytes
+// have just been written waits for them.
+std::uint64_t load_few(const char* text, std::size_t size) noexcept {
+  if (size >= sizeof(std::uint32_t)) {  // two words, which may overlap
+    const std::size_t second = size - sizeof(std::uint32_t);
+    return load<std::uint32_t>(text) | load<std::uint32_t>(text + second) << 8 * second;
+  }
+  const std::size_t middle = size / 2;
+  const std::size_t last = size - 1;
+  return load<std::uint8_t>(text) | load<std::uint8_t>(text + middle) << 8 * middle |
+         load<std::uint8_t>(text + last) << 8 * last;
 }
 
 bool are_digits(std::uint64_t bytes) noexcept {
@@ -47,31 +61,33 @@ bool append_digits(std::uint64_t& value, std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
+bool read_canonical_uint64(std::string_view text, std::uint64_t& number) noexcept {
   const bool has_leading_zero = text.size() > 1 && text[0] == '0';
   if (text.empty() || text.size() > kDigitsMax || has_leading_zero) {
-    return std::nullopt;
+    return false;
   }
   constexpr std::string_view kLargest = "18446744073709551615";
   if (text.size() == kDigitsMax && text > kLargest) {
-    return std::nullopt;
+    return false;
   }
   // Those that do not fill a register come first, with zeros in front of them.
   const char* const begin = text.data();
   std::size_t at = text.size() % kAtOnce;
   std::uint64_t value = 0;
   if (at > 0) {
-    const std::uint64_t bytes = text.size() > kAtOnce ? load(begin, kAtOnce) : load(begin, at);
+    const std::uint64_t bytes =
+        text.size() > kAtOnce ? load<std::uint64_t>(begin) : load_few(begin, at);
     if (!append_digits(value, (bytes << 8 * (kAtOnce - at)) | (kZeros >> 8 * at))) {
-      return std::nullopt;
+      return false;
     }
   }
   for (; at < text.size(); at += kAtOnce) {
-    if (!append_digits(value, load(begin + at, kAtOnce))) {
-      return std::nullopt;
+    if (!append_digits(value, load<std::uint64_t>(begin + at))) {
+      return false;
     }
   }
-  return value;
+  number = value;
+  return true;
 }
 
 std::optional<std::int64_t> canonical_int64(std::string_view text) noexcept {

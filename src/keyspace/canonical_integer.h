@@ -9,7 +9,14 @@
 
 namespace cuckooguard::keyspace {
 
-std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept;
+// False: it is none, and `number` is as before.
+bool read_canonical_uint64(std::string_view text, std::uint64_t& number) noexcept;
+
+// In place, since an optional that is returned by way of memory costs more than what it is read of.
+inline std::optional<std::uint64_t> canonical_uint64(std::string_view text) noexcept {
+  std::uint64_t number = 0;
+  return read_canonical_uint64(text, number) ? std::optional(number) : std::nullopt;
+}
 std::optional<std::int64_t> canonical_int64(std::string_view text) noexcept;
 
 }  // namespace cuckooguard::keyspace
