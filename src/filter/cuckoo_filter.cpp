@@ -73,6 +73,11 @@ void CuckooFilter::prefetch(std::uint64_t hash) const noexcept {
 }
 
 InsertOutcome CuckooFilter::insert(std::uint64_t hash) {
+  table_->prefetch_both(hash);
+  return insert_fetched(hash);
+}
+
+InsertOutcome CuckooFilter::insert_fetched(std::uint64_t hash) {
   if (counts_ && !counts_->add(hash)) {
     add(items_, 1);
     return InsertOutcome::already_there;
@@ -104,7 +109,7 @@ InsertOutcome CuckooFilter::insert(std::span<const std::uint64_t> hashes) {
     if (i + kSecondsAhead < hashes.size()) {
       table_->prefetch_second(hashes[i + kSecondsAhead]);
     }
-    worst = std::max(worst, insert(hashes[i]));
+    worst = std::max(worst, insert_fetched(hashes[i]));
   }
   return worst;
 }

@@ -124,6 +124,7 @@ class CuckooFilter {
  private:
   friend class FilterFileAccess;  // filter_file.h: the table's words, stash and counts
 
+  InsertOutcome insert_fetched(std::uint64_t hash);
   EraseOutcome erase_from_table(std::uint64_t hash);
 
   Sizing sizing_;
