@@ -15,7 +15,6 @@ using Arguments = std::vector<std::string>;
 
 constexpr harness::milliseconds kPatience{600'000};
 constexpr const char* kAllIds = "SELECT id FROM users";
-constexpr const char* kCreateUsers = "CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(40))";
 
 class MariaDbShop final : public BenchShop {
  public:
@@ -32,8 +31,9 @@ class MariaDbShop final : public BenchShop {
     return "seq_" + std::to_string(first) + "_to_" + std::to_string(last);
   }
   // The log of so many rows is large.
-  void create_users(std::uint64_t rows) override {
-    run(std::string(kCreateUsers) + "; SET sql_log_bin = 0");
+  void create_users(std::uint64_t rows, Ids ids) override {
+    create_empty_users(ids);
+    run("SET sql_log_bin = 0");
     insert_users(1, rows);
     run("ANALYZE TABLE users; SET sql_log_bin = 1");
   }
@@ -79,8 +79,8 @@ class PostgresShop final : public BenchShop {
     return "generate_series(" + std::to_string(first) + ", " + std::to_string(last) + ") AS seq";
   }
   // Who reads rows first would write to their pages.
-  void create_users(std::uint64_t rows) override {
-    run(kCreateUsers);
+  void create_users(std::uint64_t rows, Ids ids) override {
+    create_empty_users(ids);
     insert_users(1, rows);
     run("VACUUM (ANALYZE, FREEZE) users");
   }
@@ -127,8 +127,18 @@ double milliseconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
 }
 
+void BenchShop::create_empty_users(Ids ids) {
+  ids_ = ids;
+  const std::string type = ids == Ids::numbers ? "BIGINT" : "VARCHAR(36)";
+  run("CREATE TABLE users (id " + type + " PRIMARY KEY, name VARCHAR(40))");
+}
+
 void BenchShop::insert_users(std::uint64_t first, std::uint64_t last) {
-  run("INSERT INTO users SELECT seq, CONCAT('user', seq) FROM " + numbers(first, last));
+  const std::string id =
+      ids_ == Ids::numbers
+          ? "seq"
+          : "CONCAT('3f2b8c1e-5d4a-4e6f-9a7b-', LPAD(CAST(seq AS CHAR(12)), 12, '0'))";
+  run("INSERT INTO users SELECT " + id + ", CONCAT('user', seq) FROM " + numbers(first, last));
 }
 
 double BenchShop::seconds_of(std::vector<std::string> program) const {
@@ -146,8 +156,10 @@ GuardProcess BenchShop::guard(const Guarded& guarded) const {
       .upstream = redis_.address(),
       .source = source(guarded.max_lag),
       .namespaces =
-          harness::Guarded{
-              .table = guarded.table, .fresh_ids = guarded.fresh_ids, .filter = guarded.filter}
+          harness::Guarded{.keys = ids_ == Ids::numbers ? "user:{id:uint64}" : "user:{id}",
+                           .table = guarded.table,
+                           .fresh_ids = guarded.fresh_ids,
+                           .filter = guarded.filter}
               .yaml(),
       .more = harness::storage(guarded.storage, "1d"),
       .workers = "auto"}

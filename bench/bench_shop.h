@@ -31,6 +31,9 @@ struct Guarded {
   harness::milliseconds max_lag = kMaxLag;
 };
 
+// Of `users`: 1, 2 ...; or the same as a UUID, 36 characters.
+enum class Ids : std::uint8_t { numbers, text };
+
 double milliseconds_since(harness::SteadyClock::time_point begin);
 
 class BenchShop {
@@ -45,7 +48,7 @@ class BenchShop {
   virtual std::string value(const std::string& sql) = 0;  // of the first row
   virtual std::string position() = 0;                     // of its log, behind the last commit
   // `users`, with these ids; nobody follows yet.
-  virtual void create_users(std::uint64_t rows) = 0;
+  virtual void create_users(std::uint64_t rows, Ids ids = Ids::numbers) = 0;
   void insert_users(std::uint64_t first, std::uint64_t last);
   // What SQL selects a column `seq` from.
   virtual std::string numbers(std::uint64_t first, std::uint64_t last) const = 0;
@@ -66,6 +69,7 @@ class BenchShop {
 
  protected:
   BenchShop() = default;
+  void create_empty_users(Ids ids);
   // Whose output goes to /dev/null.
   double seconds_of(std::vector<std::string> program) const;
 
@@ -73,6 +77,7 @@ class BenchShop {
   virtual std::vector<std::string> client() const = 0;  // that reads all ids
   virtual std::string source(harness::milliseconds max_lag) const = 0;
 
+  Ids ids_ = Ids::numbers;
   harness::RedisServer redis_;
   harness::TemporaryDirectory folder_;
 };

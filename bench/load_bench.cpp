@@ -1,7 +1,8 @@
-// load_bench [--postgres] [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]
+// load_bench [--postgres] [--text] [--rows N] [--rounds N] [--commits N] [--checkpoint-keys N]
 //
 // What it costs to come by the filter, beside a real MariaDB, or PostgreSQL, in the same run. The
 // last line is for machines:
+// --text: ids are VARCHAR(36), as UUIDs look, instead of BIGINT; loads alone are measured.
 //   load_over_client     from the guard's start to its first absent answer, over the time the
 //                        database's own client takes to read the same column (psql: by COPY); taken
 //                        by turns, the median of the rounds' ratios
@@ -45,6 +46,7 @@ using harness::SteadyClock;
 
 struct Options {
   Database database = Database::mariadb;
+  Ids ids = Ids::numbers;
   std::uint64_t rows = 10'000'000;
   std::uint64_t rounds = 5;
   std::uint64_t commits = 10'000;
@@ -63,6 +65,10 @@ bool parse(int argc, char** argv, Options& options) {
     const std::string_view argument = argv[i];
     if (argument == "--postgres") {
       options.database = Database::postgres;
+      continue;
+    }
+    if (argument == "--text") {
+      options.ids = Ids::text;
       continue;
     }
     std::uint64_t* const number = argument == "--rows"              ? &options.rows
@@ -266,10 +272,19 @@ int run(const Options& options) {
   const auto made = make_shop(options.database, true);
   BenchShop& shop = *made;
   const auto begin = SteadyClock::now();
-  shop.create_users(options.rows);
+  shop.create_users(options.rows, options.ids);
   say("rows: " + std::to_string(options.rows) + ", inserted in " +
       seconds_text(milliseconds_since(begin) / 1000) + ", load average " + load_average());
   const Loads loads = measure_loads(shop, options.rounds);
+  if (options.ids == Ids::text) {
+    std::printf(
+        "bench-load: database=%s ids=text rows=%llu load_over_client=%.2f memory_over_mib=%.1f\n",
+        std::string(shop.name()).c_str(),
+        static_cast<unsigned long long>(options.rows),
+        loads.over_client,
+        loads.memory_mib);
+    return 0;
+  }
   const Followed follow = measure_follow(shop, options);
   const std::vector<double> lags = measure_lags(shop, options.commits);
   const double restart = measure_restart(shop, options);
@@ -298,8 +313,8 @@ int main(int argc, char** argv) {
     cuckooguard::bench::Options options;
     if (!cuckooguard::bench::parse(argc, argv, options)) {
       std::fputs(
-          "usage: load_bench [--postgres] [--rows N] [--rounds N] [--commits N] [--checkpoint-keys "
-          "N]\n",
+          "usage: load_bench [--postgres] [--text] [--rows N] [--rounds N] [--commits N] "
+          "[--checkpoint-keys N]\n",
           stderr);
       return 64;
     }

@@ -27,6 +27,7 @@ inline constexpr std::string_view kSharedTls = "shared-tls";  // clients speak T
 inline constexpr std::string_view kSharedTlsBoth =
     "shared-tls-both";  // and so does the guard with Redis
 inline constexpr std::string_view kPinnedTlsBoth = "pinned-tls-both";
+inline constexpr std::string_view kHaproxyTls = "haproxy-tls";
 inline constexpr std::string_view kTwemproxy = "twemproxy";
 inline constexpr std::string_view kHaproxy = "haproxy";
 

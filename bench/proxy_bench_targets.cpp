@@ -37,7 +37,9 @@ std::string twemproxy_config(std::uint16_t port, const harness::RedisServer& red
 
 // HAProxy does not start if it could not have the descriptors for all connections that it would
 // accept.
-std::string haproxy_config(std::uint16_t port, const harness::RedisServer& redis) {
+std::string haproxy_config(const std::array<std::uint16_t, 2>& ports,
+                           const std::string& certificate,
+                           const harness::RedisServer& redis) {
   constexpr rlim_t kOtherDescriptors = 200;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -46,11 +48,13 @@ std::string haproxy_config(std::uint16_t port, const harness::RedisServer& redis
   return fmt::format(
       "global\n  maxconn {}\n  nbthread {}\ndefaults\n  mode tcp\n  maxconn {}\n"
       "  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nlisten redis\n"
-      "  bind 127.0.0.1:{}\n  server redis {}\n",
+      "  bind 127.0.0.1:{}\n  bind 127.0.0.1:{} ssl crt {}\n  server redis {}\n",
       connections,
       threads(),
       connections,
-      port,
+      ports[0],
+      ports[1],
+      certificate,
       redis.address());
 }
 
@@ -112,7 +116,7 @@ std::vector<std::string> BenchRedis::arguments() const {
   return arguments;
 }
 
-OtherProxy::OtherProxy(Kind kind, const harness::RedisServer& redis)
+OtherProxy::OtherProxy(Kind kind, const BenchRedis& redis)
     : directory_(std::make_unique<harness::TemporaryDirectory>()) {
   for (int attempt = 0; attempt < kPortsTried; ++attempt) {
     if (start(kind, redis)) {
@@ -123,16 +127,23 @@ OtherProxy::OtherProxy(Kind kind, const harness::RedisServer& redis)
                            harness::read_whole_file(*directory_ / "errors"));
 }
 
-bool OtherProxy::start(Kind kind, const harness::RedisServer& redis) {
+bool OtherProxy::start(Kind kind, const BenchRedis& redis) {
   const bool is_twemproxy = kind == Kind::twemproxy;
   const std::string_view program = is_twemproxy ? kTwemproxyProgram : kHaproxyProgram;
   if (!std::filesystem::exists(program)) {
     throw std::runtime_error(fmt::format("there is no {}", program));
   }
   port_ = harness::free_port();
+  tls_port_ = harness::free_port();
+  const std::string certificate = *directory_ / "certificate";  // and its key, as HAProxy wants it
+  harness::write_whole_file(certificate,
+                            harness::read_whole_file(redis.certificate_file("server.crt")) +
+                                harness::read_whole_file(redis.certificate_file("server.key")));
   const std::string config = *directory_ / "config";
-  harness::write_whole_file(
-      config, is_twemproxy ? twemproxy_config(port_, redis) : haproxy_config(port_, redis));
+  harness::write_whole_file(config,
+                            is_twemproxy
+                                ? twemproxy_config(port_, redis.server())
+                                : haproxy_config({port_, tls_port_}, certificate, redis.server()));
   std::vector<std::string> command{std::string(program)};
   if (is_twemproxy) {
     const std::string statistics_port = std::to_string(harness::free_port());
@@ -159,7 +170,7 @@ Target::Target(const TargetPlan& plan, const BenchRedis& redis) : plan_(plan), r
       break;
     case Kind::twemproxy:
     case Kind::haproxy:
-      other_.emplace(plan_.kind, redis_.server());
+      other_.emplace(plan_.kind, redis_);
       break;
   }
   check_replies();
@@ -170,7 +181,7 @@ std::uint16_t Target::port() const {
     return guard_->tls_port();
   }
   if (other_) {
-    return other_->port();
+    return plan_.is_tls ? other_->tls_port() : other_->port();
   }
   return plan_.is_tls ? redis_.tls_port() : redis_.server().port();
 }

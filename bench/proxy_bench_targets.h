@@ -68,6 +68,7 @@ inline constexpr std::array kTlsTargetPlans{
                .sockets_per_client = 2,
                .is_tls = true,
                .is_upstream_tls = true},
+    TargetPlan{.name = kHaproxyTls, .kind = Kind::haproxy, .sockets_per_client = 2, .is_tls = true},
 };
 
 // Redis with every row's key, and the rows for the guard in a file; on a second port it speaks TLS.
@@ -88,19 +89,21 @@ class BenchRedis {
   harness::RedisServer server_;
 };
 
-// Another proxy, of Debian's.
+// Another proxy, of Debian's. HAProxy speaks TLS on a second port.
 class OtherProxy {
  public:
-  OtherProxy(Kind kind, const harness::RedisServer& redis);
+  OtherProxy(Kind kind, const BenchRedis& redis);
 
   std::uint16_t port() const { return port_; }
+  std::uint16_t tls_port() const { return tls_port_; }
   pid_t pid() const { return process_->pid(); }
 
  private:
-  bool start(Kind kind, const harness::RedisServer& redis);  // false if it does not listen
+  bool start(Kind kind, const BenchRedis& redis);  // false if it does not listen
 
   std::unique_ptr<harness::TemporaryDirectory> directory_;
   std::uint16_t port_ = 0;
+  std::uint16_t tls_port_ = 0;
   std::unique_ptr<harness::ChildProcess> process_;
 };
 
@@ -116,7 +119,7 @@ class Target {
   Loaded loaded() const;
   std::optional<pid_t> proxy_pid() const;  // nothing of direct
   pid_t redis_pid() const { return redis_.server().pid(); }
-  // In plain bytes: to a guard with TLS through a tunnel, to Redis itself without any.
+  // In plain bytes: to a guard with TLS through a tunnel, to others without any.
   harness::RawClient client() const;
 
  private:

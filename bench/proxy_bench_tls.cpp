@@ -66,6 +66,12 @@ std::string tls_machine_line(const Results& results) {
   }
   line += fmt::format(" cpu_hit_p1_over_plain={:.2f}",
                       of_cell(results, Load::hit, 1, {kSharedTls, kCpu}, {kShared, kCpu}));
+  for (const unsigned pipeline : {1U, 16U}) {
+    line +=
+        fmt::format(" cpu_hit_p{}_over_haproxy={:.2f}",
+                    pipeline,
+                    of_cell(results, Load::hit, pipeline, {kSharedTls, kCpu}, {kHaproxyTls, kCpu}));
+  }
   const Memory* const memory = results.find_memory(kSharedTls);
   return line + fmt::format(" idle_client_bytes={:.0f}", memory == nullptr ? 0 : memory->idle);
 }

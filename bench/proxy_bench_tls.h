@@ -1,9 +1,9 @@
-// What TLS costs: redis-benchmark --tls on Redis itself and on the guard, and both without TLS
-// beside them.
+// What TLS costs: redis-benchmark --tls on Redis itself, on the guard and on HAProxy, and the first
+// two without TLS beside them.
 //
 // The last line is for machines: throughput of the guard (shared, TLS with its clients) to that of
 // Redis with TLS, for rows' keys and no row's, c = 50, pipelines of N; CPU of the guard per hit
-// with TLS over that without; memory of an idle client.
+// with TLS over that without, and over that of HAProxy with TLS; memory of an idle client.
 //
 // Threads: any; no I/O.
 #pragma once
