@@ -32,7 +32,7 @@ class MariaDbShop final : public BenchShop {
   }
   // The log of so many rows is large.
   void create_users(std::uint64_t rows, Ids ids) override {
-    create_empty_users(ids);
+    create_empty_users(ids, {.type = "VARCHAR(36) CHARACTER SET utf8mb4", .key = "user:{id|ci}"});
     run("SET sql_log_bin = 0");
     insert_users(1, rows);
     run("ANALYZE TABLE users; SET sql_log_bin = 1");
@@ -80,7 +80,7 @@ class PostgresShop final : public BenchShop {
   }
   // Who reads rows first would write to their pages.
   void create_users(std::uint64_t rows, Ids ids) override {
-    create_empty_users(ids);
+    create_empty_users(ids, {.type = "VARCHAR(36)", .key = "user:{id}"});
     insert_users(1, rows);
     run("VACUUM (ANALYZE, FREEZE) users");
   }
@@ -127,10 +127,10 @@ double milliseconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
 }
 
-void BenchShop::create_empty_users(Ids ids) {
+void BenchShop::create_empty_users(Ids ids, const Id& text) {
   ids_ = ids;
-  const std::string type = ids == Ids::numbers ? "BIGINT" : "VARCHAR(36)";
-  run("CREATE TABLE users (id " + type + " PRIMARY KEY, name VARCHAR(40))");
+  id_ = ids == Ids::numbers ? Id{} : text;
+  run("CREATE TABLE users (id " + id_.type + " PRIMARY KEY, name VARCHAR(40))");
 }
 
 void BenchShop::insert_users(std::uint64_t first, std::uint64_t last) {
@@ -152,18 +152,17 @@ double BenchShop::seconds_of(std::vector<std::string> program) const {
 }
 
 GuardProcess BenchShop::guard(const Guarded& guarded) const {
-  return GuardProcess::on_port(harness::Configuration{
-      .upstream = redis_.address(),
-      .source = source(guarded.max_lag),
-      .namespaces =
-          harness::Guarded{.keys = ids_ == Ids::numbers ? "user:{id:uint64}" : "user:{id}",
-                           .table = guarded.table,
-                           .fresh_ids = guarded.fresh_ids,
-                           .filter = guarded.filter}
-              .yaml(),
-      .more = harness::storage(guarded.storage, "1d"),
-      .workers = "auto"}
-                                   .yaml());
+  return GuardProcess::on_port(
+      harness::Configuration{.upstream = redis_.address(),
+                             .source = source(guarded.max_lag),
+                             .namespaces = harness::Guarded{.keys = id_.key,
+                                                            .table = guarded.table,
+                                                            .fresh_ids = guarded.fresh_ids,
+                                                            .filter = guarded.filter}
+                                               .yaml(),
+                             .more = harness::storage(guarded.storage, "1d"),
+                             .workers = "auto"}
+          .yaml());
 }
 
 GuardProcess BenchShop::guard_of_nothing() const {

@@ -69,7 +69,11 @@ class BenchShop {
 
  protected:
   BenchShop() = default;
-  void create_empty_users(Ids ids);
+  struct Id {
+    std::string type = "BIGINT";
+    std::string key = "user:{id:uint64}";
+  };
+  void create_empty_users(Ids ids, const Id& text);
   // Whose output goes to /dev/null.
   double seconds_of(std::vector<std::string> program) const;
 
@@ -78,6 +82,7 @@ class BenchShop {
   virtual std::string source(harness::milliseconds max_lag) const = 0;
 
   Ids ids_ = Ids::numbers;
+  Id id_;
   harness::RedisServer redis_;
   harness::TemporaryDirectory folder_;
 };
