@@ -249,5 +249,6 @@ class Session final : public io::Disposable,
   std::unique_ptr<io::Timer> farewell_;
   Route route_;  // last: its callbacks need all of the above
 };
+static_assert(sizeof(Session) <= 800, "one per client");
 
 }  // namespace cuckooguard::proxy
