@@ -29,7 +29,7 @@ bool Transaction::add(const RowName& row, Image before, Image after) {
     return false;
   }
   if (slots_.empty()) {
-    if (!before) {
+    if (!before && after) {
       return append(row, before, after);
     }
     if (!make_index()) {
@@ -68,8 +68,7 @@ bool Transaction::append(const RowName& row, Image before, Image after) {
   return true;
 }
 
-// Of rows that were inserted, and nothing else. One without a key for it may be there before the
-// one that has it: the last counts.
+// Of rows that were inserted, and nothing else.
 bool Transaction::make_index() {
   slots_.resize(std::bit_ceil(std::max(kSlotsMin, rows_.size() * 2)));
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -78,7 +77,7 @@ bool Transaction::make_index() {
     }
     const RowName& name = rows_[i].name;
     Slot& slot = find(name);
-    if (slot.number != 0 && rows_[slot.number - 1].is_there_after) {
+    if (slot.number != 0) {
       return false;
     }
     slot = {.number = static_cast<std::uint32_t>(i + 1), .tag = tag_of(name)};

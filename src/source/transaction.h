@@ -12,15 +12,14 @@
 // A row is named by 128 bits of its primary key's hash, under a secret of this process: two rows of
 // one transaction are taken for one another with probability 2^-128 per pair.
 //
-// Rows are found by an index, but not before one is needed: while all changes are inserts, as of a
-// bulk load, they only stand in a row.
+// Rows are found by an index, but not before one is needed: while all changes are inserts of rows
+// with a key for them, as of a bulk load, they only stand in a row.
 //
 // Threads: the source's. Errors: add() is false if the change begins with another row than the last
 // one left, or there are too many rows: the log was not understood, and the table must be read
-// again. A row that is inserted twice is noticed as soon as there is an index; until then it has
-// two fingerprints, which hides nothing. Limits: rows_max rows, of at most 62 bytes each, inserts
-// alone or sealed some 42; when the index grows, both are there for a moment. What a large
-// transaction took is given back after it.
+// again. A row that is inserted twice, which no log should say, is noticed only once there is an
+// index. Limits: rows_max rows, of at most 62 bytes each, inserts alone or sealed some 42; when the
+// index grows, both are there for a moment. What a large transaction took is given back after it.
 // Source: notes on change following, 4.
 #pragma once
 

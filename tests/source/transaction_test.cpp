@@ -148,6 +148,17 @@ TEST(Transaction, notices_a_row_that_was_inserted_twice_with_the_next_change_of_
   EXPECT_FALSE(transaction.add(row(2), 22, std::nullopt));
 }
 
+TEST(Transaction, takes_one_place_for_a_row_without_a_key_however_often_it_is_changed) {
+  Transaction transaction(3);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(transaction.add(row(i), std::nullopt, std::nullopt));
+    ASSERT_TRUE(transaction.add(row(i), std::nullopt, std::nullopt));
+  }
+  EXPECT_EQ(transaction.rows(), 3U);
+  EXPECT_TRUE(transaction.add(row(1), std::nullopt, 11));
+  EXPECT_EQ(told(transaction), std::vector<std::int64_t>{11});
+}
+
 TEST(Transaction, refuses_more_rows_than_it_may_hold) {
   Transaction transaction(3);
   for (std::uint64_t i = 0; i < 3; ++i) {
