@@ -239,6 +239,12 @@ MUTANTS = [
      [("src/source/follow/restore.h", "(!begins || to.covers(*begins))", "(!begins || !begins->text().empty())")]),
     ("source/mysql", "old_views_are_taken", "a row that was logged before the view, and is not in it, is lost",
      [("src/source/mysql/read_view.cpp", "if (!view || view->covered.covers(applied)) {", "if (!view || i < kViewsMax) {")]),
+    ("source", "inserted_twice_is_not_noticed", "a log that was not understood is believed",
+     [("src/source/transaction.cpp", "    if (slot.number != 0) {\n      return false;", "    if (slot.number != 0 && false) {\n      return false;")]),
+    ("source", "rows_without_keys_take_places", "a large transaction is taken for one with too many rows",
+     [("src/source/transaction.cpp", "if (!before && after) {", "if (!before) {")]),
+    ("keyspace", "few_digits_are_read_once", "a number of five digits is another one",
+     [("src/keyspace/canonical_integer.cpp", "load<std::uint32_t>(text + second)", "load<std::uint32_t>(text)")]),
     ("filter_concurrent", "isolated_rows_are_read_before_the_count", "a row that is isolated under another spelling meanwhile is absent",
      [("src/filter/parts_lookup.h", "    const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);\n    step_();\n"
        "    const CuckooFilter& filter = *live.current();\n    step_();\n    const IsolatedRows& isolated = *live.isolated();\n",
