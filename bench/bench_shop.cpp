@@ -128,17 +128,16 @@ double milliseconds_since(SteadyClock::time_point begin) {
 }
 
 void BenchShop::create_empty_users(Ids ids, const Id& text) {
-  ids_ = ids;
-  id_ = ids == Ids::numbers ? Id{} : text;
+  if (ids == Ids::text) {
+    id_ = text;
+    id_.value = "CONCAT('3f2b8c1e-5d4a-4e6f-9a7b-', LPAD(CAST(seq AS CHAR(12)), 12, '0'))";
+  }
   run("CREATE TABLE users (id " + id_.type + " PRIMARY KEY, name VARCHAR(40))");
 }
 
 void BenchShop::insert_users(std::uint64_t first, std::uint64_t last) {
-  const std::string id =
-      ids_ == Ids::numbers
-          ? "seq"
-          : "CONCAT('3f2b8c1e-5d4a-4e6f-9a7b-', LPAD(CAST(seq AS CHAR(12)), 12, '0'))";
-  run("INSERT INTO users SELECT " + id + ", CONCAT('user', seq) FROM " + numbers(first, last));
+  run("INSERT INTO users SELECT " + id_.value + ", CONCAT('user', seq) FROM " +
+      numbers(first, last));
 }
 
 double BenchShop::seconds_of(std::vector<std::string> program) const {

@@ -48,7 +48,7 @@ class BenchShop {
   virtual std::string value(const std::string& sql) = 0;  // of the first row
   virtual std::string position() = 0;                     // of its log, behind the last commit
   // `users`, with these ids; nobody follows yet.
-  virtual void create_users(std::uint64_t rows, Ids ids = Ids::numbers) = 0;
+  virtual void create_users(std::uint64_t rows, Ids ids) = 0;
   void insert_users(std::uint64_t first, std::uint64_t last);
   // What SQL selects a column `seq` from.
   virtual std::string numbers(std::uint64_t first, std::uint64_t last) const = 0;
@@ -72,7 +72,9 @@ class BenchShop {
   struct Id {
     std::string type = "BIGINT";
     std::string key = "user:{id:uint64}";
+    std::string value = "seq";  // in SQL, of a `seq`
   };
+  // `text`: its type and its key.
   void create_empty_users(Ids ids, const Id& text);
   // Whose output goes to /dev/null.
   double seconds_of(std::vector<std::string> program) const;
@@ -81,7 +83,6 @@ class BenchShop {
   virtual std::vector<std::string> client() const = 0;  // that reads all ids
   virtual std::string source(harness::milliseconds max_lag) const = 0;
 
-  Ids ids_ = Ids::numbers;
   Id id_;
   harness::RedisServer redis_;
   harness::TemporaryDirectory folder_;

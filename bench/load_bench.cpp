@@ -2,7 +2,6 @@
 //
 // What it costs to come by the filter, beside a real MariaDB, or PostgreSQL, in the same run. The
 // last line is for machines:
-// --text: ids are VARCHAR(36), as UUIDs look, instead of BIGINT; loads alone are measured.
 //   load_over_client     from the guard's start to its first absent answer, over the time the
 //                        database's own client takes to read the same column (psql: by COPY); taken
 //                        by turns, the median of the rounds' ratios
@@ -18,6 +17,7 @@
 //   restart_ms           from the start of a guard with a checkpoint of --checkpoint-keys to its
 //                        first absent answer. The file is of that capacity and nearly empty: it has
 //                        the same size, is read and verified the same.
+// With --text ids are VARCHAR(36), as UUIDs look, instead of BIGINT, and loads alone are measured.
 // Everything is warm: the database's pages, and the checkpoint in the page cache. Nothing is synced
 // to a disk.
 

@@ -36,26 +36,25 @@ std::string twemproxy_config(std::uint16_t port, const harness::RedisServer& red
 }
 
 // HAProxy does not start if it could not have the descriptors for all connections that it would
-// accept.
-std::string haproxy_config(const std::array<std::uint16_t, 2>& ports,
-                           const std::string& certificate,
-                           const harness::RedisServer& redis) {
+// accept. The key of server.crt is in server.key.
+std::string haproxy_config(std::uint16_t port, std::uint16_t tls_port, const BenchRedis& redis) {
   constexpr rlim_t kOtherDescriptors = 200;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const rlim_t connections =
       (std::min<rlim_t>(limit.rlim_max, 2 * kClientsMax) - kOtherDescriptors) / 2;
   return fmt::format(
-      "global\n  maxconn {}\n  nbthread {}\ndefaults\n  mode tcp\n  maxconn {}\n"
+      "global\n  maxconn {}\n  nbthread {}\n  ssl-load-extra-del-ext\ndefaults\n  mode tcp\n  "
+      "maxconn {}\n"
       "  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\nlisten redis\n"
       "  bind 127.0.0.1:{}\n  bind 127.0.0.1:{} ssl crt {}\n  server redis {}\n",
       connections,
       threads(),
       connections,
-      ports[0],
-      ports[1],
-      certificate,
-      redis.address());
+      port,
+      tls_port,
+      redis.certificate_file("server.crt"),
+      redis.server().address());
 }
 
 bool answers(std::uint16_t port) {
@@ -135,15 +134,10 @@ bool OtherProxy::start(Kind kind, const BenchRedis& redis) {
   }
   port_ = harness::free_port();
   tls_port_ = harness::free_port();
-  const std::string certificate = *directory_ / "certificate";  // and its key, as HAProxy wants it
-  harness::write_whole_file(certificate,
-                            harness::read_whole_file(redis.certificate_file("server.crt")) +
-                                harness::read_whole_file(redis.certificate_file("server.key")));
   const std::string config = *directory_ / "config";
   harness::write_whole_file(config,
-                            is_twemproxy
-                                ? twemproxy_config(port_, redis.server())
-                                : haproxy_config({port_, tls_port_}, certificate, redis.server()));
+                            is_twemproxy ? twemproxy_config(port_, redis.server())
+                                         : haproxy_config(port_, tls_port_, redis));
   std::vector<std::string> command{std::string(program)};
   if (is_twemproxy) {
     const std::string statistics_port = std::to_string(harness::free_port());
