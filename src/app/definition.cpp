@@ -17,7 +17,7 @@ Definition definition_of(const config::Config& config, std::size_t ns) {
   const config::Namespace& space = config.namespaces.at(ns);
   Definition all{
       .name = space.name,
-      .strict = space.strict,
+      .strict = space.canonical_keys,
       .rows = space.source,
       .source = *std::ranges::find(config.sources, space.source.from, &config::Source::name),
       .fresh_ids = space.fresh_ids,
@@ -28,7 +28,7 @@ Definition definition_of(const config::Config& config, std::size_t ns) {
   for (const config::Namespace& other : config.namespaces) {
     for (const keyspace::KeyTemplate& key : other.keys) {
       if (&other != &space && is_rival_of(space, key.literal_prefix())) {
-        all.rivals.push_back((other.strict ? "strict " : "") + key.text());
+        all.rivals.push_back((other.canonical_keys ? "strict " : "") + key.text());
       }
     }
   }

@@ -93,9 +93,11 @@ void Generation::make_spaces(const Environment& environment, const Generation* b
     if (is_kept) {
       space = *known;
     } else {
+      space.tolerance = std::make_shared<guard::Tolerance>();
       space.filter = std::make_shared<filter::LiveParts>(environment.epochs, environment.secret);
       space.counts = std::make_shared<guard::NamespaceCounts>(environment.workers);
     }
+    space.tolerance->set_rate(config().namespaces[ns].tolerate);
     space.overlay = is_its_overlay ? known->overlay
                                    : std::make_shared<guard::Overlay>(guard::Overlay::Limits{
                                          .max_keys = overlay.max_keys, .ttl = overlay.ttl});
@@ -150,6 +152,7 @@ void Generation::make_source(const Environment& environment,
                            .storage = {.directory = environment.storage,
                                        .checkpoint_every = config().storage.checkpoint_every},
                            .redis = environment.redis,
+                           .on_proven = environment.on_proven,
                            .must_be_readable = environment.starts_strictly || !is_first});
   if (!made) {
     std::ranges::move(Refusals(made.error()).sentences(settings.name),
@@ -179,6 +182,10 @@ void Generation::describe(const Environment& environment) {
                            .filter = space.filter.get(),
                            .overlay = space.overlay.get(),
                            .max_lag = space.definition.source.max_lag,
+                           .consistency = settings.consistency,
+                           .questions = &space.source->questions(),
+                           .strict_hold = space.definition.source.strict_hold,
+                           .tolerance = space.tolerance,
                            .counts = space.counts});
     process_.origins.push_back({.source = space.definition.source.name,
                                 .max_lag = space.definition.source.max_lag,

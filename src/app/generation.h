@@ -36,6 +36,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,7 @@ class Generation {
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
     source::OpenRedis redis{};     // for sources that read what Redis has
+    std::function<void()> on_proven{};  // filter::Questions, of all sources
     bool starts_strictly = false;  // a source that cannot be read is a reason not to start
     // What all that is guarded is hashed with: an overlay may stay when its filter is made anew.
     filter::HashSecret secret = filter::random_secret();
@@ -112,6 +114,7 @@ class Generation {
     std::shared_ptr<filter::LiveParts> filter;
     std::shared_ptr<guard::Overlay> overlay;
     std::shared_ptr<guard::NamespaceCounts> counts;
+    std::shared_ptr<guard::Tolerance> tolerance;
     std::shared_ptr<RunningSource> source;
     guard::TimePoint since;
   };

@@ -39,7 +39,8 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
                                    .observer = running->report_,
                                    .clock = io::now_since_boot,
                                    .storage = parts.storage,
-                                   .redis = parts.redis});
+                                   .redis = parts.redis,
+                                   .questions = &running->questions_});
   if (!made) {
     return std::unexpected(std::move(made.error()));
   }

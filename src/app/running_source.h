@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@
 
 #include "config/config.h"
 #include "filter/live_parts.h"
+#include "filter/questions.h"
 #include "guard/overlay.h"
 #include "keyspace/keyspace.h"
 #include "source/redis_session.h"
@@ -56,6 +58,7 @@ class RunningSource {
     bool lifts_holds = false;
     source::Storage storage;
     source::OpenRedis redis{};
+    std::function<void()> on_proven{};  // filter::Questions
     bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
   };
 
@@ -65,6 +68,7 @@ class RunningSource {
   void start() { source_->start(); }
   void stop() { source_->stop(); }
   source::Source& source() { return *source_; }
+  filter::Questions& questions() { return questions_; }
   std::size_t size() const { return fed_.size(); }
   std::uint32_t number_of(std::string_view ns) const;
   // No more is said of this namespace.
@@ -99,11 +103,12 @@ class RunningSource {
   };
 
   explicit RunningSource(const Parts& parts)
-      : ground_(parts.ground), fed_(parts.fed), report_(parts) {}
+      : ground_(parts.ground), fed_(parts.fed), report_(parts), questions_(parts.on_proven) {}
 
   std::shared_ptr<const Ground> ground_;
   std::vector<Fed> fed_;
   Report report_;
+  filter::Questions questions_;
   std::unique_ptr<source::Source> source_;  // ends before what it refers to
 };
 

@@ -40,7 +40,7 @@ std::vector<keyspace::NamespaceTemplates> namespace_templates(const Config& conf
   std::vector<keyspace::NamespaceTemplates> result;
   result.reserve(config.namespaces.size());
   for (const Namespace& space : config.namespaces) {
-    result.push_back({space.name, space.keys, space.strict});
+    result.push_back({space.name, space.keys, space.canonical_keys});
   }
   return result;
 }

@@ -110,6 +110,17 @@ constexpr std::string_view name_of(Order order) {
   return kOrderNames.at(static_cast<std::size_t>(order));
 }
 
+// How recent the proof behind an absent verdict is (filter/live_parts.h).
+enum class Consistency : std::uint8_t {
+  automatic,  // strict where the source can and the absent reply is no nil; else max_lag
+  strict,     // the database was asked after the read had arrived
+  max_lag,    // no older than the source's max_lag
+};
+inline constexpr std::array<std::string_view, 3> kConsistencyNames{"auto", "strict", "max_lag"};
+constexpr std::string_view name_of(Consistency consistency) {
+  return kConsistencyNames.at(static_cast<std::size_t>(consistency));
+}
+
 struct AbsentReply {
   bool nil = true;
   std::string bytes;                     // unless nil
@@ -163,7 +174,9 @@ struct Namespace {
   std::optional<AbsentReply> absent_reply;  // always there in enforce
   double verify_sample = 0.0001;            // of absent verdicts in enforce: Redis is asked, too
   int db = 0;
-  bool strict = false;
+  bool canonical_keys = false;
+  Consistency consistency = Consistency::automatic;
+  double tolerate = 0;  // reads of absent keys per second that are forwarded all the same
   FreshIds fresh_ids;
   Filter filter;
   Overlay overlay;

@@ -157,7 +157,7 @@ void check_strict(const Section& section, const Namespace& result) {
   const auto has_integer = [&](const KeyTemplate& key_template) {
     return std::ranges::any_of(key_template.placeholders(), is_integer);
   };
-  if (result.strict && !result.keys.empty() && std::ranges::none_of(result.keys, has_integer)) {
+  if (result.canonical_keys && !result.keys.empty() && std::ranges::none_of(result.keys, has_integer)) {
     section.report(
         section.place_of("strict"),
         "strict: true needs an integer in keys, such as {id:uint64}: it is about values that "
@@ -214,7 +214,7 @@ constexpr auto kNamespace =
               bounded(parse_fraction, 0.0, 1.0, "must be from 0% to 100%")),
         value("absent_reply", &Namespace::absent_reply, parse_absent_reply),
         value("db", &Namespace::db, bounded<int>(parse_count, 0, kDbMax, "is no database number")),
-        value("strict", &Namespace::strict, parse_bool),
+        value("strict", &Namespace::canonical_keys, parse_bool),
         value("fresh_ids", &Namespace::fresh_ids, parse_fresh_ids),
         Inside{"filter", &Namespace::filter, kFilter},
         Inside{"overlay", &Namespace::overlay, kOverlay},

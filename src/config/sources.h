@@ -126,6 +126,10 @@ struct Source {
   std::string name;
   std::variant<SqliteSource, MysqlSource, PostgresSource, FileSource, BloomSource> kind;
   milliseconds max_lag = kDefaultMaxLag;
+  // Of questions for strict reads: no more often than this; nullopt: as the kind of source is asked
+  // for 2 % of a core.
+  std::optional<milliseconds> strict_every;
+  milliseconds strict_hold{20};  // so long a strict read waits for its proof; then it passes
 
   bool operator==(const Source&) const = default;
 };

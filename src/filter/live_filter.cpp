@@ -33,7 +33,17 @@ TimePoint LiveFilter::fresh_until() const noexcept {
   return TimePoint(TimePoint::duration(fresh_until_.load(std::memory_order_acquire)));
 }
 
+void LiveFilter::prove(TimePoint at, std::chrono::nanoseconds lag) noexcept {
+  fresh_until_.store((at + lag).time_since_epoch().count(), std::memory_order_release);
+  proven_at_.store(at.time_since_epoch().count(), std::memory_order_release);
+}
+
+void LiveFilter::expire() noexcept {
+  set_fresh_until(TimePoint::min());
+}
+
 void LiveFilter::set_fresh_until(TimePoint until) noexcept {
+  proven_at_.store(TimePoint::min().time_since_epoch().count(), std::memory_order_release);
   fresh_until_.store(until.time_since_epoch().count(), std::memory_order_release);
 }
 

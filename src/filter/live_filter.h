@@ -1,8 +1,9 @@
 // LiveFilter: what look-ups see of one part of a namespace (live_parts.h), while its source changes
 // and replaces it.
 //
-// Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now),
-// and for growing integer identities !is_fresh_id(id). The state is for people and metrics.
+// Freshness decides, not the state: an absent verdict needs current() != nullptr, is_fresh(now), or
+// of a read in a strict namespace is_proven_since(its arrival), and for growing integer identities
+// !is_fresh_id(id). The state is for people and metrics.
 //
 // Threads:   one writer (the namespace's source): publish, insert, erase, reclaim, set_*. Any
 //            number of readers (workers): current, isolated, is_fresh, is_fresh_id, state. A reader
@@ -73,6 +74,10 @@ class LiveFilter {
   [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
     return now.time_since_epoch().count() < fresh_until_.load(std::memory_order_acquire);
   }
+  // All that was committed by `read_at` is in the filter: a question that began later has shown it.
+  [[nodiscard]] bool is_proven_since(TimePoint read_at) const noexcept {
+    return read_at.time_since_epoch().count() < proven_at_.load(std::memory_order_acquire);
+  }
   // True: just above the largest id seen; the row may exist although its event has not arrived.
   [[nodiscard]] bool is_fresh_id(std::uint64_t id) const noexcept;
   [[nodiscard]] State state() const noexcept { return state_.get(); }
@@ -114,7 +119,11 @@ class LiveFilter {
   // Frees replaced filters that no reader can hold any more; true if none is left.
   bool reclaim();
 
-  // May move backwards: TimePoint::min() ends absent verdicts at once.
+  // All that was committed before `at` is in the filter, which is good enough for `lag`.
+  void prove(TimePoint at, std::chrono::nanoseconds lag) noexcept;
+  // Ends absent verdicts at once.
+  void expire() noexcept;
+  // The same as a proof that is of no use to strict reads. May move backwards.
   void set_fresh_until(TimePoint until) noexcept;
   void set_state(State state, std::string_view why = {}) { state_.set(state, why); }
   // Ids in (largest, largest + window] pass. window 0 switches it off.
@@ -143,6 +152,7 @@ class LiveFilter {
   std::atomic<CuckooFilter*> current_{nullptr};
   std::atomic<const IsolatedRows*> isolated_{nullptr};
   std::atomic<TimePoint::rep> fresh_until_{TimePoint::min().time_since_epoch().count()};
+  std::atomic<TimePoint::rep> proven_at_{TimePoint::min().time_since_epoch().count()};
   std::atomic<std::uint64_t> largest_id_{0};
   std::atomic<std::uint64_t> growth_window_{0};
   std::atomic<const foreign::Filter*> foreign_{nullptr};  // behind what each look-up reads

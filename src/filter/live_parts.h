@@ -4,9 +4,10 @@
 // A key is absent only if every part is fresh, it is a fresh id of none, and none has it. While the
 // set of tables is not known, or is empty, everything passes.
 //
-// Must: the writer calls set_fresh_until(t + lag) for any part only if, at t, no table belonged to
-//       the namespace without having its part here; a part that is added is not fresh until its
-//       rows are in. Then a row committed more than the lag ago is never found absent.
+// Must: the writer calls prove(t, lag) for any part only if, at t, no table belonged to the
+//       namespace without having its part here; a part that is added is not fresh until its rows
+//       are in. Then a row committed more than the lag ago is never found absent, nor one that was
+//       committed before a read arrived, if all parts are proven since then.
 //
 // That look-ups hold to it is parts_lookup.h's to say: nobody misses a new part while trusting a
 // later proof of another, and nobody falls between two parts.
@@ -46,8 +47,11 @@ class LiveParts {
 
   // --- readers ---
   // `key.hash`: of the identity, by hash().
+  [[nodiscard]] Finding find(const SoughtKey& key, Freshness freshness) const noexcept {
+    return PartsLookup(set_, bond_, kNoStep).find(key, freshness);
+  }
   [[nodiscard]] Finding find(const SoughtKey& key, TimePoint now) const noexcept {
-    return PartsLookup(set_, bond_, kNoStep).find(key, now);
+    return find(key, Freshness{now});
   }
   [[nodiscard]] Finding find(std::string_view identity, TimePoint now) const noexcept {
     return find({.hash = hash(identity), .number = std::nullopt, .identity = identity}, now);
@@ -59,15 +63,16 @@ class LiveParts {
     return bond_.removals.load(std::memory_order_acquire);
   }
   // Whether an absent verdict that needs no look-up would be right: all is known, now.
-  [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
-    return PartsLookup(set_, bond_, kNoStep).is_fresh(now);
+  [[nodiscard]] bool is_fresh(Freshness freshness) const noexcept {
+    return PartsLookup(set_, bond_, kNoStep).is_fresh(freshness);
   }
+  [[nodiscard]] bool is_fresh(TimePoint now) const noexcept { return is_fresh(Freshness{now}); }
   // For tests: what find() does.
   template <class Step>
   [[nodiscard]] Finding find_in_steps(std::string_view identity,
                                       TimePoint now,
                                       const Step& step) const {
-    return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt, identity}, now);
+    return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt, identity}, Freshness{now});
   }
 
   // The gravest of the parts' states; while the set of tables is not known, or empty, what

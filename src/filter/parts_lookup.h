@@ -40,6 +40,21 @@ namespace cuckooguard::filter {
 
 enum class Finding : std::uint8_t { not_fresh, fresh_id, may_exist, absent };
 
+// How current a part must be to say that a key is absent.
+struct Freshness {
+  enum class Kind : std::uint8_t {
+    lag,    // proven no longer than its lag before `at`, which is now
+    since,  // proven by a question that began after `at`, when the read arrived
+  };
+  TimePoint at;
+  Kind kind = Kind::lag;
+
+  static Freshness since(TimePoint read_at) noexcept { return {read_at, Kind::since}; }
+  [[nodiscard]] bool has(const LiveFilter& live) const noexcept {
+    return kind == Kind::lag ? live.is_fresh(at) : live.is_proven_since(at);
+  }
+};
+
 struct Part {
   Part(std::string_view table, Epochs& epochs, PartsBond& bond) : name(table), live(epochs, bond) {}
 
@@ -67,32 +82,32 @@ class PartsLookup {
   PartsLookup(const std::atomic<const PartSet*>& current, const PartsBond& bond, const Step& step)
       : current_(current), bond_(bond), step_(step) {}
 
-  [[nodiscard]] Finding find(const SoughtKey& key, TimePoint now) const noexcept {
+  [[nodiscard]] Finding find(const SoughtKey& key, Freshness freshness) const noexcept {
     const PartSet* const set = current_.load(std::memory_order_seq_cst);  // see epochs.h
     step_();
     if (set->sole == nullptr) [[unlikely]] {
-      return find_in_all(*set, key, now);
+      return find_in_all(*set, key, freshness);
     }
-    if (!set->sole->live.is_fresh(now) || !is_still(*set)) {
+    if (!freshness.has(set->sole->live) || !is_still(*set)) {
       return Finding::not_fresh;
     }
     return find_in(set->sole->live, key);
   }
 
-  [[nodiscard]] bool is_fresh(TimePoint now) const noexcept {
+  [[nodiscard]] bool is_fresh(Freshness freshness) const noexcept {
     const PartSet* const set = current_.load(std::memory_order_seq_cst);
-    return are_fresh(*set, now) && std::ranges::all_of(set->parts, [](const Part* part) {
+    return are_fresh(*set, freshness) && std::ranges::all_of(set->parts, [](const Part* part) {
              return part->live.current() != nullptr || part->live.foreign() != nullptr;
            });
   }
 
  private:
-  bool are_fresh(const PartSet& set, TimePoint now) const noexcept {
+  bool are_fresh(const PartSet& set, Freshness freshness) const noexcept {
     return set.is_complete && !set.parts.empty() &&
            std::ranges::all_of(set.parts,
-                               [this, now](const Part* part) {
+                               [this, freshness](const Part* part) {
                                  step_();
-                                 return part->live.is_fresh(now);
+                                 return freshness.has(part->live);
                                }) &&
            is_still(set);
   }
@@ -157,10 +172,10 @@ class PartsLookup {
 
   [[gnu::noinline]] Finding find_in_all(const PartSet& set,
                                         const SoughtKey& key,
-                                        TimePoint now) const noexcept {
+                                        Freshness freshness) const noexcept {
     const std::uint64_t removals = bond_.removals.load(std::memory_order_acquire);
     step_();
-    if (!are_fresh(set, now)) {
+    if (!are_fresh(set, freshness)) {
       return Finding::not_fresh;
     }
     for (const Part* const part : set.parts) {

@@ -30,6 +30,7 @@ class AbsentReplyBytes {
     return version == resp::Version::resp3 ? resp3_ : resp2_;
   }
 
+  bool is_nil() const { return !has_value_; }
   bool is_stamped() const { return !forms_.empty() && forms_.front().is_stamped(); }
   // In place: the views stay valid, and their length is always the same.
   void stamp(WallTime now);

@@ -10,10 +10,12 @@
 
 #include "config/config.h"
 #include "filter/live_parts.h"
+#include "filter/questions.h"
 #include "guard/absent_reply_bytes.h"
 #include "guard/counters.h"
 #include "guard/live_mode.h"
 #include "guard/overlay.h"
+#include "guard/tolerance.h"
 
 namespace cuckooguard::guard {
 
@@ -30,7 +32,19 @@ struct GuardedNamespace {
   Overlay* overlay = nullptr;
   // Its source's: a row that was committed longer ago is in the filter, or the namespace passes.
   std::chrono::nanoseconds max_lag = config::kDefaultMaxLag;
+  config::Consistency consistency = config::Consistency::max_lag;
+  filter::Questions* questions = nullptr;  // its source's; null: it cannot be asked
+  std::chrono::nanoseconds strict_hold = config::Source{}.strict_hold;
+  std::shared_ptr<Tolerance> tolerance = std::make_shared<Tolerance>();  // never null
   std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
+
+  // Whether an absent verdict needs a proof that is newer than the read.
+  bool is_strict() const {
+    if (consistency != config::Consistency::automatic) {
+      return consistency == config::Consistency::strict;
+    }
+    return !absent_reply.is_nil() && questions != nullptr && questions->serves_strict();
+  }
 };
 
 }  // namespace cuckooguard::guard

@@ -185,7 +185,7 @@ void Feed::prove(TimePoint at) {
     return;
   }
   proven_at_ = at;
-  live_.set_fresh_until(at + max_lag_);
+  live_.prove(at, max_lag_);
   report(State::ready, "");
 }
 

@@ -87,7 +87,7 @@ class Feed {
   bool ids_grow() const { return ids_grow_; }
 
   // --- between loads ---
-  void expire() { live_.set_fresh_until(TimePoint::min()); }
+  void expire() { live_.expire(); }
   // Nothing has changed since the snapshot in force, or all that has is in the filter, as was so at
   // `at`.
   void prove(TimePoint at);

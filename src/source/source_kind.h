@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "filter/questions.h"
 #include "filter/sizing.h"
 #include "source/feeds.h"
 #include "source/follower.h"
@@ -35,6 +36,7 @@ struct SourceSettings {
   Clock clock;
   Storage storage;
   OpenRedis redis{};  // of those that read what Redis has
+  filter::Questions* questions = nullptr;  // null: nobody wants any; outlives the source
 
   Feeds feeds() const { return {targets, observer, clock, settings.max_lag}; }
   std::vector<Target> copied_targets() const { return {targets.begin(), targets.end()}; }

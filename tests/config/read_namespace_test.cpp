@@ -37,7 +37,7 @@ TEST(ReadNamespace, what_is_left_out_has_its_default) {
   EXPECT_EQ(users.absent_reply, std::nullopt);
   EXPECT_DOUBLE_EQ(users.verify_sample, 0.0001);
   EXPECT_EQ(users.db, 0);
-  EXPECT_FALSE(users.strict);
+  EXPECT_FALSE(users.canonical_keys);
   EXPECT_EQ(users.fresh_ids, FreshIds{});
   EXPECT_EQ(users.filter, Filter{});
   EXPECT_EQ(users.overlay, Overlay{});
@@ -59,7 +59,7 @@ TEST(ReadNamespace, every_setting_arrives) {
   EXPECT_EQ(users.absent_reply, (AbsentReply{false, "*"}));
   EXPECT_DOUBLE_EQ(users.verify_sample, 0.05);
   EXPECT_EQ(users.db, 3);
-  EXPECT_TRUE(users.strict);
+  EXPECT_TRUE(users.canonical_keys);
   EXPECT_EQ(users.fresh_ids, (FreshIds{FreshIds::Kind::window, 500}));
   EXPECT_EQ(users.filter, (Filter{0.01, 20'000'000}));
   EXPECT_EQ(users.overlay, (Overlay{120s, 5000}));

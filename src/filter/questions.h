@@ -1,0 +1,83 @@
+// Questions to a source's database, on demand: a reader wants a proof that is newer than what it has
+// just read, and the source asks for one as soon as its pace allows.
+//
+//   worker:  a read arrives (T) ─▶ absent, but last proven before T ─▶ want() ─▶ the read waits
+//   source:  wait() ─▶ begin() ─▶ t ─▶ question … applied ─▶ LiveFilter::prove(t, …) ─▶ proven()
+//   worker:  on_proven ─▶ the filter is asked again
+//
+// All that wait before a question begins share it, on every worker; nothing is asked on demand
+// while nobody waits.
+//
+// Must: begin() is called before the time t of a question is read. A want() that comes before it is
+// served by a t that is later; one that comes after it is remembered for the next question.
+//
+// Threads: want(), serves_strict() and proven() from any; wait() and begin() from the one thread
+// that asks. Lifetimes: outlives the source and the guards that have it. Limits: constant size.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+
+namespace cuckooguard::filter {
+
+class Questions {
+ public:
+  // `on_proven`: readers that wait are to look again. Any thread; must not block.
+  explicit Questions(std::function<void()> on_proven = {}) : on_proven_(std::move(on_proven)) {}
+  Questions(const Questions&) = delete;
+  Questions& operator=(const Questions&) = delete;
+  ~Questions() = default;
+
+  // --- readers ---
+  // A question that begins from now on is wanted.
+  void want() noexcept {
+    if (!is_wanted_.load(std::memory_order_seq_cst) &&
+        !is_wanted_.exchange(true, std::memory_order_seq_cst)) {
+      const std::scoped_lock lock(mutex_);
+      woken_.notify_all();
+    }
+  }
+  // Whether proofs are dates of the database that rows are committed in, not of a replica that is
+  // an unknown part of a second behind it.
+  [[nodiscard]] bool serves_strict() const noexcept {
+    return serves_strict_.load(std::memory_order_relaxed);
+  }
+
+  // --- the source ---
+  void set_serves_strict(bool serves) noexcept {
+    serves_strict_.store(serves, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_wanted() const noexcept {
+    return is_wanted_.load(std::memory_order_seq_cst);
+  }
+  // Until a question is wanted and `pace` has passed since the last one began, or until `at_most`
+  // has passed. False: it is to stop.
+  bool wait(std::chrono::nanoseconds at_most,
+            std::chrono::nanoseconds pace,
+            const std::stop_token& stop);
+  // One begins now.
+  void begin() noexcept {
+    is_wanted_.store(false, std::memory_order_seq_cst);
+    began_at_ = std::chrono::steady_clock::now();
+  }
+  // A proof has been given: what it proves is visible to readers.
+  void proven() const {
+    if (on_proven_) {
+      on_proven_();
+    }
+  }
+
+ private:
+  std::function<void()> on_proven_;
+  std::atomic<bool> is_wanted_{false};
+  std::atomic<bool> serves_strict_{false};
+  std::mutex mutex_;  // for the pause alone
+  std::condition_variable_any woken_;
+  std::chrono::steady_clock::time_point began_at_{};  // of the last one
+};
+
+}  // namespace cuckooguard::filter
