@@ -45,6 +45,7 @@ Assembly::Assembly(config::Config config, Start start, log::EventLog& log)
       endpoints_(config_, process_state_, tls_.upstream(), log) {
   refusals_ = tls_.load(config_);
   environment_.redis = redis_for_sources(endpoints_, tls_.upstream());
+  environment_.on_proven = [this] { tell_proven(); };
   open_storage();
   describe_process();
   make_filters();
@@ -185,6 +186,18 @@ void Assembly::listen() {
                 },
         },
         inherited_sockets_[i]));
+  }
+}
+
+// Any thread: there are workers before sources start, and until they have ended.
+void Assembly::tell_proven() {
+  for (const auto& parts : workers_) {
+    for (const auto& served : parts->endpoints) {
+      proxy::ProofWaiters& waiters = served->clients.proofs();
+      if (waiters.is_to_hear()) {
+        parts->worker.loop().post([&waiters] { waiters.on_proven(); });
+      }
+    }
   }
 }
 

@@ -96,6 +96,7 @@ class Assembly {
   void hand_over(int socket, std::size_t listen);
   void follow(const Endpoints::Known& known);
   void stop_accepting();
+  void tell_proven();
   std::vector<views::Heartbeat> heartbeats();
   void make_admin();
   void verify();

@@ -14,8 +14,10 @@
 // nothing.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace cuckooguard::guard {
@@ -29,6 +31,9 @@ struct AbsentKey {
   std::string_view missing{};
   // Goes to the client in place of `missing`; empty: nothing is replaced.
   std::string_view replacement{};
+  // It is replaced only if the key is still absent then, with a proof that is newer than this (strict namespaces).
+  // Nothing: as it is.
+  std::optional<std::chrono::steady_clock::time_point> read_at{};
   bool is_string_read = false;  // of which the absent reply's own bytes are no contradiction
   std::size_t kept_bytes = 0;   // so much of the reply is needed at most
 
@@ -43,6 +48,7 @@ struct AbsentKeyReply {
   std::uint64_t numbering = 0;
   std::uint32_t ns = 0;
   std::string_view key{};
+  std::optional<std::chrono::steady_clock::time_point> read_at{};
   std::string_view missing{};
   bool is_string_read = false;
   std::string_view reply{};  // its beginning, up to kept_bytes

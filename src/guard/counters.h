@@ -12,8 +12,8 @@
 
 namespace cuckooguard::guard {
 
-// What the guard finds out about one key, in the order of the checks: only the last three mean that
-// the key has no row.
+// What the guard finds out about one key, in the order of the checks. From
+// `tolerated` on the key has no row.
 enum class Verdict : std::uint8_t {
   unguarded,    // belongs to no namespace
   bypassed,     // the namespace's mode is bypass
@@ -23,11 +23,13 @@ enum class Verdict : std::uint8_t {
   fresh_id,     // just above the largest id seen: its event may be on its way
   may_exist,    // the filter cannot rule it out
   overlaid,     // written through the guard a moment ago
+  unproven,     // strict: absent, but not proven since the read arrived
+  tolerated,    // absent, but so few such reads come that they are forwarded
   observed,     // absent, but the namespace's mode is observe
   redis_first,  // absent, but in this namespace Redis is asked first
   absent,       // absent, and to be answered
 };
-inline constexpr std::size_t kVerdicts = 11;
+inline constexpr std::size_t kVerdicts = 13;
 
 // Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first
 // that may exist. Never under `unguarded`: such a key has no namespace.
@@ -42,6 +44,7 @@ struct alignas(64) NamespaceCounters {
   // What Redis said to those of which it was asked (guard/absent_key.h).
   Counter verified;      // that it has none either, or the absent reply's own bytes
   Counter contradicted;  // something else
+  Counter replaced;      // of the unproven: answered, since Redis said nil and the proof had come
   Counter unverified;    // nothing that can be compared: an error; or the read names several keys
 
   Counter& of(Verdict verdict) { return keys[static_cast<std::size_t>(verdict)]; }

@@ -3,6 +3,7 @@
 // Threads: plain values. Lifetimes: views are valid until the guard's next call (guard/guard.h).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@ enum class Action : std::uint8_t {
   answer,   // `reply` holds the bytes, nothing is sent
   rewrite,  // send `request` instead, relay its one reply (EXISTS, TOUCH)
   merge,    // send `request`; its array reply is merged with `elements` (MGET), an error is all
+  hold,     // nothing yet: judge it again when a proof has come, or at `hold_until`
   unread,   // send the bytes; from here on replies are relayed unread (the client's state says what
             // else is)
 };
@@ -34,6 +36,9 @@ struct Decision {
   // Not null (with `forward` only): pass it to Client::sent now and, with its reply, to
   // Client::replied.
   const redis::StateChange* change = nullptr;
+  // With `hold`: until when, and for which namespace's proof.
+  std::chrono::steady_clock::time_point hold_until{};
+  std::uint32_t hold_ns = 0;
   // With `forward` only: Client::writes() is to be told which reply is this command's, now.
   bool awaits_reply = false;
 };

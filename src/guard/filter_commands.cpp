@@ -103,7 +103,20 @@ OwnDecision FilterCommands::run(const Entry& command, const Call& call) {
       }
       return error("ERR rights unknown: GUARD.CHECK says why");
   }
+  if (waits_for_proof(call)) {
+    return hold(call.arguments);
+  }
   return (this->*command.run)(call);
+}
+
+bool FilterCommands::waits_for_proof(const Call& call) {
+  if (call.access == nullptr ||
+      !guard_.wants_proof(call.ns, call.attempt.since, call.attempt.now)) {
+    return false;
+  }
+  return std::ranges::any_of(call.items(), [&](std::string_view item) {
+    return guard_.is_item_unproven(call.ns, item, reader(call));
+  });
 }
 
 bool FilterCommands::may_take_large(Arguments front, const Client& client) const {
@@ -122,12 +135,7 @@ bool FilterCommands::may_exist(std::string_view item, const Call& call) {
   if (call.access == nullptr) {
     return true;
   }
-  const Verdict verdict = guard_.look_up_item(call.ns,
-                                              item,
-                                              {.db = call.client.db(),
-                                               .access = *call.access,
-                                               .now = call.attempt.now,
-                                               .writes = call.client.writes()});
+  const Verdict verdict = guard_.look_up_item(call.ns, item, reader(call));
   return verdict != Verdict::absent && verdict != Verdict::redis_first;
 }
 

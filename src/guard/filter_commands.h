@@ -82,7 +82,15 @@ class FilterCommands : OwnReply {
   };
   static const std::array<Entry, 23> kEntries;
 
+  static Guard::Reader reader(const Call& call) {
+    return {.db = call.client.db(),
+            .access = *call.access,
+            .now = call.attempt.now,
+            .read_at = call.attempt.since,
+            .writes = call.client.writes()};
+  }
   OwnDecision run(const Entry& command, const Call& call);
+  bool waits_for_proof(const Call& call);
   OwnDecision exists(const Call& call);
   OwnDecision exists_each(const Call& call);
   OwnDecision count(const Call& call);

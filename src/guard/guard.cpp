@@ -31,6 +31,8 @@ void Guard::adopt(const Parts& parts) {
   std::construct_at(&parts_, std::move(copy));
   ahead_.forget();
   namespace_counters_.clear();
+  holds_.assign(parts.namespaces.size(), {});
+  effects_.clear();
   stamped_replies_.clear();
   filters_named_.clear();
   for (const GuardedNamespace& space : parts.namespaces) {
@@ -73,7 +75,9 @@ Decision Guard::decide(const Question& question, std::size_t room) {
     return {};
   }
   if (redis::may_be_answered(role)) {
-    return decide_read(question, room);
+    const Decision decision = judge(question, room);
+    carried_out(question);
+    return decision;
   }
   if (role == redis::Role::write || role == redis::Role::unknown) {
     return {.awaits_reply = scan_write(question)};
@@ -115,7 +119,7 @@ bool Guard::may_do_anything(const Question& question) {
 // Nothing is answered, and no outcome is seen: what may be written counts at once, and what may be
 // changed for all clients is asked for.
 Decision Guard::decide_unread(const Question& question) {
-  const auto& [redis, command, arguments, client, now] = question;
+  const auto& [redis, command, arguments, client, now, proof] = question;
   if (client.is_raw()) {
     return {.action = Action::unread};
   }
@@ -134,7 +138,7 @@ Decision Guard::decide_unread(const Question& question) {
 }
 
 Decision Guard::decide_change(const Question& question) {
-  const auto& [redis, command, arguments, client, now] = question;
+  const auto& [redis, command, arguments, client, now, proof] = question;
   const auto reply_mode = redis::reply_mode_of(command, arguments);
   if (reply_mode && client.can_set_reply_mode() && may_do_anything(question)) {
     client.set_reply_mode(*reply_mode);

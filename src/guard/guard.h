@@ -59,6 +59,7 @@
 #include "guard/client.h"
 #include "guard/counters.h"
 #include "guard/decision.h"
+#include "guard/effects.h"
 #include "guard/guarded_namespace.h"
 #include "guard/key_shapes.h"
 #include "guard/keys_ahead.h"
@@ -107,6 +108,15 @@ class Guard {
   // replies are compared; what needs more is forwarded as it is. 0: nothing may be answered. An
   // action `unread` has already been told to the client.
   Decision decide(const Question& question, std::size_t room);
+  // Of a read the same in two steps. Its verdict changes nothing, and may be asked for again; then
+  // what it changes, if that has been carried out: nothing has been judged in between.
+  static bool judges(const Question& question) {
+    return redis::may_be_answered(question.command.role) && !question.client.has_unread_replies();
+  }
+  Decision judge(const Question& question, std::size_t room);
+  void carried_out(const Question& question);
+  // Behind a decision to hold: the proof that it waits for has come already.
+  bool is_proven(const Decision& held, const Question& question) const;
 
   // Before it is decided: what is `behind` it in the same read, of which the next key may be on its
   // way meanwhile.
@@ -130,6 +140,8 @@ class Guard {
   void stop_reading_replies(Client& client, TimePoint now);
   void ended(Client& client, TimePoint now);
 
+  // Of one with `read_at`, to which Redis has said nil: it is absent, and proven to be.
+  bool may_replace(const AbsentKeyReply& reply, TimePoint now);
   // What Redis has said of a Decision's absent key; a contradiction goes to
   // Process::contradictions.
   void compare(const AbsentKeyReply& reply);
@@ -159,7 +171,9 @@ class Guard {
     int db = 0;
     const redis::UserAccess& access;
     TimePoint now{};
+    TimePoint read_at = TimePoint::max();    // Question; by default nothing is proven since
     const WritesInFlight* writes = nullptr;  // in flight; null: none
+    bool is_tolerated = false;               // a few look-ups may be forwarded
     std::size_t command = redis::command_index(redis::find_command("get"));
   };
   struct Inspection {
@@ -177,7 +191,12 @@ class Guard {
   std::optional<std::uint32_t> filter_named(std::string_view key) const;
   bool names_filters() const { return !filters_named_.empty(); }
   // As inspect(), of the key that the namespace's first template makes of an item; counted.
+  // A proof newer than `since` is wanted of this namespace. False: it has been waited for long
+  // enough.
+  bool wants_proof(std::uint32_t ns, TimePoint since, TimePoint now) const;
   Verdict look_up_item(std::uint32_t ns, std::string_view item, const Reader& reader);
+  // Neither answered nor counted yet.
+  bool is_item_unproven(std::uint32_t ns, std::string_view item, const Reader& reader);
   std::string_view key_of_item(std::uint32_t ns, std::string_view item);  // until the next
   // To its namespace's overlay, for `ttl` or as long as any, within the client's share. False: no
   // namespace's key.
@@ -212,6 +231,13 @@ class Guard {
     Arguments arguments() const { return question.arguments; }
     resp::Version version() const { return question.client.version(); }
   };
+  // Of those of a command that are absent but unproven.
+  struct Missing {
+    TimePoint hold_until = TimePoint::max();
+    std::uint32_t ns = 0;
+    bool is_any = false;
+    bool may_hold = true;
+  };
   struct StampedReply {
     AbsentReplyBytes reply;
     TimePoint due;  // to be stamped anew
@@ -224,11 +250,22 @@ class Guard {
   bool has_room_for(std::size_t bytes, std::size_t room);
   bool may_do_anything(const Question& question);
   KeyVerdict judge(std::string_view key, const Read& read);
+  void miss_proof(const KeyVerdict& judged, const Question& question);
+  void note_hold(const KeyVerdict& judged, const Question& question);
+  struct Sought {
+    const keyspace::Lookup& found;
+    std::string_view key;
+    std::uint64_t hash;  // of its identity
+  };
+  filter::Finding find(const Sought& sought,
+                       filter::Freshness freshness,
+                       std::optional<std::uint32_t>* other);
+  bool may_tolerate(const GuardedNamespace& space, Tolerance::Use use, const Reader& reader) const;
+  void want_proof(const keyspace::Lookup& found) const;
   Verdict look_up(const keyspace::Lookup& found,
                   std::string_view key,
                   const Reader& reader,
                   std::optional<std::uint32_t>* other = nullptr);
-  Verdict judge(const keyspace::Lookup& found, std::string_view key, const Reader& reader);
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
   Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
   Decision answer(std::string_view reply, const Read& read);
@@ -280,6 +317,10 @@ class Guard {
   GuardCounters counters_;
   KeyShapes unguarded_shapes_;
   std::vector<NamespaceCounters*> namespace_counters_;
+  std::vector<HoldRecord> holds_;  // by namespace
+  Effects effects_;                // of the read that was judged last
+  Missing missing_;                // likewise
+  std::uint32_t tolerated_ = 0;    // keys of it
   std::unordered_map<std::string_view, std::uint32_t> filters_named_;  // by its namespace's key
   std::string item_key_;
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used

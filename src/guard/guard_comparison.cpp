@@ -28,7 +28,7 @@ bool Guard::is_sampled(std::uint32_t ns, const Read& read) {
   if (static_cast<double>(sample_ >> 11U) * 0x1p-53 >= share) {
     return false;
   }
-  namespace_counters_[ns]->sampled.add();
+  effects_.count(namespace_counters_[ns]->sampled);
   return true;
 }
 
@@ -37,14 +37,18 @@ bool Guard::is_sampled(std::uint32_t ns, const Read& read) {
 AbsentKey Guard::string_read(const KeyVerdict& found, std::string_view key, const Read& read) {
   const std::string_view missing = nil_of(read.version());
   const std::string_view absent = absent_reply(found.ns, read.version(), read.reader.now);
+  const bool is_unproven = found.verdict == Verdict::unproven;
+  const bool is_redis_first = found.verdict == Verdict::redis_first ||
+                              parts_.namespaces[found.ns].order == config::Order::redis_first;
   const bool replaces =
-      found.verdict == Verdict::absent ||
-      (found.verdict == Verdict::redis_first && read.question.command.role == redis::Role::get);
+      (is_unproven || found.verdict == Verdict::absent || found.verdict == Verdict::redis_first) &&
+      (!is_redis_first || read.question.command.role == redis::Role::get);
   return {.numbering = parts_.numbering,
           .ns = found.ns,
           .key = key,
           .missing = missing,
           .replacement = replaces && absent != missing ? absent : std::string_view{},
+          .read_at = is_unproven ? std::optional(read.question.proof.read_at) : std::nullopt,
           .is_string_read = true,
           .kept_bytes = std::max(missing.size(),
                                  parts_.namespaces[found.ns].absent_reply.relayed_bytes_max())};
@@ -55,7 +59,7 @@ Decision Guard::answer_or_compare(const KeyVerdict& found,
                                   std::string_view key,
                                   std::string_view reply,
                                   const Read& read) {
-  if (found.verdict < Verdict::observed) {
+  if (found.verdict < Verdict::tolerated) {
     return {};
   }
   if (found.verdict == Verdict::absent && !is_sampled(found.ns, read)) {
@@ -79,8 +83,28 @@ Decision Guard::compare(const AbsentKey& key, const Read& read) {
 
 void Guard::count_unverified(const KeyVerdict& found) {
   if (found.verdict == Verdict::observed || found.verdict == Verdict::redis_first) {
-    namespace_counters_[found.ns]->unverified.add();
+    effects_.count(namespace_counters_[found.ns]->unverified);
   }
+}
+
+bool Guard::may_replace(const AbsentKeyReply& heard, TimePoint now) {
+  static const redis::UserAccess kAnybody{.is_unrestricted = true};  // who may ask was asked before
+  if (heard.numbering != parts_.numbering) {
+    return false;
+  }
+  const keyspace::Lookup found = parts_.keyspace.match(heard.key, identity_);
+  const Verdict verdict = look_up(
+      found,
+      heard.key,
+      {.db = parts_.namespaces[heard.ns].db,
+       .access = kAnybody,
+       .now = now,
+       .read_at = heard.read_at.value_or(now)});
+  const bool is_absent = verdict == Verdict::absent || verdict == Verdict::redis_first;
+  if (is_absent) {
+    namespace_counters_[heard.ns]->replaced.add();
+  }
+  return is_absent;
 }
 
 // Of a namespace that has another number now, or is no more, nothing is counted.

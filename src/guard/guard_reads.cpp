@@ -47,7 +47,62 @@ bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
          (kGetexExpiring.fits(arguments) && arguments.back().size() <= kExpiryDigitsMax);
 }
 
+keyspace::Lookup without_number(keyspace::Lookup found) {
+  found.number.reset();
+  return found;
+}
+
+// Of a key that may exist.
+Verdict verdict_of(filter::Finding finding) {
+  switch (finding) {
+    case filter::Finding::not_fresh:
+      return Verdict::not_fresh;
+    case filter::Finding::fresh_id:
+      return Verdict::fresh_id;
+    default:
+      return Verdict::may_exist;
+  }
+}
+
 }  // namespace
+
+Decision Guard::judge(const Question& question, std::size_t room) {
+  effects_.clear();
+  missing_ = {};
+  tolerated_ = 0;
+  const Decision decision = decide_read(question, room);
+  if (missing_.is_any && missing_.may_hold) {
+    return {.action = Action::hold, .hold_until = missing_.hold_until, .hold_ns = missing_.ns};
+  }
+  return decision;
+}
+
+void Guard::carried_out(const Question& question) {
+  for (Counter* const counter : effects_.counts) {
+    counter->add();
+  }
+  for (const std::string_view key : effects_.unguarded) {
+    counters_.unguarded_keys.add();
+    unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
+  }
+  for (Tolerance* const tolerance : effects_.tolerated) {
+    tolerance->take(question.now);
+  }
+  for (const Effects::Hold& hold : effects_.holds) {
+    hold.record->add(hold.is_proven, question.now);
+  }
+  effects_.clear();
+}
+
+bool Guard::is_proven(const Decision& held, const Question& question) const {
+  return parts_.namespaces[held.hold_ns].filter->is_fresh(
+      filter::Freshness::since(question.proof.read_at));
+}
+
+bool Guard::wants_proof(std::uint32_t ns, TimePoint since, TimePoint now) const {
+  const GuardedNamespace& space = parts_.namespaces[ns];
+  return space.is_strict() && now < since + space.strict_hold && holds_[ns].may_hold(now);
+}
 
 Decision Guard::decide_read(const Question& question, std::size_t room) {
   if (reply_.capacity() > kScratchBytesMax) {
@@ -63,7 +118,9 @@ Decision Guard::decide_read(const Question& question, std::size_t room) {
                   .reader = {.db = client.db(),
                              .access = *access,
                              .now = question.now,
+                             .read_at = question.proof.read_at,
                              .writes = client.writes(),
+                             .is_tolerated = true,
                              .command = redis::command_index(question.command)}};
   switch (question.command.role) {
     case redis::Role::get:
@@ -85,17 +142,17 @@ const redis::UserAccess* Guard::access_of_read(const Question& question) {
   const redis::Snapshot& redis = question.redis;
   Client& client = question.client;
   if (!client.is_settled()) {
-    counters_.unsettled_reads.add();
+    effects_.count(counters_.unsettled_reads);
     return nullptr;
   }
   if (redis.availability != redis::Availability::available || client.is_wary(redis) ||
       !client.may_rely_on(redis, question.now)) {
-    counters_.unavailable_reads.add();
+    effects_.count(counters_.unavailable_reads);
     return nullptr;
   }
   const redis::UserAccess* const access = access_of(client, redis);
   if (access == nullptr) {
-    counters_.not_allowed_reads.add();
+    effects_.count(counters_.not_allowed_reads);
   }
   return access;
 }
@@ -114,14 +171,14 @@ bool Guard::is_for_this_node(const Question& question) {
   if (answers_reads && are_of_one_slot_in(*redis.slots, question, may_differ)) {
     return true;
   }
-  counters_.other_node_reads.add();
+  effects_.count(counters_.other_node_reads);
   return false;
 }
 
 bool Guard::has_room_for(std::size_t bytes, std::size_t room) {
   const bool has_room = bytes <= room;
   if (!has_room) {
-    counters_.no_room_reads.add();
+    effects_.count(counters_.no_room_reads);
   }
   return has_room;
 }
@@ -141,18 +198,43 @@ Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   const keyspace::Lookup* const ahead = ahead_.find(key);
   const keyspace::Lookup found = ahead ? *ahead : parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
-    counters_.unguarded_keys.add();
-    unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
+    effects_.unguarded.push_back(key);
     return {};
   }
-  return {.verdict = judge(found, key, read.reader), .ns = found.ns};
+  const KeyVerdict judged{.verdict = look_up(found, key, read.reader), .ns = found.ns};
+  effects_.count(counters_.guarded_keys);
+  effects_.count(namespace_counters_[found.ns]->of(judged.verdict));
+  if (judged.verdict == Verdict::tolerated || judged.verdict == Verdict::fresh_id) {
+    effects_.tolerated.push_back(parts_.namespaces[found.ns].tolerance.get());
+    ++tolerated_;
+  }
+  if (judged.verdict == Verdict::unproven) {
+    miss_proof(judged, read.question);
+  }
+  if (read.question.proof.was_held) {
+    note_hold(judged, read.question);
+  }
+  return judged;
 }
 
-Verdict Guard::judge(const keyspace::Lookup& found, std::string_view key, const Reader& reader) {
-  const Verdict verdict = look_up(found, key, reader);
-  counters_.guarded_keys.add();
-  namespace_counters_[found.ns]->of(verdict).add();
-  return verdict;
+void Guard::miss_proof(const KeyVerdict& judged, const Question& question) {
+  const TimePoint until = question.proof.read_at + parts_.namespaces[judged.ns].strict_hold;
+  missing_.is_any = true;
+  missing_.may_hold = missing_.may_hold && question.proof.unproven == Unproven::hold &&
+                      wants_proof(judged.ns, question.proof.read_at, question.now);
+  if (until < missing_.hold_until) {
+    missing_.hold_until = until;
+    missing_.ns = judged.ns;
+  }
+}
+
+// One that is let go early, since its client has sent more, has not failed.
+void Guard::note_hold(const KeyVerdict& judged, const Question& question) {
+  const bool is_proven = judged.verdict != Verdict::unproven;
+  if (is_proven ||
+      question.now >= question.proof.read_at + parts_.namespaces[judged.ns].strict_hold) {
+    effects_.holds.push_back({.record = &holds_[judged.ns], .is_proven = is_proven});
+  }
 }
 
 Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
@@ -191,7 +273,17 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
     counters_.unguarded_keys.add();
     return Verdict::unguarded;
   }
-  return judge(found, key, reader);
+  const Verdict verdict = look_up(found, key, reader);
+  counters_.guarded_keys.add();
+  namespace_counters_[ns]->of(verdict).add();
+  return verdict;
+}
+
+bool Guard::is_item_unproven(std::uint32_t ns, std::string_view item, const Reader& reader) {
+  const std::string_view key = key_of_item(ns, item);
+  const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  return found.kind != keyspace::Lookup::Kind::unguarded && found.ns == ns &&
+         look_up(found, key, reader) == Verdict::unproven;
 }
 
 Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const {
@@ -222,24 +314,13 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   }
   const std::uint64_t hash = space.filter->hash(found.identity);
   const Overlay::Search overlaid = space.overlay->begin(hash, now);
-  filter::Finding finding = space.filter->find({hash, found.number, found.identity}, now);
-  if (finding == filter::Finding::absent && parts_.keyspace.may_share(found)) [[unlikely]] {
-    const SharedFinding shared =
-        find_shared({parts_.keyspace, parts_.namespaces, found, key}, now, other_identity_);
-    finding = shared.finding;
-    if (other != nullptr) {
-      *other = shared.other;
-    }
+  filter::Finding finding = find({found, key, hash}, filter::Freshness{now}, other);
+  if (finding == filter::Finding::fresh_id && space.is_strict() &&
+      !may_tolerate(space, Tolerance::Use::fresh_id, reader)) {
+    finding = find({without_number(found), key, hash}, filter::Freshness{now}, other);
   }
-  switch (finding) {
-    case filter::Finding::not_fresh:
-      return Verdict::not_fresh;
-    case filter::Finding::fresh_id:
-      return Verdict::fresh_id;
-    case filter::Finding::may_exist:
-      return Verdict::may_exist;
-    case filter::Finding::absent:
-      break;
+  if (finding != filter::Finding::absent) {
+    return verdict_of(finding);
   }
   if (space.overlay->holds(overlaid) ||
       (reader.writes != nullptr && passes_for_client(hash, *reader.writes, now))) {
@@ -248,13 +329,68 @@ Verdict Guard::look_up(const keyspace::Lookup& found,
   if (space.mode != config::Mode::enforce) {
     return Verdict::observed;
   }
+  if (may_tolerate(space, Tolerance::Use::absent_key, reader)) {
+    return Verdict::tolerated;
+  }
+  if (space.is_strict()) {
+    finding = find(
+        {without_number(found), key, hash}, filter::Freshness::since(reader.read_at), other);
+    if (finding == filter::Finding::not_fresh) {
+      want_proof(found);
+      return Verdict::unproven;
+    }
+    if (finding != filter::Finding::absent) {
+      return verdict_of(finding);
+    }
+  }
   return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
+}
+
+filter::Finding Guard::find(const Sought& sought,
+                            filter::Freshness freshness,
+                            std::optional<std::uint32_t>* other) {
+  const auto& [found, key, hash] = sought;
+  const filter::Finding finding =
+      parts_.namespaces[found.ns].filter->find({hash, found.number, found.identity}, freshness);
+  if (finding != filter::Finding::absent || !parts_.keyspace.may_share(found)) [[likely]] {
+    return finding;
+  }
+  const SharedFinding shared =
+      find_shared({parts_.keyspace, parts_.namespaces, found, key}, freshness, other_identity_);
+  if (other != nullptr) {
+    *other = shared.other;
+  }
+  return shared.finding;
+}
+
+bool Guard::may_tolerate(const GuardedNamespace& space,
+                         Tolerance::Use use,
+                         const Reader& reader) const {
+  return reader.is_tolerated && space.tolerance->has_room(reader.now, use, tolerated_);
+}
+
+// From every source whose filters are asked.
+void Guard::want_proof(const keyspace::Lookup& found) const {
+  const auto want = [this](std::uint32_t ns) {
+    if (parts_.namespaces[ns].questions != nullptr) {
+      parts_.namespaces[ns].questions->want();
+    }
+  };
+  want(found.ns);
+  if (parts_.keyspace.may_share(found)) [[unlikely]] {
+    for (const auto makers :
+         {parts_.keyspace.makers_of(found), parts_.keyspace.text_makers_of(found)}) {
+      for (const std::uint32_t maker : makers) {
+        want(parts_.keyspace.namespace_of(maker));
+      }
+    }
+  }
 }
 
 // What it has written itself, and nobody else can know of yet; or may have forgotten again.
 bool Guard::passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now) {
   if (now < learner_.reads_pass_until(writes)) {
-    counters_.share_filled_keys.add();
+    effects_.count(counters_.share_filled_keys);
     return true;
   }
   return writes.is_in_flight() && writes.holds(hash);
@@ -264,13 +400,13 @@ Decision Guard::answer(std::string_view reply, const Read& read) {
   if (!has_room_for(reply.size(), read.room)) {
     return {};
   }
-  counters_.answered.add();
+  effects_.count(counters_.answered);
   return {.action = Action::answer, .reply = reply};
 }
 
 Decision Guard::decide_get(std::string_view key, const Read& read) {
   const KeyVerdict found = judge(key, read);
-  if (found.verdict < Verdict::observed) {
+  if (found.verdict < Verdict::unproven) {
     return {};
   }
   if (found.verdict != Verdict::absent || is_sampled(found.ns, read)) {
@@ -324,7 +460,7 @@ Decision Guard::decide_mget(const Read& read) {
       bytes += reply.size();
       continue;
     }
-    if (found.verdict >= Verdict::observed) {
+    if (found.verdict >= Verdict::unproven) {
       absent_keys_.push_back(string_read(found, key, read));
       absent_keys_.back().element = static_cast<std::uint32_t>(elements_.size());
       bytes += absent_keys_.back().bytes();
@@ -395,7 +531,7 @@ Decision Guard::decide_other_read(const Read& read) {
   };
   if (keys.first < keys.end && keys.first + keys.step >= keys.end) {
     const KeyVerdict found = judge(arguments[keys.first], read);
-    return found.verdict < Verdict::observed
+    return found.verdict < Verdict::tolerated
                ? Decision{}
                : answer_or_compare(found, arguments[keys.first], missing(), read);
   }
@@ -407,7 +543,8 @@ bool Guard::are_absent(const redis::KeyIndexes& keys, const Read& read) {
   bool are_absent = keys.first < keys.end;
   for (std::size_t i = keys.first; i < keys.end; i += keys.step) {
     const KeyVerdict found = judge(read.arguments()[i], read);
-    if (found.verdict < Verdict::observed) {
+    if (found.verdict < Verdict::unproven) {
+      missing_.is_any = false;  // it is forwarded, whatever is proven
       return false;
     }
     count_unverified(found);

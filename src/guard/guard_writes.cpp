@@ -20,7 +20,7 @@ bool may_be_half_done(const redis::Command& command) {
 
 // True: with keys that wait for its reply.
 bool Guard::scan_write(const Question& question) {
-  const auto& [redis, command, arguments, client, now] = question;
+  const auto& [redis, command, arguments, client, now, proof] = question;
   if (client.login(redis) == Client::Login::yes) {
     client.was_let_in();
   }
@@ -204,7 +204,7 @@ Decision Guard::stream(const resp::Scan& chunk,
 }
 
 void Guard::begin_stream(const Question& question) {
-  const auto& [redis, command, arguments, client, now] = question;
+  const auto& [redis, command, arguments, client, now, proof] = question;
   if (redis::makes_raw(command)) {
     stop_reading_replies(client, redis, now);
     client.become_raw();

@@ -273,7 +273,13 @@ Guard::Inspection OwnCommands::inspect(std::string_view key, const Call& call) {
                         {.db = call.client.db(),
                          .access = *call.access,
                          .now = call.attempt.now,
+                         .read_at = call.attempt.since,
                          .writes = call.client.writes()});
+}
+
+bool OwnCommands::waits_for_proof(const Guard::Inspection& seen, const Call& call) const {
+  return seen.verdict == Verdict::unproven &&
+         guard_.wants_proof(seen.found.ns, call.attempt.since, call.attempt.now);
 }
 
 OwnDecision OwnCommands::check(const Call& call) {
@@ -284,7 +290,11 @@ OwnDecision OwnCommands::check(const Call& call) {
   reply_.clear();
   resp::append_array_header(reply_, keys.size());
   for (const std::string_view key : keys) {
-    const Verdict verdict = inspect(key, call).verdict;
+    const Guard::Inspection seen = inspect(key, call);
+    if (waits_for_proof(seen, call)) {
+      return {.action = OwnDecision::Action::hold_for_client};
+    }
+    const Verdict verdict = seen.verdict;
     const int may_exist = verdict == Verdict::absent ? 0 : 1;
     resp::append_integer(reply_, verdict == Verdict::unguarded ? -1 : may_exist);
   }
@@ -295,12 +305,16 @@ OwnDecision OwnCommands::explain(const Call& call) {
   if (const auto words = refusal(call.arguments.subspan(1), call)) {
     return error(*words);
   }
+  const Guard::Inspection seen = inspect(call.arguments[1], call);
+  if (waits_for_proof(seen, call)) {
+    return {.action = OwnDecision::Action::hold_for_client};
+  }
   reply_.clear();
   append_explanation(reply_,
                      {.parts = guard_.parts(),
                       .redis = call.redis,
                       .key = call.arguments[1],
-                      .seen = inspect(call.arguments[1], call),
+                      .seen = seen,
                       .now = call.attempt.now,
                       .db = call.client.db(),
                       .version = call.client.version()});

@@ -125,6 +125,7 @@ class OwnCommands {
   std::optional<std::string> error_of_ttl(Arguments keys, std::chrono::seconds ttl);
   std::optional<std::string> refusal(Arguments keys, const Call& call);
   Guard::Inspection inspect(std::string_view key, const Call& call);
+  bool waits_for_proof(const Guard::Inspection& seen, const Call& call) const;
   OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
   OwnDecision error(std::string_view line);
   OwnDecision done();

@@ -7,7 +7,7 @@ namespace cuckooguard::guard {
 using filter::Finding;
 
 SharedFinding find_shared(const SharedKey& asked,
-                          filter::TimePoint now,
+                          filter::Freshness freshness,
                           keyspace::IdentityBuffer& scratch) noexcept {
   const keyspace::Keyspace& keyspace = asked.keyspace;
   const std::span<const GuardedNamespace> namespaces = asked.namespaces;
@@ -16,7 +16,7 @@ SharedFinding find_shared(const SharedKey& asked,
   for (const std::uint32_t maker : keyspace.text_makers_of(found)) {
     const std::uint32_t ns = keyspace.namespace_of(maker);
     if (namespaces[ns].db == db && keyspace.template_at(maker).may_have_made(asked.key) &&
-        !namespaces[ns].filter->is_fresh(now)) {
+        !namespaces[ns].filter->is_fresh(freshness)) {
       return {.finding = Finding::not_fresh, .other = ns};
     }
   }
@@ -36,7 +36,7 @@ SharedFinding find_shared(const SharedKey& asked,
   };
   const std::uint64_t before = removals();
   if (const Finding finding =
-          own.find({own.hash(found.identity), found.number, found.identity}, now);
+          own.find({own.hash(found.identity), found.number, found.identity}, freshness);
       finding != Finding::absent) {
     return {.finding = finding};
   }
@@ -53,7 +53,7 @@ SharedFinding find_shared(const SharedKey& asked,
                                   .number = row.number,
                                   .identity = row.identity,
                                   .may_be_any_isolated = row.may_be_any_isolated},
-                                 now);
+                                 freshness);
     if (finding != Finding::absent) {
       return {.finding = finding,
               .other = row.ns == found.ns ? std::nullopt : std::optional(row.ns)};

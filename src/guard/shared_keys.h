@@ -35,7 +35,7 @@ struct SharedKey {
 };
 // `scratch`: another than was given to match().
 SharedFinding find_shared(const SharedKey& asked,
-                          filter::TimePoint now,
+                          filter::Freshness freshness,
                           keyspace::IdentityBuffer& scratch) noexcept;
 
 }  // namespace cuckooguard::guard

@@ -25,6 +25,7 @@
 #include "config/config.h"
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
+#include "proxy/proof_waiters.h"
 #include "proxy/session.h"
 #include "upstream/upstreams.h"
 
@@ -54,6 +55,7 @@ class Clients final : Session::Owner {
         filled_commands_(worker.guard),
         idle_(worker.loop, worker.settings.limits),
         held_(worker.loop),
+        proofs_(worker.loop),
         reply_clock_(worker.loop, worker.guard),
         upstreams_(
             worker.loop,
@@ -66,9 +68,11 @@ class Clients final : Session::Owner {
                      .filter_commands = filter_commands_,
                      .filled_commands = filled_commands_,
                      .arguments = arguments_,
+                     .arguments_behind = arguments_behind_,
                      .settings = worker.settings,
                      .idle = idle_,
                      .held = held_,
+                     .proofs = proofs_,
                      .reply_clock = reply_clock_,
                      .route = {.loop = worker.loop,
                                .upstreams = upstreams_,
@@ -93,6 +97,8 @@ class Clients final : Session::Owner {
   // Ends those who are left: at once, or as soon as Redis has answered that it has heard of it.
   void cut_off();
   void on_limits_changed();
+  // Who waits for a proof. Its is_to_hear(): any thread.
+  ProofWaiters& proofs() { return proofs_; }
   // The settings name another Redis from now on: whoever has a connection of its own to the one
   // before, or is owed a reply by it, ends, as Redis closes its clients when it is demoted. The
   // others go on.
@@ -115,11 +121,13 @@ class Clients final : Session::Owner {
 
   Worker worker_;
   resp::Arguments arguments_;
+  resp::Arguments arguments_behind_;
   guard::OwnCommands own_commands_;
   guard::FilterCommands filter_commands_;
   guard::FilledCommands filled_commands_;
   IdleClients idle_;
   HeldClients held_;
+  ProofWaiters proofs_;
   ReplyClock reply_clock_;
   upstream::Upstreams upstreams_;
   const Session::Worker of_sessions_;

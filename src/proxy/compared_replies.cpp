@@ -11,7 +11,8 @@ void ComparedReplies::expect(const guard::AbsentKey& key) {
                        .kept_bytes = key.kept_bytes,
                        .key = std::string(key.key),
                        .missing = std::string(key.missing),
-                       .replacement = std::string(key.replacement)});
+                       .replacement = std::string(key.replacement),
+                       .read_at = key.read_at});
   bytes_ += expected_.back().bytes();
 }
 
@@ -36,18 +37,25 @@ void ComparedReplies::take(std::string_view piece) {
 }
 
 void ComparedReplies::end(char type) {
+  const guard::AbsentKeyReply reply = heard(type);
   if (is_held_back_) {
-    output_.append(next().replacement);
+    const bool is_replaced = !next().read_at || owner_.may_replace(reply);
+    output_.append(is_replaced ? next().replacement : next().missing);
   }
-  owner_.on_absent_key_reply({.numbering = next().numbering,
-                              .ns = next().ns,
-                              .key = next().key,
-                              .missing = next().missing,
-                              .is_string_read = next().is_string_read,
-                              .reply = reply_head_,
-                              .is_whole = reply_bytes_ == reply_head_.size(),
-                              .is_error = type == '-' || type == '!'});
+  owner_.on_absent_key_reply(reply);
   pop();
+}
+
+guard::AbsentKeyReply ComparedReplies::heard(char type) const {
+  return {.numbering = next().numbering,
+          .ns = next().ns,
+          .key = next().key,
+          .read_at = next().read_at,
+          .missing = next().missing,
+          .is_string_read = next().is_string_read,
+          .reply = reply_head_,
+          .is_whole = reply_bytes_ == reply_head_.size(),
+          .is_error = type == '-' || type == '!'};
 }
 
 void ComparedReplies::refuse() {

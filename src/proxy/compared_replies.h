@@ -10,11 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "guard/absent_key.h"
+#include "io/clock.h"
 #include "io/output_queue.h"
 
 namespace cuckooguard::proxy {
@@ -25,6 +27,8 @@ class ComparedReplies {
    public:
     // Of every absent key, when the reply has ended, in order. Not of those that never come.
     virtual void on_absent_key_reply(const guard::AbsentKeyReply& reply) = 0;
+    // Of one with `read_at`, before that: whether the nil that has come is to be replaced.
+    virtual bool may_replace(const guard::AbsentKeyReply& reply) = 0;
 
    protected:
     ~Owner() = default;
@@ -53,6 +57,7 @@ class ComparedReplies {
     std::string key;
     std::string missing;
     std::string replacement;
+    std::optional<io::TimePoint> read_at;
 
     std::size_t bytes() const {
       return sizeof(Expected) + key.size() + missing.size() + replacement.size();
@@ -60,6 +65,7 @@ class ComparedReplies {
   };
 
   const Expected& next() const { return expected_[head_]; }
+  guard::AbsentKeyReply heard(char type) const;
   void pop();
 
   io::OutputQueue& output_;

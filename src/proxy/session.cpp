@@ -34,6 +34,7 @@ void Session::end() {
     }
     worker_.idle.remove(*this);
     worker_.held.remove(*this);
+    worker_.proofs.remove(*this);
     worker_.guard.ended(state_, worker_.loop.now());
     state_.ended();
     client_->close();
@@ -92,7 +93,7 @@ void Session::read_client() {
     case io::Status::ok:
       if (held_) {
         // Read all the same: a client that goes away is noticed, as Redis notices it behind BLPOP.
-        input_.append(bytes);
+        take_more(bytes);
       } else {
         begin_read();
         worker_.idle.touch(*this);
@@ -125,6 +126,7 @@ void Session::take(std::string_view input) {
 bool Session::take_one(std::string_view input, std::size_t& consumed) {
   if (state_.is_raw()) {
     consumed = input.size();
+    times_.consumed(consumed);
     forward(input);
     return true;
   }
@@ -179,11 +181,11 @@ bool Session::take_one(std::string_view input, std::size_t& consumed) {
       return true;
   }
   consumed = scan.consumed;
+  times_.consumed(consumed);
   return true;
 }
 
-Session::Taker Session::taker_of_command() {
-  const auto arguments = worker_.arguments.views();
+Session::Taker Session::taker_of(std::span<const std::string_view> arguments) {
   if (guard::OwnCommands::is_own(arguments)) {
     return Taker::guard;
   }
@@ -196,7 +198,7 @@ Session::Taker Session::taker_of_command() {
 // False: it is held, and all that is behind it.
 bool Session::take_command(std::string_view raw, std::string_view behind) {
   const auto arguments = worker_.arguments.views();
-  const Taker taker = taker_of_command();
+  const Taker taker = taker_of(arguments);
   if (!input_.is_ahead() && taker != Taker::redis) {
     return take_own_command(taker, raw);
   }
@@ -207,11 +209,28 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
   if (waits_for_promises()) {
     return false;
   }
-  const guard::Question question = worker_.guard.ask(arguments, state_, now_);
+  guard::Question question = worker_.guard.ask(arguments, state_, now_);
   worker_.guard.look_ahead(question, raw, behind);
+  // What the guard answers itself needs no way to Redis.
+  guard::Decision decision;
+  const bool is_judged = guard::Guard::judges(question);
+  if (is_judged) {
+    decision = judge(question, raw, behind);
+    if (decision.action == guard::Action::hold) {
+      return false;
+    }
+    if (decision.action == guard::Action::answer) {
+      worker_.guard.carried_out(question);
+      if (held_) {
+        let_go();
+      }
+      carry_out(question, decision, raw);
+      return true;
+    }
+  }
   if (route_.is_pinned()) {
     if (held_) {
-      let_go();  // it was an own command, and is none any more
+      let_go();  // it was an own command, and is none any more; or it waited for a proof
     }
   } else {
     const redis::Lane lane = question.lane();
@@ -220,8 +239,31 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
       return false;
     }
   }
-  carry_out(question, raw);
+  if (is_judged) {
+    worker_.guard.carried_out(question);
+    carry_out(question, decision, raw);
+  } else {
+    decide_and_carry_out(question, raw);
+  }
   return true;
+}
+
+guard::Decision Session::judge(guard::Question& question,
+                               std::string_view raw,
+                               std::string_view behind) {
+  const bool may_wait =
+      may_wait_for_proof_ && !is_draining_ && !order_.is_waiting() && !input_.is_ahead();
+  question.proof.read_at = times_.of(raw.size());
+  question.proof.was_held = held_ && held_->for_proof;
+  question.proof.unproven = may_wait ? guard::Unproven::hold : guard::Unproven::ask_redis;
+  const std::size_t room = room_for(question);
+  const guard::Decision decision = worker_.guard.judge(question, room);
+  if (decision.action != guard::Action::hold ||
+      hold_for_proof(question, decision, raw.size(), behind)) {
+    return decision;
+  }
+  question.proof.unproven = guard::Unproven::ask_redis;
+  return worker_.guard.judge(question, room);
 }
 
 // Redis has no reply to an empty line.
@@ -234,9 +276,13 @@ void Session::take_nothing(std::string_view raw) {
   }
 }
 
-void Session::carry_out(const guard::Question& question, std::string_view raw) {
-  const bool may_answer = !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead();
-  const guard::Decision decision = worker_.guard.decide(question, may_answer ? room() : 0);
+void Session::decide_and_carry_out(const guard::Question& question, std::string_view raw) {
+  carry_out(question, worker_.guard.decide(question, room_for(question)), raw);
+}
+
+void Session::carry_out(const guard::Question& question,
+                        const guard::Decision& decision,
+                        std::string_view raw) {
   switch (decision.action) {
     case guard::Action::answer:
       order_.answer(decision.reply);
@@ -254,6 +300,7 @@ void Session::carry_out(const guard::Question& question, std::string_view raw) {
       order_.expect_anything();
       forward(raw);
       return;
+    case guard::Action::hold:  // it would not have come here
     case guard::Action::forward:
       break;
   }

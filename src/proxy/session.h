@@ -33,6 +33,10 @@
 //       worker's buffer more at most). If the client does not read its replies either, it is
 //       forwarded, for Redis to refuse. A client that sends no more is let go from GUARD.WAIT
 //       without a reply, as from BLPOP. Redis does not hear of own commands
+//   a read is held for a proof (strict namespaces; guard/guard.h)
+//       as above, no longer than strict_hold; with it wait those behind it that wait for a proof,
+//       too, or are answered here. As soon as the client sends anything else, or if Redis owes it
+//       replies, nothing waits: the reads go to Redis, whose nil is replaced if the proof has come
 //   nothing from the client or to it for idle_timeout
 //       closed without a word, as by Redis's `timeout`; not while Redis owes it a reply (it may be
 //       blocked) or it is held, not while it is subscribed, silent (CLIENT REPLY) or relayed unread
@@ -64,6 +68,8 @@
 #include "proxy/held_clients.h"
 #include "proxy/idle_clients.h"
 #include "proxy/input.h"
+#include "proxy/proof_waiters.h"
+#include "proxy/read_times.h"
 #include "proxy/reply_clock.h"
 #include "proxy/reply_order.h"
 #include "proxy/route.h"
@@ -78,7 +84,8 @@ class Session final : public io::Disposable,
                       Route::Owner,
                       ReplyOrder::Owner,
                       IdleClients::Member,
-                      HeldClients::Member {
+                      HeldClients::Member,
+                      ProofWaiters::Member {
  public:
   static constexpr std::size_t kUpstreamQueueBytesMax = std::size_t{256} * 1024;
   static constexpr std::size_t kHeldBytesMax = resp::kWholeCommandBytesMax;
@@ -108,9 +115,11 @@ class Session final : public io::Disposable,
     guard::FilterCommands& filter_commands;
     guard::FilledCommands& filled_commands;
     resp::Arguments& arguments;  // scratch
+    resp::Arguments& arguments_behind;  // likewise
     const Settings& settings;
     IdleClients& idle;
     HeldClients& held;
+    ProofWaiters& proofs;
     ReplyClock& reply_clock;
     Route::Worker route;
     Owner& owner;
@@ -158,6 +167,8 @@ class Session final : public io::Disposable,
   struct HeldCommand {
     io::TimePoint since;
     bool for_source = false;  // GUARD.WAIT
+    bool for_proof = false;   // and so far only commands behind it that wait for one, too, or need
+    std::size_t looked_at = 0;  // nobody else: as far as this
   };
 
   void on_ready(io::Readiness readiness) override;
@@ -176,8 +187,12 @@ class Session final : public io::Disposable,
   void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
     worker_.guard.compare(reply);
   }
+  bool may_replace(const guard::AbsentKeyReply& reply) override {
+    return worker_.guard.may_replace(reply, worker_.loop.now());
+  }
   void on_idle() override;
   void on_tick() override;
+  void on_proof() override;
 
   void read_client();
   void on_client_finished();
@@ -190,16 +205,30 @@ class Session final : public io::Disposable,
   }
   void begin_read() {  // of the socket, or of what was held
     now_ = worker_.loop.now();
+    times_.begin(now_);
     open_lane_.reset();
   }
   void take(std::string_view input);
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw, std::string_view behind);
   void take_nothing(std::string_view raw);
-  void carry_out(const guard::Question& question, std::string_view raw);
+  void decide_and_carry_out(const guard::Question& question, std::string_view raw);
+  void carry_out(const guard::Question& question,
+                 const guard::Decision& decision,
+                 std::string_view raw);
+  guard::Decision judge(guard::Question& question, std::string_view raw, std::string_view behind);
+  bool hold_for_proof(const guard::Question& question,
+                      const guard::Decision& decision,
+                      std::size_t size,
+                      std::string_view behind);
+  std::optional<std::size_t> absent_reads_in(std::string_view input);
+  void take_more(std::string_view bytes);
+  std::size_t room_for(const guard::Question& question) const {
+    return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
+  }
   bool may_travel(redis::Lane lane, bool waits_for_writes = false);
   enum class Taker : std::uint8_t { redis, guard, filter, filled };
-  Taker taker_of_command();
+  Taker taker_of(std::span<const std::string_view> arguments);
   bool take_own_command(Taker taker, std::string_view raw);
   void go_on();
   void on_relayed(bool well_formed);
@@ -234,11 +263,13 @@ class Session final : public io::Disposable,
   TimedReply timed_reply_;
   Input input_;
   io::TimePoint now_;  // when the bytes at hand were read
+  ReadTimes times_;  // of them
   std::optional<HeldCommand> held_;
   // In this read of the socket commands of that lane may travel: nothing has been sent since it was
   // found out, but answers of the guard. Shared lanes only.
   std::optional<redis::Lane> open_lane_;
   Phase phase_ = Phase::open;
+  bool may_wait_for_proof_ = true;
   bool is_draining_ = false;  // to end where the client's commands do, by a farewell
   bool output_over_limit_ = false;
   bool upstream_over_limit_ = false;
@@ -249,6 +280,6 @@ class Session final : public io::Disposable,
   std::unique_ptr<io::Timer> farewell_;
   Route route_;  // last: its callbacks need all of the above
 };
-static_assert(sizeof(Session) <= 800, "one per client");
+static_assert(sizeof(Session) <= 880, "one per client");
 
 }  // namespace cuckooguard::proxy

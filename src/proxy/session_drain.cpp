@@ -58,6 +58,10 @@ void Session::on_tick() {
   drain_on();
 }
 
+void Session::on_proof() {
+  go_on();
+}
+
 bool Session::is_between_commands() const {
   return state_.is_raw() || (input_.is_between_commands() &&
                              (state_.has_unread_replies() || state_.is_between_transactions()));
@@ -102,6 +106,7 @@ void Session::leave() {
   }
   phase_ = Phase::farewell;
   worker_.held.remove(*this);
+  worker_.proofs.remove(*this);
   route_.close();
   client_->finish_writing();
   client_->watch(io::Interest::read);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ inline constexpr const char* kNilReply = "$-1\r\n";
 
 struct Chain final : ReplyOrder::Owner {
   void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
+  bool may_replace(const guard::AbsentKeyReply& reply) override { return proven.contains(reply.key); }
   // As "key=reply", "key=reply..." of one that is longer than what is kept, "key!" of an error.
   void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
     compared.push_back(
@@ -50,6 +52,7 @@ struct Chain final : ReplyOrder::Owner {
   ReplyOrder order{output, state, *this};
   std::vector<std::string> errors;
   std::vector<std::string> compared;
+  std::set<std::string, std::less<>> proven{};  // keys whose proof has come
 };
 
 // What the client gets for Redis's bytes, at every cut of them.
