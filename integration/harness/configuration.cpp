@@ -1,5 +1,7 @@
 #include "harness/configuration.h"
 
+#include <cstdlib>
+
 namespace cuckooguard::harness {
 namespace {
 
@@ -43,6 +45,11 @@ std::string port_address(std::uint16_t port) {
   return quoted("127.0.0.1:" + std::to_string(port));
 }
 
+std::string consistency() {
+  const char* const chosen = std::getenv("CUCKOOGUARD_CONSISTENCY");
+  return chosen == nullptr ? "max_lag" : chosen;
+}
+
 std::string Guarded::yaml() const {
   std::string all = "  " + name + ": { keys: " + (keys.starts_with('[') ? keys : quoted(keys)) +
                     ", source: { from: shop, table: " + table + " }";
@@ -54,6 +61,7 @@ std::string Guarded::yaml() const {
   add("overlay", overlay);
   add("absent_reply", absent_reply.empty() ? "" : quoted(absent_reply));
   add("filter", filter);
+  add("consistency", consistency);
   return all + more + " }\n";
 }
 

@@ -32,6 +32,10 @@ std::string unix_address(const SqlServer& server);
 std::string unix_address(const PostgresServer& server);
 std::string port_address(std::uint16_t port);  // of 127.0.0.1
 
+// Of the environment (CUCKOOGUARD_CONSISTENCY), or "max_lag": what most tests look at is not when an
+// absent verdict is given.
+std::string consistency();
+
 // A namespace that answers for absent keys, of a table of the source `shop`. What is empty is left
 // out.
 struct Guarded {
@@ -44,6 +48,7 @@ struct Guarded {
   std::string overlay = "{ pass_at_start: false }";
   std::string absent_reply = "bytes:__ABSENT__";
   std::string filter = "{ false_positive_rate: 0.0001% }";
+  std::string consistency = harness::consistency();
   std::string more{};  // ", order: redis-first"
 
   std::string yaml() const;  // a line

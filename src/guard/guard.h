@@ -20,7 +20,17 @@
 // verify_sample) says so in its Decision, and compare() is told what Redis replied
 // (guard/absent_key.h). The verdict is of the moment at which the command is taken: a row that is
 // committed later may be replaced by an absent reply if Redis is slow, as its read might have come
-// before. Each key of a write passes for its client's next command, and enters its namespace's
+// before.
+//
+// Strict (GuardedNamespace::is_strict): absent is said only with a proof of all filters that were
+// asked whose question began after the read had arrived. While there is none the verdict is
+// `unproven`: the session holds the read, `strict_hold` at most, and judges it again when something
+// has been proven; or it goes to Redis at once, and a nil is replaced if the proof has come by then.
+// An id just above the largest passes there only as one that is tolerated (guard/tolerance.h).
+//
+// Must: judge() counts nothing, takes nothing and learns nothing; carried_out() does, once.
+//
+// Each key of a write passes for its client's next command, and enters its namespace's
 // overlay when Redis has replied and not refused it (guard/writes_in_flight.h), as long as the
 // shares allow (guard/learned_keys.h); except where the value written is the absent reply's own
 // bytes. Where that reply will not be seen (CLIENT REPLY OFF, a client that is scanned only, one
