@@ -120,6 +120,22 @@ void Assembly::make_generation() {
   }
   generation_ = std::move(*made);
   generation_->let_pass(nullptr);
+  keep_overlays();
+}
+
+void Assembly::keep_overlays() {
+  if (!storage_) {
+    return;
+  }
+  kept_overlays_ = std::make_unique<KeptOverlays>(KeptOverlays::Settings{
+      .path = storage_->overlays_path(),
+      .every = config_.storage.checkpoint_every,
+      .secret = storage_->secret(),
+      .on_trouble = [this](const std::string& what) {
+        log_.warning("overlays_trouble", {{"what", what}});
+      }});
+  kept_overlays_->follow(generation_->overlays());
+  kept_overlays_->restore();
 }
 
 proxy::Session::Settings Assembly::session_settings(const config::Config& config,
@@ -326,12 +342,16 @@ void Assembly::run() {
   if (filters_) {
     filters_->start();
   }
+  if (kept_overlays_) {
+    kept_overlays_->start();
+  }
   verify();
   reloads_.start();
   watchdog_.emplace(io_, heartbeats(), log_);
   supervisor_.ready(Supervisor::kServing);
   io_.run();
   reloads_.stop();
+  kept_overlays_.reset();  // all clients have been let go
   endpoints_.stop_watching();
   verification_->stop();
   verification_->advise();

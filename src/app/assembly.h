@@ -34,6 +34,7 @@
 #include "app/drain.h"
 #include "app/endpoints.h"
 #include "app/generation.h"
+#include "app/kept_overlays.h"
 #include "app/load_report.h"
 #include "app/recent_events.h"
 #include "app/reload_thread.h"
@@ -84,6 +85,7 @@ class Assembly {
   void describe_process();
   void make_filters();
   void make_generation();
+  void keep_overlays();
   proxy::Session::Settings session_settings(const config::Config& config,
                                             std::size_t endpoint) const;
   guard::Guard::Parts guarded(const Generation& generation,
@@ -123,6 +125,7 @@ class Assembly {
   std::unique_ptr<Generation> generation_;
   std::unique_ptr<Generation> retiring_;  // the one before, until nobody is in it any more
   std::unique_ptr<Verification> verification_;
+  std::unique_ptr<KeptOverlays> kept_overlays_;  // null: there is no storage
   TlsSides tls_;
   Endpoints endpoints_;
   std::unique_ptr<ApplicationFilters> filters_;  // null: applications fill none

@@ -71,6 +71,9 @@ ReloadThread::Loaded Assembly::reload(const std::stop_token& stop) {
     return {};  // the process ends, and both generations with it
   }
   generation_->let_pass(retiring_.get());
+  if (kept_overlays_) {
+    kept_overlays_->follow(generation_->overlays());
+  }
   verification_->stop();
   generation_->take_over(*retiring_);
   verify();

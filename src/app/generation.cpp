@@ -265,6 +265,14 @@ void Generation::take_over(Generation& before) {
   contradictions_->take_over(*before.contradictions_, heirs);
 }
 
+std::vector<KeptOverlays::Named> Generation::overlays() const {
+  std::vector<KeptOverlays::Named> all;
+  for (const Space& space : spaces_) {
+    all.push_back({.ns = space.definition.name, .overlay = space.overlay});
+  }
+  return all;
+}
+
 bool Generation::has_kept_filter_of(std::string_view ns) const {
   return std::ranges::find(new_sources_, find(ns)->source) == new_sources_.end();
 }

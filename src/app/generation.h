@@ -8,7 +8,8 @@
 //                           (definition.h)                   loaded
 //   its source              definition, or that of another   a new one for the namespaces that
 //                           of its namespaces, is            need it, beside those that go on
-//   its overlay             key templates are as they were   a new one; overlay.pass_at_start
+//   its overlay             key templates are as they were   a new one; overlay.pass_at_start, at
+//                                                            the start not of a strict namespace
 //   its counters            definition is as it was          they begin at 0
 //   what was found to be    definition is as it was; values  nothing is known
 //   hidden                  and what is yet to be asked:
@@ -44,6 +45,7 @@
 #include <vector>
 
 #include "app/definition.h"
+#include "app/kept_overlays.h"
 #include "app/load_report.h"
 #include "app/running_source.h"
 #include "app/source_list.h"
@@ -94,6 +96,8 @@ class Generation {
   // guard::Guard::Parts: another one than before's if a number may mean another namespace.
   std::uint64_t numbering() const { return numbering_; }
   guard::Guard::Parts guarded(std::size_t worker, redis::Facts& facts) const;
+
+  std::vector<KeptOverlays::Named> overlays() const;
 
   // The generation before had it already.
   bool has_kept_filter_of(std::string_view ns) const;

@@ -80,11 +80,25 @@ void RunningSource::Report::on_state(std::string_view ns,
     return;
   }
   const auto overlay = overlays_.find(namespace_of(ns));
+  // A strict namespace hides no row for want of what was written before the start.
+  if (state == filter::State::ready && lifts_holds_ && overlay != overlays_.end() &&
+      is_strict(overlay->first)) {
+    overlay->second->hold_all_no_more();
+  }
   if (state == filter::State::ready && overlay != overlays_.end()) {
     report_.on_state(ns, state, guard::why_all_are_held(*overlay->second, io::now_since_boot()));
   } else {
     report_.on_state(ns, state, why);
   }
+}
+
+bool RunningSource::Report::is_strict(std::string_view ns) const {
+  const auto& all = ground_->config.namespaces;
+  const auto found = std::ranges::find(all, ns, &config::Namespace::name);
+  const bool has_marker = found->absent_reply && !found->absent_reply->nil;
+  return found->consistency == config::Consistency::strict ||
+         (found->consistency == config::Consistency::automatic && has_marker &&
+          questions_.serves_strict());
 }
 
 void RunningSource::Report::on_restored(std::string_view ns) {

@@ -79,7 +79,11 @@ class RunningSource {
   // pass all the same.
   class Report final : public source::Observer {
    public:
-    explicit Report(const Parts& parts) : report_(parts.report), lifts_holds_(parts.lifts_holds) {
+    Report(const Parts& parts, const filter::Questions& questions)
+        : report_(parts.report),
+          ground_(parts.ground),
+          questions_(questions),
+          lifts_holds_(parts.lifts_holds) {
       for (const Fed& fed : parts.fed) {
         overlays_.emplace(parts.ground->config.namespaces[fed.ns].name, fed.overlay);
       }
@@ -94,8 +98,11 @@ class RunningSource {
 
    private:
     bool is_abandoned(std::string_view ns);
+    bool is_strict(std::string_view ns) const;
 
     source::Observer& report_;
+    std::shared_ptr<const Ground> ground_;
+    const filter::Questions& questions_;
     std::map<std::string, std::shared_ptr<guard::Overlay>, std::less<>> overlays_;
     bool lifts_holds_;
     std::mutex mutex_;
@@ -103,12 +110,15 @@ class RunningSource {
   };
 
   explicit RunningSource(const Parts& parts)
-      : ground_(parts.ground), fed_(parts.fed), report_(parts), questions_(parts.on_proven) {}
+      : ground_(parts.ground),
+        fed_(parts.fed),
+        questions_(parts.on_proven),
+        report_(parts, questions_) {}
 
   std::shared_ptr<const Ground> ground_;
   std::vector<Fed> fed_;
-  Report report_;
   filter::Questions questions_;
+  Report report_;
   std::unique_ptr<source::Source> source_;  // ends before what it refers to
 };
 

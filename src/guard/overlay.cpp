@@ -1,6 +1,7 @@
 #include "guard/overlay.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <span>
@@ -57,6 +58,19 @@ void raise_to(Word& word, std::uint32_t value, std::memory_order order) {
   std::uint32_t before = word.load(std::memory_order_relaxed);
   while (before < value && !word.compare_exchange_weak(before, value, order)) {
   }
+}
+
+// Of saved(): behind the number of sets.
+struct SavedEntry {
+  std::uint32_t set;
+  std::uint32_t tag;
+  std::uint32_t left;  // ticks until it expires, twice; and its origin
+};
+static_assert(sizeof(SavedEntry) == 12);
+
+template <class Value>
+void append(std::string& bytes, const Value& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t desired) {
@@ -147,16 +161,80 @@ Overlay::Tick Overlay::add(std::uint64_t hash,
                            std::chrono::nanoseconds ttl,
                            Origin origin) noexcept {
   const Tick expiry = marked(expiry_tick(now, ttl), origin);
-  const std::uint64_t wanted = entry_of(tag_of_hash(hash), expiry);
-  std::uint64_t* const set = set_of(hash);
-  Added added = Added::not_yet;
-  while (added == Added::not_yet) {
-    added = try_add(set, wanted, tick_of(now));
-  }
+  const Added added = add_to(set_of(hash), entry_of(tag_of_hash(hash), expiry), now);
   std::atomic_ref cell(cell_of(hash));
   raise_to(cell, expiry, std::memory_order_acq_rel);
   raise_to(last_expiry_, expiry, std::memory_order_acq_rel);
   return added == Added::is_new ? expiry : 0;
+}
+
+Overlay::Added Overlay::add_to(std::uint64_t* set, std::uint64_t wanted, TimePoint now) noexcept {
+  Added added = Added::not_yet;
+  while (added == Added::not_yet) {
+    added = try_add(set, wanted, tick_of(now));
+  }
+  return added;
+}
+
+std::string Overlay::saved(TimePoint now) const {
+  const Tick tick = tick_of(now);
+  std::string bytes;
+  append(bytes, set_count_);
+  for (std::uint64_t set = 0; set < set_count_; ++set) {
+    for (const std::uint64_t& word : std::span(entries_ + set * kSetEntries, kSetEntries)) {
+      const std::uint64_t entry = load(word);
+      if (is_live(entry, tick)) {
+        append(bytes,
+               SavedEntry{.set = static_cast<std::uint32_t>(set),
+                          .tag = tag_of(entry),
+                          .left = 2 * (expiry_of(entry) - tick) +
+                                  static_cast<std::uint32_t>(origin_of(expiry_of(entry)))});
+      }
+    }
+  }
+  return bytes;
+}
+
+// A hash is not known any more, but its set and its tag; so all cells of the summary that hashes of
+// this set may fall into are raised.
+bool Overlay::restore(std::string_view saved,
+                      TimePoint now,
+                      std::chrono::nanoseconds ago) noexcept {
+  std::uint64_t sets = 0;
+  if (saved.size() < sizeof sets || (saved.size() - sizeof sets) % sizeof(SavedEntry) != 0) {
+    return false;
+  }
+  std::memcpy(&sets, saved.data(), sizeof sets);
+  if (sets != set_count_) {
+    return false;
+  }
+  const auto ticks_ago =
+      static_cast<std::uint64_t>(std::max(ago, std::chrono::nanoseconds::zero()).count()) >> kTickBits;
+  for (saved.remove_prefix(sizeof sets); !saved.empty();
+       saved.remove_prefix(sizeof(SavedEntry))) {
+    SavedEntry entry;
+    std::memcpy(&entry, saved.data(), sizeof entry);
+    const std::uint64_t left = entry.left / 2;
+    if (entry.set >= set_count_ || left <= ticks_ago) {
+      continue;
+    }
+    const auto expiry = static_cast<Tick>(
+        std::min<std::uint64_t>(tick_of(now) + left - ticks_ago, kTickMax - 1));
+    const Tick until = marked(expiry, static_cast<Origin>(entry.left % 2));
+    add_to(entries_ + std::uint64_t{entry.set} * kSetEntries, entry_of(entry.tag, until), now);
+    const auto first_of = [this](std::uint64_t set) {  // high half of a hash
+      return ((set << 32) + set_count_ - 1) / set_count_;
+    };
+    const std::uint64_t last = std::min<std::uint64_t>(first_of(entry.set + 1) - 1, 0xFFFFFFFF);
+    for (std::uint64_t cell = first_of(entry.set) >> (32 - kCellBits);
+         cell <= last >> (32 - kCellBits);
+         ++cell) {
+      std::atomic_ref summary(cells_[cell]);
+      raise_to(summary, until, std::memory_order_acq_rel);
+    }
+    raise_to(last_expiry_, until, std::memory_order_acq_rel);
+  }
+  return true;
 }
 
 bool Overlay::remove(std::uint64_t hash, Tick until) noexcept {

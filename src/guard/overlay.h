@@ -33,6 +33,8 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace cuckooguard::guard {
 
@@ -115,6 +117,13 @@ class Overlay {
   std::chrono::nanoseconds ttl() const noexcept {
     return std::chrono::nanoseconds(ttl_.load(std::memory_order_relaxed));
   }
+  // What it holds, to be held by another process that hashes identities alike; not that it holds
+  // all. 12 bytes for each key. Entries that change meanwhile are there as before or as after.
+  std::string saved(TimePoint now) const;
+  // `saved` so long ago. False: these bytes are nothing that saved() gives, or of another size
+  // (max_keys), and nothing has been added.
+  bool restore(std::string_view saved, TimePoint now, std::chrono::nanoseconds ago) noexcept;
+
   // Nothing is held from then on, unless it is added later.
   TimePoint holds_until() const noexcept;
   // How many have been dropped before their time, for want of room.
@@ -133,6 +142,7 @@ class Overlay {
   }
   enum class Added : std::uint8_t { is_new, was_there, not_yet };
   Added try_add(std::uint64_t* set, std::uint64_t wanted, Tick tick) noexcept;
+  Added add_to(std::uint64_t* set, std::uint64_t wanted, TimePoint now) noexcept;
 
   std::atomic<std::int64_t> ttl_;  // nanoseconds
   std::uint64_t max_keys_;

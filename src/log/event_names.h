@@ -43,6 +43,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "namespace",
     "needs_restart",
     "operator",
+    "overlays_trouble",
     "redis_master",
     "reload_asked",
     "reload_refused",

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view kFilterEnding = ".filter";
 constexpr std::string_view kNodesName = "cluster-nodes";
 constexpr std::string_view kFilledName = "filled";
+constexpr std::string_view kOverlaysName = "overlays";
 constexpr std::string_view kPositionEnding = ".position";
 constexpr std::size_t kNameBytesMax = 200;
 
@@ -76,7 +77,7 @@ bool is_left_over(std::string_view name) {
   const std::size_t dot = name.size() - std::min(name.size(), kRandomBytes);
   return name.substr(dot).starts_with('.') &&
          (is_kept(name.substr(0, dot)) || name.substr(0, dot) == kNodesName ||
-          name.substr(0, dot) == kFilledName);
+          name.substr(0, dot) == kFilledName || name.substr(0, dot) == kOverlaysName);
 }
 
 }  // namespace
@@ -143,6 +144,10 @@ std::string StorageDirectory::nodes_path() const {
 
 std::string StorageDirectory::filled_path() const {
   return path_ + '/' + std::string(kFilledName);
+}
+
+std::string StorageDirectory::overlays_path() const {
+  return path_ + '/' + std::string(kOverlaysName);
 }
 
 std::expected<void, std::string> StorageDirectory::remove_filters(std::string_view source) const {

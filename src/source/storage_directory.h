@@ -4,6 +4,7 @@
 //   DIRECTORY/secret                      what all filters here are hashed with, mode 0600
 //   DIRECTORY/SOURCE.NAMESPACE.TABLE.filter   a filter and its source's position (filter_file.h)
 //   DIRECTORY/SOURCE.position             a later one, of filters that have not changed since
+//   DIRECTORY/overlays                    keys that were written or added a moment ago
 //   DIRECTORY/filled                      filters that applications fill
 //   DIRECTORY/cluster-nodes               which port leads to which node of a Redis Cluster
 //
@@ -34,6 +35,7 @@ class StorageDirectory {
   std::string position_path(std::string_view source) const;
   std::string nodes_path() const;
   std::string filled_path() const;
+  std::string overlays_path() const;
   // What the source has kept, of whatever namespaces and tables; a sentence if some of it is left.
   std::expected<void, std::string> remove_filters(std::string_view source) const;
 

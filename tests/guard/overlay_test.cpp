@@ -335,5 +335,51 @@ TEST(Overlay, nothing_that_several_threads_added_is_lost) {
   EXPECT_EQ(count_held(overlay, 0, 7000, kStart + seconds(60)), 7000);
 }
 
+TEST(Overlay, what_is_saved_is_held_by_the_next_for_as_long_as_it_would_have_been) {
+  for (const std::uint64_t max_keys : {10ULL, 1000ULL, 3'000'000ULL}) {
+    const Overlay::Limits limits{.max_keys = max_keys, .ttl = std::chrono::seconds(60)};
+    Overlay before(limits);
+    const int keys = max_keys == 10 ? 8 : 500;
+    add_all(before, 0, keys, kStart);
+    const std::string saved = before.saved(kStart + std::chrono::seconds(10));
+    Overlay after(limits);
+    // Another boot: its clock says something else.
+    const TimePoint now{hours(2)};
+    ASSERT_TRUE(after.restore(saved, now, std::chrono::seconds(20)));
+    EXPECT_EQ(count_held(after, 0, keys, now), keys) << max_keys;
+    EXPECT_EQ(count_held(after, 0, keys, now + std::chrono::seconds(29)), keys) << max_keys;
+    EXPECT_EQ(count_held(after, 0, keys, now + std::chrono::seconds(30) + kThreeTicks), 0);
+    EXPECT_LT(count_held(after, 10'000, 1000, now), 3) << max_keys;
+    EXPECT_EQ(after.why_held(hash(0), now), Held::written);
+  }
+}
+
+TEST(Overlay, what_had_expired_is_not_saved_and_what_expires_meanwhile_is_not_restored) {
+  const Overlay::Limits limits{.max_keys = 1000, .ttl = std::chrono::seconds(60)};
+  Overlay before(limits);
+  before.add(hash(1), kStart, std::chrono::seconds(5), Overlay::Origin::added);
+  before.add(hash(2), kStart);
+  const TimePoint later = kStart + std::chrono::seconds(10);
+  Overlay after(limits);
+  ASSERT_TRUE(after.restore(before.saved(later), later, std::chrono::seconds(0)));
+  EXPECT_FALSE(after.holds(hash(1), later));
+  EXPECT_TRUE(after.holds(hash(2), later));
+  Overlay much_later(limits);
+  ASSERT_TRUE(much_later.restore(before.saved(later), later, hours(1)));
+  EXPECT_FALSE(much_later.holds(hash(2), later));
+}
+
+TEST(Overlay, what_is_saved_of_another_size_or_is_no_overlay_changes_nothing) {
+  Overlay before({.max_keys = 1000, .ttl = std::chrono::seconds(60)});
+  before.add(hash(1), kStart);
+  const std::string saved = before.saved(kStart);
+  Overlay larger({.max_keys = 2000, .ttl = std::chrono::seconds(60)});
+  EXPECT_FALSE(larger.restore(saved, kStart, std::chrono::seconds(0)));
+  Overlay same({.max_keys = 1000, .ttl = std::chrono::seconds(60)});
+  EXPECT_FALSE(same.restore(saved.substr(0, saved.size() - 1), kStart, std::chrono::seconds(0)));
+  EXPECT_FALSE(same.restore("", kStart, std::chrono::seconds(0)));
+  EXPECT_FALSE(same.holds(hash(1), kStart));
+}
+
 }  // namespace
 }  // namespace cuckooguard::guard
