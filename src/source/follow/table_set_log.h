@@ -240,6 +240,7 @@ void TableSetLog<Log>::prove_what_is_covered() {
       followed.feed->prove(*at);
     }
   }
+  state_.asking.proven();
 }
 
 template <class Log>
