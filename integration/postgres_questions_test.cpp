@@ -117,7 +117,7 @@ class PostgresQuestions : public OnPostgres {
   std::condition_variable heard_;
   std::deque<PostgresProbe::Word> words_;
   std::function<void()> on_clock_;
-  source::TimePoint now_ = real_now();  // stands still: nothing is due
+  source::TimePoint now_ = real_now();    // stands still: nothing is due
   std::unique_ptr<PostgresProbe> probe_;  // last: it uses the others
 };
 
@@ -127,8 +127,8 @@ TEST_F(PostgresQuestions, have_the_commit_that_a_reader_may_have_seen_flushed_or
   session_->run("SET synchronous_commit = off");
   for (int id = 1; id <= 20; ++id) {
     run("INSERT INTO \"user\" VALUES (" + std::to_string(id) + ")");
-    const std::string xid = session_->value("SELECT xmin FROM \"user\" WHERE id = " +
-                                            std::to_string(id));
+    const std::string xid =
+        session_->value("SELECT xmin FROM \"user\" WHERE id = " + std::to_string(id));
     const auto end = pgoutput::parse_lsn(session_->value("SELECT pg_current_wal_insert_lsn()"));
     const auto answer = ask();
     ASSERT_TRUE(answer && end);
@@ -168,7 +168,8 @@ TEST_F(PostgresQuestions, see_every_change_of_the_catalog_that_fingerprints_see)
            "TRUNCATE \"user\"",
            "ALTER TABLE \"user\" ENABLE ROW LEVEL SECURITY",
            "ALTER ROLE guard BYPASSRLS",
-           "BEGIN; ALTER TABLE \"user\" RENAME TO old_user; CREATE TABLE \"user\" (id BIGINT PRIMARY "
+           "BEGIN; ALTER TABLE \"user\" RENAME TO old_user; CREATE TABLE \"user\" (id BIGINT "
+           "PRIMARY "
            "KEY); COMMIT",
            "CREATE TABLE child () INHERITS (\"user\")",
            "CREATE TABLE grandchild () INHERITS (child)",
@@ -180,7 +181,8 @@ TEST_F(PostgresQuestions, see_every_change_of_the_catalog_that_fingerprints_see)
            "DROP TABLE log_1",
            "ALTER TABLE log_2 SET UNLOGGED",
            "ALTER PUBLICATION cuckooguard SET (publish = 'insert')",
-           "DROP PUBLICATION cuckooguard; CREATE PUBLICATION cuckooguard FOR TABLE \"user\", parted",
+           "DROP PUBLICATION cuckooguard; CREATE PUBLICATION cuckooguard FOR TABLE \"user\", "
+           "parted",
            "ALTER PUBLICATION cuckooguard DROP TABLE \"user\"",
            "ALTER PUBLICATION cuckooguard ADD TABLE \"user\"",
            "ALTER PUBLICATION cuckooguard DROP TABLE parted",

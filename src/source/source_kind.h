@@ -36,7 +36,7 @@ struct SourceSettings {
   Observer& observer;
   Clock clock;
   Storage storage;
-  OpenRedis redis{};  // of those that read what Redis has
+  OpenRedis redis{};                       // of those that read what Redis has
   filter::Questions* questions = nullptr;  // null: nobody wants any; outlives the source
 
   Feeds feeds() const { return {targets, observer, clock, settings.max_lag}; }

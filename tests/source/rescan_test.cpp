@@ -83,17 +83,18 @@ struct Following {
                      std::unique_ptr<Rows> origin = std::make_unique<Rows>())
       : bench(wanted),
         rows(origin.get()),
-        rescan(std::move(origin),
-               bench.feeds(kTiming.max_lag),
-               [this] {
-                 if (on_clock) {
-                   on_clock();
-                 }
-                 return bench.clock.now();
-               },
-               kTiming,
-               Asking(&questions, milliseconds(1)),
-               true) {}
+        rescan(
+            std::move(origin),
+            bench.feeds(kTiming.max_lag),
+            [this] {
+              if (on_clock) {
+                on_clock();
+              }
+              return bench.clock.now();
+            },
+            kTiming,
+            Asking(&questions, milliseconds(1)),
+            true) {}
 
   Duration step() { return rescan.step(bench.never); }
   // Steps, waiting as told, until it has looked and found nothing new; the time that took.

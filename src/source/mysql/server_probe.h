@@ -57,7 +57,7 @@ class ServerProbe {
  public:
   struct Settings {
     MysqlLogin login;
-    std::string identity;   // of the server that is followed: server_identity()
+    std::string identity;  // of the server that is followed: server_identity()
     // From before its log was begun to be read:
     std::string upheavals;
     std::string membership;  // cluster_membership()
@@ -94,7 +94,9 @@ class ServerProbe {
   // Why it has ended.
   std::string ask_until_it_fails(const std::stop_token& stop);
   std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection, Word& word);
-  std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection, Word& word, bool is_whole);
+  std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection,
+                                             Word& word,
+                                             bool is_whole);
   bool is_whole_due(bool is_mariadb) const;
   bool is_young(const LogPosition& position) const;
   std::chrono::nanoseconds whole_every() const {

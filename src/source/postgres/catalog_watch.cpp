@@ -39,8 +39,9 @@ std::string watch_sql(const CatalogScope& scope,
   std::string sql =
       "SELECT pg_catalog.array_agg(x) FROM (SELECT n.xmin AS x FROM pg_catalog.pg_namespace n "
       "WHERE n.nspname = " +
-      schema + " UNION ALL SELECT c.xmin FROM pg_catalog.pg_class c WHERE c.relnamespace = " +
-      scope.schema + " AND " + kKinds + " AND (" + is_wanted +
+      schema +
+      " UNION ALL SELECT c.xmin FROM pg_catalog.pg_class c WHERE c.relnamespace = " + scope.schema +
+      " AND " + kKinds + " AND (" + is_wanted +
       ") UNION ALL SELECT c.xmin FROM pg_catalog.pg_class c WHERE c.oid" + members +
       " UNION ALL SELECT CASE WHEN pg_catalog.row_security_active(c.oid) THEN '1' ELSE '0' "
       "END::pg_catalog.xid FROM pg_catalog.pg_class c WHERE c.oid" +
@@ -49,7 +50,8 @@ std::string watch_sql(const CatalogScope& scope,
       members + " UNION ALL SELECT a.xmin FROM pg_catalog.pg_attribute a WHERE a.attrelid" +
       any_of(scope.tables) +
       " AND a.attnum > 0 UNION ALL SELECT i.xmin FROM pg_catalog.pg_index i WHERE i.indrelid" +
-      members + " AND i.indisunique UNION ALL SELECT e.xmin FROM pg_catalog.pg_enum e WHERE "
+      members +
+      " AND i.indisunique UNION ALL SELECT e.xmin FROM pg_catalog.pg_enum e WHERE "
       "e.enumtypid" +
       any_of(scope.enums) +
       " UNION ALL SELECT p.xmin FROM pg_catalog.pg_publication p WHERE p.pubname = " + publication +

@@ -146,8 +146,8 @@ PostgresProbe::Done PostgresProbe::ask_wholly(PostgresConnection& connection) {
 
 PostgresProbe::Done PostgresProbe::take_catalog(PostgresConnection& connection,
                                                 std::vector<PostgresAnswer> answers) {
-  fingerprints_ = std::make_shared<const TableFingerprints>(
-      fingerprints_of(answers[3], settings_.tables));
+  fingerprints_ =
+      std::make_shared<const TableFingerprints>(fingerprints_of(answers[3], settings_.tables));
   auto scope = scope_of(answers[2]);
   if (!scope) {
     return std::unexpected(std::move(scope.error()));

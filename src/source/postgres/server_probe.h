@@ -112,7 +112,7 @@ class PostgresProbe {
   // Its thread's:
   PostgresHead head_;
   std::optional<CatalogScope> scope_;  // of the watch that is prepared
-  std::string watched_;                // by which the fingerprints are believed; empty: they are not
+  std::string watched_;  // by which the fingerprints are believed; empty: they are not
   std::shared_ptr<const TableFingerprints> fingerprints_;
   std::uint64_t retained_ = 0;
   TimePoint whole_at_{};

@@ -104,7 +104,7 @@ class SqliteLogFollower final : public Follower {
   std::optional<Version> version_;  // what has been read of
   std::uint32_t connection_ = 0;
   std::optional<std::int64_t> schema_;
-  LogMark position_;  // of the tables in step
+  LogMark position_;        // of the tables in step
   bool is_there_ = false;   // it is not lost
   bool is_proven_ = false;  // by the last step
   bool log_is_missing_ = false;

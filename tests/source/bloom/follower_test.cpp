@@ -58,16 +58,17 @@ class Scripted final : public BloomOrigin {
 struct Followed {
   Followed()
       : bench({Wanted{}, Wanted{.name = "carts", .keys = {"cart:{id:uint64}"}}}),
-        follower(std::make_unique<Scripted>(script),
-                 bench.feeds(1s),
-                 [this] {
-                   if (on_clock) {
-                     on_clock();
-                   }
-                   return bench.clock.now();
-                 },
-                 {.max_lag = 1s, .reload = 250ms},
-                 Asking(&questions, 10ms)) {
+        follower(
+            std::make_unique<Scripted>(script),
+            bench.feeds(1s),
+            [this] {
+              if (on_clock) {
+                on_clock();
+              }
+              return bench.clock.now();
+            },
+            {.max_lag = 1s, .reload = 250ms},
+            Asking(&questions, 10ms)) {
     give(filter_of(100));
   }
 
