@@ -111,6 +111,14 @@ bool MariaDbPosition::covers(const MariaDbGtid& gtid) const {
   return last.sequence > gtid.sequence || last == gtid;
 }
 
+std::uint64_t MariaDbPosition::largest_number() const {
+  std::uint64_t largest = 0;
+  for (const auto& [domain, last] : domains_) {
+    largest = std::max(largest, last.sequence);
+  }
+  return largest;
+}
+
 bool MariaDbPosition::is_disordered_by(const MariaDbGtid& gtid) const {
   const auto found = domains_.find(gtid.domain);
   return found != domains_.end() && found->second.sequence >= gtid.sequence &&

@@ -186,7 +186,9 @@ void Feed::prove(TimePoint at) {
   }
   proven_at_ = at;
   live_.prove(at, max_lag_);
-  report(State::ready, "");
+  if (clock_() - at <= max_lag_) {  // else it is of use to nobody, and report_if_stale() says so
+    report(State::ready, "");
+  }
 }
 
 void Feed::report_if_stale(TimePoint now) {

@@ -12,6 +12,11 @@ void FollowStatus::retains(std::uint64_t bytes) {
   log_retained_ = bytes;
 }
 
+void FollowStatus::took_transactions(std::uint64_t count) {
+  const std::scoped_lock lock(mutex_);
+  transactions_ += count;
+}
+
 void FollowStatus::set_state(filter::SourceState state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
   const auto is_lost = [](filter::SourceState one) {
@@ -29,7 +34,8 @@ SourceStatus FollowStatus::read_locked() const {
           .why = why_,
           .proven_at = proven_at_,
           .losses = losses_,
-          .log_retained = log_retained_};
+          .log_retained = log_retained_,
+          .transactions = transactions_};
 }
 
 }  // namespace cuckooguard::source

@@ -37,6 +37,8 @@ class FollowStatus {
   void refused(std::string_view why) { set_state(filter::SourceState::refused, why); }
   // The server keeps so much of its log for us.
   void retains(std::uint64_t bytes);
+  // It has had the server number so many transactions.
+  void took_transactions(std::uint64_t count);
 
   // --- any thread ---
   SourceStatus read() const {
@@ -57,6 +59,7 @@ class FollowStatus {
   std::optional<TimePoint> proven_at_;
   std::uint64_t losses_ = 0;
   std::optional<std::uint64_t> log_retained_;
+  std::uint64_t transactions_ = 0;
 };
 
 // Of a source that follows a log. A Position has text(), covers(Position), its flavor(), and

@@ -1,7 +1,10 @@
 // What runs on a source's thread: one step at a time, so that a test can take the steps itself.
+//
+// Threads: step(), question_pace() and finish() on the source's.
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 
@@ -19,6 +22,10 @@ class Follower {
   // Does what is next (a look, a load) and returns how long to wait before the next step. A long
   // step ends early when `stop` is requested.
   virtual std::chrono::nanoseconds step(const std::stop_token& stop) = 0;
+  // The next step would answer readers' questions, which may cut the wait for it short, but no
+  // steps are closer than this. Nothing: it would not, as of what answers on a thread of its own,
+  // or is waiting for what it has lost.
+  virtual std::optional<std::chrono::nanoseconds> question_pace() const { return std::nullopt; }
   // After the last step: makes the namespaces pass.
   virtual void finish() = 0;
 

@@ -9,11 +9,18 @@ namespace cuckooguard::source {
 
 using filter::State;
 
-Rescan::Rescan(std::unique_ptr<Origin> origin, Feeds feeds, Clock clock, RescanTiming timing)
+Rescan::Rescan(std::unique_ptr<Origin> origin,
+               Feeds feeds,
+               Clock clock,
+               RescanTiming timing,
+               Asking asking,
+               bool serves_strict)
     : origin_(std::move(origin)),
       feeds_(std::move(feeds)),
       clock_(std::move(clock)),
-      timing_(timing) {}
+      timing_(timing),
+      asking_(asking),
+      serves_strict_(serves_strict) {}
 
 std::chrono::nanoseconds Rescan::step(const std::stop_token& stop) {
   try {
@@ -43,7 +50,8 @@ void Rescan::finish() {
 }
 
 Rescan::Duration Rescan::follow() {
-  const TimePoint before = clock_();  // the t of the proof
+  const bool is_wanted = asking_.begin();  // before t: later readers want another one
+  const TimePoint before = clock_();       // the t of the proof
   const Sighting sighting = origin_->look();
   switch (sighting.kind) {
     case Sighting::Kind::lost:
@@ -53,6 +61,9 @@ Rescan::Duration Rescan::follow() {
         for (Feed& feed : feeds_) {
           feed.report_unless_refused(State::lagging, sighting.why);
         }
+      }
+      if (is_wanted) {
+        asking_.want();
       }
       return timing_.poll_every;
     case Sighting::Kind::seen:
@@ -65,9 +76,11 @@ Rescan::Duration Rescan::follow() {
     note_change(before, sighting.version);
     return Duration::zero();
   }
+  asking_.serves_strict(serves_strict_);
   for (Feed& feed : feeds_) {
     feed.prove(before);
   }
+  asking_.proven();
   status_.proven(before);
   proven_ = true;
   proven_at_ = before;

@@ -9,7 +9,8 @@
 // gives the same version shows that nothing committed before t came after the snapshot (the
 // Origin's promise). So all rows committed before t are in the published filter, and one committed
 // at c > t can be answered absent only before t + max_lag < c + max_lag. t is read before the look;
-// the filter is published before the first look.
+// the filter is published before the first look. A look answers readers' questions
+// (source/asking.h).
 //
 // When it loads. After a change everything passes until the next load is proven, so it loads soon:
 // as soon as the origin has been quiet for a moment, waiting for that no longer than a load takes
@@ -26,8 +27,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "source/asking.h"
 #include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follow_status.h"
@@ -55,9 +58,18 @@ class Rescan final : public Follower {
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(50);
   static constexpr Duration kBackoffMax = std::chrono::seconds(5);
 
-  Rescan(std::unique_ptr<Origin> origin, Feeds feeds, Clock clock, RescanTiming timing);
+  // `serves_strict`: a look sees all that is committed, not what a file's stamp betrays.
+  Rescan(std::unique_ptr<Origin> origin,
+         Feeds feeds,
+         Clock clock,
+         RescanTiming timing,
+         Asking asking = {},
+         bool serves_strict = false);
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
+  std::optional<std::chrono::nanoseconds> question_pace() const override {
+    return phase_ == Phase::following ? std::optional(asking_.pace()) : std::nullopt;
+  }
   void finish() override;
   SourceStatus status() const override { return status_.read(); }
 
@@ -80,6 +92,8 @@ class Rescan final : public Follower {
   Feeds feeds_;
   Clock clock_;
   RescanTiming timing_;
+  Asking asking_;
+  bool serves_strict_;
   FollowStatus status_;
 
   Phase phase_ = Phase::changed;

@@ -93,6 +93,9 @@ struct SourceStatus {
   std::uint64_t losses = 0;              // how often it was lost
   std::optional<std::uint64_t>
       log_retained{};  // bytes that the server keeps for us; nothing: it does not
+  // PostgreSQL before 17: of our own, by which its log was flushed for readers; each has a number
+  // that it will have to freeze.
+  std::uint64_t transactions = 0;
 };
 
 enum class Reached : std::uint8_t {

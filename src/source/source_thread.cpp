@@ -4,8 +4,10 @@
 
 namespace cuckooguard::source {
 
-SourceThread::SourceThread(std::unique_ptr<Follower> follower, std::unique_ptr<RowLookup> rows)
-    : follower_(std::move(follower)), rows_(std::move(rows)) {}
+SourceThread::SourceThread(std::unique_ptr<Follower> follower,
+                           std::unique_ptr<RowLookup> rows,
+                           filter::Questions* questions)
+    : follower_(std::move(follower)), rows_(std::move(rows)), questions_(questions) {}
 
 SourceThread::~SourceThread() {
   stop();
@@ -25,13 +27,21 @@ void SourceThread::stop() {
 }
 
 void SourceThread::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    const auto pause = follower_->step(stop);
-    // The predicate is never true: the pause ends by its time or by the stop.
-    woken_.wait_for(lock, stop, pause, [] { return false; });
+    pause(follower_->step(stop), stop);
   }
   follower_->finish();
+}
+
+void SourceThread::pause(std::chrono::nanoseconds most, const std::stop_token& stop) {
+  const auto pace = follower_->question_pace();
+  if (questions_ != nullptr && pace) {
+    questions_->wait(most, *pace, stop);
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  // The predicate is never true: the pause ends by its time or by the stop.
+  woken_.wait_for(lock, stop, most, [] { return false; });
 }
 
 }  // namespace cuckooguard::source

@@ -1,15 +1,18 @@
-// A Source that is one thread taking a Follower's steps until it is told to stop.
+// A Source that is one thread taking a Follower's steps until it is told to stop. A pause between
+// two of them ends early when a reader wants a question that the next step would answer.
 //
 // Threads: the follower's steps run on the thread alone, look_up_row() on its caller's; stop()
-// wakes it from its pause and joins it.
+// wakes it from its pause and joins it. Lifetimes: the questions outlive it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
 
+#include "filter/questions.h"
 #include "source/follower.h"
 #include "source/row_lookup.h"
 #include "source/source.h"
@@ -18,8 +21,10 @@ namespace cuckooguard::source {
 
 class SourceThread final : public Source {
  public:
-  // `rows` may be null.
-  SourceThread(std::unique_ptr<Follower> follower, std::unique_ptr<RowLookup> rows);
+  // `rows` and `questions` may be null.
+  SourceThread(std::unique_ptr<Follower> follower,
+               std::unique_ptr<RowLookup> rows,
+               filter::Questions* questions = nullptr);
   SourceThread(const SourceThread&) = delete;
   SourceThread& operator=(const SourceThread&) = delete;
   ~SourceThread() override;
@@ -36,9 +41,11 @@ class SourceThread final : public Source {
 
  private:
   void run(const std::stop_token& stop);
+  void pause(std::chrono::nanoseconds most, const std::stop_token& stop);
 
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<RowLookup> rows_;
+  filter::Questions* questions_;
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::jthread thread_;

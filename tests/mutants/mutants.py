@@ -225,6 +225,20 @@ MUTANTS = [
      [("src/upstream/command_reply.cpp", "if (has(\"pubsub\") &&", "if (has(\"pubsub\") && has(\"blocking\") &&")]),
 
     # What is proven of a database
+    ("source/follow", "oldest_questions_are_dropped", "a log that is always late never proves anything to who waits",
+     [("src/source/follow/position_proofs.h", "place++ % 2 == 1", "place++ % 2 == 0")]),
+    ("source/mysql", "readers_are_not_told", "a read waits for a proof that has come",
+     [("src/source/follow/table_set_log.h", "  state_.asking.proven();\n", "")]),
+    ("source", "times_are_read_before_questions_begin", "a reader is served by a time that is before its read",
+     [("src/source/rescan.cpp", "  const bool is_wanted = asking_.begin();  // before t: later readers want another one\n"
+       "  const TimePoint before = clock_();       // the t of the proof\n",
+       "  const TimePoint before = clock_();\n  const bool is_wanted = asking_.begin();\n")]),
+    ("source/sqlite", "times_are_read_before_questions_begin_of_sqlite", "the same",
+     [("src/source/sqlite/log_follower.cpp", "  const bool is_wanted = settings_.asking.begin();  // before t: later readers want another one\n",
+       "  const TimePoint before = clock_();\n  const bool is_wanted = settings_.asking.begin();\n"),
+      ("src/source/sqlite/log_follower.cpp", "look(clock_(), stop)", "look(before, stop)")]),
+    ("source/sqlite", "what_could_not_be_looked_at_is_answered", "a reader waits for a question that nobody asks again",
+     [("src/source/sqlite/log_follower.cpp", "is_wanted && !is_proven_", "is_wanted && is_proven_")]),
     ("source/mysql", "lag_is_ignored", "a replica proves as much as its primary",
      [("src/source/mysql/proof_dates.h", "std::optional(at - *lag.behind)", "std::optional(at)")]),
     ("source/mysql", "lag_is_believed_at_once", "a replica says 0 before it has heard what it missed",

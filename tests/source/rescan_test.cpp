@@ -83,7 +83,18 @@ struct Following {
                      std::unique_ptr<Rows> origin = std::make_unique<Rows>())
       : bench(wanted),
         rows(origin.get()),
-        rescan(std::move(origin), bench.feeds(kTiming.max_lag), bench.clock.clock(), kTiming) {}
+        rescan(
+            std::move(origin),
+            bench.feeds(kTiming.max_lag),
+            [this] {
+              if (on_clock) {
+                on_clock();
+              }
+              return bench.clock.now();
+            },
+            kTiming,
+            Asking(&questions, milliseconds(1)),
+            true) {}
 
   Duration step() { return rescan.step(bench.never); }
   // Steps, waiting as told, until it has looked and found nothing new; the time that took.
@@ -101,6 +112,9 @@ struct Following {
   }
 
   Bench bench;
+  int told = 0;  // of proofs
+  filter::Questions questions{[this] { ++told; }};
+  std::function<void()> on_clock;
   Rows* rows;
   Rescan rescan;
 };
@@ -125,6 +139,49 @@ TEST(Rescan, freshness_counts_from_before_the_look_not_from_after_it) {
   following.rows->during_look = [&] { following.bench.clock.advance(milliseconds(300)); };
   following.step();
   EXPECT_EQ(following.bench.lives[0].fresh_until(), before + kTiming.max_lag);
+}
+
+TEST(Rescan, a_reader_that_comes_while_the_time_of_a_look_is_read_has_another_look) {
+  Following following;
+  following.settle();
+  EXPECT_TRUE(following.questions.serves_strict());
+  following.questions.want();
+  following.step();
+  EXPECT_FALSE(following.questions.is_wanted());
+  following.on_clock = [&] { following.questions.want(); };
+  following.step();
+  EXPECT_TRUE(following.questions.is_wanted());
+}
+
+TEST(Rescan, readers_are_told_of_looks_that_prove_and_wait_for_the_next_one_otherwise) {
+  Following following;
+  following.settle();
+  EXPECT_EQ(following.told, 1);
+  following.rows->unclear = true;
+  following.step();
+  EXPECT_FALSE(following.questions.is_wanted());
+  following.questions.want();
+  following.step();
+  EXPECT_TRUE(following.questions.is_wanted());
+  EXPECT_EQ(following.told, 1);
+  following.rows->unclear = false;
+  following.step();
+  EXPECT_FALSE(following.questions.is_wanted());
+  EXPECT_EQ(following.told, 2);
+}
+
+TEST(Rescan, readers_cut_no_pause_short_but_that_between_two_looks) {
+  Following following;
+  EXPECT_EQ(following.rescan.question_pace(), std::nullopt);
+  following.settle();
+  EXPECT_EQ(following.rescan.question_pace(), milliseconds(1));
+  following.rows->insert("3");
+  following.step();
+  EXPECT_EQ(following.rescan.question_pace(), std::nullopt);
+  following.settle();
+  following.rows->lost = true;
+  following.step();
+  EXPECT_EQ(following.rescan.question_pace(), std::nullopt);
 }
 
 TEST(Rescan, a_change_ends_freshness_at_once_and_until_the_new_snapshot_is_proven) {

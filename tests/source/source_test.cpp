@@ -30,14 +30,18 @@ TimePoint real_now() {
   return std::chrono::steady_clock::now();
 }
 
-auto made(const config::Source& settings, Bench& bench, const SourceKind& kind = kSqlite) {
+auto made(const config::Source& settings,
+          Bench& bench,
+          const SourceKind& kind = kSqlite,
+          filter::Questions* questions = nullptr) {
   const std::vector<Target> targets = bench.targets();
   return make_source(kind,
                      {.settings = settings,
                       .targets = targets,
                       .observer = bench.witness,
                       .clock = real_now,
-                      .storage = {}});
+                      .storage = {},
+                      .questions = questions});
 }
 
 config::Source sqlite_settings(const std::string& path) {
@@ -207,6 +211,50 @@ TEST(Source, a_pause_is_no_reason_to_stop_late) {
   source.reset();  // the test's own time limit is the deadline
 }
 
+// A read that is held until a proof is newer than it, 50 times; without readers there is a look an
+// hour.
+void expect_answers_to_readers(config::Source settings,
+                               const SourceKind& kind,
+                               Bench& bench,
+                               bool serves_strict) {
+  std::atomic<int> told{0};
+  filter::Questions questions([&told] {
+    ++told;
+    told.notify_all();
+  });
+  settings.max_lag = std::chrono::hours(10);
+  auto source = made(settings, bench, kind, &questions).value();
+  source->start();
+  ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
+  const TimePoint begin = real_now();
+  for (int read = 0; read < 50; ++read) {
+    const TimePoint read_at = real_now();
+    questions.want();
+    for (int before = told; !bench.lives[0].is_proven_since(read_at); before = told) {
+      told.wait(before);
+    }
+  }
+  EXPECT_GE(real_now() - begin, milliseconds(49));  // a millisecond between two looks
+  EXPECT_EQ(questions.serves_strict(), serves_strict);
+  source->stop();
+}
+
+TEST(Source, a_reader_that_waits_is_answered_without_waiting_for_the_next_look) {
+  const harness::TemporaryDirectory directory;
+  const std::string path = directory.file("app.db");
+  Writer(path).run(create_users(10));
+  config::Source settings = sqlite_settings(path);
+  auto& sqlite = std::get<config::SqliteSource>(settings.kind);
+  sqlite.poll_every = std::chrono::hours(1);
+  for (const config::Follow follow : {config::Follow::rescan, config::Follow::triggers}) {
+    sqlite.follow = follow;
+    sqlite.install_triggers = true;
+    Bench bench;
+    ASSERT_TRUE(kSqlite.check(settings, bench.targets(), real_now).empty());
+    expect_answers_to_readers(settings, kSqlite, bench, true);
+  }
+}
+
 TEST(Source, a_file_that_goes_away_and_comes_back_is_followed_again) {
   const harness::TemporaryDirectory directory;
   const std::string path = directory.file("app.db");
@@ -235,10 +283,12 @@ TEST(Source, a_text_file_is_followed_too) {
       .name = "ids",
       .kind = config::FileSource{.path = path, .format = config::FileFormat::lines},
       .max_lag = seconds(1)};
-  auto source = made(settings, bench, kFile).value();
+  filter::Questions questions;
+  auto source = made(settings, bench, kFile, &questions).value();
   source->start();
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready));
   EXPECT_TRUE(bench.has("user:2"));
+  EXPECT_FALSE(questions.serves_strict());  // a stamp is not what a database has committed
   harness::write_whole_file(path + ".new", "777\n");
   std::filesystem::rename(path + ".new", path);
   ASSERT_TRUE(bench.witness.wait_for("users", State::ready, 2));

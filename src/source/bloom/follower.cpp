@@ -26,11 +26,13 @@ std::string seconds_text(std::chrono::nanoseconds time) {
 BloomFollower::BloomFollower(std::unique_ptr<BloomOrigin> origin,
                              Feeds feeds,
                              Clock clock,
-                             BloomTiming timing)
+                             BloomTiming timing,
+                             Asking asking)
     : origin_(std::move(origin)),
       feeds_(std::move(feeds)),
       clock_(std::move(clock)),
-      timing_(timing) {}
+      timing_(timing),
+      asking_(asking) {}
 
 std::chrono::nanoseconds BloomFollower::step(const std::stop_token& stop) {
   try {
@@ -47,6 +49,7 @@ void BloomFollower::finish() {
 }
 
 BloomFollower::Duration BloomFollower::next(const std::stop_token& stop) {
+  asking_.begin();                // before t: later readers want another one
   const TimePoint at = clock_();  // the t of the proof
   if (!is_read_) {
     return read(at, stop);
@@ -162,6 +165,7 @@ void BloomFollower::prove(TimePoint at) {
       feed.prove(at);
     }
   }
+  asking_.proven();
 }
 
 bool BloomFollower::is_stale(TimePoint now) const {

@@ -24,10 +24,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "bloom/origin.h"
+#include "source/asking.h"
 #include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follow_status.h"
@@ -51,9 +53,16 @@ class BloomFollower final : public Follower {
   static constexpr Duration kBackoffMin = std::chrono::milliseconds(50);
   static constexpr Duration kBackoffMax = std::chrono::seconds(2);
 
-  BloomFollower(std::unique_ptr<BloomOrigin> origin, Feeds feeds, Clock clock, BloomTiming timing);
+  BloomFollower(std::unique_ptr<BloomOrigin> origin,
+                Feeds feeds,
+                Clock clock,
+                BloomTiming timing,
+                Asking asking = {});
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
+  std::optional<std::chrono::nanoseconds> question_pace() const override {
+    return is_read_ ? std::optional(asking_.pace()) : std::nullopt;
+  }
   void finish() override;
   SourceStatus status() const override { return status_.read(); }
 
@@ -78,6 +87,7 @@ class BloomFollower final : public Follower {
   Feeds feeds_;
   Clock clock_;
   BloomTiming timing_;
+  Asking asking_;
   FollowStatus status_;
 
   bool is_read_ = false;      // the origin can say whether it has changed since

@@ -1,5 +1,6 @@
 #include "bloom/kind.h"
 
+#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -10,6 +11,9 @@
 
 namespace cuckooguard::source {
 namespace {
+
+// A look is one CLIENT INFO, some 20 us of Redis's one thread.
+constexpr std::chrono::milliseconds kAskRedisPace{10};
 
 const config::BloomSource& own(const config::Source& settings) {
   return std::get<config::BloomSource>(settings.kind);
@@ -40,7 +44,8 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
                          std::move(origin),
                          making.feeds(),
                          making.clock,
-                         BloomTiming{.max_lag = making.settings.max_lag, .reload = bloom.reload})};
+                         BloomTiming{.max_lag = making.settings.max_lag, .reload = bloom.reload},
+                         making.asking(bloom.path.empty() ? kAskRedisPace : kLookPace))};
 }
 
 // What is known of it without Redis: of a filter that tells its size only there, nothing.

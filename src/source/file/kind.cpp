@@ -29,6 +29,7 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
   return SourceParts{
       .follower = make_rescan(std::make_unique<FileOrigin>(own(making.settings), making.clock),
                               std::min(kPollMost, max_lag / kPollsPerMaxLag),
+                              false,
                               making)};
 }
 

@@ -1,12 +1,14 @@
-// A pause that a stop ends at once.
+// A pause that a stop ends at once, and a reader that wants a question.
 //
-// Threads: any.
+// Threads: any; with questions, the one that asks them.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
+
+#include "source/asking.h"
 
 namespace cuckooguard::source {
 
@@ -18,6 +20,15 @@ inline bool pause_for(std::chrono::nanoseconds duration, const std::stop_token& 
   // The predicate is never true: the pause ends by its time or by the stop.
   woken.wait_for(lock, stop, duration, [] { return false; });
   return !stop.stop_requested();
+}
+
+// Shorter if a question is wanted, and may be asked.
+inline bool pause_for(std::chrono::nanoseconds at_most,
+                      const Asking& asking,
+                      const std::stop_token& stop) {
+  filter::Questions* const questions = asking.questions();
+  return questions == nullptr ? pause_for(at_most, stop)
+                              : questions->wait(at_most, asking.pace(), stop);
 }
 
 }  // namespace cuckooguard::source

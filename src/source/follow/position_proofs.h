@@ -2,8 +2,10 @@
 //
 //   add(t, p) … ─▶ take_proven(applied): the latest t whose p is covered
 //
-// A log that is always a little late proves something all the same. What is older than kUnprovenMax
-// questions is so by more than max_lag, and proves nothing: it is forgotten.
+// A log that is always late proves something all the same, however fast questions come: the oldest
+// one is kept until it is proven, and others are kept so far apart that some kUnprovenMax of them
+// are proven in the time by which the log is late. A reader who waits for one that was not kept is
+// served by the one after it. Limits: kUnprovenMax; then every second one makes room.
 //
 // Threads: under its lock. Errors: add() is false if the server's position has gone back (RESET
 // MASTER, or another server in its place): positions of before mean nothing any more.
@@ -14,7 +16,6 @@
 #include <optional>
 #include <utility>
 
-#include "config/config.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -22,7 +23,7 @@ namespace cuckooguard::source {
 template <class Position>
 class PositionProofs {
  public:
-  static constexpr std::size_t kUnprovenMax = config::kPollsPerMaxLag;
+  static constexpr std::size_t kUnprovenMax = 64;
 
   // Everything anew.
   void begin_at(Position position) {
@@ -38,8 +39,10 @@ class PositionProofs {
       unproven_.clear();
       return false;
     }
-    if (unproven_.size() == kUnprovenMax) {
-      unproven_.pop_front();
+    if (is_newest_too_close(at)) {
+      unproven_.pop_back();
+    } else if (unproven_.size() == kUnprovenMax) {
+      make_room();
     }
     unproven_.push_back({.at = at, .position = position});
     return true;
@@ -60,6 +63,17 @@ class PositionProofs {
     TimePoint at;
     Position position;
   };
+
+  bool is_newest_too_close(TimePoint at) const {
+    const std::size_t size = unproven_.size();
+    return size > 1 && unproven_[size - 1].at - unproven_[size - 2].at <
+                           (at - unproven_.front().at) / static_cast<TimePoint::rep>(kUnprovenMax);
+  }
+  // The oldest one stays, the third …
+  void make_room() {
+    std::size_t place = 0;
+    std::erase_if(unproven_, [&place](const Unproven&) { return place++ % 2 == 1; });
+  }
 
   std::deque<Unproven> unproven_;  // oldest first
   Position last_proven_;

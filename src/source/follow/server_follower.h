@@ -24,6 +24,7 @@
 #include "follow/restore.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
+#include "source/asking.h"
 #include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follower.h"
@@ -36,6 +37,7 @@ struct FollowingSettings {
   std::chrono::nanoseconds max_lag{};
   Storage storage{};
   Observer* observer = nullptr;  // with storage
+  Asking asking{};
 };
 
 template <class Log>
@@ -68,7 +70,7 @@ class ServerFollower : public Follower {
   // `schema`: of all tables.
   ServerFollower(FollowingSettings settings, Feeds feeds, Clock clock, std::string schema)
       : clock_(clock),
-        tables_(std::move(feeds), std::move(clock), std::move(schema)),
+        tables_(std::move(feeds), std::move(clock), std::move(schema), settings.asking),
         following_(std::move(settings)) {}
 
   virtual bool is_connected() const = 0;

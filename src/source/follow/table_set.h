@@ -35,9 +35,9 @@ class TableSet {
   TableSetState<Log> state_;
 
  public:
-  // `schema`: of all tables.
-  TableSet(Feeds feeds, Clock clock, std::string schema)
-      : state_(std::move(feeds), std::move(clock), std::move(schema)) {}
+  // `schema`: of all tables. `asking`: by whom proofs are waited for.
+  TableSet(Feeds feeds, Clock clock, std::string schema, Asking asking = {})
+      : state_(std::move(feeds), std::move(clock), std::move(schema), asking) {}
 
   TableSetLog<Log> log{state_};
   TableSetLoads<Log> loads{state_};

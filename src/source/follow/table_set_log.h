@@ -68,6 +68,8 @@ class TableSetLog {
   void prove(TimePoint at, const Position& position);
   // The server keeps so many bytes of its log for us.
   void retains(std::uint64_t bytes) { state_.status.retains(bytes); }
+  // Following it took so many transactions of the server's.
+  void took_transactions(std::uint64_t count) { state_.status.took_transactions(count); }
   std::string_view why_void() const {
     const std::scoped_lock lock(state_.mutex);
     return state_.why_void;
@@ -240,6 +242,7 @@ void TableSetLog<Log>::prove_what_is_covered() {
       followed.feed->prove(*at);
     }
   }
+  state_.asking.proven();
 }
 
 template <class Log>

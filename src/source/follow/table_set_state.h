@@ -23,6 +23,7 @@
 #include "follow/patterned_tables.h"
 #include "follow/position_proofs.h"
 #include "follow/table_place.h"
+#include "source/asking.h"
 #include "source/feeds.h"
 #include "source/follow_status.h"
 #include "source/source.h"
@@ -48,8 +49,9 @@ struct TableSetState {
   using Rows = TableRows<Log>;
   using Applier = typename Log::Applier;
 
-  TableSetState(Feeds all, Clock time, std::string of)
-      : clock(std::move(time)),
+  TableSetState(Feeds all, Clock time, std::string of, Asking readers)
+      : asking(readers),
+        clock(std::move(time)),
         random(std::random_device{}()),
         schema(std::move(of)),
         feeds(std::move(all)),
@@ -135,6 +137,7 @@ struct TableSetState {
   std::condition_variable_any moved;
   int waiting = 0;
   int pauses = 0;  // files are being written: no filter changes, and none is replaced
+  Asking asking;   // its readers; any thread, without the mutex
   Clock clock;
   std::minstd_rand random;
   std::string schema;  // of all tables

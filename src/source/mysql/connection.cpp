@@ -170,25 +170,70 @@ std::expected<MysqlAnswer, MysqlError> MysqlConnection::ask(std::string_view sql
   return rows->all();
 }
 
-std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name(
-    std::string_view sql) {
-  auto rows = stream(sql);
-  if (!rows) {
-    return std::unexpected(rows.error());
-  }
-  const std::vector<std::string> names = rows->names();
-  auto answer = rows->all();
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
-  std::vector<MysqlRecord> records;
-  for (auto& row : *answer) {
-    MysqlRecord& record = records.emplace_back();
+std::vector<MysqlRecord> MysqlResult::records() && {
+  std::vector<MysqlRecord> all;
+  for (auto& row : rows) {
+    MysqlRecord& record = all.emplace_back();
     for (std::size_t i = 0; i < names.size(); ++i) {
       record.emplace(names[i], std::move(row[i]));
     }
   }
-  return records;
+  return all;
+}
+
+std::expected<std::vector<MysqlRecord>, MysqlError> MysqlConnection::ask_by_name(
+    std::string_view sql) {
+  MYSQL* const raw = connection_.get();
+  if (mysql_real_query(raw, sql.data(), sql.size()) != 0) {
+    return std::unexpected(error());
+  }
+  auto all = result();
+  if (!all) {
+    return std::unexpected(std::move(all.error()));
+  }
+  return std::move(*all).records();
+}
+
+std::expected<void, MysqlError> MysqlConnection::allow_several() {
+  if (mysql_set_server_option(connection_.get(), MYSQL_OPTION_MULTI_STATEMENTS_ON) != 0) {
+    return std::unexpected(error());
+  }
+  return {};
+}
+
+std::expected<std::vector<MysqlResult>, MysqlError> MysqlConnection::ask_several(
+    std::string_view sql) {
+  MYSQL* const raw = connection_.get();
+  std::vector<MysqlResult> all;
+  int left = mysql_real_query(raw, sql.data(), sql.size());
+  for (; left == 0; left = mysql_next_result(raw)) {
+    auto one = result();
+    if (!one) {
+      ::shutdown(socket_, SHUT_RDWR);  // what is left would be taken for the next answer
+      return std::unexpected(std::move(one.error()));
+    }
+    all.push_back(*std::move(one));
+  }
+  if (left > 0) {
+    return std::unexpected(error());
+  }
+  return all;
+}
+
+// Of the statement that was run last.
+std::expected<MysqlResult, MysqlError> MysqlConnection::result() {
+  MYSQL* const raw = connection_.get();
+  MYSQL_RES* const begun = mysql_use_result(raw);
+  if (begun == nullptr && mysql_errno(raw) != 0) {
+    return std::unexpected(error());
+  }
+  MysqlRows rows(raw, begun);
+  std::vector<std::string> names = rows.names();
+  auto values = rows.all();
+  if (!values) {
+    return std::unexpected(std::move(values.error()));
+  }
+  return MysqlResult{.names = std::move(names), .rows = *std::move(values)};
 }
 
 std::expected<std::optional<std::string>, MysqlError> MysqlConnection::value(std::string_view sql) {

@@ -80,6 +80,13 @@ using MysqlRow = std::span<const std::optional<std::string_view>>;
 using MysqlAnswer = std::vector<std::vector<std::optional<std::string>>>;
 using MysqlRecord = std::map<std::string, std::optional<std::string>, std::less<>>;
 
+struct MysqlResult {
+  std::vector<std::string> names;  // of its columns
+  MysqlAnswer rows;
+
+  std::vector<MysqlRecord> records() &&;  // by those names
+};
+
 // Rows as they come from the server, which is made to wait for whoever reads them.
 class MysqlRows {
  public:
@@ -110,6 +117,10 @@ class MysqlConnection {
   std::expected<MysqlAnswer, MysqlError> ask(std::string_view sql);
   // The same, by the names of the columns: what SHOW gives differs between servers and releases.
   std::expected<std::vector<MysqlRecord>, MysqlError> ask_by_name(std::string_view sql);
+  // Several statements in one round trip, run in this order until one fails; behind
+  // allow_several(), for text that is ours alone.
+  std::expected<std::vector<MysqlResult>, MysqlError> ask_several(std::string_view sql);
+  std::expected<void, MysqlError> allow_several();
   // The first value of the first row; nothing if there is no row, or it is NULL.
   std::expected<std::optional<std::string>, MysqlError> value(std::string_view sql);
   std::expected<MysqlRows, MysqlError> stream(std::string_view sql);
@@ -135,6 +146,7 @@ class MysqlConnection {
   };
   explicit MysqlConnection(std::unique_ptr<st_mysql, Close> connection);
   MysqlError error() const;
+  std::expected<MysqlResult, MysqlError> result();
 
   std::unique_ptr<st_mysql, Close> connection_;
   int socket_ = -1;

@@ -40,7 +40,8 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
                                 .max_lag = making.settings.max_lag,
                                 .storage = making.storage,
                                 .observer = &making.observer,
-                                .followed = std::make_shared<FollowedServer<MysqlLogin>>()};
+                                .followed = std::make_shared<FollowedServer<MysqlLogin>>(),
+                                .asking = making.asking(ServerProbe::kPace)};
   auto rows = make_mysql_row_lookup(following.followed, making.copied_targets());
   return SourceParts{
       .follower = std::make_unique<LogFollower>(std::move(following), making.feeds(), making.clock),

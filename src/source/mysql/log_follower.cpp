@@ -1,5 +1,6 @@
 #include "mysql/log_follower.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -9,6 +10,11 @@
 
 namespace cuckooguard::source {
 namespace {
+
+// `auto` goes on with max_lag where the server does not serve it.
+bool must_be_strict(const Target& target) {
+  return target.settings.consistency == config::Consistency::strict;
+}
 
 void check_tables(MysqlConnection& connection, const Target& target, std::vector<Refusal>& all) {
   const auto tables = list_mysql_tables(connection, target.settings.source.tables);
@@ -32,7 +38,8 @@ LogFollower::LogFollower(LogFollowerSettings settings, Feeds feeds, Clock clock)
     : ServerFollower({.name = settings.name,
                       .max_lag = settings.max_lag,
                       .storage = settings.storage,
-                      .observer = settings.observer},
+                      .observer = settings.observer,
+                      .asking = settings.asking},
                      std::move(feeds),
                      std::move(clock),
                      settings.logins.front().database),
@@ -66,7 +73,11 @@ std::vector<Refusal> LogFollower::check(std::span<const MysqlLogin> logins,
     for (std::string& what : refusals(*server)) {
       all.push_back({.ns = "", .what = std::move(what)});
     }
+    const std::string_view why_not = why_not_strict(server->is_mariadb, server->is_replica);
     for (const Target& target : targets) {
+      if (must_be_strict(target) && !why_not.empty()) {
+        all.push_back({.ns = target.settings.name, .what = std::string(why_not)});
+      }
       check_tables(*connection, target, all);
     }
     return all;
@@ -109,6 +120,10 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
   if (!upheavals_before) {
     return std::unexpected(upheavals_before.error());
   }
+  const auto membership_before = cluster_membership(*connection);
+  if (!membership_before) {
+    return std::unexpected(membership_before.error());
+  }
   if (*identity != identity_) {
     loader_.reset();       // it reads from the one before
     checkpoints_.reset();  // and they are labelled with it
@@ -127,7 +142,7 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
       return begun;
     }
   }
-  return begin_stream(login, *upheavals_before);
+  return begin_stream(login, *upheavals_before, *membership_before);
 }
 
 LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connection,
@@ -150,8 +165,13 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
   if (!server) {
     return std::unexpected(server.error());
   }
+  std::vector<std::string> all = refusals(*server);
+  const std::string_view why_not = why_not_strict(server->is_mariadb, server->is_replica);
+  if (!why_not.empty() && std::ranges::any_of(tables_.targets(), must_be_strict)) {
+    all.emplace_back(why_not);
+  }
   std::string why;
-  for (const std::string& each : refusals(*server)) {
+  for (const std::string& each : all) {
     why += (why.empty() ? "" : "; ") + each;
   }
   if (why.empty()) {
@@ -197,7 +217,8 @@ LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
 }
 
 LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
-                                            const std::string& upheavals_before) {
+                                            const std::string& upheavals_before,
+                                            const std::string& membership_before) {
   auto connection = open_same_server(login, identity_);
   if (!connection) {
     return std::unexpected(connection.error());
@@ -213,20 +234,31 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
   tables_.log.reconnected(stream->checksum(), identity_);
   stream_ = std::make_unique<LogStream>(*std::move(stream));
   begin_checkpoints();
+  begin_probe(login, upheavals_before, membership_before);
+  return {};
+}
+
+void LogFollower::begin_probe(const MysqlLogin& login,
+                              const std::string& upheavals_before,
+                              const std::string& membership_before) {
   probe_ = std::make_unique<ServerProbe>(
-      ServerProbe::Settings{.login = login,
-                            .identity = identity_,
-                            .upheavals = upheavals_before,
-                            .clock = clock_,
-                            .max_lag = settings_.max_lag},
+      ServerProbe::Settings{
+          .login = login,
+          .identity = identity_,
+          .upheavals = upheavals_before,
+          .membership = membership_before,
+          .clock = clock_,
+          .max_lag = settings_.max_lag,
+          .asking = settings_.asking,
+          .must_serve_strict = std::ranges::any_of(tables_.targets(), must_be_strict)},
       [this](const ServerProbe::Word& word) {
-        tables_.log.see_committed(
-            {.position = word.position, .place = word.committed, .listed = word.listed});
+        if (word.committed) {
+          tables_.log.see_committed(*word.committed);
+        }
         if (word.at) {
           tables_.log.prove(*word.at, word.position);
         }
       });
-  return {};
 }
 
 // --- following ---

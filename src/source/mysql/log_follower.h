@@ -45,6 +45,7 @@
 #include "mysql/log_stream.h"
 #include "mysql/server_probe.h"
 #include "mysql/table_reader.h"
+#include "source/asking.h"
 #include "source/feeds.h"
 #include "source/source.h"
 
@@ -59,6 +60,7 @@ struct LogFollowerSettings {
   Storage storage;
   Observer* observer = nullptr;                                    // with storage
   std::shared_ptr<FollowedServer<MysqlLogin>> followed = nullptr;  // is told; may be null
+  Asking asking{};
 };
 
 class LogFollower final : public ServerFollower<MysqlLog> {
@@ -84,7 +86,12 @@ class LogFollower final : public ServerFollower<MysqlLog> {
     return {
         .login = login_, .identity = identity_, .open_view = settings_.open_view, .clock = clock_};
   }
-  Done begin_stream(const MysqlLogin& login, const std::string& upheavals_before);
+  Done begin_stream(const MysqlLogin& login,
+                    const std::string& upheavals_before,
+                    const std::string& membership_before);
+  void begin_probe(const MysqlLogin& login,
+                   const std::string& upheavals_before,
+                   const std::string& membership_before);
   Duration follow(const std::stop_token& stop) override;
   Done follow_one(const std::stop_token& stop);
 

@@ -52,6 +52,12 @@ class LogPosition {
   // a log with that number before it does not exist the server says so.
   LogPosition one_earlier(const LogServer& server) const;
 
+  // MariaDB: of all domains' last numbers.
+  std::uint64_t largest_number() const {
+    const auto* const mariadb = std::get_if<binlog::MariaDbPosition>(&position_);
+    return mariadb == nullptr ? 0 : mariadb->largest_number();
+  }
+
   Flavor flavor() const { return is_mariadb() ? Flavor::mariadb : Flavor::mysql; }
   bool is_mariadb() const { return std::holds_alternative<binlog::MariaDbPosition>(position_); }
   const binlog::MySqlGtidSet& mysql() const { return std::get<binlog::MySqlGtidSet>(position_); }

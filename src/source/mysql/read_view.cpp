@@ -71,12 +71,16 @@ std::expected<ReadView, MysqlError> open_mysql_view(MysqlConnection& connection)
 }  // namespace
 
 std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection) {
-  const auto status = connection.ask("SHOW STATUS LIKE 'binlog_snapshot_%'");
+  const auto status = connection.ask(kCommittedSql);
   if (!status) {
     return std::unexpected(status.error());
   }
+  return committed_place(*status);
+}
+
+std::expected<LogPlace, MysqlError> committed_place(const MysqlAnswer& status) {
   LogPlace place;
-  for (const auto& row : *status) {
+  for (const auto& row : status) {
     if (row[0].value_or("").ends_with("file")) {
       place.file = row[1].value_or("");
     } else {
@@ -90,12 +94,16 @@ std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection)
 }
 
 std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& connection) {
-  const auto rows = connection.ask("XA RECOVER");
+  const auto rows = connection.ask(kListedSql);
   if (!rows) {
     return std::unexpected(rows.error());
   }
+  return listed_xids(*rows);
+}
+
+std::set<binlog::Xid> listed_xids(const MysqlAnswer& rows) {
   std::set<binlog::Xid> all;
-  for (const auto& row : *rows) {
+  for (const auto& row : rows) {
     const std::string data = row[3].value_or("");
     const std::size_t global = std::strtoull(row[1].value_or("0").c_str(), nullptr, 10);
     const auto format =

@@ -30,6 +30,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "binlog/xid.h"
 #include "mysql/connection.h"
@@ -41,8 +42,12 @@ namespace cuckooguard::source {
 
 // MariaDB: how far in its log its engine has committed.
 std::expected<LogPlace, MysqlError> committed_place(MysqlConnection& connection);
-// MariaDB: the XA transactions that it has prepared and not done (XA RECOVER).
+std::expected<LogPlace, MysqlError> committed_place(const MysqlAnswer& status);
+inline constexpr std::string_view kCommittedSql = "SHOW STATUS LIKE 'binlog_snapshot_%'";
+// MariaDB: the XA transactions that it has prepared and not done.
 std::expected<std::set<binlog::Xid>, MysqlError> listed_xids(MysqlConnection& connection);
+std::set<binlog::Xid> listed_xids(const MysqlAnswer& rows);
+inline constexpr std::string_view kListedSql = "XA RECOVER";
 
 // Opens a view on the connection, for all that is selected on it until close_view().
 std::expected<ReadView, MysqlError> open_view(MysqlConnection& connection);

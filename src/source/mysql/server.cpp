@@ -47,7 +47,7 @@ std::expected<MysqlRecord, MysqlError> variables(MysqlConnection& connection) {
 
 std::expected<std::vector<MysqlRecord>, MysqlError> replica_status(MysqlConnection& connection,
                                                                    bool is_mariadb) {
-  return connection.ask_by_name(is_mariadb ? "SHOW ALL SLAVES STATUS" : "SHOW REPLICA STATUS");
+  return connection.ask_by_name(replica_status_sql(is_mariadb));
 }
 
 // True if it was a missing grant, which is then noted.
@@ -232,13 +232,25 @@ std::string account_sql(const config::MysqlSource& settings, std::string_view re
          ";  -- MySQL";
 }
 
-std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb) {
-  const auto status = replica_status(connection, is_mariadb);
-  if (!status) {
-    return std::unexpected(status.error());
+std::string_view replica_status_sql(bool is_mariadb) {
+  return is_mariadb ? "SHOW ALL SLAVES STATUS" : "SHOW REPLICA STATUS";
+}
+
+std::string_view why_not_strict(bool is_mariadb, bool is_replica) {
+  if (is_replica) {
+    return "the server is a replica, which knows its lag in whole seconds only, so it cannot serve "
+           "consistency: strict; set consistency: max_lag, or follow the primary";
   }
+  if (!is_mariadb) {
+    return "MySQL shows a commit before gtid_executed has it, so it cannot serve consistency: "
+           "strict; set consistency: max_lag";
+  }
+  return {};
+}
+
+ReplicaLag replica_lag(const std::vector<MysqlRecord>& status, bool is_mariadb) {
   std::chrono::seconds longest{0};
-  for (const MysqlRecord& channel : *status) {
+  for (const MysqlRecord& channel : status) {
     std::string_view running = word(channel, "Replica_SQL_Running");
     std::string_view behind = word(channel, "Seconds_Behind_Source");
     if (is_mariadb) {
@@ -250,7 +262,7 @@ std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, b
     }
     longest = std::max(longest, std::chrono::seconds(number(behind)));
   }
-  return ReplicaLag{.is_replica = !status->empty(), .behind = longest};
+  return ReplicaLag{.is_replica = !status.empty(), .behind = longest};
 }
 
 std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
@@ -259,18 +271,42 @@ std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
   if (!found) {
     return std::unexpected(found.error());
   }
+  return named_values(*found);
+}
+
+std::string named_values(const MysqlAnswer& rows) {
   std::string text;
-  for (const auto& row : *found) {
+  for (const auto& row : rows) {
     text += row[0].value_or("") + "=" + row[1].value_or("") + " ";
   }
   return text;
 }
 
 std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection) {
-  return named_values(
-      connection,
-      "SHOW GLOBAL STATUS WHERE variable_name IN ('Com_reset', 'Com_group_replication_start', "
-      "'wsrep_connected')");
+  return named_values(connection, kUpheavalsSql);
+}
+
+std::string cluster_membership(const MysqlAnswer& rows) {
+  std::string text;
+  for (const auto& row : rows) {
+    text += "wsrep_on=" + row[1].value_or("") + " at " + row[2].value_or("");
+  }
+  return text;
+}
+
+std::expected<std::string, MysqlError> cluster_membership(MysqlConnection& connection) {
+  if (!connection.is_mariadb()) {
+    return {};
+  }
+  const auto found = connection.ask(kPositionAndMembershipSql);
+  if (found) {
+    return cluster_membership(*found);
+  }
+  constexpr unsigned kUnknownVariable = 1193;  // a build without it
+  if (found.error().code == kUnknownVariable) {
+    return {};
+  }
+  return std::unexpected(found.error());
 }
 
 }  // namespace cuckooguard::source

@@ -59,9 +59,16 @@ struct ReplicaLag {
   bool is_replica = false;
   std::optional<std::chrono::seconds> behind;  // nothing: it does not know, or has stopped
 };
-std::expected<ReplicaLag, MysqlError> replica_lag(MysqlConnection& connection, bool is_mariadb);
+// Asked by replica_status_sql().
+ReplicaLag replica_lag(const std::vector<MysqlRecord>& status, bool is_mariadb);
+std::string_view replica_status_sql(bool is_mariadb);
+
+// Why a server that can be followed does not serve strict reads (`consistency: strict`); empty: it
+// does.
+std::string_view why_not_strict(bool is_mariadb, bool is_replica);
 
 // What a SHOW of names and values says, as one text: `name=value ` for each.
+std::string named_values(const MysqlAnswer& rows);
 std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
                                                     std::string_view sql);
 
@@ -70,6 +77,17 @@ std::expected<std::string, MysqlError> named_values(MysqlConnection& connection,
 // and whether it is in a cluster.
 // Seen: both servers count a RESET before they carry it out.
 std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection);
+inline constexpr std::string_view kUpheavalsSql =
+    "SHOW GLOBAL STATUS WHERE variable_name IN ('Com_reset', 'Com_group_replication_start', "
+    "'wsrep_connected')";
+
+// MariaDB: whether it is, or has been told to become, a node of a Galera cluster, as one text;
+// empty: it cannot be. Costs little, which status variables do not.
+std::expected<std::string, MysqlError> cluster_membership(MysqlConnection& connection);
+// The same of an answer to this, which has the position in front.
+std::string cluster_membership(const MysqlAnswer& rows);
+inline constexpr std::string_view kPositionAndMembershipSql =
+    "SELECT @@global.gtid_binlog_pos, @@global.wsrep_on, @@global.wsrep_cluster_address";
 
 // SHOW BINARY LOG STATUS, under the name that this server knows.
 std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection);

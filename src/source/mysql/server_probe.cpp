@@ -10,6 +10,51 @@
 #include "mysql/server.h"
 
 namespace cuckooguard::source {
+namespace {
+
+std::string_view position_sql(bool is_mariadb) {
+  return is_mariadb ? "SELECT @@global.gtid_binlog_pos" : "SELECT @@global.gtid_executed";
+}
+
+std::expected<LogPosition, MysqlError> position_of(const MysqlAnswer& rows, bool is_mariadb) {
+  const bool is_told = rows.size() == 1 && !rows.front().empty() && rows.front().front();
+  auto position = LogPosition::parse(is_told ? *rows.front().front() : "?", is_mariadb);
+  if (!position) {
+    constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
+    return std::unexpected(
+        MysqlError{.code = kMalformed, .what = "the server does not tell how far its log is"});
+  }
+  return *std::move(position);
+}
+
+// What is asked at once, in this order.
+class Question {
+ public:
+  Question(bool is_mariadb, bool is_whole, bool may_join) {
+    add(replica_status_sql(is_mariadb));
+    add(may_join ? kPositionAndMembershipSql : position_sql(is_mariadb));
+    if (is_whole) {
+      add(kUpheavalsSql);
+    }
+    if (is_whole && is_mariadb) {
+      add(kCommittedSql);
+      add(kListedSql);
+    }
+  }
+  const std::string& sql() const { return sql_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  void add(std::string_view statement) {
+    sql_ += (sql_.empty() ? "" : "; ") + std::string(statement);
+    ++size_;
+  }
+
+  std::string sql_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace
 
 std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection) {
   return named_values(connection,
@@ -36,18 +81,11 @@ std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& lo
 
 std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connection) {
   const bool is_mariadb = connection.is_mariadb();
-  const auto text = connection.value(is_mariadb ? "SELECT @@global.gtid_binlog_pos"
-                                                : "SELECT @@global.gtid_executed");
-  if (!text) {
-    return std::unexpected(text.error());
+  const auto rows = connection.ask(position_sql(is_mariadb));
+  if (!rows) {
+    return std::unexpected(rows.error());
   }
-  auto position = LogPosition::parse(text->value_or("?"), is_mariadb);
-  if (!position) {
-    constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
-    return std::unexpected(
-        MysqlError{.code = kMalformed, .what = "the server does not tell how far its log is"});
-  }
-  return *std::move(position);
+  return position_of(*rows, is_mariadb);
 }
 
 std::expected<LogServer, MysqlError> log_server(MysqlConnection& connection) {
@@ -81,39 +119,72 @@ void ServerProbe::run(const std::stop_token& stop) {
   has_ended_.store(true, std::memory_order_release);
 }
 
-std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connection,
-                                                        Word& word) const {
-  const bool is_mariadb = connection.is_mariadb();
-  const auto lag = replica_lag(connection, is_mariadb);
-  if (!lag) {
-    return std::unexpected(lag.error().what);
+bool ServerProbe::is_young(const LogPosition& position) const {
+  const std::chrono::duration<double> since = settings_.clock() - *whole_at_;
+  return static_cast<double>(position.largest_number()) <=
+         since.count() * static_cast<double>(kNumbersPerSecondMax);
+}
+
+bool ServerProbe::is_whole_due(bool is_mariadb) const {
+  return !is_mariadb || !whole_at_ || settings_.clock() - *whole_at_ >= whole_every() ||
+         is_young(last_);
+}
+
+std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connection, Word& word) {
+  const bool is_whole = is_whole_due(connection.is_mariadb());
+  auto lag = ask(connection, word, is_whole);
+  if (lag && !is_whole && is_young(word.position)) {  // by now: the answer has taken its time
+    lag = ask(connection, word, true);
   }
-  auto position = server_position(connection);
+  last_ = word.position;
+  return lag;
+}
+
+std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connection,
+                                                        Word& word,
+                                                        bool is_whole) {
+  const bool is_mariadb = connection.is_mariadb();
+  const TimePoint at = settings_.clock();
+  const Question question(is_mariadb, is_whole, !settings_.membership.empty());
+  auto answers = connection.ask_several(question.sql());
+  if (!answers) {
+    return std::unexpected(answers.error().what);
+  }
+  if (answers->size() != question.size()) {
+    return std::unexpected("the server does not answer all that it was asked");
+  }
+  auto next = answers->begin();
+  const ReplicaLag lag = replica_lag(std::move(*next++).records(), is_mariadb);
+  const MysqlAnswer told = std::move(next++->rows);
+  auto position = position_of(told, is_mariadb);
   if (!position) {
     return std::unexpected(position.error().what);
   }
-  const auto now = upheavals(connection);  // last: a position from before one is of the old log
-  if (!now) {
-    return std::unexpected(now.error().what);
-  }
-  if (*now != settings_.upheavals) {
+  word.position = *std::move(position);
+  const bool is_joining =
+      !settings_.membership.empty() && cluster_membership(told) != settings_.membership;
+  if (is_joining || (is_whole && named_values(next++->rows) != settings_.upheavals)) {
     return std::unexpected(
         "the server has run a RESET or joined a cluster: its log may have begun anew");
   }
-  word.position = *std::move(position);
-  if (is_mariadb) {
-    auto committed = committed_place(connection);
+  if (is_whole) {
+    whole_at_ = at;
+    word.committed.emplace(Committed{.position = word.position, .place = {}});
+  }
+  if (is_whole && is_mariadb) {
+    auto committed = committed_place(next++->rows);
     if (!committed) {
       return std::unexpected(committed.error().what);
     }
-    auto listed = listed_xids(connection);
-    if (!listed) {
-      return std::unexpected(listed.error().what);
-    }
-    word.committed = *std::move(committed);
-    word.listed = *std::move(listed);
+    word.committed->place = *std::move(committed);
+    word.committed->listed = listed_xids(next++->rows);
   }
-  return *lag;
+  const std::string_view why_not = why_not_strict(is_mariadb, lag.is_replica);
+  settings_.asking.serves_strict(why_not.empty());
+  if (settings_.must_serve_strict && !why_not.empty()) {
+    return std::unexpected(std::string(why_not));
+  }
+  return lag;
 }
 
 std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
@@ -121,22 +192,23 @@ std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
   if (!connection) {
     return connection.error().what;
   }
+  if (const auto allowed = connection->allow_several(); !allowed) {
+    return allowed.error().what;
+  }
   const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
   ProofDates dates(settings_.clock, settings_.max_lag);
-  std::optional<TimePoint> proven_at;
+  std::chrono::nanoseconds pause{};
   do {
     Word word;
+    settings_.asking.begin();  // before the time of the question, which is the first thing asked
     const auto at = dates.date([&] { return ask(*connection, word); });
     if (!at) {
       return at.error();
     }
-    const TimePoint now = settings_.clock();
-    if (!proven_at || now - *proven_at >= proven_every()) {
-      word.at = *at;
-      proven_at = now;
-    }
+    word.at = *at;
     report_(word);
-  } while (pause_for(std::min(proven_every(), kReportEveryMax), stop));
+    pause = std::max(*whole_at_ + whole_every() - settings_.clock(), std::chrono::nanoseconds(0));
+  } while (pause_for(pause, settings_.asking, stop));
   return {};
 }
 

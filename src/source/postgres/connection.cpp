@@ -230,6 +230,37 @@ std::expected<PostgresAnswer, PostgresError> PostgresConnection::ask(const std::
   return answer;
 }
 
+std::expected<std::vector<PostgresAnswer>, PostgresError> PostgresConnection::ask_several(
+    const std::string& sql) {
+  PGconn* const raw = connection_.get();
+  const PostgresDeadline deadline = steady_clock::now() + timeout_;
+  if (auto sent = libpq::send_query(raw, sql, deadline); !sent) {
+    return std::unexpected(std::move(sent.error()));
+  }
+  std::vector<PostgresAnswer> answers;
+  std::optional<PostgresError> error;
+  while (true) {
+    auto result = libpq::next_result(raw, deadline);
+    if (!result) {
+      return std::unexpected(std::move(result.error()));
+    }
+    if (*result == nullptr) {
+      break;
+    }
+    if (libpq::is_copy(result->get())) {
+      return std::unexpected(libpq::ended(raw, libpq::kCopies));
+    }
+    if (libpq::has_failed(result->get()) && !error) {
+      error = libpq::error_of(raw, result->get());
+    }
+    append_rows(answers.emplace_back(), result->get());
+  }
+  if (error) {
+    return std::unexpected(*std::move(error));
+  }
+  return answers;
+}
+
 std::expected<std::optional<std::string>, PostgresError> PostgresConnection::value(
     const std::string& sql) {
   auto answer = ask(sql);

@@ -123,6 +123,8 @@ class PostgresConnection {
 
   std::expected<void, PostgresError> run(const std::string& sql);
   std::expected<PostgresAnswer, PostgresError> ask(const std::string& sql);
+  // Several statements in one round trip, each with a snapshot of its own; an answer of each.
+  std::expected<std::vector<PostgresAnswer>, PostgresError> ask_several(const std::string& sql);
   // The first value of the first row; nothing if there is no row, or it is NULL.
   std::expected<std::optional<std::string>, PostgresError> value(const std::string& sql);
   // `sql` is a COPY (…) TO STDOUT of so many columns.

@@ -32,17 +32,6 @@ bool is_meant(std::span<const std::string> tables,
           !(whole && config::matches_any_table(tables, *whole, NameCase::exact)));
 }
 
-std::string is_wanted(const PostgresConnection& connection, std::span<const std::string> tables) {
-  std::string condition;
-  for (const std::string& table : tables) {
-    condition += condition.empty() ? "" : " OR ";
-    condition += config::is_table_pattern(table)
-                     ? "c.relname LIKE " + connection.quoted(like(table))
-                     : "c.relname = " + connection.quoted(table);
-  }
-  return condition.empty() ? "false" : condition;
-}
-
 // Columns that not every release has are asked of rows as JSON. An enum's labels can be renamed, by
 // which the text of rows changes. What was taken out of a publication, or off a tree, and put back
 // has rows that nobody was told of: it is known by the transaction that has put it there (xmin).
@@ -106,7 +95,7 @@ std::string question(const PostgresConnection& connection,
   constexpr int kPublishesSchemas = 150000;
   return question(connection.quoted(schema),
                   connection.quoted(publication),
-                  is_wanted(connection, tables),
+                  is_wanted_sql(connection, tables),
                   connection.server_version() >= kPublishesSchemas);
 }
 
@@ -117,16 +106,33 @@ std::expected<TableFingerprints, PostgresError> ask(PostgresConnection& connecti
   if (!rows) {
     return std::unexpected(rows.error());
   }
+  return fingerprints_of(*rows, tables);
+}
+
+}  // namespace
+
+std::string is_wanted_sql(const PostgresConnection& connection,
+                          std::span<const std::string> tables) {
+  std::string condition;
+  for (const std::string& table : tables) {
+    condition += condition.empty() ? "" : " OR ";
+    condition += config::is_table_pattern(table)
+                     ? "c.relname LIKE " + connection.quoted(like(table))
+                     : "c.relname = " + connection.quoted(table);
+  }
+  return condition.empty() ? "false" : condition;
+}
+
+TableFingerprints fingerprints_of(const PostgresAnswer& answer,
+                                  std::span<const std::string> tables) {
   TableFingerprints fingerprints;
-  for (const auto& row : *rows) {
+  for (const auto& row : answer) {
     if (std::string name = row[0].value_or(""); is_meant(tables, name, row[2])) {
       fingerprints.emplace(std::move(name), row[1].value_or(""));
     }
   }
   return fingerprints;
 }
-
-}  // namespace
 
 std::expected<TableFingerprints, PostgresError> ask_fingerprints(
     PostgresConnection& connection,

@@ -40,6 +40,12 @@ std::expected<void, PostgresError> prepare_fingerprints(PostgresConnection& conn
                                                         std::string_view schema,
                                                         std::string_view publication,
                                                         std::span<const std::string> tables);
+// What it answers.
+TableFingerprints fingerprints_of(const PostgresAnswer& answer,
+                                  std::span<const std::string> tables);
+// The condition by which they are found, of `c`, a row of pg_class; false if there are none.
+std::string is_wanted_sql(const PostgresConnection& connection,
+                          std::span<const std::string> tables);
 // Of the tables that were prepared.
 std::expected<TableFingerprints, PostgresError> ask_prepared_fingerprints(
     PostgresConnection& connection, std::span<const std::string> tables);

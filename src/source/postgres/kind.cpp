@@ -1,6 +1,9 @@
 #include "postgres/kind.h"
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -24,6 +27,14 @@ const config::PostgresSource& own(const config::Source& settings) {
 
 PostgresPlace place_of(const config::PostgresSource& settings) {
   return {.schema = settings.schema, .publication = settings.publication};
+}
+
+std::chrono::milliseconds pace_of(std::span<const Target> targets) {
+  std::size_t tables = 0;
+  for (const Target& target : targets) {
+    tables += target.settings.source.tables.size();
+  }
+  return PostgresProbe::pace_of(tables);
 }
 
 // Empty: a temporary one. Without storage nothing could be taken up that a slot has kept.
@@ -54,7 +65,8 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
                                      .max_lag = making.settings.max_lag,
                                      .storage = making.storage,
                                      .observer = &making.observer,
-                                     .followed = std::make_shared<FollowedServer<PostgresLogin>>()};
+                                     .followed = std::make_shared<FollowedServer<PostgresLogin>>(),
+                                     .asking = making.asking(pace_of(making.targets))};
   auto rows =
       make_postgres_row_lookup(following.followed, following.place, making.copied_targets());
   return SourceParts{.follower = std::make_unique<PostgresFollower>(

@@ -45,7 +45,8 @@ PostgresFollower::PostgresFollower(PostgresFollowerSettings settings, Feeds feed
     : ServerFollower({.name = settings.name,
                       .max_lag = settings.max_lag,
                       .storage = settings.storage,
-                      .observer = settings.observer},
+                      .observer = settings.observer,
+                      .asking = settings.asking},
                      std::move(feeds),
                      std::move(clock),
                      settings.place.schema),
@@ -263,9 +264,11 @@ void PostgresFollower::begin_probe() {
                               .tables = names_,
                               .slot = slot_,
                               .clock = clock_,
-                              .max_lag = settings_.max_lag},
+                              .max_lag = settings_.max_lag,
+                              .asking = settings_.asking},
       [this, is_applied](const PostgresProbe::Word& word) {
         tables_.log.retains(word.retained);
+        tables_.log.took_transactions(word.transactions);
         tables_.log.see_committed(word.committed);
         tables_.log.prove(word.at, word.position);
         if (!is_applied(word.position)) {

@@ -41,6 +41,7 @@
 #include "postgres/server.h"
 #include "postgres/server_probe.h"
 #include "postgres/table_reader.h"
+#include "source/asking.h"
 #include "source/feeds.h"
 #include "source/source.h"
 
@@ -56,6 +57,7 @@ struct PostgresFollowerSettings {
   Storage storage;
   Observer* observer = nullptr;
   std::shared_ptr<FollowedServer<PostgresLogin>> followed = nullptr;  // is told; may be null
+  Asking asking{};
 };
 
 class PostgresFollower final : public ServerFollower<PostgresLog> {

@@ -107,14 +107,9 @@ std::string why_not(const PostgresAnswer::value_type& slot) {
   return {};
 }
 
-std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConnection& connection,
-                                                                    const std::string& condition) {
-  const auto answer = connection.ask(kSlotsSql + condition + " ORDER BY slot_name");
-  if (!answer) {
-    return std::unexpected(answer.error());
-  }
+std::vector<PostgresSlot> slots_of(const PostgresAnswer& answer) {
   std::vector<PostgresSlot> slots;
-  for (const auto& each : *answer) {
+  for (const auto& each : answer) {
     PostgresSlot& slot = slots.emplace_back();
     slot.name = word(each[0]);
     slot.is_active = is_true(each[1]);
@@ -124,6 +119,15 @@ std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConn
     slot.retained = number_of(each[10]);
   }
   return slots;
+}
+
+std::expected<std::vector<PostgresSlot>, PostgresError> slots_where(PostgresConnection& connection,
+                                                                    const std::string& condition) {
+  const auto answer = connection.ask(kSlotsSql + condition + " ORDER BY slot_name");
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  return slots_of(*answer);
 }
 
 // `*`, or our name, in a list of names: `ANY 2 (a, "b")`.
@@ -262,16 +266,22 @@ std::string account_sql(const config::PostgresSource& settings) {
          ";\nA line of pg_hba.conf must let it in, by scram-sha-256.";
 }
 
+std::string slot_sql(const PostgresConnection& connection, std::string_view name) {
+  return kSlotsSql + ("slot_name = " + connection.quoted(name));
+}
+
+std::optional<PostgresSlot> slot_of(const PostgresAnswer& answer) {
+  auto slots = slots_of(answer);
+  return slots.empty() ? std::nullopt : std::optional(std::move(slots.front()));
+}
+
 std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConnection& connection,
                                                                     std::string_view name) {
-  auto slots = slots_where(connection, "slot_name = " + connection.quoted(name));
-  if (!slots) {
-    return std::unexpected(std::move(slots.error()));
+  const auto answer = connection.ask(slot_sql(connection, name));
+  if (!answer) {
+    return std::unexpected(answer.error());
   }
-  if (slots->empty()) {
-    return std::nullopt;
-  }
-  return std::move(slots->front());
+  return slot_of(*answer);
 }
 
 std::expected<std::vector<PostgresSlot>, PostgresError> list_slots(PostgresConnection& connection,
@@ -322,6 +332,20 @@ std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replicatio
 std::expected<void, PostgresError> drop_slot(PostgresConnection& connection,
                                              std::string_view name) {
   return connection.run("SELECT pg_drop_replication_slot(" + connection.quoted(name) + ")");
+}
+
+std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer) {
+  if (answer.size() != 1 || answer.front().size() != 3) {
+    return postgres_failed("the server does not tell how far its log is");
+  }
+  const auto& row = answer.front();
+  const auto written = lsn_of(row[0]);
+  const auto flushed = lsn_of(row[1]);
+  auto shows = snapshot_of(row[2]);
+  if (!written || !flushed || !shows) {
+    return postgres_failed("the server does not tell how far its log is");
+  }
+  return PostgresHead{.written = *written, .flushed = *flushed, .shows = *std::move(shows)};
 }
 
 std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection) {

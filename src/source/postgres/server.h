@@ -59,6 +59,9 @@ struct PostgresSlot {
   std::uint64_t retained = 0;  // bytes of log that it keeps from being removed
 };
 
+// To be prepared, or asked; and what it answers.
+std::string slot_sql(const PostgresConnection& connection, std::string_view name);
+std::optional<PostgresSlot> slot_of(const PostgresAnswer& answer);
 // Nothing: there is none of this name.
 std::expected<std::optional<PostgresSlot>, PostgresError> find_slot(PostgresConnection& connection,
                                                                     std::string_view name);
@@ -75,6 +78,17 @@ std::expected<NewSlot, PostgresError> create_slot(PostgresConnection& replicatio
                                                   std::string_view name,
                                                   bool is_temporary);
 std::expected<void, PostgresError> drop_slot(PostgresConnection& connection, std::string_view name);
+
+// Where the log is, and who is seen, asked at once.
+struct PostgresHead {
+  pgoutput::Lsn written;  // as insert_lsn()
+  pgoutput::Lsn flushed;  // up to there it is sent
+  XidSnapshot shows;
+};
+inline constexpr const char* kHeadSql =
+    "SELECT pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn(), "
+    "pg_catalog.pg_current_snapshot()";
+std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer);
 
 // Where the log's writing is: every commit that has returned is before it.
 std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection);

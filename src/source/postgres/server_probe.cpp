@@ -12,10 +12,14 @@
 namespace cuckooguard::source {
 namespace {
 
-// Flushed when it is committed, but without waiting for a standby.
-constexpr const char* kFlushWhenCommitted = "SET synchronous_commit = local";
-constexpr const char* kSendOn =
-    "SELECT pg_catalog.pg_logical_emit_message(true, 'cuckooguard', '')";
+// Flushed when it is committed, but without waiting for a standby; and each statement sees what is
+// committed before it.
+constexpr const char* kSessionSql =
+    "SET synchronous_commit = local; SET default_transaction_isolation = 'read committed'";
+constexpr const char* kShortSql = "EXECUTE head; EXECUTE watch";
+constexpr const char* kWholeSql =
+    "EXECUTE head; EXECUTE watch; EXECUTE scope; EXECUTE fingerprints; EXECUTE slot";
+constexpr int kFlushesMessages = 170000;
 
 }  // namespace
 
@@ -34,37 +38,170 @@ void PostgresProbe::run(const std::stop_token& stop) {
   has_ended_.store(true, std::memory_order_release);
 }
 
+std::chrono::nanoseconds PostgresProbe::whole_every() const {
+  return std::min<std::chrono::nanoseconds>(settings_.max_lag / config::kPollsPerMaxLag,
+                                            kReportEveryMax);
+}
+
+// --- questions ---
+
+PostgresProbe::Done PostgresProbe::prepare(PostgresConnection& connection) {
+  const PostgresPlace& place = settings_.place;
+  if (auto set = connection.run(kSessionSql); !set) {
+    return set;
+  }
+  if (auto done =
+          prepare_fingerprints(connection, place.schema, place.publication, settings_.tables);
+      !done) {
+    return done;
+  }
+  if (auto done = prepare_scope(connection, place.schema, settings_.tables); !done) {
+    return done;
+  }
+  if (auto done = connection.run(std::string("PREPARE head AS ") + kHeadSql); !done) {
+    return done;
+  }
+  return connection.run("PREPARE slot AS " + slot_sql(connection, settings_.slot));
+}
+
 std::expected<PostgresProbe::Word, PostgresError> PostgresProbe::ask(
-    PostgresConnection& connection) const {
+    PostgresConnection& connection) {
   const TimePoint at = settings_.clock();
-  const auto position = insert_lsn(connection);
-  if (!position) {
-    return std::unexpected(position.error());
+  const bool is_whole_due = watched_.empty() || at - whole_at_ >= whole_every();
+  if (!is_whole_due) {
+    const auto is_same = ask_shortly(connection);
+    if (!is_same) {
+      return std::unexpected(is_same.error());
+    }
+    if (!*is_same) {
+      watched_.clear();
+    }
   }
-  auto snapshot = current_snapshot(connection);
-  if (!snapshot) {
-    return std::unexpected(snapshot.error());
-  }
-  auto fingerprints = ask_prepared_fingerprints(connection, settings_.tables);
-  if (!fingerprints) {
-    return std::unexpected(fingerprints.error());
-  }
-  const auto slot = find_slot(connection, settings_.slot);
-  if (!slot) {
-    return std::unexpected(slot.error());
-  }
-  const std::optional<PostgresSlot>& found = *slot;
-  if (!found || !found->is_usable) {
-    return postgres_failed("slot " + settings_.slot +
-                           (found ? " is of no more use: " + found->why_not : " is gone"));
+  const bool is_whole = is_whole_due || watched_.empty();
+  if (is_whole) {
+    if (auto asked = ask_wholly(connection); !asked) {
+      return std::unexpected(std::move(asked.error()));
+    }
+    whole_at_ = at;
   }
   return Word{.at = at,
-              .position = PostgresPosition(*position),
-              .committed = {.snapshot = *std::move(snapshot),
-                            .fingerprints =
-                                std::make_shared<const TableFingerprints>(*std::move(fingerprints)),
+              .position = PostgresPosition(head_.written),
+              .committed = {.snapshot = head_.shows,
+                            .fingerprints = fingerprints_,
                             .schema = settings_.place.schema},
-              .retained = found->retained};
+              .retained = retained_,
+              .is_whole = is_whole};
+}
+
+std::expected<bool, PostgresError> PostgresProbe::ask_shortly(PostgresConnection& connection) {
+  const auto answers = connection.ask_several(kShortSql);
+  if (!answers) {
+    return std::unexpected(answers.error());
+  }
+  if (answers->size() != 2) {
+    return postgres_failed("the server does not answer all that it was asked");
+  }
+  auto head = head_of(answers->front());
+  if (!head) {
+    return std::unexpected(std::move(head.error()));
+  }
+  head_ = *std::move(head);
+  return watch_of(answers->back()) == watched_;
+}
+
+PostgresProbe::Done PostgresProbe::ask_wholly(PostgresConnection& connection) {
+  if (!scope_) {  // a watch of nothing, which no scope is like
+    scope_ = CatalogScope{.schema = "0", .tables = "{}", .members = "{}", .enums = "{}"};
+    const PostgresPlace& place = settings_.place;
+    if (auto done = prepare_watch(connection,
+                                  *scope_,
+                                  {.schema = place.schema,
+                                   .publication = place.publication,
+                                   .tables = settings_.tables,
+                                   .is_one = false});
+        !done) {
+      return done;
+    }
+  }
+  auto answers = connection.ask_several(kWholeSql);
+  if (!answers) {
+    return std::unexpected(std::move(answers.error()));
+  }
+  if (answers->size() != 5) {
+    return postgres_failed("the server does not answer all that it was asked");
+  }
+  auto head = head_of((*answers)[0]);
+  if (!head) {
+    return std::unexpected(std::move(head.error()));
+  }
+  head_ = *std::move(head);
+  const auto slot = slot_of((*answers)[4]);
+  if (!slot || !slot->is_usable) {
+    return postgres_failed("slot " + settings_.slot +
+                           (slot ? " is of no more use: " + slot->why_not : " is gone"));
+  }
+  retained_ = slot->retained;
+  return take_catalog(connection, *std::move(answers));
+}
+
+PostgresProbe::Done PostgresProbe::take_catalog(PostgresConnection& connection,
+                                                std::vector<PostgresAnswer> answers) {
+  fingerprints_ =
+      std::make_shared<const TableFingerprints>(fingerprints_of(answers[3], settings_.tables));
+  auto scope = scope_of(answers[2]);
+  if (!scope) {
+    return std::unexpected(std::move(scope.error()));
+  }
+  if (scope_ == *scope) {
+    watched_ = watch_of(answers[1]);
+    return {};
+  }
+  watched_.clear();  // it was read of other rows: the next question is a whole one, too
+  scope_ = *std::move(scope);
+  const PostgresPlace& place = settings_.place;
+  return prepare_watch(connection,
+                       *scope_,
+                       {.schema = place.schema,
+                        .publication = place.publication,
+                        .tables = settings_.tables,
+                        .is_one = true});
+}
+
+// --- what does not come by itself ---
+
+PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
+                                                Word& word,
+                                                bool is_wanted) {
+  const bool is_unflushed =
+      is_wanted && head_.written > head_.flushed && !is_applied_(word.position);
+  const bool is_late = word.is_whole && last_ && !is_applied_(*last_);
+  if (word.is_whole) {
+    last_ = word.position;
+  }
+  const TimePoint now = settings_.clock();
+  if ((!is_unflushed && !is_late) || (nudged_at_ && now - *nudged_at_ < kNudgeEvery)) {
+    return {};
+  }
+  nudged_at_ = now;
+  if (connection.server_version() >= kFlushesMessages) {
+    return connection.run(
+        "SELECT pg_catalog.pg_logical_emit_message(false, 'cuckooguard', '', true)");
+  }
+  word.transactions = 1;
+  return connection.run("SELECT pg_catalog.pg_logical_emit_message(true, 'cuckooguard', '')");
+}
+
+// A reader waits, and may be the only one.
+void PostgresProbe::pursue(const Word& word, bool is_wanted) {
+  if (!is_wanted || is_applied_(word.position)) {
+    pursued_since_.reset();
+    return;
+  }
+  const TimePoint now = settings_.clock();
+  pursued_since_ = pursued_since_.value_or(now);
+  if (now - *pursued_since_ <= kPursuedMax) {
+    settings_.asking.want();
+  }
 }
 
 std::string PostgresProbe::ask_until_it_fails(const std::stop_token& stop) {
@@ -73,30 +210,24 @@ std::string PostgresProbe::ask_until_it_fails(const std::stop_token& stop) {
     return connection.error().what;
   }
   const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
-  if (const auto set = connection->run(kFlushWhenCommitted); !set) {
-    return set.error().what;
-  }
-  if (const auto prepared = prepare_fingerprints(
-          *connection, settings_.place.schema, settings_.place.publication, settings_.tables);
-      !prepared) {
+  if (const auto prepared = prepare(*connection); !prepared) {
     return prepared.error().what;
   }
-  const auto every = std::min<std::chrono::nanoseconds>(settings_.max_lag / config::kPollsPerMaxLag,
-                                                        kReportEveryMax);
-  std::optional<PostgresPosition> last;
+  settings_.asking.serves_strict(true);
+  std::chrono::nanoseconds pause{};
   do {
-    if (last && !is_applied_(*last)) {
-      if (const auto sent = connection->run(kSendOn); !sent) {
-        return sent.error().what;
-      }
-    }
-    const auto word = ask(*connection);
+    const bool is_wanted = settings_.asking.begin();  // before the time of the question
+    auto word = ask(*connection);
     if (!word) {
       return word.error().what;
     }
-    last = word->position;
+    if (const auto sent = have_sent_on(*connection, *word, is_wanted); !sent) {
+      return sent.error().what;
+    }
     report_(*word);
-  } while (pause_for(every, stop));
+    pursue(*word, is_wanted);
+    pause = std::max(whole_at_ + whole_every() - settings_.clock(), std::chrono::nanoseconds(0));
+  } while (pause_for(pause, settings_.asking, stop));
   return {};
 }
 

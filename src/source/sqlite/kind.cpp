@@ -37,10 +37,11 @@ std::vector<Refusal> refuse_patterns(std::span<const Target> targets) {
   return refusals;
 }
 
-SqliteLogSettings following_of(const config::SqliteSource& settings) {
+SqliteLogSettings following_of(const config::SqliteSource& settings, Asking asking = {}) {
   return {.path = settings.path,
           .install_triggers = settings.install_triggers,
-          .poll_every = settings.poll_every};
+          .poll_every = settings.poll_every,
+          .asking = asking};
 }
 
 std::vector<Refusal> check(const config::Source& source,
@@ -57,16 +58,17 @@ std::expected<SourceParts, std::vector<Refusal>> make(const SourceSettings& maki
   auto rows = make_sqlite_row_lookup(settings.path, making.copied_targets());
   if (settings.follow == config::Follow::rescan) {
     return SourceParts{
-        .follower =
-            make_rescan(std::make_unique<SqliteOrigin>(settings.path), settings.poll_every, making),
+        .follower = make_rescan(
+            std::make_unique<SqliteOrigin>(settings.path), settings.poll_every, true, making),
         .rows = std::move(rows)};
   }
   if (auto refusals = refuse_patterns(making.targets); !refusals.empty()) {
     return std::unexpected(std::move(refusals));
   }
-  return SourceParts{.follower = std::make_unique<SqliteLogFollower>(
-                         following_of(settings), making.feeds(), making.clock),
-                     .rows = std::move(rows)};
+  return SourceParts{
+      .follower = std::make_unique<SqliteLogFollower>(
+          following_of(settings, making.asking(kLookPace)), making.feeds(), making.clock),
+      .rows = std::move(rows)};
 }
 
 // A sentence, or what the database said.

@@ -96,7 +96,18 @@ void SqliteLogFollower::finish() {
 
 SqliteLogFollower::Duration SqliteLogFollower::next(const std::stop_token& stop) {
   install_if_due(clock_());
-  const TimePoint before = clock_();  // the t of the proof
+  const bool is_wanted = settings_.asking.begin();  // before t: later readers want another one
+  is_there_ = true;
+  is_proven_ = false;
+  const Duration pause = look(clock_(), stop);
+  if (is_wanted && !is_proven_) {
+    settings_.asking.want();
+  }
+  return pause;
+}
+
+// `before`: the t of the proof.
+SqliteLogFollower::Duration SqliteLogFollower::look(TimePoint before, const std::stop_token& stop) {
   const Sighting sighting = origin_.look();
   if (sighting.kind == Sighting::Kind::lost) {
     return lose(sighting.why);
@@ -120,10 +131,17 @@ SqliteLogFollower::Duration SqliteLogFollower::next(const std::stop_token& stop)
     return catch_up(before, stop);
   }
   backoff_.succeeded();
-  for (SqliteLogTable& table : tables_) {
-    table.prove(before);
-  }
+  prove(before);
   return settings_.poll_every;
+}
+
+void SqliteLogFollower::prove(TimePoint at) {
+  is_proven_ = true;
+  settings_.asking.serves_strict(true);
+  for (SqliteLogTable& table : tables_) {
+    table.prove(at);
+  }
+  settings_.asking.proven();
 }
 
 SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std::stop_token& stop) {
@@ -146,8 +164,8 @@ SqliteLogFollower::Duration SqliteLogFollower::catch_up(TimePoint at, const std:
   backoff_.succeeded();
   for (SqliteLogTable& table : tables_) {
     table.has_read(taken.version);
-    table.prove(at);
   }
+  prove(at);
   return settings_.poll_every;
 }
 
@@ -282,6 +300,7 @@ void SqliteLogFollower::begin_anew(State state, std::string_view why) {
 }
 
 SqliteLogFollower::Duration SqliteLogFollower::lose(std::string_view why) {
+  is_there_ = false;
   begin_anew(State::down, why);
   return backoff_.next();
 }

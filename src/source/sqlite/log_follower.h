@@ -40,6 +40,7 @@
 #include <string_view>
 #include <vector>
 
+#include "source/asking.h"
 #include "source/backoff.h"
 #include "source/feeds.h"
 #include "source/follower.h"
@@ -54,6 +55,7 @@ struct SqliteLogSettings {
   std::string path;
   bool install_triggers = false;
   std::chrono::nanoseconds poll_every;
+  Asking asking{};  // a look answers readers' questions
 };
 
 class SqliteLogFollower final : public Follower {
@@ -72,13 +74,18 @@ class SqliteLogFollower final : public Follower {
   SqliteLogFollower(SqliteLogSettings settings, Feeds feeds, Clock clock, SqliteOrigin::At at = {});
 
   std::chrono::nanoseconds step(const std::stop_token& stop) override;
+  std::optional<std::chrono::nanoseconds> question_pace() const override {
+    return is_there_ ? std::optional(settings_.asking.pace()) : std::nullopt;
+  }
   void finish() override;
 
  private:
   using Done = std::expected<void, SqliteError>;
 
   Duration next(const std::stop_token& stop);
+  Duration look(TimePoint before, const std::stop_token& stop);
   Duration catch_up(TimePoint at, const std::stop_token& stop);
+  void prove(TimePoint at);
   Done read(const SqliteDatabase& database, TimePoint at, const std::stop_token& stop);
   Done plan(const SqliteDatabase& database);
   Done check_position(const SqliteDatabase& database);
@@ -97,7 +104,9 @@ class SqliteLogFollower final : public Follower {
   std::optional<Version> version_;  // what has been read of
   std::uint32_t connection_ = 0;
   std::optional<std::int64_t> schema_;
-  LogMark position_;  // of the tables in step
+  LogMark position_;        // of the tables in step
+  bool is_there_ = false;   // it is not lost
+  bool is_proven_ = false;  // by the last step
   bool log_is_missing_ = false;
   TimePoint install_at_{};
   Backoff backoff_{kBackoffMin, kBackoffMax};

@@ -58,10 +58,17 @@ class Scripted final : public BloomOrigin {
 struct Followed {
   Followed()
       : bench({Wanted{}, Wanted{.name = "carts", .keys = {"cart:{id:uint64}"}}}),
-        follower(std::make_unique<Scripted>(script),
-                 bench.feeds(1s),
-                 bench.clock.clock(),
-                 {.max_lag = 1s, .reload = 250ms}) {
+        follower(
+            std::make_unique<Scripted>(script),
+            bench.feeds(1s),
+            [this] {
+              if (on_clock) {
+                on_clock();
+              }
+              return bench.clock.now();
+            },
+            {.max_lag = 1s, .reload = 250ms},
+            Asking(&questions, 10ms)) {
     give(filter_of(100));
   }
 
@@ -79,6 +86,9 @@ struct Followed {
 
   Scripted::Script script;
   Bench bench;
+  int told = 0;  // of proofs
+  filter::Questions questions{[this] { ++told; }};
+  std::function<void()> on_clock;
   BloomFollower follower;
 };
 
@@ -92,6 +102,22 @@ TEST(BloomFollower, one_filter_guards_every_namespace_of_its_source) {
   }
   EXPECT_EQ(seen.state(), State::ready);
   EXPECT_EQ(seen.follower.status().state, filter::SourceState::following);
+}
+
+TEST(BloomFollower, a_look_answers_readers_but_those_that_come_as_its_time_is_read) {
+  Followed seen;
+  EXPECT_EQ(seen.follower.question_pace(), std::nullopt);
+  seen.step();
+  EXPECT_EQ(seen.told, 1);
+  EXPECT_EQ(seen.follower.question_pace(), 10ms);
+  seen.questions.want();
+  seen.step();
+  EXPECT_EQ(seen.told, 2);
+  EXPECT_FALSE(seen.questions.is_wanted());
+  seen.on_clock = [&seen] { seen.questions.want(); };
+  seen.step();
+  EXPECT_TRUE(seen.questions.is_wanted());
+  EXPECT_FALSE(seen.questions.serves_strict());  // what Redis has is not what a database has
 }
 
 TEST(BloomFollower, an_unchanged_filter_is_proven_by_each_look_from_before_it) {

@@ -92,6 +92,12 @@ class TableSetTest : public testing::Test {
   MadeLog log_;
   Bench bench_{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"},
                 {.name = "again", .keys = {"again:{id:uint64}"}, .table = "user"}}};
+  int proofs_told_ = 0;
+  bool was_fresh_when_told_ = false;
+  filter::Questions questions_{[this] {
+    ++proofs_told_;
+    was_fresh_when_told_ = is_fresh();
+  }};
   bool has_memory_ = true;
   TableSet<MysqlLog> tables_{bench_.feeds(kMaxLag),
                              [this] {
@@ -100,7 +106,8 @@ class TableSetTest : public testing::Test {
                                }
                                return bench_.clock.now();
                              },
-                             "shop"};
+                             "shop",
+                             Asking(&questions_, {})};
 };
 
 }  // namespace cuckooguard::source

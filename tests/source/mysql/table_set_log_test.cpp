@@ -35,6 +35,31 @@ TEST_F(TableSetTest, a_log_and_a_snapshot_that_do_not_go_together_put_a_table_ou
   EXPECT_THAT(tables_.loads.take_due(), ElementsAre(0));
 }
 
+TEST_F(TableSetTest, readers_are_told_of_a_proof_when_they_can_see_it) {
+  begin();
+  load_all({1});
+  insert(2);
+  const LogPosition ahead = at("0-77-2");
+  tables_.log.prove(bench_.clock.now(), ahead);
+  EXPECT_EQ(proofs_told_, 0);
+  insert(3);  // and with it the log has come so far
+  EXPECT_EQ(proofs_told_, 1);
+  EXPECT_TRUE(was_fresh_when_told_);
+}
+
+// A log that is late by more than max_lag: its proofs are of no use, but they do not stop.
+TEST_F(TableSetTest, a_proof_that_comes_too_late_does_not_make_a_namespace_ready) {
+  begin();
+  load_all({1});
+  const TimePoint asked = bench_.clock.now();
+  bench_.clock.advance(2 * kMaxLag);
+  tables_.log.prove(asked, tables_.log.position());
+  EXPECT_EQ(proofs_told_, 1);
+  EXPECT_NE(bench_.lives[0].state(), filter::State::ready);
+  prove();
+  EXPECT_EQ(bench_.lives[0].state(), filter::State::ready);
+}
+
 TEST_F(TableSetTest, a_row_passes_until_the_server_has_committed_that_it_is_gone) {
   begin();
   load_all({1});

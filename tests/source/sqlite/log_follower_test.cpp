@@ -59,6 +59,33 @@ TEST_F(Following, freshness_counts_from_before_the_look_not_from_after_it) {
   EXPECT_EQ(bench.lives[0].fresh_until(), before + seconds(1));
 }
 
+TEST_F(Following, a_reader_that_comes_while_the_time_of_a_look_is_read_has_another_look) {
+  EXPECT_TRUE(database_.questions.serves_strict());
+  for (const bool is_news : {false, true}) {
+    database_.on_clock = {};
+    database_.questions.want();
+    const int told = database_.told;
+    database_.step();
+    EXPECT_FALSE(database_.questions.is_wanted());
+    EXPECT_EQ(database_.told, told + 1);
+    if (is_news) {
+      writer_.run(insert(10));
+    }
+    database_.on_clock = [this] { database_.questions.want(); };
+    database_.step();
+    EXPECT_TRUE(database_.questions.is_wanted());
+  }
+}
+
+TEST_F(Following, readers_cut_no_pause_short_while_the_database_is_gone) {
+  EXPECT_EQ(database_.follower->question_pace(), milliseconds(1));
+  std::filesystem::rename(database_.path(), database_.path() + ".away");
+  database_.questions.want();
+  database_.step();
+  EXPECT_EQ(database_.follower->question_pace(), std::nullopt);
+  EXPECT_TRUE(database_.questions.is_wanted());
+}
+
 // One commit at the n-th point that two read transactions pass, a load and a look at the news.
 TEST_F(Following, no_commit_is_missed_or_counted_twice_wherever_it_lands) {
   writer_.run(

@@ -45,10 +45,17 @@ class LoggedDatabase {
 
   void restart(SqliteOrigin::At at = {}, bool install_triggers = false) {
     follower = std::make_unique<SqliteLogFollower>(
-        SqliteLogSettings{
-            .path = path(), .install_triggers = install_triggers, .poll_every = milliseconds(1)},
+        SqliteLogSettings{.path = path(),
+                          .install_triggers = install_triggers,
+                          .poll_every = milliseconds(1),
+                          .asking = Asking(&questions, milliseconds(1))},
         bench.feeds(),
-        bench.clock.clock(),
+        [this] {
+          if (on_clock) {
+            on_clock();
+          }
+          return bench.clock.now();
+        },
         std::move(at));
   }
 
@@ -95,6 +102,9 @@ class LoggedDatabase {
 
   harness::TemporaryDirectory directory;
   Bench bench;
+  int told = 0;  // of proofs
+  filter::Questions questions{[this] { ++told; }};
+  std::function<void()> on_clock;
   Writer writer;
   std::unique_ptr<SqliteLogFollower> follower;
 };

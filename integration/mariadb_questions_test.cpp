@@ -1,0 +1,301 @@
+// What a MariaDB's probe asks, and when: on demand, no more than a proof needs, and all of it where
+// less would not do.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures/on_sql_server.h"
+#include "harness/deadline.h"
+#include "mysql/log_follower.h"
+#include "mysql/server_probe.h"
+#include "source/bench.h"
+#include "source/source_thread.h"
+
+namespace cuckooguard::harness {
+namespace {
+
+using namespace std::chrono_literals;
+using source::Asking;
+using source::LogPosition;
+using source::MysqlConnection;
+using source::ServerProbe;
+using testing::HasSubstr;
+
+source::TimePoint real_now() {
+  return std::chrono::steady_clock::now();
+}
+
+class MariaDbQuestions : public OnMariaDb {
+ protected:
+  void prepare() override {
+    create_guard_user(*server_);
+    run("CREATE TABLE user (id BIGINT PRIMARY KEY)");
+  }
+  source::MysqlLogin login() const {
+    return {.unix_path = server_->unix_path(),
+            .user = "guard",
+            .password = "word",
+            .database = SqlServer::kDatabase,
+            .timeout = 30s};
+  }
+  // Long ago numbers were few.
+  void be_old() {
+    run("SET gtid_seq_no = 1000000000");
+    run("INSERT INTO user VALUES (0)");
+  }
+
+  void begin(std::chrono::nanoseconds max_lag = std::chrono::hours(4), bool must_serve = false) {
+    auto connection = MysqlConnection::open(login()).value();
+    ServerProbe::Settings settings{.login = login(),
+                                   .identity = source::server_identity(connection).value(),
+                                   .upheavals = source::upheavals(connection).value(),
+                                   .membership = source::cluster_membership(connection).value(),
+                                   .clock =
+                                       [this] {
+                                         const std::scoped_lock lock(mutex_);
+                                         if (on_clock_) {
+                                           on_clock_();
+                                         }
+                                         return now_.value_or(real_now()) + later_;
+                                       },
+                                   .max_lag = max_lag,
+                                   .asking = Asking(&questions_, 0ms),
+                                   .must_serve_strict = must_serve};
+    probe_ = std::make_unique<ServerProbe>(std::move(settings), [this](const auto& word) {
+      const std::scoped_lock lock(mutex_);
+      words_.push_back(word);
+      was_wanted_ = questions_.is_wanted();
+      heard_.notify_all();
+    });
+  }
+  std::optional<ServerProbe::Word> word() {
+    std::unique_lock lock(mutex_);
+    if (!heard_.wait_for(lock, 30s, [this] { return !words_.empty(); })) {
+      return std::nullopt;
+    }
+    ServerProbe::Word first = words_.front();
+    words_.pop_front();
+    return first;
+  }
+  // Of a question that began after this did: one that is under way may come before it.
+  std::optional<ServerProbe::Word> ask() {
+    {
+      const std::scoped_lock lock(mutex_);
+      words_.clear();
+    }
+    questions_.want();
+    if (!word()) {
+      return std::nullopt;
+    }
+    questions_.want();
+    return word();
+  }
+  std::uint64_t shows_of_status() {
+    return std::stoull(session_->value(
+        "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
+        "'COM_SHOW_STATUS'"));
+  }
+
+  filter::Questions questions_;
+  std::mutex mutex_;
+  std::condition_variable heard_;
+  std::deque<ServerProbe::Word> words_;
+  std::function<void()> on_clock_;
+  bool was_wanted_ = false;               // when the last word came
+  std::optional<source::TimePoint> now_;  // it stands still: nothing is due
+  std::chrono::nanoseconds later_{};
+  std::unique_ptr<ServerProbe> probe_;  // last: it uses the others
+};
+
+TEST_F(MariaDbQuestions, are_answered_when_a_reader_wants_one_from_after_it_came) {
+  be_old();
+  begin();
+  ASSERT_TRUE(word());
+  EXPECT_TRUE(questions_.serves_strict());
+  for (int id = 1; id <= 20; ++id) {
+    run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
+    const LogPosition committed =
+        LogPosition::parse(session_->value("SELECT @@last_gtid"), true).value();
+    const auto read_at = real_now();
+    const auto answer = ask();
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->position.covers(committed));
+    EXPECT_GE(answer->at, read_at);
+    EXPECT_LE(answer->at, real_now());
+  }
+}
+
+TEST_F(MariaDbQuestions, of_a_reader_who_comes_as_their_time_is_read_have_another_one) {
+  be_old();
+  begin();
+  ASSERT_TRUE(word());
+  {
+    const std::scoped_lock lock(mutex_);
+    on_clock_ = [this] { questions_.want(); };
+  }
+  ASSERT_TRUE(ask());
+  const std::scoped_lock lock(mutex_);
+  EXPECT_TRUE(was_wanted_) << "the question that was about to be asked is not this reader's";
+}
+
+TEST_F(MariaDbQuestions, are_short_but_for_those_that_are_due_by_their_time) {
+  now_ = real_now();
+  be_old();
+  begin();
+  const auto first = word();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->committed);
+  const std::uint64_t shown = shows_of_status();
+  for (int i = 0; i < 20; ++i) {
+    const auto answer = ask();
+    ASSERT_TRUE(answer && answer->at);
+    EXPECT_FALSE(answer->committed);
+  }
+  EXPECT_EQ(shows_of_status(), shown);
+  {
+    const std::scoped_lock lock(mutex_);
+    later_ = ServerProbe::kReportEveryMax;
+  }
+  questions_.want();
+  EXPECT_TRUE(eventually([this] {
+    const auto next = word();
+    return next && next->committed && !next->committed->place.file.empty();
+  }));
+}
+
+// Of one that begins anew the numbers come again soon.
+TEST_F(MariaDbQuestions, of_a_young_log_ask_each_time_whether_it_has_begun_anew) {
+  run("INSERT INTO user VALUES (1)");
+  begin();
+  const auto before = word();
+  ASSERT_TRUE(before);
+  run("RESET MASTER");
+  for (std::uint64_t id = 100; id < 100 + before->position.largest_number(); ++id) {
+    run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
+  }
+  ASSERT_EQ(session_->value("SELECT @@gtid_binlog_pos"), before->position.text());
+  EXPECT_TRUE(eventually([this] {
+    questions_.want();
+    return probe_->has_ended();
+  }));
+  EXPECT_THAT(probe_->why(), HasSubstr("RESET"));
+  for (const ServerProbe::Word& word : words_) {
+    EXPECT_TRUE(word.committed) << "a short question was believed";
+  }
+}
+
+TEST_F(MariaDbQuestions, of_an_old_log_that_has_begun_anew_do_not_cover_what_it_was) {
+  now_ = real_now();  // so that all are short
+  be_old();
+  begin();
+  const auto before = word();
+  ASSERT_TRUE(before);
+  run("RESET MASTER");
+  run("INSERT INTO user VALUES (1)");
+  const auto answer = ask();
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(answer->position.covers(before->position));
+}
+
+TEST_F(MariaDbQuestions, notice_that_a_server_is_told_to_join_a_cluster_though_short) {
+  now_ = real_now();
+  be_old();
+  begin();
+  ASSERT_TRUE(word());
+  run("SET GLOBAL wsrep_cluster_address = 'gcomm://127.0.0.1'");
+  EXPECT_TRUE(eventually([this] {
+    questions_.want();
+    return probe_->has_ended();
+  }));
+  EXPECT_THAT(probe_->why(), HasSubstr("joined a cluster"));
+}
+
+TEST_F(MariaDbQuestions, to_a_server_that_becomes_a_replica_serve_no_strict_reads_any_more) {
+  be_old();
+  begin();
+  ASSERT_TRUE(word());
+  EXPECT_TRUE(questions_.serves_strict());
+  run("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = 1, MASTER_USER = 'nobody'");
+  const auto answer = ask();
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(questions_.serves_strict());
+  EXPECT_FALSE(answer->at);  // it does not run, so its lag is not known
+  probe_.reset();
+  begin(1h, true);
+  EXPECT_TRUE(eventually([this] { return probe_->has_ended(); }));
+  EXPECT_THAT(probe_->why(), HasSubstr("consistency: max_lag"));
+}
+
+// --- the whole of it ---
+
+class MariaDbStrict : public MariaDbQuestions {
+ protected:
+  void follow(config::Consistency consistency) {
+    bench_.namespaces[0].consistency = consistency;
+    source::LogFollowerSettings settings{.name = "db",
+                                         .logins = {login()},
+                                         .max_lag = std::chrono::hours(4),
+                                         .asking = Asking(&questions_, 1ms)};
+    source_.emplace(
+        std::make_unique<source::LogFollower>(
+            std::move(settings),
+            source::Feeds(bench_.targets(), bench_.witness, real_now, std::chrono::hours(4)),
+            real_now),
+        nullptr,
+        &questions_);
+    source_->start();
+  }
+
+  source::Bench bench_{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"}}};
+  std::optional<source::SourceThread> source_;
+};
+
+TEST_F(MariaDbStrict, a_row_is_seen_by_whoever_waits_for_a_proof_that_is_newer_than_the_read) {
+  run("INSERT INTO user VALUES (1)");
+  follow(config::Consistency::strict);
+  ASSERT_TRUE(bench_.witness.wait_for("users", filter::State::ready));
+  EXPECT_TRUE(questions_.serves_strict());
+  for (int id = 100; id < 200; ++id) {
+    run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
+    const auto read_at = real_now();
+    questions_.want();
+    ASSERT_TRUE(eventually([&] { return bench_.lives[0].is_proven_since(read_at); }));
+    ASSERT_TRUE(bench_.has("user:" + std::to_string(id)));
+  }
+  source_->stop();
+}
+
+TEST_F(MariaDbStrict, is_refused_by_a_replica_in_words_and_only_to_who_insists_on_it) {
+  server_->stop();
+  server_->start_again({"--log-slave-updates=ON"});
+  session_.emplace(server_->session());
+  run("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = 1, MASTER_USER = 'nobody'");
+  const std::vector<source::MysqlLogin> logins{login()};
+  EXPECT_TRUE(source::LogFollower::check(logins, bench_.targets()).empty());
+  bench_.namespaces[0].consistency = config::Consistency::strict;
+  const auto refusals = source::LogFollower::check(logins, bench_.targets());
+  ASSERT_EQ(refusals.size(), 1U);
+  EXPECT_THAT(refusals[0].what, HasSubstr("set consistency: max_lag, or follow the primary"));
+
+  follow(config::Consistency::strict);
+  ASSERT_TRUE(bench_.witness.wait_for("users", filter::State::refused));
+  EXPECT_THAT(bench_.witness.last_of("users").why, HasSubstr("consistency: max_lag"));
+  source_->stop();
+  follow(config::Consistency::automatic);
+  EXPECT_TRUE(eventually([this] { return bench_.lives[0].current() != nullptr; }));
+  EXPECT_FALSE(questions_.serves_strict());
+  source_->stop();
+}
+
+}  // namespace
+}  // namespace cuckooguard::harness
