@@ -36,9 +36,9 @@ class SharedKeys : public GuardedMariaDb {
           .yaml();
     };
     return configuration(line("pages", R"(["page:{slug}", "p:{slug}"])", "page", "") +
-                             line("drafts", "page:draft:{id:uint64}", "draft", ", strict: true") +
+                             line("drafts", "page:draft:{id:uint64}", "draft", ", canonical_keys: true") +
                              line("pairs", R"(["pair:{a}-{b}", "riap:{b}-{a}"])", "pair", "") +
-                             line("doubles", "pair:double-{id:uint64}", "draft", ", strict: true"),
+                             line("doubles", "pair:double-{id:uint64}", "draft", ", canonical_keys: true"),
                          storage(folder_ / "kept"));
   }
 };

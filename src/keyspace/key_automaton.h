@@ -1,7 +1,7 @@
 // A key template as an automaton over bytes: it accepts every key that an application can make of
 // the template, with integers canonical and in range. Used to compare templates, never to match
 // keys. Two other sets of keys can be asked for: those that it claims although a row's integer
-// cannot be like that (strict), and those that rows can have whatever texts are in them: empty, or
+// cannot be like that (canonical_keys), and those that rows can have whatever texts are in them: empty, or
 // with a ':' or the literal behind it. An integer of a row is digits, perhaps behind a '-'; a
 // numeric, date or bytea has a byte at least, and no ':'. A key may have these, and a uuid, in any
 // spelling: as any text.
@@ -47,7 +47,7 @@ class KeyAutomaton {
 
   enum class Keys : std::uint8_t {
     of_applications,
-    claimed_if_strict,
+    claimed_if_canonical,
     of_rows,
     of_rows_without_colons
   };

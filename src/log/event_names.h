@@ -47,6 +47,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "reload_asked",
     "reload_refused",
     "reloaded",
+    "renamed_setting",
     "sentinels_silent",
     "slots_moved",
     "source_trouble",
