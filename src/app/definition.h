@@ -1,7 +1,7 @@
 // What the filter of a namespace is made of. As long as this is the same, the filter that is there
 // is right, and a reload of the configuration keeps it. Everything else that can be set for a
-// namespace is policy: mode, order, absent_reply, verify_sample, db, consistency, tolerate, overlay;
-// and so is its source's strict_hold.
+// namespace is policy: mode, order, absent_reply, verify_sample, db, consistency, tolerate,
+// overlay; and so is its source's strict_hold.
 //
 // Must: two namespaces with equal definitions have the same rows in their filters, under the same
 // identities.

@@ -42,9 +42,10 @@ int Serve::run() const {
   log::prepare_last_word(read->config.log.format);
   log::EventLog log(read->config.log);
   warn(*read, log);
-  app::Assembly assembly(read->config,
-                         {.read = [this, &log] { return read_again(config, log); }, .is_strict = strict_start},
-                         log);
+  app::Assembly assembly(
+      read->config,
+      {.read = [this, &log] { return read_again(config, log); }, .is_strict = strict_start},
+      log);
   if (!assembly.refusals().empty()) {
     return report(config.path, assembly.refusals());
   }

@@ -248,9 +248,10 @@ Entry with_new_names(const Entry& entry, Report& report) {
     renamed.value.entries.erase(old);
     return renamed;
   }
-  report.warn(old->place,
-              "strict is called canonical_keys now: rename it, the next release does not read the old "
-              "name. How soon a committed row is seen is another setting, consistency");
+  report.warn(
+      old->place,
+      "strict is called canonical_keys now: rename it, the next release does not read the old "
+      "name. How soon a committed row is seen is another setting, consistency");
   old->key = "canonical_keys";
   return renamed;
 }
@@ -281,6 +282,7 @@ Namespace read_namespace(const Reading& reading, const Entry& as_written, Namesp
   Namespace result{.name = entry.key};
   places.name = entry.place;
   places.fresh_ids = section.place_of("fresh_ids");
+  places.consistency = section.place_of("consistency");
   places.deletes = section.place_of("filter", "deletes");
   places.commands = section.place_of("commands", "key");
   section.require("keys");

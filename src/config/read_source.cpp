@@ -297,16 +297,16 @@ void read_proofs(const Section& section, Source& source) {
   section.read("max_lag",
                source.max_lag,
                bounded<milliseconds>(parse_duration, 10ms, 1h, "must be from 10ms to 1h"));
-  section.read("strict_every",
-               source.strict_every,
-               or_auto(bounded<milliseconds>(
-                   parse_duration, 1ms, 1s, "must be auto, or from 1ms to 1s")),
-               [](const auto& every) { return every ? text_of(*every) : "auto"; });
+  section.read(
+      "strict_every",
+      source.strict_every,
+      or_auto(bounded<milliseconds>(parse_duration, 1ms, 1s, "must be auto, or from 1ms to 1s")),
+      [](const auto& every) { return every ? text_of(*every) : "auto"; });
   source.strict_hold = std::min(source.strict_hold, source.max_lag);
-  section.read("strict_hold",
-               source.strict_hold,
-               bounded<milliseconds>(
-                   parse_duration, 1ms, source.max_lag, "must be from 1ms to max_lag"));
+  section.read(
+      "strict_hold",
+      source.strict_hold,
+      bounded<milliseconds>(parse_duration, 1ms, source.max_lag, "must be from 1ms to max_lag"));
 }
 
 }  // namespace

@@ -302,9 +302,10 @@ void Keyspace::Row::add_value(const KeyTemplate& key_template,
                               std::string_view value,
                               std::span<char> room) {
   const Placeholder& placeholder = key_template.placeholders().front();
-  const bool is_key = !has_odd_value && (space.has_folded || !value.empty()) &&
-                      (placeholder.rest || value.find(':') == std::string_view::npos) &&
-                      (!space.is_integer || space.canonical_keys || is_canonical(placeholder.type, value));
+  const bool is_key =
+      !has_odd_value && (space.has_folded || !value.empty()) &&
+      (placeholder.rest || value.find(':') == std::string_view::npos) &&
+      (!space.is_integer || space.canonical_keys || is_canonical(placeholder.type, value));
   if (value.size() <= kKeyBytesMax && (is_key || route.loss == Loss::any)) {
     add(write_identity({&value, 1}, space.types, room));
   }

@@ -163,11 +163,13 @@ bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool
     return false;
   }
   const Keys made = has_rest || spare > 0 ? Keys::of_rows : Keys::of_rows_without_colons;
-  return common_key(maker,
-                    KeyAutomaton(maker, made),
-                    claimer,
-                    KeyAutomaton(claimer, canonical_keys ? Keys::claimed_if_canonical : Keys::of_applications),
-                    kMakerStatesMax)
+  return common_key(
+             maker,
+             KeyAutomaton(maker, made),
+             claimer,
+             KeyAutomaton(claimer,
+                          canonical_keys ? Keys::claimed_if_canonical : Keys::of_applications),
+             kMakerStatesMax)
       .has_value();
 }
 

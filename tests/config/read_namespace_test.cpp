@@ -240,8 +240,8 @@ TEST(ReadNamespace, canonical_keys_need_an_integer) {
 }
 
 TEST(ReadNamespace, canonical_keys_have_an_old_name_for_one_more_release) {
-  const auto read = parse_effective(
-      with_namespace("    strict: true\n"), "guard.yaml", testing::lookup_in({}));
+  const auto read =
+      parse_effective(with_namespace("    strict: true\n"), "guard.yaml", testing::lookup_in({}));
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->config.namespaces.at(0).canonical_keys);
   ASSERT_EQ(read->warnings.size(), 1U);

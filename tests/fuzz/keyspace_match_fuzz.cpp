@@ -4,7 +4,8 @@
 //   prefix length.
 //
 // The input is lines: templates up to an empty line (one that begins with '+' belongs to the
-// namespace before it, one that begins with '!' has canonical keys), then keys, which are rows as well.
+// namespace before it, one that begins with '!' has canonical keys), then keys, which are rows as
+// well.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

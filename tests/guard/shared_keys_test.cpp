@@ -83,7 +83,8 @@ class SharedKeys : public testing::Test {
   static keyspace::Keyspace keyspace_of_pages() {
     std::vector<keyspace::NamespaceTemplates> namespaces;
     const auto add = [&namespaces](std::string name, std::string_view key, bool canonical) {
-      namespaces.push_back({std::move(name), {keyspace::KeyTemplate::parse(key).value()}, canonical});
+      namespaces.push_back(
+          {std::move(name), {keyspace::KeyTemplate::parse(key).value()}, canonical});
     };
     add("pages", "page:{slug}", false);
     add("drafts", "page:draft:{id:uint64}", true);
