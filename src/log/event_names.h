@@ -17,6 +17,8 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "admin_listening",
     "admin_without_token",
     "advice",
+    "attack_began",
+    "attack_ended",
     "client_tls_failed",
     "cluster_node",
     "cluster_nodes_not_kept",
