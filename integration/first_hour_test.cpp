@@ -259,7 +259,7 @@ TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
   const std::string file = folder / "guard.yaml";
   write_whole_file(folder / "answers",
                    "nowhere\n\n\n\n" + redis.address() + "\n\n\n\nsqlite\n" + shop.path().string() +
-                       "\nusers\nuser\n\nuser:7\n");
+                       "\nusers\nuser\n\n\nuser:7\n");
   const Ended ended =
       run_program({"script", "-qec", guard_binary() + " init --output " + file, "/dev/null"},
                   folder / "answers");
