@@ -107,8 +107,10 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   const Load load(shop);
   const std::string url = address(shop);
   json::object order = order_for(shop, GetParam());
-  order["until"] = kMoves;
+  order["until"] =
+      fmt::format("({}) && {}.startsWith('An attack is on: users: ')", kMoves, text_of("sentence"));
   order["read"] = {{"sentence", text_of("sentence")},
+                   {"mark", "document.getElementById('verdict').className"},
                    {"stopped", text_of("stopped-sentence")},
                    {"namespaces", text_of("namespaces")},
                    {"sources", text_of("sources")},
@@ -124,7 +126,8 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   for (const std::string& asked : seen.urls) {
     EXPECT_TRUE(asked.starts_with(url) || asked.starts_with("data:")) << asked;
   }
-  EXPECT_EQ(seen.read.at("sentence"), "All 2 namespaces are ready.");
+  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("reads per second of keys that have no row"));
+  EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-warning")) << "it is stopped";
   EXPECT_THAT(seen.read.at("stopped"), HasSubstr("of guarded look-ups stopped in the last minute"));
   EXPECT_THAT(seen.read.at("charts"),
               AllOf(HasSubstr("Look-ups per second, a chart of the last 5 minutes. Now: Stopped "),
@@ -214,7 +217,8 @@ TEST_F(PageTest, counts_isolated_rows_where_there_are_any) {
       "INSERT INTO friend VALUES ('bob'), ('Zo\u00eb')");
   json::object order =
       order_for(shop, {.name = "isolated", .width = 1280, .height = 800, .dark = false});
-  order["until"] = text_of("namespaces") + ".includes('1 isolated')";
+  order["until"] = text_of("namespaces") + ".includes('1 isolated') && " + text_of("sentence") +
+                   " === 'All 3 namespaces are ready.'";
   order["read"] = {{"namespaces", text_of("namespaces")}};
   const std::string seen = browser_->open(order).read.at("namespaces");
   EXPECT_EQ(seen.find("isolated"), seen.rfind("isolated")) << "of the others: " << seen;
