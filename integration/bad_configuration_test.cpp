@@ -84,6 +84,17 @@ TEST_F(BadConfiguration, shows_every_error_with_its_place_and_binds_nothing) {
   EXPECT_EQ(ended.standard_output, "");
 }
 
+TEST_F(BadConfiguration, is_not_one_that_has_an_old_name_but_it_is_warned_of) {
+  const std::string yaml = of_table("/nowhere.db", "user") + "    strict: true\n";
+  const Ended checked = run(yaml, {"--check-config"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.standard_error;
+  EXPECT_THAT(checked.standard_error,
+              HasSubstr("bad.yaml:7:5: strict is called canonical_keys now"));
+  const Ended started = run(yaml);
+  EXPECT_EQ(started.exit_code, kFailure) << "the port is taken";
+  EXPECT_THAT(started.standard_error, HasSubstr(" warning event=renamed_setting what=\""));
+}
+
 TEST_F(BadConfiguration, that_is_no_yaml_is_an_error_with_its_place) {
   const Ended ended = run("listen: [127.0.0.1\nupstream: }\n");
   EXPECT_EQ(ended.exit_code, kConfiguration);

@@ -203,8 +203,15 @@ TEST_F(FirstHour, leads_from_servers_with_passwords_to_a_stopped_attack) {
   write_whole_file(file(), patient);
   start(ended.standard_output);
   RawClient client = application();
+  // More than is tolerated: a few pass like any other read.
+  constexpr std::uint64_t kBurst = 100;
+  const auto attack = [&client] {
+    for (std::uint64_t n = 0; n < kBurst; ++n) {
+      client.call({"GET", "users:" + std::to_string(123'456 + n)});
+    }
+  };
   EXPECT_TRUE(eventually([&] {
-    client.call({"GET", "users:123456"});
+    attack();
     return testing::Value(client.call({"GUARD.INFO", "user"}),
                           ContainsRegex("[1-9][0-9]* % of look-ups would have been stopped"));
   })) << client.call({"GUARD.INFO", "user"})
@@ -218,8 +225,8 @@ TEST_F(FirstHour, leads_from_servers_with_passwords_to_a_stopped_attack) {
   guard_->send_signal(SIGHUP);
   EXPECT_TRUE(eventually([&] {
     const std::uint64_t before = redis_->calls("get");
-    client.call({"GET", "users:123456"});
-    return redis_->calls("get") == before;
+    attack();
+    return redis_->calls("get") - before < kBurst / 2;
   })) << log();
   guard_->send_signal(SIGTERM);
   EXPECT_EQ(guard_->exit_code(), 0) << log();
@@ -259,7 +266,7 @@ TEST(FirstHourOfPeople, is_asked_for_on_a_terminal) {
   const std::string file = folder / "guard.yaml";
   write_whole_file(folder / "answers",
                    "nowhere\n\n\n\n" + redis.address() + "\n\n\n\nsqlite\n" + shop.path().string() +
-                       "\nusers\nuser\n\nuser:7\n");
+                       "\nusers\nuser\n\n\nuser:7\n");
   const Ended ended =
       run_program({"script", "-qec", guard_binary() + " init --output " + file, "/dev/null"},
                   folder / "answers");

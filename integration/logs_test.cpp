@@ -45,6 +45,28 @@ class Logs : public testing::Test {
   }
 };
 
+TEST_F(Logs, an_attack_is_said_when_it_begins_once_and_with_its_keys) {
+  Shop shop;
+  wait_until_started(shop, "event=upstream_up");
+  RawClient client = shop.client();
+  for (std::uint64_t n = 0; n < 40; ++n) {
+    client.call({"GET", absent_user(n)});
+  }
+  EXPECT_EQ(info_field(shop.guard(), "users", "attack"), "0") << "40 in 5 s are none";
+  for (std::uint64_t n = 0; n < 4000; ++n) {
+    client.call({"GET", absent_user(n)});
+  }
+  ASSERT_TRUE(eventually([&] { return info_field(shop.guard(), "users", "attack") == "1"; }));
+  EXPECT_EQ(info_field(shop.guard(), "tags", "attack"), "0");
+  ASSERT_TRUE(eventually([&] { return shop.guard().log().contains("event=attack_began"); }));
+  const std::vector<std::string> lines = lines_of(shop.guard().log());
+  EXPECT_THAT(lines,
+              Contains(MatchesRegex(".* warning event=attack_began namespace=users "
+                                    "per_second=[0-9]+ tolerate=0 mode=enforce "
+                                    "keys=.*user:.id:uint64.*")));
+  EXPECT_EQ(count_of(lines, "event=attack_"), 1U);
+}
+
 TEST_F(Logs, a_healthy_guard_says_what_it_does_and_then_nothing) {
   Shop shop;
   wait_until_started(shop, "event=upstream_up");

@@ -35,11 +35,12 @@ class SharedKeys : public GuardedMariaDb {
                      .more = more}
           .yaml();
     };
-    return configuration(line("pages", R"(["page:{slug}", "p:{slug}"])", "page", "") +
-                             line("drafts", "page:draft:{id:uint64}", "draft", ", strict: true") +
-                             line("pairs", R"(["pair:{a}-{b}", "riap:{b}-{a}"])", "pair", "") +
-                             line("doubles", "pair:double-{id:uint64}", "draft", ", strict: true"),
-                         storage(folder_ / "kept"));
+    return configuration(
+        line("pages", R"(["page:{slug}", "p:{slug}"])", "page", "") +
+            line("drafts", "page:draft:{id:uint64}", "draft", ", canonical_keys: true") +
+            line("pairs", R"(["pair:{a}-{b}", "riap:{b}-{a}"])", "pair", "") +
+            line("doubles", "pair:double-{id:uint64}", "draft", ", canonical_keys: true"),
+        storage(folder_ / "kept"));
   }
 };
 

@@ -107,8 +107,10 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   const Load load(shop);
   const std::string url = address(shop);
   json::object order = order_for(shop, GetParam());
-  order["until"] = kMoves;
+  order["until"] =
+      fmt::format("({}) && {}.startsWith('An attack is on: users: ')", kMoves, text_of("sentence"));
   order["read"] = {{"sentence", text_of("sentence")},
+                   {"mark", "document.getElementById('verdict').className"},
                    {"stopped", text_of("stopped-sentence")},
                    {"namespaces", text_of("namespaces")},
                    {"sources", text_of("sources")},
@@ -124,7 +126,8 @@ TEST_P(PageOnScreens, shows_moving_numbers_to_everybody_and_asks_nobody_else) {
   for (const std::string& asked : seen.urls) {
     EXPECT_TRUE(asked.starts_with(url) || asked.starts_with("data:")) << asked;
   }
-  EXPECT_EQ(seen.read.at("sentence"), "All 2 namespaces are ready.");
+  EXPECT_THAT(seen.read.at("sentence"), HasSubstr("reads per second of keys that have no row"));
+  EXPECT_THAT(seen.read.at("mark"), HasSubstr("is-warning")) << "it is stopped";
   EXPECT_THAT(seen.read.at("stopped"), HasSubstr("of guarded look-ups stopped in the last minute"));
   EXPECT_THAT(seen.read.at("charts"),
               AllOf(HasSubstr("Look-ups per second, a chart of the last 5 minutes. Now: Stopped "),
@@ -148,6 +151,16 @@ INSTANTIATE_TEST_SUITE_P(All,
                                          Screen{"phone_light", 360, 640, false},
                                          Screen{"phone_dark", 360, 640, true}),
                          [](const auto& each) { return each.param.name; });
+
+TEST_F(PageTest, says_of_a_guard_that_is_well_that_it_is_ready) {
+  Shop shop({.more = std::string(kAdmin)});
+  shop.wait_until_it_answers();
+  json::object order =
+      order_for(shop, {.name = "ready", .width = 1280, .height = 800, .dark = false});
+  order["until"] = text_of("sentence") + " === 'All 2 namespaces are ready.'";
+  order["read"] = {{"mark", "document.getElementById('verdict').className"}};
+  EXPECT_THAT(browser_->open(order).read.at("mark"), HasSubstr("is-good"));
+}
 
 TEST_F(PageTest, says_first_what_is_wrong) {
   Shop shop({.more = std::string(kAdmin)});

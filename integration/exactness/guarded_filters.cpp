@@ -14,7 +14,7 @@ keyspace::Keyspace keyspace_of(const config::Config& config) {
   std::vector<keyspace::NamespaceTemplates> all;
   all.reserve(config.namespaces.size());
   for (const config::Namespace& ns : config.namespaces) {
-    all.push_back({.name = ns.name, .templates = ns.keys, .strict = ns.canonical_keys});
+    all.push_back({.name = ns.name, .templates = ns.keys, .canonical_keys = ns.canonical_keys});
   }
   return keyspace::Keyspace::build(std::move(all)).value();
 }

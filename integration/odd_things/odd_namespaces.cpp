@@ -68,7 +68,8 @@ OddNamespaces::OddNamespaces(const SqlServer& server, const OddThing& thing, std
         std::vector<keyspace::NamespaceTemplates> all;
         all.reserve(config_.namespaces.size());
         for (const config::Namespace& ns : config_.namespaces) {
-          all.push_back({.name = ns.name, .templates = ns.keys, .strict = ns.canonical_keys});
+          all.push_back(
+              {.name = ns.name, .templates = ns.keys, .canonical_keys = ns.canonical_keys});
         }
         return keyspace::Keyspace::build(std::move(all)).value();
       }()) {

@@ -17,18 +17,20 @@ Definition definition_of(const config::Config& config, std::size_t ns) {
   const config::Namespace& space = config.namespaces.at(ns);
   Definition all{
       .name = space.name,
-      .strict = space.canonical_keys,
+      .canonical_keys = space.canonical_keys,
       .rows = space.source,
       .source = *std::ranges::find(config.sources, space.source.from, &config::Source::name),
       .fresh_ids = space.fresh_ids,
       .filter = space.filter};
+  // For how long readers wait, which no source knows of.
+  all.source.strict_hold = config::Source{}.strict_hold;
   for (const keyspace::KeyTemplate& key : space.keys) {
     all.keys.push_back(key.text());
   }
   for (const config::Namespace& other : config.namespaces) {
     for (const keyspace::KeyTemplate& key : other.keys) {
       if (&other != &space && is_rival_of(space, key.literal_prefix())) {
-        all.rivals.push_back((other.canonical_keys ? "strict " : "") + key.text());
+        all.rivals.push_back((other.canonical_keys ? "canonical " : "") + key.text());
       }
     }
   }

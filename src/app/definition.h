@@ -1,6 +1,7 @@
 // What the filter of a namespace is made of. As long as this is the same, the filter that is there
 // is right, and a reload of the configuration keeps it. Everything else that can be set for a
-// namespace is policy: mode, order, absent_reply, verify_sample, db, overlay.
+// namespace is policy: mode, order, absent_reply, verify_sample, db, consistency, tolerate,
+// overlay; and so is its source's strict_hold.
 //
 // Must: two namespaces with equal definitions have the same rows in their filters, under the same
 // identities.
@@ -21,7 +22,7 @@ namespace cuckooguard::app {
 struct Definition {
   std::string name;               // progress and checkpoints go by it
   std::vector<std::string> keys;  // templates
-  bool strict = false;
+  bool canonical_keys = false;
   // Templates of other namespaces that may win keys over its own, or claim keys of its rows: one
   // prefix goes on from the other.
   std::vector<std::string> rivals;
@@ -33,7 +34,7 @@ struct Definition {
   bool operator==(const Definition&) const = default;
   // Each key is this namespace's, with the same identity, in both or in none.
   bool has_the_keys_of(const Definition& other) const {
-    return keys == other.keys && strict == other.strict && rivals == other.rivals;
+    return keys == other.keys && canonical_keys == other.canonical_keys && rivals == other.rivals;
   }
 };
 

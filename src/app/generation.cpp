@@ -168,9 +168,11 @@ void Generation::make_source(const Environment& environment,
 // For the guards; complete, and as it is from then on.
 void Generation::describe(const Environment& environment) {
   std::vector<const RunningSource*> listed;
+  const std::vector<config::Source>& sources = config().sources;
   for (std::uint32_t ns = 0; ns < spaces_.size(); ++ns) {
     const Space& space = spaces_[ns];
     const config::Namespace& settings = config().namespaces[ns];
+    const auto& source = *std::ranges::find(sources, settings.source.from, &config::Source::name);
     namespaces_.push_back({.mode = settings.mode,
                            .order = settings.order,
                            .verify_sample = settings.verify_sample,
@@ -184,7 +186,7 @@ void Generation::describe(const Environment& environment) {
                            .max_lag = space.definition.source.max_lag,
                            .consistency = settings.consistency,
                            .questions = &space.source->questions(),
-                           .strict_hold = space.definition.source.strict_hold,
+                           .strict_hold = source.strict_hold,
                            .tolerance = space.tolerance,
                            .counts = space.counts});
     process_.origins.push_back({.source = space.definition.source.name,

@@ -1,7 +1,9 @@
 #include "app/verification.h"
 
+#include <cmath>
 #include <vector>
 
+#include "config/value_text.h"
 #include "guard/advice.h"
 #include "io/clock.h"
 
@@ -38,6 +40,7 @@ void Verification::run(const std::stop_token& stop) {
   stop_ = stop;
   TimePoint advise_at = io::now_since_boot() + kAdviseFirst;
   while (!stop.stop_requested()) {
+    look_for_attacks();
     checker_.step();
     if (const TimePoint now = io::now_since_boot(); now >= advise_at) {
       advise_at = now + kAdviseEvery;
@@ -45,6 +48,39 @@ void Verification::run(const std::stop_token& stop) {
     }
     std::unique_lock lock(mutex_);
     woken_.wait_for(lock, stop, kStepEvery, [] { return false; });
+  }
+}
+
+void Verification::look_for_attacks() {
+  const TimePoint now = io::now_since_boot();
+  for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
+    const guard::GuardedNamespace& space = parts_.guarded.namespaces[ns];
+    const auto change =
+        space.counts->attack.look(now, space.counts->absent_keys(), space.tolerance->rate());
+    if (!change) {
+      continue;
+    }
+    std::string keys;
+    for (const keyspace::KeyTemplate& each : parts_.guarded.keyspace.templates(ns)) {
+      keys += (keys.empty() ? "" : ", ") + each.text();
+    }
+    const std::string& name = parts_.guarded.keyspace.name(ns);
+    if (change->has_begun) {
+      parts_.log.warning("attack_began",
+                         {{"namespace", name},
+                          {"per_second", std::llround(change->rate)},
+                          {"tolerate", config::text_of_rate(space.tolerance->rate())},
+                          {"mode", config::name_of(space.mode)},
+                          {"keys", keys}});
+    } else {
+      parts_.log.info(
+          "attack_ended",
+          {{"namespace", name},
+           {"seconds", std::chrono::round<std::chrono::seconds>(change->lasted).count()},
+           {"reads", change->reads},
+           {"peak_per_second", std::llround(change->peak)},
+           {"keys", keys}});
+    }
   }
 }
 

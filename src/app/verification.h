@@ -1,10 +1,12 @@
-// The thread that looks into contradictions (contradiction_checker.h), and the log of what it
-// finds.
+// The thread that looks into contradictions (contradiction_checker.h) and for attacks, and the log
+// of what it finds.
 //
 //   event=hidden_row    each one, at most one per two seconds
 //   event=hidden_value, event=contradiction_unknown, event=late_row
 //                       the first, then at most one per namespace and kLogEvery, with their number
 //                       so far
+//   event=attack_began, event=attack_ended
+//                       of a namespace, within two seconds (guard/attack_watch.h)
 //   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was
 //                       read (guard/advice.h)
 //
@@ -68,6 +70,7 @@ class Verification {
   filter::Finding look_up(std::uint32_t ns, const keyspace::Lookup& found);
   source::RowPresence ask(std::uint32_t ns, std::string_view identity);
   void log(const guard::Contradictions::Key& key, guard::Cause cause);
+  void look_for_attacks();
 
   Parts parts_;
   ContradictionChecker checker_;

@@ -42,6 +42,7 @@ int Check::run() const {
   if (!refusals.empty()) {
     return report(config.path, refusals);
   }
+  (void)report(read->warnings);
   fmt::print("{}: fine; {}\n", config.path, not_asked(read->config));
   return 0;
 }

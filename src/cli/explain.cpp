@@ -139,7 +139,7 @@ std::string explain_key(const config::Config& config, std::string_view key) {
     lines.add("shared", "rows of " + sharers + " can have this key, too");
   }
   if (found.kind == Lookup::Kind::impossible) {
-    lines.add("identity", "none: no row can have such a value (strict: true)");
+    lines.add("identity", "none: no row can have such a value (canonical_keys: true)");
   } else {
     const auto columns = keyspace.identity_columns(found.ns);
     const auto values = keyspace::values_of_identity(found.identity, columns.size());

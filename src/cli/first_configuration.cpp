@@ -92,6 +92,10 @@ void add_namespace(Text& text, const Answers& answers) {
   if (has_table) {
     text.add("      table", "--table");
   }
+  if (answers.contains("--db")) {
+    text.add("    # Clients that have selected another database of Redis are forwarded.\n");
+    text.add("    db", "--db");
+  }
   text.add(
       "    # observe: all is forwarded, and what would have been answered is counted and "
       "compared.\n"
@@ -100,6 +104,13 @@ void add_namespace(Text& text, const Answers& answers) {
       "those of frameworks.\n"
       "    mode: observe\n"
       "    #absent_reply: nil\n"
+      "    # So many reads of absent keys per second are forwarded all the same. Your database can "
+      "bear "
+      "a few look-ups of\n"
+      "    # rows that do not exist, and until there are more the application cannot tell that the "
+      "guard is there. 0: all\n"
+      "    # absent keys are answered.\n"
+      "    tolerate: 10/s\n"
       "\n"
       "# A page for people, metrics and health.\n"
       "#admin: { address: 127.0.0.1:9180 }\n");

@@ -64,6 +64,7 @@ constexpr std::array kAboutFile{Question{"--path", "The SQLite database, or the 
 constexpr std::array kAboutTable{Question{"--table", "Table whose rows the keys are made of"}};
 constexpr std::array kAboutKeys{
     Question{"--key", "Keys that are made of a row, such as user:{id:uint64}"},
+    Question{"--db", "Number of Redis's database with them, as in redis://HOST/1", "0"},
     Question{"--example", "A key as the application reads it, to try that on (empty: none)", ""}};
 
 struct Unanswered : std::runtime_error {

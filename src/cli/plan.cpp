@@ -5,12 +5,14 @@
 #include <chrono>
 #include <iterator>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/refusals.h"
 #include "app/source_kinds.h"
 #include "cli/offline_targets.h"
 #include "cli/output.h"
+#include "config/value_text.h"
 #include "filter/exact_counts.h"
 #include "guard/grouped.h"
 #include "source/load_sizing.h"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kOverlayKeyBytes = 16 + 40;  // guard/overlay.h, guard/learned_keys.h
 constexpr double kBitsPerByte = 8;
+constexpr unsigned kGuardsMax = 1'000'000;
 
 PlannedTable planned(const source::Target& target,
                      const source::TableSize& size,
@@ -138,11 +141,29 @@ void plan_source(const config::Source& source,
   plan.tables.insert(plan.tables.end(), tables.begin(), tables.end());
 }
 
+// Each guard tolerates as many by itself.
+std::string tolerated_text(double per_second, unsigned guards) {
+  if (per_second == 0) {
+    return "";
+  }
+  std::string text = fmt::format("Database look-ups tolerated (tolerate): {} per guard",
+                                 config::text_of_rate(per_second));
+  text +=
+      guards == 1
+          ? "; with N guards N times as many: --guards N"
+          : fmt::format("; with {} guards {}", guards, config::text_of_rate(per_second * guards));
+  return text + ".\n";
+}
+
 }  // namespace
 
 CLI::App& ShowPlan::add(CLI::App& app) {
-  return config.add_subcommand(
+  CLI::App& command = config.add_subcommand(
       app, "plan", "Count the rows of every source, and print the memory their filters will need");
+  command.add_option("--guards", guards, "How many guards have this configuration")
+      ->check(CLI::Range(1U, kGuardsMax))
+      ->capture_default_str();
+  return command;
 }
 
 int ShowPlan::run() const {
@@ -151,7 +172,7 @@ int ShowPlan::run() const {
     return report(read.error());
   }
   const Plan plan = make_plan(read->config);
-  fmt::print("{}", describe(plan));
+  fmt::print("{}", describe(plan, guards));
   for (const std::string& failure : plan.failures) {
     fmt::print(stderr, "cuckooguard: {}\n", failure);
   }
@@ -165,10 +186,13 @@ Plan make_plan(const config::Config& config) {
     plan_source(source, all.targets(source.name), plan);
   }
   plan.rebuild += plan.steady;
+  for (const config::Namespace& space : config.namespaces) {
+    plan.tolerated += space.tolerate;
+  }
   return plan;
 }
 
-std::string describe(const Plan& plan) {
+std::string describe(const Plan& plan, unsigned guards) {
   std::vector<Cells> rows{{"namespace", "table", "rows", "bits/row", "steady", "at rebuild"}};
   bool has_estimates = false;
   bool has_unknown = false;
@@ -198,6 +222,7 @@ std::string describe(const Plan& plan) {
   text +=
       fmt::format("Beside that up to {} for keys written through the guard (overlay.max_keys).\n",
                   bytes_text(plan.overlays));
+  text += tolerated_text(plan.tolerated, guards);
   for (const std::string& source : plan.checked) {
     text += fmt::format(
         "Source {} was asked what a start asks: its grants, settings and tables will do.\n",

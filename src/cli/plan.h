@@ -1,6 +1,7 @@
 // `cuckooguard plan`: how many rows every namespace has, and what its filters will take: steadily,
 // and while they are built again, when the next stands beside the one in force. For those who set a
-// container's limit.
+// container's limit. And how many look-ups of rows that do not exist the guards will let through to
+// the database (tolerate).
 //
 // Threads: the main thread's; databases are asked, and only read. Errors: a sentence for each
 // source that could not be asked, or that a start would refuse (grants, the log's settings,
@@ -19,6 +20,7 @@ namespace cuckooguard::cli {
 
 struct ShowPlan {
   ConfigFlags config;
+  unsigned guards = 1;  // that have this configuration
 
   CLI::App& add(CLI::App& app);
   int run() const;
@@ -40,13 +42,14 @@ struct Plan {
   std::uint64_t steady = 0;
   std::uint64_t rebuild = 0;
   std::uint64_t overlays = 0;  // at most
+  double tolerated = 0;        // look-ups per second of rows that do not exist, of each guard
   std::vector<std::string> failures;
   std::vector<std::string> checked;  // sources of which a start would refuse nothing
 };
 
 Plan make_plan(const config::Config& config);
 
-// A table for people.
-std::string describe(const Plan& plan);
+// A table for people; `guards` have this configuration.
+std::string describe(const Plan& plan, unsigned guards = 1);
 
 }  // namespace cuckooguard::cli

@@ -10,9 +10,17 @@
 namespace cuckooguard::cli {
 namespace {
 
-std::expected<config::Config, std::vector<std::string>> read_again(const ConfigFlags& flags) {
+void warn(const config::EffectiveConfig& read, log::EventLog& log) {
+  for (const config::Diagnostic& warning : read.warnings) {
+    log.warning("renamed_setting", {{"what", warning.text()}});
+  }
+}
+
+std::expected<config::Config, std::vector<std::string>> read_again(const ConfigFlags& flags,
+                                                                   log::EventLog& log) {
   auto read = flags.load();
   if (read) {
+    warn(*read, log);
     return std::move(read->config);
   }
   std::vector<std::string> lines;
@@ -33,9 +41,11 @@ int Serve::run() const {
   ::signal(SIGPIPE, SIG_IGN);  // a peer that is gone is an error of that write
   log::prepare_last_word(read->config.log.format);
   log::EventLog log(read->config.log);
-  app::Assembly assembly(read->config,
-                         {.read = [this] { return read_again(config); }, .is_strict = strict_start},
-                         log);
+  warn(*read, log);
+  app::Assembly assembly(
+      read->config,
+      {.read = [this, &log] { return read_again(config, log); }, .is_strict = strict_start},
+      log);
   if (!assembly.refusals().empty()) {
     return report(config.path, assembly.refusals());
   }

@@ -34,6 +34,7 @@ std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(
   if (!report.empty()) {
     return std::unexpected(std::move(report).in_file_order());
   }
+  effective.warnings = std::move(report).warnings();
   return effective;
 }
 

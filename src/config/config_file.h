@@ -47,6 +47,7 @@ std::expected<Config, std::vector<Diagnostic>> load_config(
 struct EffectiveConfig {
   Config config;
   Setting settings;
+  std::vector<Diagnostic> warnings;  // what should be changed, but does no harm yet
 };
 
 std::expected<EffectiveConfig, std::vector<Diagnostic>> parse_effective(

@@ -6,6 +6,16 @@
 #include <fmt/format.h>
 
 namespace cuckooguard::config {
+namespace {
+
+std::vector<Diagnostic> sorted(std::vector<Diagnostic> all) {
+  std::ranges::sort(all, {}, [](const Diagnostic& diagnostic) {
+    return std::tie(diagnostic.line, diagnostic.column, diagnostic.what);
+  });
+  return all;
+}
+
+}  // namespace
 
 std::string Diagnostic::text() const {
   if (line == 0) {
@@ -27,19 +37,27 @@ std::string Report::origin(Place place) const {
   return fmt::format("{}:{}", name, place.line);
 }
 
-void Report::add(Place place, std::string what) {
+Diagnostic Report::at(Place place, std::string what) const {
   if (place.flag > 0) {
-    found_.push_back({flags_.at(static_cast<std::size_t>(place.flag) - 1), 0, 0, std::move(what)});
-    return;
+    return {flags_.at(static_cast<std::size_t>(place.flag) - 1), 0, 0, std::move(what)};
   }
-  found_.push_back({file_, place.line, place.column, std::move(what)});
+  return {file_, place.line, place.column, std::move(what)};
+}
+
+void Report::add(Place place, std::string what) {
+  found_.push_back(at(place, std::move(what)));
+}
+
+void Report::warn(Place place, std::string what) {
+  warnings_.push_back(at(place, std::move(what)));
 }
 
 std::vector<Diagnostic> Report::in_file_order() && {
-  std::ranges::sort(found_, {}, [](const Diagnostic& diagnostic) {
-    return std::tie(diagnostic.line, diagnostic.column, diagnostic.what);
-  });
-  return std::move(found_);
+  return sorted(std::move(found_));
+}
+
+std::vector<Diagnostic> Report::warnings() && {
+  return sorted(std::move(warnings_));
 }
 
 }  // namespace cuckooguard::config

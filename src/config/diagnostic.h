@@ -34,17 +34,23 @@ class Report {
   // Place::flag.
   int add_flag(std::string name);
   void add(Place place, std::string what);
+  // Nothing that keeps the file from being used.
+  void warn(Place place, std::string what);
   bool empty() const { return found_.empty(); }
 
   // guard.yaml:12, or flag --listen
   std::string origin(Place place) const;
 
   std::vector<Diagnostic> in_file_order() &&;
+  std::vector<Diagnostic> warnings() &&;  // likewise
 
  private:
+  Diagnostic at(Place place, std::string what) const;
+
   std::string file_;
   std::vector<std::string> flags_;
   std::vector<Diagnostic> found_;
+  std::vector<Diagnostic> warnings_;
 };
 
 }  // namespace cuckooguard::config

@@ -21,10 +21,12 @@ using keyspace::ValueType;
 
 constexpr auto kModes = choices_of<Mode>(kModeNames);
 constexpr auto kOrders = choices_of<Order>(kOrderNames);
+constexpr auto kConsistencies = choices_of<Consistency>(kConsistencyNames);
 constexpr auto kDeletes = choices_of<Deletes>(kDeletesNames);
 constexpr int kDbMax = std::numeric_limits<int>::max();
 constexpr double kFalsePositiveRateMin = 0.000'001;
 constexpr double kFalsePositiveRateMax = 0.1;
+constexpr double kTolerateMax = 1'000'000;  // per second
 constexpr std::uint64_t kCapacityMax = 100'000'000'000;
 constexpr std::uint64_t kOverlayKeysMax = 1'000'000'000;
 
@@ -149,19 +151,19 @@ Parsed<std::chrono::seconds> parse_ttl(std::string_view text) {
   return std::chrono::duration_cast<std::chrono::seconds>(*parsed);
 }
 
-// `strict` is about integers; on a namespace without one it would be a wish that nothing fulfils.
-void check_strict(const Section& section, const Namespace& result) {
+// It is about integers; on a namespace without one it would be a wish that nothing fulfils.
+void check_canonical_keys(const Section& section, const Namespace& result) {
   const auto is_integer = [](const keyspace::Placeholder& placeholder) {
     return placeholder.type == ValueType::uint64 || placeholder.type == ValueType::int64;
   };
   const auto has_integer = [&](const KeyTemplate& key_template) {
     return std::ranges::any_of(key_template.placeholders(), is_integer);
   };
-  if (result.canonical_keys && !result.keys.empty() && std::ranges::none_of(result.keys, has_integer)) {
-    section.report(
-        section.place_of("strict"),
-        "strict: true needs an integer in keys, such as {id:uint64}: it is about values that "
-        "are no canonical integer");
+  if (result.canonical_keys && !result.keys.empty() &&
+      std::ranges::none_of(result.keys, has_integer)) {
+    section.report(section.place_of("canonical_keys"),
+                   "canonical_keys: true needs an integer in keys, such as {id:uint64}: it is "
+                   "about values that are no canonical integer");
   }
 }
 
@@ -214,7 +216,12 @@ constexpr auto kNamespace =
               bounded(parse_fraction, 0.0, 1.0, "must be from 0% to 100%")),
         value("absent_reply", &Namespace::absent_reply, parse_absent_reply),
         value("db", &Namespace::db, bounded<int>(parse_count, 0, kDbMax, "is no database number")),
-        value("strict", &Namespace::canonical_keys, parse_bool),
+        value("canonical_keys", &Namespace::canonical_keys, parse_bool),
+        choice("consistency", &Namespace::consistency, kConsistencies),
+        value("tolerate",
+              &Namespace::tolerate,
+              bounded(parse_rate, 0.0, kTolerateMax, "must be at most 1M/s"),
+              text_of_rate),
         value("fresh_ids", &Namespace::fresh_ids, parse_fresh_ids),
         Inside{"filter", &Namespace::filter, kFilter},
         Inside{"overlay", &Namespace::overlay, kOverlay},
@@ -223,9 +230,31 @@ constexpr auto kNamespace =
           if (result.mode == Mode::enforce && section.is_left_out("absent_reply")) {
             section.report(section.place_of("mode"), absent_reply_needed());
           }
-          check_strict(section, result);
+          check_canonical_keys(section, result);
           check_commands(section, result);
         });
+
+// `strict` was the name of canonical_keys, and is read as that for one more release.
+Entry with_new_names(const Entry& entry, Report& report) {
+  Entry renamed = entry;
+  const auto old = std::ranges::find(renamed.value.entries, "strict", &Entry::key);
+  if (old == renamed.value.entries.end()) {
+    return renamed;
+  }
+  if (std::ranges::count(renamed.value.entries, "canonical_keys", &Entry::key) > 0) {
+    report.add(old->place,
+               "strict and canonical_keys are both here: strict is the old name of "
+               "canonical_keys; remove it");
+    renamed.value.entries.erase(old);
+    return renamed;
+  }
+  report.warn(
+      old->place,
+      "strict is called canonical_keys now: rename it, the next release does not read the old "
+      "name. How soon a committed row is seen is another setting, consistency");
+  old->key = "canonical_keys";
+  return renamed;
+}
 
 }  // namespace
 
@@ -247,11 +276,13 @@ std::vector<Place> read_key_templates(const Section& section,
   return places;
 }
 
-Namespace read_namespace(const Reading& reading, const Entry& entry, NamespacePlaces& places) {
+Namespace read_namespace(const Reading& reading, const Entry& as_written, NamespacePlaces& places) {
+  const Entry entry = with_new_names(as_written, reading.report);
   const Section section(reading, entry, kNamespace.keys());
   Namespace result{.name = entry.key};
   places.name = entry.place;
   places.fresh_ids = section.place_of("fresh_ids");
+  places.consistency = section.place_of("consistency");
   places.deletes = section.place_of("filter", "deletes");
   places.commands = section.place_of("commands", "key");
   section.require("keys");

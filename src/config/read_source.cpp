@@ -92,6 +92,8 @@ constexpr auto kSqlite =
     section<SqliteSource>("sources.* of type sqlite",
                           ReadBy<SqliteSource>{"type"},
                           ReadBy<SqliteSource>{"max_lag"},
+                          ReadBy<SqliteSource>{"strict_every"},
+                          ReadBy<SqliteSource>{"strict_hold"},
                           value("path", &SqliteSource::path, parse_text).required(),
                           choice("follow", &SqliteSource::follow, kFollows),
                           value("install_triggers", &SqliteSource::install_triggers, parse_bool),
@@ -108,6 +110,8 @@ constexpr auto kMysql =
         "sources.* of type mysql",
         ReadBy<MysqlSource>{"type"},
         ReadBy<MysqlSource>{"max_lag"},
+        ReadBy<MysqlSource>{"strict_every"},
+        ReadBy<MysqlSource>{"strict_hold"},
         list("addresses", &MysqlSource::addresses, parse_address).required(),
         value("user", &MysqlSource::user, parse_text).required(),
         secret("password", &MysqlSource::password),
@@ -129,6 +133,8 @@ constexpr auto kPostgres =
         "sources.* of type postgres",
         ReadBy<PostgresSource>{"type"},
         ReadBy<PostgresSource>{"max_lag"},
+        ReadBy<PostgresSource>{"strict_every"},
+        ReadBy<PostgresSource>{"strict_hold"},
         list("addresses", &PostgresSource::addresses, parse_postgres_address).required(),
         value("user", &PostgresSource::user, parse_text).required(),
         secret("password", &PostgresSource::password),
@@ -147,6 +153,8 @@ constexpr auto kPostgres =
 constexpr auto kFile = section<FileSource>("sources.* of type file",
                                            ReadBy<FileSource>{"type"},
                                            ReadBy<FileSource>{"max_lag"},
+                                           ReadBy<FileSource>{"strict_every"},
+                                           ReadBy<FileSource>{"strict_hold"},
                                            value("path", &FileSource::path, parse_text).required(),
                                            choice("format", &FileSource::format, kFileFormats));
 
@@ -210,6 +218,8 @@ constexpr auto kBloom =
         "sources.* of type bloom",
         ReadBy<BloomSource>{"type"},
         ReadBy<BloomSource>{"max_lag"},
+        ReadBy<BloomSource>{"strict_every"},
+        ReadBy<BloomSource>{"strict_hold"},
         choice("format", &BloomSource::format, kBloomFormats).required(),
         text("path", &BloomSource::path),
         text("key", &BloomSource::key),
@@ -282,6 +292,23 @@ void read_looks(const Section& section,
   });
 }
 
+// Of every type: how old proofs may be, and how strict reads come by newer ones.
+void read_proofs(const Section& section, Source& source) {
+  section.read("max_lag",
+               source.max_lag,
+               bounded<milliseconds>(parse_duration, 10ms, 1h, "must be from 10ms to 1h"));
+  section.read(
+      "strict_every",
+      source.strict_every,
+      or_auto(bounded<milliseconds>(parse_duration, 1ms, 1s, "must be auto, or from 1ms to 1s")),
+      [](const auto& every) { return every ? text_of(*every) : "auto"; });
+  source.strict_hold = std::min(source.strict_hold, source.max_lag);
+  section.read(
+      "strict_hold",
+      source.strict_hold,
+      bounded<milliseconds>(parse_duration, 1ms, source.max_lag, "must be from 1ms to max_lag"));
+}
+
 }  // namespace
 
 std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
@@ -293,9 +320,7 @@ std::optional<Source> read_source(const Reading& reading, const Entry& entry) {
     return std::nullopt;
   }
   Source source{.name = entry.key, .kind = {}};
-  section.read("max_lag",
-               source.max_lag,
-               bounded<milliseconds>(parse_duration, 10ms, 1h, "must be from 10ms to 1h"));
+  read_proofs(section, source);
   if (type == SourceType::sqlite) {
     auto& sqlite = source.kind.emplace<SqliteSource>();
     kSqlite.read(section, sqlite);

@@ -129,7 +129,8 @@ struct Source {
   // Of questions for strict reads: no more often than this; nullopt: as the kind of source is asked
   // for 2 % of a core.
   std::optional<milliseconds> strict_every;
-  milliseconds strict_hold{20};  // so long a strict read waits for its proof; then it passes
+  // So long a strict read waits for its proof; then it passes. At most max_lag.
+  milliseconds strict_hold{20};
 
   bool operator==(const Source&) const = default;
 };

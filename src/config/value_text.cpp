@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -139,6 +140,16 @@ std::string text_of_bytes(std::uint64_t bytes) {
   static constexpr std::array<NamedUnit, 4> kUnits{
       {{"GiB", 1024 * 1024 * 1024}, {"MiB", 1024 * 1024}, {"KiB", 1024}, {"B", 1}}};
   return in_largest_unit(bytes, kUnits);
+}
+
+std::string text_of_rate(double per_second) {
+  constexpr double kSecondsPerMinute = 60;
+  if (per_second == 0) {
+    return "0";
+  }
+  const bool is_whole = per_second == std::round(per_second);
+  const double number = is_whole ? per_second : std::round(per_second * kSecondsPerMinute);
+  return text_of(static_cast<std::uint64_t>(number)) + (is_whole ? "/s" : "/min");
 }
 
 }  // namespace cuckooguard::config

@@ -32,5 +32,6 @@ std::string text_of(const std::optional<std::uint64_t>& count);  // none: auto
 std::optional<std::string> text_of(const std::optional<AbsentReply>& reply);
 
 std::string text_of_bytes(std::uint64_t bytes);  // 64KiB
+std::string text_of_rate(double per_second);  // 10/s, or 30/min where that is the whole number; 0
 
 }  // namespace cuckooguard::config

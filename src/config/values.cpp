@@ -151,6 +151,24 @@ Parsed<double> parse_fraction(std::string_view text) {
   return *number / 100;
 }
 
+Parsed<double> parse_rate(std::string_view text) {
+  constexpr std::string_view kWanted = "a number per second or minute such as 10/s or 30/min, or 0";
+  constexpr double kSecondsPerMinute = 60;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string_view per = text.substr(slash);
+  const auto number = parse_count(text.substr(0, slash));
+  if (!number) {
+    return unexpected(fmt::format("cannot be read: write {}", kWanted));
+  }
+  if (per.empty() && *number > 0) {
+    return unexpected(fmt::format("has no unit: write {}", kWanted));
+  }
+  if (!per.empty() && per != "/s" && per != "/min") {
+    return unexpected(fmt::format("cannot be read: write {}", kWanted));
+  }
+  return static_cast<double>(*number) / (per == "/min" ? kSecondsPerMinute : 1);
+}
+
 Parsed<std::string> parse_text(std::string_view text) {
   if (text.empty()) {
     return unexpected("is empty");

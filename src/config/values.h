@@ -1,5 +1,5 @@
-// The values a setting can have, as text: durations, sizes, counts, fractions, addresses, absent
-// replies.
+// The values a setting can have, as text: durations, sizes, counts, fractions, rates, addresses,
+// absent replies.
 //
 // Each function takes the whole text and gives the value, or words that go on from the value: `"5"
 // has no unit: ...`.
@@ -41,6 +41,7 @@ Parsed<std::chrono::milliseconds> parse_duration(std::string_view text);  // 500
 Parsed<std::uint64_t> parse_bytes(std::string_view text);                 // 512B, 64KiB, 1MiB, 2GiB
 Parsed<std::uint64_t> parse_count(std::string_view text);                 // 20, 10k, 20M, 1G
 Parsed<double> parse_fraction(std::string_view text);                     // 0.2% -> 0.002
+Parsed<double> parse_rate(std::string_view text);                         // 10/s, 30/min, 0
 Parsed<std::string> parse_text(std::string_view text);                    // anything but nothing
 Parsed<std::string> parse_any_text(std::string_view text);                // and nothing
 Parsed<bool> parse_bool(std::string_view text);                           // true, false

@@ -86,6 +86,11 @@ std::string what_is_in_the_way(const Evidence& seen) {
   if (!seen.why_keys_pass.empty()) {
     return seen.why_keys_pass + "; ";
   }
+  if (seen.is_in_other_db()) {
+    return grouped(seen.other_db) + " of " + grouped(seen.keys) +
+           " reads came in another db than " + std::to_string(seen.db) +
+           " and passed: set `db` to the one that the application selects; ";
+  }
   const Evidence::Reads& reads = seen.reads;
   if (is_most(reads.not_allowed, reads.all)) {
     return most_reads(reads.not_allowed, reads.all) +
@@ -98,9 +103,11 @@ std::string what_is_in_the_way(const Evidence& seen) {
   if (is_most(seen.not_fresh, seen.keys)) {
     return most_reads(seen.not_fresh, seen.keys) + "came while the filter was not ready; ";
   }
-  return is_most(reads.unguarded, reads.all) && !seen.is_unmatched()
-             ? most_reads(reads.unguarded, reads.all) + "were of no namespace; "
-             : "";
+  if (is_most(reads.unguarded, reads.all) && !seen.is_unmatched()) {
+    return most_reads(reads.unguarded, reads.all) + "were of no namespace; ";
+  }
+  return seen.compared == 0 && !seen.is_unmatched() ? "nothing has been compared with Redis yet; "
+                                                    : "";
 }
 
 std::string what_matches_instead(const Evidence& seen) {
@@ -162,6 +169,13 @@ std::string what_lacks(const Evidence& seen) {
   return text;
 }
 
+// What quiet times need; empty: nothing.
+std::string what_to_tolerate(const Evidence& seen) {
+  return seen.tolerate > 0 ? ""
+                           : "; set tolerate: 10/s, so that the application sees no difference "
+                             "until there is an attack";
+}
+
 std::string what_to_do(const Evidence& seen) {
   const Contradictions::Counts& counts = seen.contradictions;
   const bool enforces = seen.mode == config::Mode::enforce;
@@ -180,18 +194,19 @@ std::string what_to_do(const Evidence& seen) {
   if (counts.open > 0) {
     return "; " + counted(counts.open, "key") + " that Redis has to be looked up in the source yet";
   }
-  if (!seen.why_keys_pass.empty()) {
+  if (!seen.why_keys_pass.empty() || seen.is_in_other_db()) {
     return "";
   }
   if (enforces) {
-    return "; nothing speaks against it";
+    return (seen.compared > 0 ? "; nothing speaks against it" : "") + what_to_tolerate(seen);
   }
   const std::string lacks = what_lacks(seen);
   if (!lacks.empty()) {
     return "; too little seen yet: " + lacks;
   }
-  return seen.has_absent_reply ? "; ready for enforce"
-                               : "; ready for enforce, once absent_reply is set";
+  return (seen.has_absent_reply ? "; ready for enforce"
+                                : "; ready for enforce, once absent_reply is set") +
+         what_to_tolerate(seen);
 }
 
 std::string why_keys_pass(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
@@ -222,6 +237,8 @@ Evidence::Reads reads_of(std::span<const Guard* const> guards) {
 Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
   Evidence all{.mode = parts.namespaces[ns].mode,
                .has_absent_reply = parts.namespaces[ns].may_enforce,
+               .db = parts.namespaces[ns].db,
+               .tolerate = parts.namespaces[ns].tolerance->rate(),
                .why_keys_pass = why_keys_pass(parts, ns, now)};
   for (const NamespaceCounters& counters : parts.namespaces[ns].counts->by_worker) {
     for (const Counter& verdict : counters.keys) {
@@ -231,6 +248,7 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
       all.absent += counters.of(verdict).value();
     }
     all.not_fresh += counters.of(Verdict::not_fresh).value();
+    all.other_db += counters.of(Verdict::other_db).value();
     all.compared += counters.verified.value() + counters.contradicted.value();
   }
   if (const Process* const process = parts.process; process != nullptr) {

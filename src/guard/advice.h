@@ -5,8 +5,10 @@
 //
 // Ready means: compared with Redis kComparedMin times, over kWatchedMin, and nothing was found
 // against it. First is said what keeps the guard from guarding now, in the words of GUARD.INFO and
-// the page, and then nothing is called ready; else what has kept it from looking at most reads. Of
-// a namespace that no read has matched it is told how those begin that may be meant for it.
+// the page; else that its reads come in another db than the namespace's, or that nothing has been
+// compared yet: nothing is called ready, or well, then. Else what has kept it from looking at most
+// reads. Of a namespace that no read has matched it is told how those begin that may be meant for
+// it. Where nothing is tolerated (`tolerate`) it says so to whoever enforces, or may.
 //
 // Threads: any, between Epochs::Reader enter() and leave(); evidence() reads counters of all
 // workers, each once, not all at one moment. Limits: what it counts is of this process, since the
@@ -27,6 +29,8 @@ namespace cuckooguard::guard {
 
 inline constexpr std::uint64_t kComparedMin = 1000;
 inline constexpr std::chrono::hours kWatchedMin{1};
+// One read of so many in another db is an accident, such as an operator's look; more are not.
+inline constexpr std::uint64_t kOtherDbShare = 100;
 
 struct Evidence {
   config::Mode mode = config::Mode::observe;
@@ -35,7 +39,10 @@ struct Evidence {
   std::uint64_t keys = 0;       // of reads
   std::uint64_t absent = 0;     // of them
   std::uint64_t not_fresh = 0;  // of them, too
+  std::uint64_t other_db = 0;   // of them, too: in another than `db`
   std::uint64_t compared = 0;   // with Redis's reply
+  int db = 0;
+  double tolerate = 0;  // reads of absent keys per second
   Contradictions::Counts contradictions{};
   std::string why_keys_pass{};  // now; empty: each for its own reason
 
@@ -55,6 +62,7 @@ struct Evidence {
   std::string shape{};
   std::uint64_t reads_of_shape = 0;
 
+  bool is_in_other_db() const { return other_db > 0 && other_db >= keys / kOtherDbShare; }
   bool is_unmatched() const {
     return mode != config::Mode::bypass && keys == 0 && reads.unguarded > 0;
   }

@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "guard/attack_watch.h"
 #include "guard/counter.h"
 #include "guard/reply_times.h"
 
 namespace cuckooguard::guard {
 
-// What the guard finds out about one key, in the order of the checks. From
-// `tolerated` on the key has no row.
+// What the guard finds out about one key, in the order of the checks: only the last five mean that
+// the key has no row (is_absent).
 enum class Verdict : std::uint8_t {
   unguarded,    // belongs to no namespace
   bypassed,     // the namespace's mode is bypass
@@ -30,6 +31,9 @@ enum class Verdict : std::uint8_t {
   absent,       // absent, and to be answered
 };
 inline constexpr std::size_t kVerdicts = 13;
+constexpr bool is_absent(Verdict verdict) {
+  return verdict >= Verdict::unproven;
+}
 
 // Keys of reads by verdict; those of a read that is answered whole or not at all, up to the first
 // that may exist. Never under `unguarded`: such a key has no namespace.
@@ -66,8 +70,22 @@ struct NamespaceCounts {
     return all;
   }
 
+  // Reads of keys that have no row, whatever became of them.
+  std::uint64_t absent_keys() const {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < kVerdicts; ++i) {
+      if (is_absent(static_cast<Verdict>(i))) {
+        all += sum([i](const NamespaceCounters& counters) -> const Counter& {
+          return counters.keys.at(i);
+        });
+      }
+    }
+    return all;
+  }
+
   std::vector<NamespaceCounters> by_worker;
   NamespaceCounters checked;  // `keys` of what was asked by HTTP; the admin server's
+  AttackWatch attack;         // looks at absent_keys() (app/verification.h)
 };
 
 struct GuardCounters {

@@ -90,6 +90,12 @@ std::string reason_of(const Guard::Parts& parts,
                         : "the filter has it, or takes it for another that it has";
     case Verdict::overlaid:
       return seen.held == Held::all ? why_all_are_held(*space->overlay, now) : words_of(seen.held);
+    case Verdict::unproven:
+      return "no row has it, but its database did not confirm that in time (strict_hold), or "
+             "cannot "
+             "be asked";
+    case Verdict::tolerated:
+      return "no row has it, but so few such reads come that they are forwarded (tolerate)";
     case Verdict::observed:
       return "no row has it, but the namespace's mode is observe";
     case Verdict::redis_first:

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "config/value_text.h"
 #include "guard/advice.h"
 #include "guard/filled.h"
 #include "guard/filter_totals.h"
@@ -28,6 +29,8 @@ constexpr std::array<std::string_view, kVerdicts> kVerdictFields{"keys_unguarded
                                                                  "keys_of_fresh_ids",
                                                                  "keys_that_may_exist",
                                                                  "keys_overlaid",
+                                                                 "keys_unproven",
+                                                                 "keys_tolerated",
                                                                  "keys_observed_absent",
                                                                  "keys_redis_first_absent",
                                                                  "keys_answered_absent"};
@@ -189,6 +192,8 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   lines.section("Namespace", parts.keyspace.name(ns));
   lines.add("mode", config::name_of(space.mode));
   lines.add("order", config::name_of(space.order));
+  lines.add("consistency", space.is_strict() ? "strict" : "max_lag");
+  lines.add("tolerate", config::text_of_rate(space.tolerance->rate()));
   lines.add("db", space.db);
   lines.add("state", filter::state_name(space.filter->state()));
   lines.add("fresh", space.filter->is_fresh(asked.now) ? 1 : 0);
@@ -217,6 +222,13 @@ void add_namespace(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   const auto add = [&](std::string_view field, const Counter NamespaceCounters::* counter) {
     lines.add(field, sum(asked.guard, ns, counter));
   };
+  const AttackWatch& attack = space.counts->attack;
+  lines.add("absent_keys_per_second", static_cast<std::uint64_t>(attack.rate()));
+  lines.add("attack", attack.is_on() ? 1 : 0);
+  lines.add("attack_seconds",
+            attack.is_on()
+                ? std::chrono::floor<std::chrono::seconds>(asked.now - attack.began_at()).count()
+                : 0);
   add("keys_learned", &NamespaceCounters::learned);
   add("keys_added", &NamespaceCounters::added);
   add("keys_lost", &NamespaceCounters::lost);

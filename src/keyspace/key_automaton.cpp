@@ -86,7 +86,7 @@ bool KeyAutomaton::take_value_byte(const Placeholder& placeholder, State& state,
   if (byte == ':' && !placeholder.rest) {
     return false;
   }
-  if (!placeholder.is_integer() || keys_ == Keys::claimed_if_strict) {
+  if (!placeholder.is_integer() || keys_ == Keys::claimed_if_canonical) {
     return true;
   }
   if (!are_of_rows()) {
@@ -99,7 +99,7 @@ bool KeyAutomaton::take_value_byte(const Placeholder& placeholder, State& state,
 }
 
 bool KeyAutomaton::is_whole_value(const Placeholder& placeholder, const State& state) const {
-  if (!placeholder.is_integer() || keys_ == Keys::claimed_if_strict) {
+  if (!placeholder.is_integer() || keys_ == Keys::claimed_if_canonical) {
     return state.started;
   }
   const std::size_t limit_digits = largest_integer(placeholder.type, state.negative).size();

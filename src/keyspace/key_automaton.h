@@ -1,10 +1,10 @@
 // A key template as an automaton over bytes: it accepts every key that an application can make of
 // the template, with integers canonical and in range. Used to compare templates, never to match
 // keys. Two other sets of keys can be asked for: those that it claims although a row's integer
-// cannot be like that (strict), and those that rows can have whatever texts are in them: empty, or
-// with a ':' or the literal behind it. An integer of a row is digits, perhaps behind a '-'; a
-// numeric, date or bytea has a byte at least, and no ':'. A key may have these, and a uuid, in any
-// spelling: as any text.
+// cannot be like that (canonical_keys), and those that rows can have whatever texts are in them:
+// empty, or with a ':' or the literal behind it. An integer of a row is digits, perhaps behind a
+// '-'; a numeric, date or bytea has a byte at least, and no ':'. A key may have these, and a uuid,
+// in any spelling: as any text.
 //
 // It reads a key as KeyTemplate::fit does, the first-occurrence rule included; only a wildcard may
 // end at any occurrence of its literal, since its values are not known from rows (fit() calls a key
@@ -47,7 +47,7 @@ class KeyAutomaton {
 
   enum class Keys : std::uint8_t {
     of_applications,
-    claimed_if_strict,
+    claimed_if_canonical,
     of_rows,
     of_rows_without_colons
   };

@@ -16,7 +16,7 @@ struct Findings {
   bool whole = false;
   std::uint32_t template_index = 0;  // if whole
   bool not_sure = false;
-  std::optional<std::uint32_t> impossible_by;  // the template of a strict namespace that says so
+  std::optional<std::uint32_t> impossible_by;  // a template of canonical keys that says so
 };
 
 }  // namespace
@@ -39,7 +39,7 @@ std::expected<Keyspace, std::vector<KeyspaceError>> Keyspace::build(
 void Keyspace::add_space(NamespaceTemplates from) {
   Space space;
   space.name = std::move(from.name);
-  space.strict = from.strict;
+  space.canonical_keys = from.canonical_keys;
   space.templates_begin = static_cast<std::uint32_t>(templates_.size());
   space.templates_count = static_cast<std::uint32_t>(from.templates.size());
   for (const Placeholder& placeholder : from.templates[0].placeholders()) {
@@ -79,7 +79,7 @@ void Keyspace::find_makers() {
   for (std::uint32_t claimer = 0; claimer < templates_.size(); ++claimer) {
     Route& route = routes_[claimer];
     const auto may_make = [&](const KeyTemplate& maker) {
-      return may_make_keys_of(maker, templates_[claimer], spaces_[route.ns].strict);
+      return may_make_keys_of(maker, templates_[claimer], spaces_[route.ns].canonical_keys);
     };
     std::vector<std::uint32_t> by_text;
     route.makers_begin = static_cast<std::uint32_t>(makers_.size());
@@ -129,7 +129,7 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
         found.template_index = template_index;
         break;
       case TemplateFit::not_an_integer:
-        if (!spaces_[route.ns].strict) {
+        if (!spaces_[route.ns].canonical_keys) {
           found.not_sure = true;
         } else if (!found.impossible_by) {
           found.impossible_by = template_index;
@@ -142,7 +142,7 @@ Lookup Keyspace::match(std::string_view key, IdentityBuffer& scratch) const noex
     return found
         .whole;  // no other template with this prefix length can match: build() has made sure
   };
-  // A strict template leaves what cannot be its own to shorter prefixes.
+  // A template of canonical keys leaves what cannot be its own to shorter prefixes.
   for (std::uint32_t node = index_.longest(key);
        node != TemplateIndex::kNone && !found.whole && !found.not_sure;
        node = index_.shorter(node)) {

@@ -49,8 +49,8 @@ inline constexpr std::size_t kTemplatesMax = 4096;
 struct NamespaceTemplates {
   std::string name;
   std::vector<KeyTemplate> templates;
-  bool strict =
-      false;  // a value that is no canonical integer cannot exist: absent unless a row has it
+  // A value that is no canonical integer cannot exist: it is absent unless a row has it.
+  bool canonical_keys = false;
 };
 
 struct KeyspaceError {
@@ -63,7 +63,7 @@ struct Lookup {
   enum class Kind : std::uint8_t {
     unguarded,   // no namespace's key, or one of which the guard cannot be sure
     guarded,     // ask the filter of namespace `ns` for `identity`
-    impossible,  // a key of the strict namespace `ns` that no row can have
+    impossible,  // a key of namespace `ns`, whose keys are canonical, that no row can have
   };
   Kind kind = Kind::unguarded;
   std::uint32_t ns = 0;
@@ -119,7 +119,7 @@ class Keyspace {
       std::vector<NamespaceTemplates> namespaces);
 
   // The template with the longest literal prefix wins among those whose shape the key has; but what
-  // a strict namespace cannot have is left to shorter prefixes.
+  // a namespace with canonical keys cannot have is left to shorter prefixes.
   Lookup match(std::string_view key, IdentityBuffer& scratch) const noexcept;
 
   // The templates, but the one that claims the key, by which a row can have such a key: usually
@@ -189,7 +189,7 @@ class Keyspace {
     std::vector<ValueType> types;  // of the columns
     std::uint32_t templates_begin = 0;
     std::uint32_t templates_count = 0;
-    bool strict = false;
+    bool canonical_keys = false;
     bool is_integer = false;
     bool is_all_of_keys = false;  // and nothing else is in any key
     bool has_folded = false;

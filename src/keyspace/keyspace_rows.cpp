@@ -76,7 +76,7 @@ struct Keyspace::Row {
     is_spelled_otherwise = is_spelled_otherwise || space.has_own_type;
   }
   bool is_judged(TemplateFit fit) const {
-    return fit != TemplateFit::none && (fit != TemplateFit::not_an_integer || space.strict);
+    return fit != TemplateFit::none && (fit != TemplateFit::not_an_integer || space.canonical_keys);
   }
   // With another spelling, or another value for a {_}.
   bool may_be_read_otherwise(const KeyTemplate& key_template) const {
@@ -302,9 +302,10 @@ void Keyspace::Row::add_value(const KeyTemplate& key_template,
                               std::string_view value,
                               std::span<char> room) {
   const Placeholder& placeholder = key_template.placeholders().front();
-  const bool is_key = !has_odd_value && (space.has_folded || !value.empty()) &&
-                      (placeholder.rest || value.find(':') == std::string_view::npos) &&
-                      (!space.is_integer || space.strict || is_canonical(placeholder.type, value));
+  const bool is_key =
+      !has_odd_value && (space.has_folded || !value.empty()) &&
+      (placeholder.rest || value.find(':') == std::string_view::npos) &&
+      (!space.is_integer || space.canonical_keys || is_canonical(placeholder.type, value));
   if (value.size() <= kKeyBytesMax && (is_key || route.loss == Loss::any)) {
     add(write_identity({&value, 1}, space.types, room));
   }

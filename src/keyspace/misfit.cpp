@@ -130,7 +130,7 @@ std::string text_of(const Nearest& nearest) {
       return "the template ends";
     case Why::not_an_integer:
       return "it fits, but a value is no canonical integer, which SQL could take for another one; "
-             "with strict: true it would be absent";
+             "with canonical_keys: true it would be absent";
     case Why::not_canonical:
       return "it fits, but the value of " + ceasing.placeholder->text() +
              " is not as PostgreSQL prints one, and may be equal to a row's that is";

@@ -150,7 +150,7 @@ std::optional<std::string> overlap(const KeyTemplate& left,
   return common_key(left, KeyAutomaton(left), right, KeyAutomaton(right), states_max);
 }
 
-bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool strict) {
+bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool canonical_keys) {
   using Keys = KeyAutomaton::Keys;
   if (!one_begins_with_the_other(maker.literal_prefix(), claimer.literal_prefix())) {
     return false;
@@ -163,11 +163,13 @@ bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool
     return false;
   }
   const Keys made = has_rest || spare > 0 ? Keys::of_rows : Keys::of_rows_without_colons;
-  return common_key(maker,
-                    KeyAutomaton(maker, made),
-                    claimer,
-                    KeyAutomaton(claimer, strict ? Keys::claimed_if_strict : Keys::of_applications),
-                    kMakerStatesMax)
+  return common_key(
+             maker,
+             KeyAutomaton(maker, made),
+             claimer,
+             KeyAutomaton(claimer,
+                          canonical_keys ? Keys::claimed_if_canonical : Keys::of_applications),
+             kMakerStatesMax)
       .has_value();
 }
 

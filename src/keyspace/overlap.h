@@ -28,8 +28,8 @@ std::optional<std::string> overlap(const KeyTemplate& left,
                                    const KeyTemplate& right,
                                    std::size_t states_max = kOverlapStatesMax);
 
-// Whether a row can have a key by `maker` that `claimer` takes for its own; `strict`: its namespace
-// is. In doubt true.
-bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool strict);
+// Whether a row can have a key by `maker` that `claimer` takes for its own; `canonical_keys`: its
+// namespace's. In doubt true.
+bool may_make_keys_of(const KeyTemplate& maker, const KeyTemplate& claimer, bool canonical_keys);
 
 }  // namespace cuckooguard::keyspace

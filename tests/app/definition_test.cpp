@@ -38,8 +38,9 @@ TEST(Definition, is_all_that_the_filter_is_made_of) {
                                       std::pair{"table: user", "table: user, columns: { id: nr }"},
                                       std::pair{"/shop.db", "/other.db"},
                                       std::pair{"max_lag: 1s", "max_lag: 2s"},
+                                      std::pair{"max_lag: 1s", "max_lag: 1s, strict_every: 9ms"},
                                       std::pair{"fresh_ids: 0", "fresh_ids: 5"},
-                                      std::pair{"db: 0", "strict: true"},
+                                      std::pair{"db: 0", "canonical_keys: true"},
                                       std::pair{"capacity: 10k", "capacity: 20k"}}) {
     const config::Config config = config::testing::config_of(with(kShop, part, instead));
     EXPECT_NE(definition_of(config, 0), before) << instead;
@@ -52,6 +53,8 @@ TEST(Definition, is_not_policy_nor_the_order_in_the_file) {
                                       std::pair{"absent_reply: nil", "absent_reply: \"bytes:x\""},
                                       std::pair{"db: 0", "db: 3, order: redis-first"},
                                       std::pair{"db: 0", "verify_sample: 3%"},
+                                      std::pair{"db: 0", "tolerate: 10/s, consistency: strict"},
+                                      std::pair{"max_lag: 1s", "max_lag: 1s, strict_hold: 7ms"},
                                       std::pair{"ttl: 60s", "ttl: 5s, max_keys: 7k"}}) {
     EXPECT_EQ(of_users(with(kShop, part, instead)), before) << instead;
   }

@@ -135,6 +135,26 @@ TEST_F(GenerationTest, lets_all_pass_for_a_ttl_when_an_overlay_is_another_one) {
   EXPECT_FALSE(holds_all_after(users_, with(users_, "ttl: 60s", "ttl: 70s")));
 }
 
+TEST_F(GenerationTest, keeps_a_filter_by_another_policy_which_is_then_in_force) {
+  redis::Facts facts;
+  const Made first = make(users_);
+  const Made second = make(with(with(users_, "mode:", "tolerate: 5/s, consistency: strict, mode:"),
+                                "max_lag: 200ms",
+                                "max_lag: 200ms, strict_hold: 7ms"),
+                           first.get());
+  const guard::GuardedNamespace before = first->guarded(0, facts).namespaces[0];
+  const guard::GuardedNamespace after = second->guarded(0, facts).namespaces[0];
+  EXPECT_TRUE(second->has_kept_filter_of("users"));
+  EXPECT_EQ(after.filter, before.filter);
+  EXPECT_EQ(after.counts, before.counts) << "an attack that is on goes on";
+  EXPECT_EQ(before.consistency, config::Consistency::automatic);
+  EXPECT_EQ(after.consistency, config::Consistency::strict);
+  EXPECT_EQ(before.strict_hold, std::chrono::milliseconds(20));
+  EXPECT_EQ(after.strict_hold, std::chrono::milliseconds(7));
+  EXPECT_EQ(after.tolerance, before.tolerance) << "what was used up is used up";
+  EXPECT_DOUBLE_EQ(after.tolerance->rate(), 5);
+}
+
 TEST_F(GenerationTest, says_no_more_of_a_namespace_that_is_not_there_any_more) {
   Made first = make(users_ + tags_);
   first->start_sources();

@@ -31,7 +31,8 @@ const Answers kOfMysql{{"--redis", "redis:6379"},
                        {"--database-password-file", "${DATABASE_PASSWORD}"},
                        {"--database", "my shop"},
                        {"--table", "user-accounts"},
-                       {"--key", "user:{id:uint64}"}};
+                       {"--key", "user:{id:uint64}"},
+                       {"--db", "1"}};
 
 config::Config parsed(const std::string& yaml) {
   const auto config =
@@ -55,6 +56,8 @@ TEST(FirstConfiguration, has_every_answer_and_observes) {
   EXPECT_EQ(space.keys.at(0).text(), "user:{id:uint64}");
   EXPECT_THAT(space.source.tables, testing::ElementsAre("user-accounts"));
   EXPECT_EQ(space.mode, config::Mode::observe);
+  EXPECT_EQ(space.db, 1);
+  EXPECT_EQ(space.tolerate, 10) << "per second";
 }
 
 TEST(FirstConfiguration, is_one_for_each_type_and_after_each_part) {

@@ -130,5 +130,20 @@ TEST_F(Planned, the_text_has_a_line_for_each_table_and_one_for_all) {
   EXPECT_THAT(text, HasSubstr("up to 53.4 MiB"));
 }
 
+TEST_F(Planned, look_ups_that_guards_tolerate_are_of_all_namespaces_and_times_the_guards) {
+  const std::string yaml =
+      std::string(kUsers) +
+      ", tolerate: 10/s }\n"
+      "  codes: { keys: 'code:{c}', tolerate: 30/min, source: { from: codes } }\n";
+  const Plan plan = this->plan(yaml);
+  EXPECT_THAT(
+      describe(plan),
+      HasSubstr("\nDatabase look-ups tolerated (tolerate): 630/min per guard; with N guards "
+                "N times as many: --guards N.\n"));
+  EXPECT_THAT(describe(plan, 12), HasSubstr("630/min per guard; with 12 guards 126/s.\n"));
+  EXPECT_THAT(describe(this->plan(std::string(kUsers) + " }\n"), 12),
+              testing::Not(HasSubstr("tolerate")));
+}
+
 }  // namespace
 }  // namespace cuckooguard::cli

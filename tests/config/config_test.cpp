@@ -17,7 +17,7 @@ TEST(Config, addresses_are_printed_as_they_are_written) {
 
 TEST(Config, namespaces_keep_their_order_on_the_way_to_the_keyspace) {
   const Config config = testing::config_of(testing::with_namespace(
-      "    strict: true\n"
+      "    canonical_keys: true\n"
       "  carts: { keys: 'cart:{id}', source: { from: shop, table: cart } }\n"));
   const auto built = keyspace::Keyspace::build(namespace_templates(config));
   ASSERT_TRUE(built);

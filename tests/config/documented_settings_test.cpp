@@ -75,6 +75,8 @@ TEST(DocumentedSettings, with_everything_switched_on_it_still_has_the_programs_d
   EXPECT_DOUBLE_EQ(users.verify_sample, defaults.verify_sample);
   EXPECT_EQ(users.db, defaults.db);
   EXPECT_EQ(users.canonical_keys, defaults.canonical_keys);
+  EXPECT_EQ(users.consistency, defaults.consistency);
+  EXPECT_EQ(users.tolerate, defaults.tolerate);
   EXPECT_EQ(users.fresh_ids, defaults.fresh_ids);
   EXPECT_EQ(users.filter, defaults.filter);
   EXPECT_EQ(users.overlay, defaults.overlay);

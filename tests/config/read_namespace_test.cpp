@@ -38,6 +38,8 @@ TEST(ReadNamespace, what_is_left_out_has_its_default) {
   EXPECT_DOUBLE_EQ(users.verify_sample, 0.0001);
   EXPECT_EQ(users.db, 0);
   EXPECT_FALSE(users.canonical_keys);
+  EXPECT_EQ(users.consistency, Consistency::automatic);
+  EXPECT_EQ(users.tolerate, 0) << "every absent key is answered";
   EXPECT_EQ(users.fresh_ids, FreshIds{});
   EXPECT_EQ(users.filter, Filter{});
   EXPECT_EQ(users.overlay, Overlay{});
@@ -50,7 +52,9 @@ TEST(ReadNamespace, every_setting_arrives) {
       "    absent_reply: 'bytes:*'\n"
       "    verify_sample: 5%\n"
       "    db: 3\n"
-      "    strict: true\n"
+      "    canonical_keys: true\n"
+      "    consistency: strict\n"
+      "    tolerate: 30/min\n"
       "    fresh_ids: 500\n"
       "    filter: { false_positive_rate: 1%, capacity: 20M }\n"
       "    overlay: { ttl: 2m, max_keys: 5k }\n");
@@ -60,6 +64,8 @@ TEST(ReadNamespace, every_setting_arrives) {
   EXPECT_DOUBLE_EQ(users.verify_sample, 0.05);
   EXPECT_EQ(users.db, 3);
   EXPECT_TRUE(users.canonical_keys);
+  EXPECT_EQ(users.consistency, Consistency::strict);
+  EXPECT_DOUBLE_EQ(users.tolerate, 0.5);
   EXPECT_EQ(users.fresh_ids, (FreshIds{FreshIds::Kind::window, 500}));
   EXPECT_EQ(users.filter, (Filter{0.01, 20'000'000}));
   EXPECT_EQ(users.overlay, (Overlay{120s, 5000}));
@@ -225,13 +231,44 @@ TEST(ReadNamespace, what_filter_commands_name_is_one_value_of_one_namespace) {
                   HasSubstr("6:40: commands: \"h\" is the filter of namespace c already")));
 }
 
-TEST(ReadNamespace, strict_needs_an_integer) {
-  EXPECT_THAT(
-      errors_of(
-          "sources: { shop: { type: sqlite, path: /x } }\n"
-          "namespaces:\n"
-          "  users: { keys: 'user:{id}', strict: true, source: { from: shop, table: user } }\n"),
-      ElementsAre(HasSubstr("3:39: strict: true needs an integer in keys")));
+TEST(ReadNamespace, canonical_keys_need_an_integer) {
+  EXPECT_THAT(errors_of("sources: { shop: { type: sqlite, path: /x } }\n"
+                        "namespaces:\n"
+                        "  users: { keys: 'user:{id}', canonical_keys: true, source: { from: shop, "
+                        "table: user } }\n"),
+              ElementsAre(HasSubstr("3:47: canonical_keys: true needs an integer in keys")));
+}
+
+TEST(ReadNamespace, canonical_keys_have_an_old_name_for_one_more_release) {
+  const auto read =
+      parse_effective(with_namespace("    strict: true\n"), "guard.yaml", testing::lookup_in({}));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->config.namespaces.at(0).canonical_keys);
+  ASSERT_EQ(read->warnings.size(), 1U);
+  EXPECT_THAT(read->warnings[0].text(),
+              ::testing::StartsWith("guard.yaml:7:5: strict is called canonical_keys now"));
+  EXPECT_THAT(print_settings(read->settings),
+              ::testing::ContainsRegex("    canonical_keys: true +# guard.yaml:7\n"));
+
+  const auto renamed = parse_effective(
+      with_namespace("    canonical_keys: true\n"), "guard.yaml", testing::lookup_in({}));
+  ASSERT_TRUE(renamed);
+  EXPECT_EQ(renamed->config, read->config);
+  EXPECT_THAT(renamed->warnings, IsEmpty());
+}
+
+TEST(ReadNamespace, the_old_name_beside_the_new_one_is_an_error_even_if_they_agree) {
+  EXPECT_THAT(namespace_errors("    canonical_keys: true\n"
+                               "    strict: true\n"),
+              ElementsAre(HasSubstr("8:5: strict and canonical_keys are both here")));
+  EXPECT_THAT(namespace_errors("    strict: 1\n"),
+              ElementsAre(HasSubstr("7:13: canonical_keys: \"1\" is neither true nor false")));
+}
+
+TEST(ReadNamespace, at_most_a_million_reads_per_second_are_tolerated) {
+  EXPECT_DOUBLE_EQ(namespace_of("    tolerate: 1M/s\n").tolerate, 1'000'000);
+  EXPECT_THAT(namespace_errors("    tolerate: 2M/s\n"),
+              ElementsAre(HasSubstr("7:15: tolerate: \"2M/s\" must be at most 1M/s")));
 }
 
 TEST(ReadNamespace, values_out_of_range_are_refused) {

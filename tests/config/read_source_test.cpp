@@ -256,6 +256,20 @@ TEST(ReadSource, max_lag_is_bounded) {
               ElementsAre(HasSubstr("must be from 10ms to 1h")));
 }
 
+TEST(ReadSource, strict_reads_wait_no_longer_than_proofs_are_good_for) {
+  const Source shop = source_of("type: sqlite, path: /x");
+  EXPECT_EQ(shop.strict_every, std::nullopt);
+  EXPECT_EQ(shop.strict_hold, 20ms);
+  EXPECT_EQ(source_of("type: sqlite, path: /x, max_lag: 10ms").strict_hold, 10ms);
+  const Source set =
+      source_of("type: file, path: /x, max_lag: 50ms, strict_every: 3ms, strict_hold: 50ms");
+  EXPECT_EQ(set.strict_every, 3ms);
+  EXPECT_EQ(set.strict_hold, 50ms);
+  EXPECT_EQ(source_of("type: sqlite, path: /x, strict_every: auto").strict_every, std::nullopt);
+  EXPECT_THAT(source_errors("type: file, path: /x, max_lag: 50ms, strict_hold: 51ms"),
+              ElementsAre(HasSubstr("strict_hold: \"51ms\" must be from 1ms to max_lag")));
+}
+
 TEST(ReadSource, names_are_plain_and_sources_are_a_mapping) {
   EXPECT_THAT(errors_of("sources:\n  'a b': { type: file, path: /x }\n"),
               ElementsAre("2:3: a name in sources is 1 to 64 letters, digits, '_' and '-'"));

@@ -25,6 +25,13 @@ TEST(ValueText, units_are_the_largest_that_are_whole) {
   EXPECT_EQ(text_of(std::uint64_t{3'000'000}), "3M");
 }
 
+TEST(ValueText, rates_are_per_second_where_that_is_a_whole_number) {
+  for (const char* const text : {"0", "10/s", "1/min", "30/min", "90/min", "2500/s", "1M/s"}) {
+    EXPECT_EQ(text_of_rate(parse_rate(text).value()), text);
+  }
+  EXPECT_EQ(text_of_rate(parse_rate("60/min").value()), "1/s");
+}
+
 TEST(ValueText, fractions_have_as_few_digits_as_read_the_same) {
   EXPECT_EQ(text_of(0.002), "0.2%");
   EXPECT_EQ(text_of(0.0001), "0.01%");

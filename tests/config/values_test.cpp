@@ -80,6 +80,18 @@ TEST(Values, rates_are_percentages) {
   }
 }
 
+TEST(Values, rates_are_counts_per_second_or_minute) {
+  EXPECT_DOUBLE_EQ(*parse_rate("10/s"), 10);
+  EXPECT_DOUBLE_EQ(*parse_rate("2k/s"), 2000);
+  EXPECT_DOUBLE_EQ(*parse_rate("30/min"), 0.5);
+  EXPECT_EQ(parse_rate("0"), 0);
+  EXPECT_EQ(parse_rate("0/s"), 0);
+  EXPECT_THAT(parse_rate("10").error(), HasSubstr("has no unit: write a number per second"));
+  for (const char* const text : {"", "/s", "-1/s", "1.5/s", "10/", "10/m", "10 /s", "10/s ", "s"}) {
+    EXPECT_FALSE(parse_rate(text)) << text;
+  }
+}
+
 TEST(Values, truth_is_one_of_two_words) {
   EXPECT_EQ(parse_bool("true"), true);
   EXPECT_EQ(parse_bool("false"), false);

@@ -4,7 +4,8 @@
 //   prefix length.
 //
 // The input is lines: templates up to an empty line (one that begins with '+' belongs to the
-// namespace before it, one that begins with '!' is strict), then keys, which are rows as well.
+// namespace before it, one that begins with '!' has canonical keys), then keys, which are rows as
+// well.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -40,15 +41,15 @@ std::vector<NamespaceTemplates> namespaces_of(std::span<const std::string_view> 
   std::vector<NamespaceTemplates> namespaces;
   for (std::string_view line : lines.first(std::min(lines.size(), kTemplatesTried))) {
     const bool more = line.starts_with('+');
-    const bool strict = line.starts_with('!');
-    line.remove_prefix(more || strict ? 1 : 0);
+    const bool canonical = line.starts_with('!');
+    line.remove_prefix(more || canonical ? 1 : 0);
     auto parsed = KeyTemplate::parse(line);
     if (!parsed) {
       require(parsed.error().offset <= line.size());
       continue;
     }
     if (!more || namespaces.empty()) {
-      namespaces.push_back({"some", {}, strict});
+      namespaces.push_back({"some", {}, canonical});
     }
     namespaces.back().templates.push_back(std::move(*parsed));
   }

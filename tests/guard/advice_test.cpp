@@ -20,7 +20,8 @@ Evidence good() {
           .watched = days(12) + hours(5),
           .keys = 1'000'000,
           .absent = 831'000,
-          .compared = 830'000};
+          .compared = 830'000,
+          .tolerate = 10};
 }
 
 Evidence with(Cause cause, std::uint64_t keys) {
@@ -71,8 +72,8 @@ TEST(Advice, needs_time_and_comparisons_before_it_says_ready) {
             "59 minutes, 0 hidden rows, 83 % of look-ups would have been stopped; too little seen "
             "yet: 59 min of 1 h");
   EXPECT_EQ(advice(Evidence{}),
-            "0 seconds, 0 hidden rows, 0 % of look-ups would have been stopped; too little seen "
-            "yet: 0 of 1,000 comparisons, 0 min of 1 h");
+            "nothing has been compared with Redis yet; 0 seconds, 0 hidden rows, 0 % of look-ups "
+            "would have been stopped; too little seen yet: 0 of 1,000 comparisons, 0 min of 1 h");
 }
 
 TEST(Advice, while_there_is_no_absent_reply_takes_values_for_the_applications_own_placeholders) {
@@ -166,6 +167,44 @@ TEST(Advice, in_enforce_tells_what_the_samples_came_to) {
   EXPECT_EQ(advice(seen), "");
 }
 
+TEST(Advice, in_enforce_does_not_call_well_what_was_never_compared) {
+  Evidence seen = good();
+  seen.mode = config::Mode::enforce;
+  seen.compared = 0;
+  EXPECT_EQ(advice(seen),
+            "nothing has been compared with Redis yet; 12 days, 0 hidden rows in 0 comparisons");
+}
+
+TEST(Advice, says_first_that_reads_come_in_another_db_and_calls_nothing_ready_then) {
+  for (const config::Mode mode : {config::Mode::observe, config::Mode::enforce}) {
+    Evidence seen = good();
+    seen.mode = mode;
+    seen.keys = 4000;
+    seen.other_db = 3967;
+    EXPECT_THAT(advice(seen),
+                testing::StartsWith("3,967 of 4,000 reads came in another db than 0 and passed: "
+                                    "set `db` to the one that the application selects; 12 days"));
+    EXPECT_THAT(advice(seen), Not(testing::ContainsRegex("ready|nothing speaks against")));
+    seen.other_db = 40;
+    EXPECT_THAT(advice(seen), testing::StartsWith("40 of 4,000 reads"));
+    seen.other_db = 39;
+    EXPECT_THAT(advice(seen), testing::StartsWith("12 days")) << "somebody has looked";
+  }
+}
+
+TEST(Advice, asks_for_tolerate_where_nothing_is_and_somebody_enforces_or_may) {
+  Evidence seen = good();
+  seen.tolerate = 0;
+  EXPECT_THAT(advice(seen), HasSubstr("; ready for enforce; set tolerate: 10/s, so that"));
+  seen.has_absent_reply = false;
+  EXPECT_THAT(advice(seen), HasSubstr("once absent_reply is set; set tolerate: 10/s"));
+  seen.mode = config::Mode::enforce;
+  EXPECT_THAT(advice(seen), HasSubstr("; nothing speaks against it; set tolerate: 10/s"));
+  seen.mode = config::Mode::observe;
+  seen.compared = 1;
+  EXPECT_THAT(advice(seen), Not(HasSubstr("tolerate"))) << "first it must be seen what it does";
+}
+
 TEST(Advice, says_first_why_keys_pass_now_and_calls_nothing_ready_then) {
   for (const config::Mode mode : {config::Mode::observe, config::Mode::enforce}) {
     Evidence seen = good();
@@ -213,12 +252,18 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   Client client;
   const std::initializer_list<std::string_view> get{"GET", "user:501"};
   other.decide(other.ask(std::span(get.begin(), get.size()), client, shop.now), 1000);
+  shop.spaces[GuardedShop::kUsers].tolerance->set_rate(5);
+  shop.send({"SELECT", "1"}, '+');
+  shop.decide({"GET", "user:1"});
   other.compare({.ns = GuardedShop::kUsers, .key = "user:501", .reply = kStar, .is_whole = true});
   const Evidence seen = evidence(shop.guard->parts(), GuardedShop::kUsers, shop.now);
   EXPECT_EQ(seen.watched, hours(3));
-  EXPECT_EQ(seen.keys, 3U);
+  EXPECT_EQ(seen.keys, 4U);
   EXPECT_EQ(seen.absent, 2U);
   EXPECT_EQ(seen.compared, 1U);
+  EXPECT_EQ(seen.other_db, 1U);
+  EXPECT_EQ(seen.tolerate, 5);
+  EXPECT_EQ(evidence(shop.guard->parts(), GuardedShop::kCarts, shop.now).db, 2);
   EXPECT_EQ(seen.contradictions.open, 1U);
 }
 

@@ -47,7 +47,7 @@ TEST(Guard, keys_of_no_namespace_are_forwarded) {
   EXPECT_EQ(shop.guard->counters().unguarded_keys.value(), 3);
 }
 
-TEST(Guard, a_value_that_no_row_can_have_is_absent_in_a_strict_namespace) {
+TEST(Guard, a_value_that_no_row_can_have_is_absent_if_keys_are_canonical) {
   GuardedShop shop;
   EXPECT_EQ(shop.decide({"GET", "order:007"}).reply, kNil2);
   EXPECT_EQ(shop.decide({"EXISTS", "order:'; DROP TABLE"}).reply, ":0\r\n");

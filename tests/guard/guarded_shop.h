@@ -4,7 +4,7 @@
 //   namespace  key                db  absent reply    in the filter
 //   0 users    user:{id:uint64}   0   nil             1 .. 100 ; ids 101 .. 110 are fresh
 //   1 items    item:{sku}         0   "*"             apple, pear
-//   2 orders   order:{id:uint64}  0   nil, strict     1 .. 100
+//   2 orders   order:{id:uint64}  0   nil, canonical  1 .. 100
 //   3 carts    cart:{id}          2   nil             7
 #pragma once
 
@@ -177,10 +177,10 @@ class GuardedShop {
 
   static keyspace::Keyspace build_keyspace() {
     std::vector<keyspace::NamespaceTemplates> namespaces;
-    const auto add = [&namespaces](std::string name, std::string_view key, bool strict) {
+    const auto add = [&namespaces](std::string name, std::string_view key, bool canonical) {
       std::vector<keyspace::KeyTemplate> templates;
       templates.push_back(keyspace::KeyTemplate::parse(key).value());
-      namespaces.push_back({std::move(name), std::move(templates), strict});
+      namespaces.push_back({std::move(name), std::move(templates), canonical});
     };
     add("users", "user:{id:uint64}", false);
     add("items", "item:{sku}", false);

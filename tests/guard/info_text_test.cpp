@@ -196,6 +196,33 @@ TEST_F(InfoTextTest, counts_the_keys_of_all_workers) {
   EXPECT_THAT(all, HasSubstr("\r\nanswered_commands:2\r\n"));
   EXPECT_THAT(all, HasSubstr("\r\nkeys_that_may_exist:1\r\n"));
   EXPECT_THAT(all, HasSubstr("\r\nkeys_answered_absent:2\r\n"));
+  EXPECT_THAT(all,
+              HasSubstr("\r\nkeys_overlaid:0\r\nkeys_unproven:0\r\nkeys_tolerated:0\r\n"
+                        "keys_observed_absent:0\r\n"));
+}
+
+TEST_F(InfoTextTest, tells_what_is_tolerated_and_whether_an_attack_is_on) {
+  GuardedNamespace& users = shop_.spaces[GuardedShop::kUsers];
+  EXPECT_THAT(text(GuardedShop::kUsers),
+              AllOf(HasSubstr("\r\nconsistency:max_lag\r\ntolerate:0\r\ndb:0\r\n"),
+                    HasSubstr("\r\nabsent_keys_per_second:0\r\nattack:0\r\nattack_seconds:0\r\n")));
+  users.consistency = config::Consistency::strict;
+  users.tolerance->set_rate(0.5);
+  users.counts->attack.look(shop_.now - seconds(30), 0, 0);
+  users.counts->attack.look(shop_.now, 3000, 0);
+  EXPECT_THAT(
+      text(GuardedShop::kUsers),
+      AllOf(HasSubstr("\r\nconsistency:strict\r\ntolerate:30/min\r\n"),
+            HasSubstr("\r\nabsent_keys_per_second:100\r\nattack:1\r\nattack_seconds:30\r\n")));
+}
+
+TEST_F(InfoTextTest, counts_as_absent_what_has_no_row_whatever_became_of_it) {
+  NamespaceCounts counts(2);
+  for (std::size_t i = 0; i < kVerdicts; ++i) {
+    counts.by_worker[i % 2].of(static_cast<Verdict>(i)).add(std::uint64_t{1} << i);
+  }
+  EXPECT_EQ(counts.absent_keys(), 0b1'1111'0000'0000U)
+      << "unproven, tolerated, observed, redis_first, absent";
 }
 
 TEST_F(InfoTextTest, says_what_is_the_matter_with_redis) {

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 
 //   namespace  key                      in the filter
 //   0 pages    page:{slug}              home
-//   1 drafts   page:draft:{id:uint64}   1; strict
-//   2 users    user:{id:uint64}         1; strict
+//   1 drafts   page:draft:{id:uint64}   1; canonical
+//   2 users    user:{id:uint64}         1; canonical
 //   3 vips     user:vip:{id}            1
 class SharedKeys : public testing::Test {
  protected:
@@ -82,8 +82,9 @@ class SharedKeys : public testing::Test {
  private:
   static keyspace::Keyspace keyspace_of_pages() {
     std::vector<keyspace::NamespaceTemplates> namespaces;
-    const auto add = [&namespaces](std::string name, std::string_view key, bool strict) {
-      namespaces.push_back({std::move(name), {keyspace::KeyTemplate::parse(key).value()}, strict});
+    const auto add = [&namespaces](std::string name, std::string_view key, bool canonical) {
+      namespaces.push_back(
+          {std::move(name), {keyspace::KeyTemplate::parse(key).value()}, canonical});
     };
     add("pages", "page:{slug}", false);
     add("drafts", "page:draft:{id:uint64}", true);

@@ -98,7 +98,7 @@ TEST(KeyTemplate, values_that_have_other_spellings_must_be_as_they_are_printed) 
             (Strings{"2024-02-29", "-1.5"}));
   EXPECT_EQ(values_of("at:{d:date}:{n:numeric}", "at:2024-02-29:-1.50"), Strings{"(uncertain)"});
   EXPECT_EQ(values_of("at:{d:date}:{n:uint64}", "at:infinity:007"), Strings{"(uncertain)"})
-      << "what strict would call impossible may be a row's";
+      << "what canonical_keys would call impossible may be a row's";
   EXPECT_EQ(values_of("file:{hash:bytea}", "file:\\x00ff"), Strings{"\\x00ff"});
   EXPECT_EQ(values_of("file:{hash:bytea}", "file:00ff"), Strings{"(uncertain)"});
 }

@@ -15,8 +15,8 @@ using Kind = Lookup::Kind;
 using testing::must_build;
 using testing::must_parse;
 
-NamespaceTemplates users(std::string_view text, bool strict = false) {
-  return {"users", {must_parse(text)}, strict};
+NamespaceTemplates users(std::string_view text, bool canonical = false) {
+  return {"users", {must_parse(text)}, canonical};
 }
 
 TEST(Keyspace, a_key_of_no_template_is_unguarded) {
@@ -67,7 +67,7 @@ TEST(Keyspace, integers_come_with_their_number) {
   EXPECT_TRUE(keyspace.identity_is_integer(0));
 }
 
-TEST(Keyspace, what_is_no_integer_is_unguarded_or_impossible_if_strict) {
+TEST(Keyspace, what_is_no_integer_is_unguarded_or_impossible_if_keys_are_canonical) {
   IdentityBuffer scratch;
   for (const std::string key :
        {"user:007", "user:7abc", "user: 7", "user:-7", "user:18446744073709551616"}) {
@@ -79,10 +79,10 @@ TEST(Keyspace, what_is_no_integer_is_unguarded_or_impossible_if_strict) {
   }
   EXPECT_EQ(must_build({users("user:{id:uint64}", true)}).match("user:7:x", scratch).kind,
             Kind::unguarded)
-      << "strict is about values, not about other keys";
+      << "canonical_keys is about values, not about other keys";
 }
 
-TEST(Keyspace, what_the_database_may_equate_with_ascii_is_unguarded_even_if_strict) {
+TEST(Keyspace, what_the_database_may_equate_with_ascii_is_unguarded_even_if_keys_are_canonical) {
   IdentityBuffer scratch;
   const Keyspace keyspace = must_build({users("user:{id:uint64}:{name|ci}", true)});
   EXPECT_EQ(keyspace
@@ -132,7 +132,7 @@ TEST(Keyspace, types_decide_between_equally_long_prefixes) {
   EXPECT_EQ(keyspace.match("user:7-y", scratch).kind, Kind::impossible);
 }
 
-TEST(Keyspace, what_a_strict_namespace_cannot_have_is_left_to_a_shorter_prefix) {
+TEST(Keyspace, what_canonical_keys_cannot_be_is_left_to_a_shorter_prefix) {
   IdentityBuffer scratch;
   const Keyspace keyspace =
       must_build({users("user:{id:uint64}", true), {"wide", {must_parse("us{x:rest}")}, false}});

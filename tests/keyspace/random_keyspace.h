@@ -205,7 +205,7 @@ inline ReferenceLookup reference_match(const std::vector<NamespaceTemplates>& na
       if (fit.fit == TemplateFit::whole) {
         return {Lookup::Kind::guarded, n, fit.values};
       }
-      sure = sure && fit.fit == TemplateFit::not_an_integer && namespaces[n].strict;
+      sure = sure && fit.fit == TemplateFit::not_an_integer && namespaces[n].canonical_keys;
     }
     if (!sure) {
       return {};
@@ -249,7 +249,7 @@ inline Keyspace must_build(std::vector<NamespaceTemplates> namespaces) {
 inline std::string text_of(const std::vector<NamespaceTemplates>& namespaces) {
   std::string text;
   for (const NamespaceTemplates& space : namespaces) {
-    text += space.name + (space.strict ? " strict" : "");
+    text += space.name + (space.canonical_keys ? " canonical" : "");
     for (const KeyTemplate& key_template : space.templates) {
       text += " " + key_template.text();
     }

@@ -100,9 +100,9 @@ TEST(RowIdentity, rows_whose_key_is_unguarded_have_none) {
 
 // SQL may find the first by 7, the second by 0, and the third by no integer.
 TEST(RowIdentity, rows_with_texts_where_keys_have_integers_are_found_by_what_sql_takes_them_for) {
-  NamespaceTemplates strict = space("users", {"user:{id:uint64}", "u-{id:uint64}"});
-  strict.strict = true;
-  const Keyspace keyspace = must_build({strict});
+  NamespaceTemplates canonical = space("users", {"user:{id:uint64}", "u-{id:uint64}"});
+  canonical.canonical_keys = true;
+  const Keyspace keyspace = must_build({canonical});
   for (const auto& [text, keys] : std::vector<std::pair<std::string, std::vector<std::string>>>{
            {"007", {"user:007", "u-7"}}, {"seven", {"user:seven", "u-0"}}, {"7.5", {"user:7.5"}}}) {
     for (const std::string& key : keys) {
@@ -137,9 +137,9 @@ TEST(RowIdentity, a_row_is_what_its_key_carries) {
 }
 
 TEST(RowIdentity, a_row_whose_key_is_impossible_is_found_by_it) {
-  NamespaceTemplates strict = space("users", {"user:{id:uint64}", "u-{id:uint64}"});
-  strict.strict = true;
-  const Keyspace keyspace = must_build({strict});
+  NamespaceTemplates canonical = space("users", {"user:{id:uint64}", "u-{id:uint64}"});
+  canonical.canonical_keys = true;
+  const Keyspace keyspace = must_build({canonical});
   for (const std::string key : {"user:-5", "u--5"}) {
     EXPECT_TRUE(may_be(keyspace, 0, {"-5"}, key)) << key;
   }
@@ -232,9 +232,9 @@ TEST(RowIdentity, what_may_end_a_ci_value_in_a_key_may_be_anywhere) {
 }
 
 TEST(RowIdentity, what_may_end_a_ci_value_before_an_integer_may_be_anywhere) {
-  NamespaceTemplates strict = space("docs", {"k:{a|ci}:{n:uint64}:{b:rest}"});
-  strict.strict = true;
-  const Keyspace keyspace = must_build({strict});
+  NamespaceTemplates canonical = space("docs", {"k:{a|ci}:{n:uint64}:{b:rest}"});
+  canonical.canonical_keys = true;
+  const Keyspace keyspace = must_build({canonical});
   EXPECT_TRUE(may_be(keyspace, 0, {"x\uff1ay", "7", "z"}, "k:x:y:7:z"));
 }
 

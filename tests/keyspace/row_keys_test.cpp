@@ -200,7 +200,7 @@ TEST(RowKeys, rows_are_found_whoever_claims_their_keys) {
     Trial trial;
     for (const std::vector<std::string>& texts : all[testing::below(random, all.size())]) {
       trial.namespaces.push_back(space("ns" + std::to_string(trial.namespaces.size()), texts));
-      trial.namespaces.back().strict = testing::below(random, 2) == 0;
+      trial.namespaces.back().canonical_keys = testing::below(random, 2) == 0;
     }
     const Keyspace keyspace = must_build(trial.namespaces);
     trial.ns = static_cast<std::uint32_t>(testing::below(random, keyspace.size()));

@@ -15,7 +15,7 @@ struct Plan {
   std::string_view prefix;
   std::string_view key;
   bool is_integer;
-  bool strict;
+  bool canonical_keys;
   int db;
   config::Mode mode;
   std::uint64_t rows;
@@ -86,7 +86,7 @@ keyspace::Keyspace SimShop::build_keyspace() {
   for (const Plan& plan : kPlans) {
     std::vector<keyspace::KeyTemplate> templates;
     templates.push_back(keyspace::KeyTemplate::parse(plan.key).value());
-    namespaces.push_back({std::string(plan.name), std::move(templates), plan.strict});
+    namespaces.push_back({std::string(plan.name), std::move(templates), plan.canonical_keys});
   }
   return keyspace::Keyspace::build(std::move(namespaces)).value();
 }
@@ -240,7 +240,7 @@ std::optional<SimShop::Name> SimShop::parse(std::string_view key) {
       return std::nullopt;
     }
     const bool is_impossible = plan.is_integer && !is_canonical_number(identity);
-    if (is_impossible && !plan.strict) {
+    if (is_impossible && !plan.canonical_keys) {
       return std::nullopt;
     }
     return Name{ns, std::string(identity), is_impossible};

@@ -5,7 +5,7 @@
 //   namespace  key                db  mode     absent reply
 //   0 users    user:{id:uint64}   0   enforce  nil, ids just above the largest are fresh
 //   1 items    item:{sku}         0   enforce  "*"
-//   2 orders   order:{id:uint64}  0   enforce  nil, strict
+//   2 orders   order:{id:uint64}  0   enforce  nil, canonical
 //   3 carts    cart:{id}          2   enforce  nil
 //   4 drafts   draft:{id}         0   observe  nil
 //

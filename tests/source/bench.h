@@ -197,7 +197,7 @@ class Bench {
   static keyspace::Keyspace build(const std::vector<Wanted>& wanted) {
     std::vector<keyspace::NamespaceTemplates> templates;
     for (const Wanted& one : wanted) {
-      keyspace::NamespaceTemplates ns{.name = one.name, .templates = {}, .strict = false};
+      keyspace::NamespaceTemplates ns{.name = one.name, .templates = {}, .canonical_keys = false};
       for (const std::string& key : one.keys) {
         ns.templates.push_back(keyspace::KeyTemplate::parse(key).value());
       }

@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, guard::kVerdicts> kNames{"unguarded",
                                                                 "fresh_id",
                                                                 "may_exist",
                                                                 "overlaid",
+                                                                "unproven",
+                                                                "tolerated",
                                                                 "observed",
                                                                 "redis_first",
                                                                 "absent"};

@@ -217,6 +217,15 @@ void put_namespaces(MetricFamilies& families, const Model& model) {
                    [&](std::uint32_t ns) {
                      return static_cast<double>(model.guarded.namespaces[ns].overlay->overflows());
                    });
+  put_by_namespace(families,
+                   {"cuckooguard_attack",
+                    "1 while more keys without a row are read than by accident: above 10/s and "
+                    "twice tolerate, over 5 s.",
+                    Type::Gauge},
+                   model,
+                   [&](std::uint32_t ns) {
+                     return model.guarded.namespaces[ns].counts->attack.is_on() ? 1.0 : 0.0;
+                   });
   put_by_namespace(
       families,
       {"cuckooguard_namespace_fresh",

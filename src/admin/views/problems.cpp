@@ -1,6 +1,7 @@
 #include "views/problems.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "guard/advice.h"
@@ -145,6 +146,35 @@ void add_hidden_rows(std::vector<Problem>& all, const Model& model, std::uint32_
   }
 }
 
+// Of a rate one digit, so that the words stay as they are for as long as nothing much changes.
+std::string about(double per_second) {
+  const double digits = std::pow(10, std::floor(std::log10(std::max(per_second, 1.0))));
+  return guard::grouped(static_cast<std::uint64_t>(std::round(per_second / digits) * digits));
+}
+
+void add_attacks(std::vector<Problem>& all, const Model& model) {
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+    const guard::GuardedNamespace& space = model.guarded.namespaces[ns];
+    if (!space.counts->attack.is_on()) {
+      continue;
+    }
+    const bool is_stopped =
+        space.mode == config::Mode::enforce && why_all_pass(model, ns).why.empty();
+    std::vector<std::string> keys;
+    for (const keyspace::KeyTemplate& each : model.guarded.keyspace.templates(ns)) {
+      keys.push_back(each.text());
+    }
+    all.push_back({.grade = is_stopped ? Grade::warning : Grade::bad,
+                   .what = "An attack is on: " + model.guarded.keyspace.name(ns),
+                   .why = "at its peak about " + about(space.counts->attack.peak()) +
+                          " reads per second of keys that have no row (" + joined(keys, ", ") + ")",
+                   .hint = is_stopped ? "the guard answers them, but for those that it tolerates: "
+                                        "find out who sends them"
+                                      : "they reach Redis, and perhaps the database: mode: enforce "
+                                        "answers them, once what stands below is mended"});
+  }
+}
+
 void add_namespaces(std::vector<Problem>& all, const Model& model) {
   std::vector<Held> held;
   for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
@@ -255,6 +285,9 @@ std::vector<Problem> problems(const Model& model, const ProcessUse& use) {
   add_configuration(all, model);
   add_process(all, model, use);
   std::ranges::stable_sort(all, {}, &Problem::grade);
+  std::vector<Problem> attacks;
+  add_attacks(attacks, model);
+  all.insert(all.begin(), attacks.begin(), attacks.end());
   return all;
 }
 

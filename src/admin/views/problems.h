@@ -1,5 +1,6 @@
 // All that is not well, for people: what it is, why, and what to do about it, the gravest first.
-// The page shows it as it is, and has no words of its own for that.
+// An attack that is on comes before all of it: it may be why. The page shows it as it is, and has
+// no words of its own for that.
 //
 // Namespaces whose keys pass for the same reason are told together. No number here changes by
 // itself each second: it would be read out each time to whoever hears the page.

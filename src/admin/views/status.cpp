@@ -104,6 +104,14 @@ json::value contradictions_of(const guard::Evidence& seen) {
                       {"open", counts.open}};
 }
 
+json::value attack_of(const Model& model, std::uint32_t ns) {
+  const guard::AttackWatch& attack = model.guarded.namespaces[ns].counts->attack;
+  return attack.is_on() ? json::value{{"seconds", seconds_of(model.now - attack.began_at())},
+                                      {"peak_per_second", attack.peak()},
+                                      {"keys", attack.reads()}}
+                        : json::value(nullptr);
+}
+
 json::value loading_of(const Model& model, std::uint32_t ns) {
   const auto load = model.process_state.loads.of(model.guarded.keyspace.name(ns), model.now);
   return load ? json::value{{"rows", load->rows},
@@ -135,6 +143,8 @@ json::value namespace_of(const Model& model, std::uint32_t ns) {
       {"hint", text_of(all_pass.hint)},
       {"passing_seconds", seconds_of(guard::passing(space, model.now).left)},
       {"order", config::name_of(space.order)},
+      {"consistency", space.is_strict() ? "strict" : "max_lag"},
+      {"tolerate_per_second", space.tolerance->rate()},
       {"source", has_origin ? json::value(model.process.origins[ns].source) : json::value()},
       {"proven_seconds_ago", seconds_of(model.proof_age(ns))},
       {"filter_format", text_of(std::string(totals.format))},
@@ -150,6 +160,8 @@ json::value namespace_of(const Model& model, std::uint32_t ns) {
       {"full", totals.full},
       {"loading", loading_of(model, ns)},
       {"keys", keys_of(model, ns)},
+      {"absent_keys_per_second", space.counts->attack.rate()},
+      {"attack", attack_of(model, ns)},
       {"keys_learned", sum(&guard::NamespaceCounters::learned)},
       {"keys_added", sum(&guard::NamespaceCounters::added)},
       {"keys_lost", sum(&guard::NamespaceCounters::lost)},

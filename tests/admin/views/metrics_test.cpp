@@ -86,6 +86,18 @@ TEST_F(MetricsTest, what_all_workers_have_counted_is_added_up) {
   EXPECT_EQ(value("cuckooguard_unguarded_keys_total"), "1");
 }
 
+TEST_F(MetricsTest, an_attack_is_told_by_namespace_and_keys_by_each_verdict) {
+  guard::AttackWatch& attack = shop_.spaces[GuardedShop::kItems].counts->attack;
+  attack.look(shop_.now - seconds(10), 0, 0);
+  attack.look(shop_.now, 1000, 0);
+  EXPECT_EQ(value("cuckooguard_attack{namespace=\"items\"}"), "1");
+  EXPECT_EQ(value("cuckooguard_attack{namespace=\"users\"}"), "0");
+  for (const std::string verdict : {"unproven", "tolerated"}) {
+    EXPECT_EQ(value("cuckooguard_keys_total{namespace=\"users\",verdict=\"" + verdict + "\"}"),
+              "0");
+  }
+}
+
 TEST_F(MetricsTest, reads_that_nobody_looked_at_are_told_by_reason) {
   shop_.may_answer = false;
   shop_.decide({"GET", "user:500"});

@@ -234,6 +234,28 @@ TEST_F(ProblemsTest, of_rows_that_were_hidden_it_says_how_many_and_what_to_do) {
   shop_.process.contradictions = nullptr;
 }
 
+TEST_F(ProblemsTest, an_attack_that_is_on_is_told_before_all_else_and_whether_it_is_stopped) {
+  guard::AttackWatch& attack = shop_.spaces[GuardedShop::kUsers].counts->attack;
+  attack.look(shop_.now - seconds(10), 0, 0);
+  attack.look(shop_.now, 28'000, 0);
+  ASSERT_THAT(what(), ElementsAre("An attack is on: users"));
+  EXPECT_THAT(found(), Each(kIsComplete));
+  EXPECT_EQ(found().front().grade, Grade::warning);
+  EXPECT_EQ(found().front().why,
+            "at its peak about 3,000 reads per second of keys that have no row (user:{id:uint64})");
+  EXPECT_THAT(found().front().hint, testing::StartsWith("the guard answers them"));
+  process_state_.redis = RedisSeen::down;
+  EXPECT_THAT(what(), ElementsAre("An attack is on: users", "Redis cannot be reached"));
+  process_state_.redis = RedisSeen::up;
+  shop_.spaces[GuardedShop::kUsers].mode = config::Mode::observe;
+  EXPECT_EQ(found().front().grade, Grade::bad);
+  EXPECT_THAT(found().front().hint, testing::StartsWith("they reach Redis"));
+  shop_.spaces[GuardedShop::kUsers].mode = config::Mode::enforce;
+  users_.set_state(State::down, "no server");
+  EXPECT_THAT(what(), ElementsAre("An attack is on: users", "users passes everything"));
+  EXPECT_THAT(found().front().hint, testing::StartsWith("they reach Redis"));
+}
+
 TEST_F(ProblemsTest, of_a_log_of_filters_that_is_not_followed_it_says_why) {
   guard::FilledShop filled(shop_);
   EXPECT_THAT(found(), IsEmpty()) << "without a log";

@@ -152,6 +152,25 @@ TEST_F(StatusTest, tells_what_each_namespace_holds_and_what_all_workers_have_cou
             "unguarded read begins with `items:`; try `cuckooguard explain KEY`");
 }
 
+TEST_F(StatusTest, tells_what_is_tolerated_and_of_an_attack_that_is_on) {
+  guard::GuardedNamespace& space = shop_.spaces[GuardedShop::kUsers];
+  space.tolerance->set_rate(10);
+  space.consistency = config::Consistency::strict;
+  json::object users = status().at("namespaces").at("users").as_object();
+  EXPECT_EQ(users.at("consistency"), "strict");
+  EXPECT_EQ(users.at("tolerate_per_second"), 10.0);
+  EXPECT_EQ(users.at("absent_keys_per_second"), 0.0);
+  EXPECT_TRUE(users.at("attack").is_null());
+  EXPECT_EQ(users.at("keys").at("tolerated"), 0);
+  space.counts->attack.look(shop_.now - seconds(20), 7, 10);
+  space.counts->attack.look(shop_.now - seconds(10), 2007, 10);
+  space.counts->attack.look(shop_.now, 3007, 10);
+  users = status().at("namespaces").at("users").as_object();
+  EXPECT_EQ(users.at("absent_keys_per_second"), 100.0);
+  EXPECT_EQ(users.at("attack"),
+            json::parse(R"({"seconds":20.0,"peak_per_second":200.0,"keys":3000})"));
+}
+
 TEST_F(StatusTest, tells_why_all_keys_of_a_namespace_pass_and_how_long) {
   const auto users = [&] { return status().at("namespaces").at("users").as_object(); };
   shop_.filters[GuardedShop::kUsers]->set_state(filter::State::refused, "access denied \xff");

@@ -126,7 +126,8 @@ function problemItem(problem) {
 function showVerdict(status) {
   const {problems} = status;
   const made = problems.length === 0 ? [element('p', {textContent: stateSentence(status)})] : problems.map(problemItem);
-  byId('verdict').className = 'card verdict is-' + (problems[0]?.grade ?? 'good');
+  const worst = problems.some((one) => one.grade === 'bad') ? 'bad' : problems[0]?.grade ?? 'good';
+  byId('verdict').className = 'card verdict is-' + worst;
   const shown = byId('sentence').children;
   if (shown.length !== made.length || made.some((one, i) => !one.isEqualNode(shown[i]))) {  // it is read out when it changes
     byId('sentence').replaceChildren(...made);

@@ -75,7 +75,7 @@ function stateCell(space) {
   const passes = !space.fresh || space.passing_seconds !== null;
   const grade = passes ? 'warning' : 'good';
   const words = space.fresh ? (passes ? 'passing' : space.state) : space.state === 'ready' ? 'not fresh' : space.state;
-  const content = [badge(space.mode === 'bypass' ? 'warning' : grade, space.mode === 'bypass' ? 'bypassed' : words)];
+  const content = [...(space.attack === null ? [] : [badge('bad', 'attack')]), badge(space.mode === 'bypass' ? 'warning' : grade, space.mode === 'bypass' ? 'bypassed' : words)];
   if (space.loading) {
     const left = space.loading.remaining_seconds;
     content.push(bar(space.loading.fraction),
@@ -104,10 +104,11 @@ function namespaceRow(name, space, before, seconds) {
   const absent = grown('absent') + wouldBe;
   const fill = space.load;
   return row(
-      cell('Namespace', {className: 'name wide'}, name, under(`${space.mode}, ${space.order}, db ${space.db}`)),
+      cell('Namespace', {className: 'name wide'}, name, under(`${space.mode}, ${space.order}, ${space.consistency}, db ${space.db}`)),
       stateCell(space),
       cell('Look-ups/s', {className: 'number'}, Number.isFinite(all) ? count(all) : UNKNOWN),
-      cell(wouldBe > 0 ? 'Would be stopped' : 'Stopped', {className: 'number'}, percent(absent / all), ...(wouldBe > 0 ? [under('would be')] : [])),
+      cell(wouldBe > 0 ? 'Would be stopped' : 'Stopped', {className: 'number'}, percent(absent / all), ...(wouldBe > 0 ? [under('would be')] : []),
+           ...(grown('tolerated') > 0 ? [under(`${count(grown('tolerated'))}/s tolerated`)] : [])),
       cell('Rows', {className: 'number'}, count(space.rows), under(space.filter_format || `room for ${count(space.capacity)}`),
            ...(space.isolated_rows > 0 ? [under(`${count(space.isolated_rows)} isolated`)] : [])),
       cell('Filter fill', {}, percent(fill), bar(fill)),
