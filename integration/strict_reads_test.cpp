@@ -1,11 +1,11 @@
-// A row is committed and read through the guard at once, by the session that has committed it and by
-// others that hear of it, while attackers ask for keys of nobody: no row is ever told to be absent,
-// and the attackers are answered.
+// A row is committed and read through the guard at once, by the session that has committed it and
+// by others that hear of it, while attackers ask for keys of nobody: no row is ever told to be
+// absent, and the attackers are answered.
 //
 //   CUCKOOGUARD_ROWS=250000 strict_reads_test    so many rows in each test; the long form
 //
-// The rows of a test are written with integers that the database gives, or with random UUIDs. A test
-// that saw fewer absent replies than it must fails.
+// The rows of a test are written with integers that the database gives, or with random UUIDs. A
+// test that saw fewer absent replies than it must fails.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -118,9 +118,7 @@ class PostgresStore final : public Store {
 
 class SqliteStore final : public Store {
  public:
-  explicit SqliteStore(std::string follow) : follow_(std::move(follow)) {
-    session()("create");
-  }
+  explicit SqliteStore(std::string follow) : follow_(std::move(follow)) { session()("create"); }
   Insert session() override {
     auto database = std::make_shared<Database>(path(), Journal::wal);
     database->run("CREATE TABLE IF NOT EXISTS visit (id INTEGER PRIMARY KEY AUTOINCREMENT, name)");
@@ -136,9 +134,7 @@ class SqliteStore final : public Store {
       return std::to_string(next);
     };
   }
-  std::string source() const override {
-    return sqlite_source(path(), ", max_lag: 1s, " + follow_);
-  }
+  std::string source() const override { return sqlite_source(path(), ", max_lag: 1s, " + follow_); }
 
  private:
   std::filesystem::path path() const { return directory_ / "shop.db"; }
@@ -171,9 +167,7 @@ const std::array kKinds{
          [] { return std::unique_ptr<Store>(new PostgresStore()); }},
     Kind{"postgres_asynchronous",
          &PostgresServer::missing,
-         [] {
-           return std::unique_ptr<Store>(new PostgresStore("SET synchronous_commit = off"));
-         }},
+         [] { return std::unique_ptr<Store>(new PostgresStore("SET synchronous_commit = off")); }},
     Kind{"sqlite_triggers",
          &nothing_missing,
          [] {

@@ -32,8 +32,8 @@ std::string unix_address(const SqlServer& server);
 std::string unix_address(const PostgresServer& server);
 std::string port_address(std::uint16_t port);  // of 127.0.0.1
 
-// Of the environment (CUCKOOGUARD_CONSISTENCY), or "max_lag": what most tests look at is not when an
-// absent verdict is given.
+// Of the environment (CUCKOOGUARD_CONSISTENCY), or "max_lag": what most tests look at is not when
+// an absent verdict is given.
 std::string consistency();
 
 // A namespace that answers for absent keys, of a table of the source `shop`. What is empty is left

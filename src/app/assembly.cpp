@@ -127,13 +127,13 @@ void Assembly::keep_overlays() {
   if (!storage_) {
     return;
   }
-  kept_overlays_ = std::make_unique<KeptOverlays>(KeptOverlays::Settings{
-      .path = storage_->overlays_path(),
-      .every = config_.storage.checkpoint_every,
-      .secret = storage_->secret(),
-      .on_trouble = [this](const std::string& what) {
-        log_.warning("overlays_trouble", {{"what", what}});
-      }});
+  kept_overlays_ = std::make_unique<KeptOverlays>(
+      KeptOverlays::Settings{.path = storage_->overlays_path(),
+                             .every = config_.storage.checkpoint_every,
+                             .secret = storage_->secret(),
+                             .on_trouble = [this](const std::string& what) {
+                               log_.warning("overlays_trouble", {{"what", what}});
+                             }});
   kept_overlays_->follow(generation_->overlays());
   kept_overlays_->restore();
 }

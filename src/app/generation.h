@@ -72,9 +72,9 @@ class Generation {
     LoadStatus& status;                       // hears first
     const source::StorageDirectory* storage;  // null: none
     std::size_t workers;
-    source::OpenRedis redis{};     // for sources that read what Redis has
+    source::OpenRedis redis{};          // for sources that read what Redis has
     std::function<void()> on_proven{};  // filter::Questions, of all sources
-    bool starts_strictly = false;  // a source that cannot be read is a reason not to start
+    bool starts_strictly = false;       // a source that cannot be read is a reason not to start
     // What all that is guarded is hashed with: an overlay may stay when its filter is made anew.
     filter::HashSecret secret = filter::random_secret();
     guard::Process process{};  // what is the same in all of them

@@ -43,7 +43,8 @@ class KeptOverlays {
     std::function<void(const std::string& what)> on_trouble;
   };
 
-  explicit KeptOverlays(Settings settings) : hash_(settings.secret), settings_(std::move(settings)) {}
+  explicit KeptOverlays(Settings settings)
+      : hash_(settings.secret), settings_(std::move(settings)) {}
   KeptOverlays(const KeptOverlays&) = delete;
   KeptOverlays& operator=(const KeptOverlays&) = delete;
   ~KeptOverlays();  // writes once more, if it was started

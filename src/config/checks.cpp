@@ -144,13 +144,6 @@ void check_source(const Config& config,
                            source->name,
                            what));
   }
-  if (!has_tables && space.consistency == Consistency::strict) {
-    report.add(here.consistency,
-               fmt::format("consistency: source {} is a {}, which cannot be asked what was "
-                           "written a moment ago: leave it auto",
-                           source->name,
-                           what));
-  }
   if (file != nullptr && file->format == FileFormat::lines && space.source.columns.size() > 1) {
     report.add(
         here.name,

@@ -17,7 +17,6 @@ struct NamespacePlaces {
   Place columns;
   Place where;
   Place fresh_ids;
-  Place consistency;
   Place deletes;
   Place commands;  // their key
 };

@@ -282,7 +282,6 @@ Namespace read_namespace(const Reading& reading, const Entry& as_written, Namesp
   Namespace result{.name = entry.key};
   places.name = entry.place;
   places.fresh_ids = section.place_of("fresh_ids");
-  places.consistency = section.place_of("consistency");
   places.deletes = section.place_of("filter", "deletes");
   places.commands = section.place_of("commands", "key");
   section.require("keys");

@@ -72,7 +72,8 @@ class LiveParts {
   [[nodiscard]] Finding find_in_steps(std::string_view identity,
                                       TimePoint now,
                                       const Step& step) const {
-    return PartsLookup(set_, bond_, step).find({hash(identity), std::nullopt, identity}, Freshness{now});
+    return PartsLookup(set_, bond_, step)
+        .find({hash(identity), std::nullopt, identity}, Freshness{now});
   }
 
   // The gravest of the parts' states; while the set of tables is not known, or empty, what

@@ -1,5 +1,5 @@
-// Questions to a source's database, on demand: a reader wants a proof that is newer than what it has
-// just read, and the source asks for one as soon as its pace allows.
+// Questions to a source's database, on demand: a reader wants a proof that is newer than what it
+// has just read, and the source asks for one as soon as its pace allows.
 //
 //   worker:  a read arrives (T) ─▶ absent, but last proven before T ─▶ want() ─▶ the read waits
 //   source:  wait() ─▶ begin() ─▶ t ─▶ question … applied ─▶ LiveFilter::prove(t, …) ─▶ proven()

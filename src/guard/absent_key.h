@@ -31,8 +31,8 @@ struct AbsentKey {
   std::string_view missing{};
   // Goes to the client in place of `missing`; empty: nothing is replaced.
   std::string_view replacement{};
-  // It is replaced only if the key is still absent then, with a proof that is newer than this (strict namespaces).
-  // Nothing: as it is.
+  // It is replaced only if the key is still absent then, with a proof that is newer than this
+  // (strict namespaces). Nothing: as it is.
   std::optional<std::chrono::steady_clock::time_point> read_at{};
   bool is_string_read = false;  // of which the absent reply's own bytes are no contradiction
   std::size_t kept_bytes = 0;   // so much of the reply is needed at most

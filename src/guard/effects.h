@@ -1,11 +1,13 @@
 // What a read changes in the guard once it is carried out: counters, tokens of its namespaces'
-// tolerance, how holds for a proof have ended. The verdict is pure, so that a command that must wait
-// can be judged as often as it is looked at (guard/guard.h).
+// tolerance, how holds for a proof have ended. The verdict is pure, so that a command that must
+// wait can be judged as often as it is looked at (guard/guard.h).
 //
 // Threads: its worker's. Lifetimes: keys are the command's. Limits: some entries per key of one
 // command; the memory is kept for the next.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +16,14 @@
 #include "guard/tolerance.h"
 
 namespace cuckooguard::guard {
+
+// Of those of a command that are absent but unproven.
+struct UnprovenKeys {
+  Tolerance::TimePoint hold_until = Tolerance::TimePoint::max();
+  std::uint32_t ns = 0;
+  bool is_any = false;
+  bool may_hold = true;
+};
 
 struct Effects {
   struct Hold {
@@ -27,6 +37,10 @@ struct Effects {
   std::vector<Hold> holds;
 
   void count(Counter& counter) { counts.push_back(&counter); }
+  // Keys of this command that take of it.
+  std::uint32_t takes_of(const Tolerance& tolerance) const {
+    return static_cast<std::uint32_t>(std::ranges::count(tolerated, &tolerance));
+  }
   void clear() {
     counts.clear();
     unguarded.clear();

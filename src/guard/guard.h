@@ -25,8 +25,9 @@
 // Strict (GuardedNamespace::is_strict): absent is said only with a proof of all filters that were
 // asked whose question began after the read had arrived. While there is none the verdict is
 // `unproven`: the session holds the read, `strict_hold` at most, and judges it again when something
-// has been proven; or it goes to Redis at once, and a nil is replaced if the proof has come by then.
-// An id just above the largest passes there only as one that is tolerated (guard/tolerance.h).
+// has been proven; or it goes to Redis at once, and a nil is replaced if the proof has come by
+// then. An id just above the largest passes there only as one that is tolerated
+// (guard/tolerance.h).
 //
 // Must: judge() counts nothing, takes nothing and learns nothing; carried_out() does, once.
 //
@@ -70,7 +71,9 @@
 #include "guard/counters.h"
 #include "guard/decision.h"
 #include "guard/effects.h"
+#include "guard/guard_parts.h"
 #include "guard/guarded_namespace.h"
+#include "guard/key_judge.h"
 #include "guard/key_shapes.h"
 #include "guard/keys_ahead.h"
 #include "guard/learner.h"
@@ -82,25 +85,9 @@
 
 namespace cuckooguard::guard {
 
-class Filled;
-struct Process;
-
 class Guard {
  public:
-  struct Parts {
-    const keyspace::Keyspace& keyspace;
-    std::span<const GuardedNamespace> namespaces;  // in the keyspace's order
-    redis::Facts& facts;
-    const Process* process = nullptr;       // null: nothing is known of it
-    std::function<WallTime()> wall_time{};  // for absent replies that carry one; or empty
-    std::size_t worker = 0;                 // whose counters are its own
-    std::uint64_t numbering = 0;  // as long as it is the same, so are the namespaces' numbers
-    // The worker's, which outlives all of its guards and their clients, and whose guards all have
-    // these namespaces; null: one of its own. The shares of clients and users are of what one
-    // learner has.
-    Learner* learner = nullptr;
-    Filled* filled = nullptr;  // null: applications fill none
-  };
+  using Parts = GuardParts;
 
   explicit Guard(const Parts& parts);
   Guard(const Guard&) = delete;
@@ -176,23 +163,8 @@ class Guard {
   std::string_view absent_reply(std::uint32_t ns, resp::Version version, TimePoint now);
 
   // --- for the guard's own commands (guard/own_commands.h); not counted ---
-  // Who looks for a key, and by which command.
-  struct Reader {
-    int db = 0;
-    const redis::UserAccess& access;
-    TimePoint now{};
-    TimePoint read_at = TimePoint::max();    // Question; by default nothing is proven since
-    const WritesInFlight* writes = nullptr;  // in flight; null: none
-    bool is_tolerated = false;               // a few look-ups may be forwarded
-    std::size_t command = redis::command_index(redis::find_command("get"));
-  };
-  struct Inspection {
-    keyspace::Lookup found{};
-    Verdict verdict = Verdict::unguarded;
-    Held held = Held::no;  // if overlaid
-    std::optional<std::uint32_t>
-        other{};  // the namespace that lets it pass, if it is another (guard/shared_keys.h)
-  };
+  using Reader = guard::Reader;
+  using Inspection = guard::Inspection;
   // What becomes of it by the key alone.
   Inspection inspect(std::string_view key, const Reader& reader);
   // Nothing: no namespace's key.
@@ -200,10 +172,10 @@ class Guard {
   // Whose filter BF.* and CF.* of this key ask for; nothing: it is Redis's.
   std::optional<std::uint32_t> filter_named(std::string_view key) const;
   bool names_filters() const { return !filters_named_.empty(); }
-  // As inspect(), of the key that the namespace's first template makes of an item; counted.
-  // A proof newer than `since` is wanted of this namespace. False: it has been waited for long
-  // enough.
+  // A proof newer than `since` is to be waited for: the namespace is strict, and it has not been
+  // waited for long enough.
   bool wants_proof(std::uint32_t ns, TimePoint since, TimePoint now) const;
+  // As inspect(), of the key that the namespace's first template makes of an item; counted.
   Verdict look_up_item(std::uint32_t ns, std::string_view item, const Reader& reader);
   // Neither answered nor counted yet.
   bool is_item_unproven(std::uint32_t ns, std::string_view item, const Reader& reader);
@@ -241,13 +213,6 @@ class Guard {
     Arguments arguments() const { return question.arguments; }
     resp::Version version() const { return question.client.version(); }
   };
-  // Of those of a command that are absent but unproven.
-  struct Missing {
-    TimePoint hold_until = TimePoint::max();
-    std::uint32_t ns = 0;
-    bool is_any = false;
-    bool may_hold = true;
-  };
   struct StampedReply {
     AbsentReplyBytes reply;
     TimePoint due;  // to be stamped anew
@@ -262,22 +227,6 @@ class Guard {
   KeyVerdict judge(std::string_view key, const Read& read);
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
-  struct Sought {
-    const keyspace::Lookup& found;
-    std::string_view key;
-    std::uint64_t hash;  // of its identity
-  };
-  filter::Finding find(const Sought& sought,
-                       filter::Freshness freshness,
-                       std::optional<std::uint32_t>* other);
-  bool may_tolerate(const GuardedNamespace& space, Tolerance::Use use, const Reader& reader) const;
-  void want_proof(const keyspace::Lookup& found) const;
-  Verdict look_up(const keyspace::Lookup& found,
-                  std::string_view key,
-                  const Reader& reader,
-                  std::optional<std::uint32_t>* other = nullptr);
-  bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
-  Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
   Decision answer(std::string_view reply, const Read& read);
   bool is_sampled(std::uint32_t ns, const Read& read);
   AbsentKey string_read(const KeyVerdict& found, std::string_view key, const Read& read);
@@ -329,8 +278,7 @@ class Guard {
   std::vector<NamespaceCounters*> namespace_counters_;
   std::vector<HoldRecord> holds_;  // by namespace
   Effects effects_;                // of the read that was judged last
-  Missing missing_;                // likewise
-  std::uint32_t tolerated_ = 0;    // keys of it
+  UnprovenKeys missing_;           // likewise
   std::unordered_map<std::string_view, std::uint32_t> filters_named_;  // by its namespace's key
   std::string item_key_;
   std::vector<StampedReply> stamped_replies_;  // by namespace; those without a time are not used
@@ -338,7 +286,7 @@ class Guard {
   Learner& learner_;
   KeysAhead ahead_;
   keyspace::IdentityBuffer identity_;
-  keyspace::IdentityBuffer other_identity_;  // by another template
+  KeyJudge judge_{learner_, effects_, counters_.share_filled_keys};
   redis::StateChange change_;
   std::string reply_;
   std::string request_;

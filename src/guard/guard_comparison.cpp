@@ -93,13 +93,11 @@ bool Guard::may_replace(const AbsentKeyReply& heard, TimePoint now) {
     return false;
   }
   const keyspace::Lookup found = parts_.keyspace.match(heard.key, identity_);
-  const Verdict verdict = look_up(
-      found,
-      heard.key,
-      {.db = parts_.namespaces[heard.ns].db,
-       .access = kAnybody,
-       .now = now,
-       .read_at = heard.read_at.value_or(now)});
+  const Verdict verdict = judge_.verdict({found, heard.key},
+                                         {.db = parts_.namespaces[heard.ns].db,
+                                          .access = kAnybody,
+                                          .now = now,
+                                          .read_at = heard.read_at.value_or(now)});
   const bool is_absent = verdict == Verdict::absent || verdict == Verdict::redis_first;
   if (is_absent) {
     namespace_counters_[heard.ns]->replaced.add();

@@ -3,7 +3,6 @@
 
 #include "cluster/slot.h"
 #include "guard/guard.h"
-#include "guard/shared_keys.h"
 #include "redis/command_table.h"
 #include "redis/missing_reply.h"
 #include "redis/read_shape.h"
@@ -47,29 +46,11 @@ bool is_getex_that_cannot_fail(std::span<const std::string_view> arguments) {
          (kGetexExpiring.fits(arguments) && arguments.back().size() <= kExpiryDigitsMax);
 }
 
-keyspace::Lookup without_number(keyspace::Lookup found) {
-  found.number.reset();
-  return found;
-}
-
-// Of a key that may exist.
-Verdict verdict_of(filter::Finding finding) {
-  switch (finding) {
-    case filter::Finding::not_fresh:
-      return Verdict::not_fresh;
-    case filter::Finding::fresh_id:
-      return Verdict::fresh_id;
-    default:
-      return Verdict::may_exist;
-  }
-}
-
 }  // namespace
 
 Decision Guard::judge(const Question& question, std::size_t room) {
   effects_.clear();
   missing_ = {};
-  tolerated_ = 0;
   const Decision decision = decide_read(question, room);
   if (missing_.is_any && missing_.may_hold) {
     return {.action = Action::hold, .hold_until = missing_.hold_until, .hold_ns = missing_.ns};
@@ -201,12 +182,11 @@ Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
     effects_.unguarded.push_back(key);
     return {};
   }
-  const KeyVerdict judged{.verdict = look_up(found, key, read.reader), .ns = found.ns};
+  const KeyVerdict judged{.verdict = judge_.verdict({found, key}, read.reader), .ns = found.ns};
   effects_.count(counters_.guarded_keys);
   effects_.count(namespace_counters_[found.ns]->of(judged.verdict));
   if (judged.verdict == Verdict::tolerated || judged.verdict == Verdict::fresh_id) {
     effects_.tolerated.push_back(parts_.namespaces[found.ns].tolerance.get());
-    ++tolerated_;
   }
   if (judged.verdict == Verdict::unproven) {
     miss_proof(judged, read.question);
@@ -243,9 +223,9 @@ Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
     return {};
   }
   Inspection seen{.found = found};
-  seen.verdict = look_up(found, key, reader, &seen.other);
+  seen.verdict = judge_.verdict({found, key}, reader, &seen.other);
   if (seen.verdict == Verdict::overlaid) {
-    seen.held = why_held(found, reader);
+    seen.held = judge_.why_held(found, reader);
   }
   return seen;
 }
@@ -273,7 +253,7 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
     counters_.unguarded_keys.add();
     return Verdict::unguarded;
   }
-  const Verdict verdict = look_up(found, key, reader);
+  const Verdict verdict = judge_.verdict({found, key}, reader);
   counters_.guarded_keys.add();
   namespace_counters_[ns]->of(verdict).add();
   return verdict;
@@ -283,117 +263,7 @@ bool Guard::is_item_unproven(std::uint32_t ns, std::string_view item, const Read
   const std::string_view key = key_of_item(ns, item);
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
   return found.kind != keyspace::Lookup::Kind::unguarded && found.ns == ns &&
-         look_up(found, key, reader) == Verdict::unproven;
-}
-
-Held Guard::why_held(const keyspace::Lookup& found, const Reader& reader) const {
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
-  const Held held = space.overlay->why_held(space.filter->hash(found.identity), reader.now);
-  if (held != Held::no || reader.writes == nullptr) {
-    return held;
-  }
-  return reader.now < learner_.reads_pass_until(*reader.writes) ? Held::share_filled
-                                                                : Held::in_flight;
-}
-
-// `other`: of an Inspection; null: nobody asks.
-Verdict Guard::look_up(const keyspace::Lookup& found,
-                       std::string_view key,
-                       const Reader& reader,
-                       std::optional<std::uint32_t>* other) {
-  const GuardedNamespace& space = parts_.namespaces[found.ns];
-  const TimePoint now = reader.now;
-  if (space.mode == config::Mode::bypass) {
-    return Verdict::bypassed;
-  }
-  if (space.db != reader.db) {
-    return Verdict::other_db;
-  }
-  if (!reader.access.may(reader.command, found.ns)) {
-    return Verdict::not_allowed;
-  }
-  const std::uint64_t hash = space.filter->hash(found.identity);
-  const Overlay::Search overlaid = space.overlay->begin(hash, now);
-  filter::Finding finding = find({found, key, hash}, filter::Freshness{now}, other);
-  if (finding == filter::Finding::fresh_id && space.is_strict() &&
-      !may_tolerate(space, Tolerance::Use::fresh_id, reader)) {
-    finding = find({without_number(found), key, hash}, filter::Freshness{now}, other);
-  }
-  if (finding != filter::Finding::absent) {
-    return verdict_of(finding);
-  }
-  if (space.overlay->holds(overlaid) ||
-      (reader.writes != nullptr && passes_for_client(hash, *reader.writes, now))) {
-    return Verdict::overlaid;
-  }
-  if (space.mode != config::Mode::enforce) {
-    return Verdict::observed;
-  }
-  if (may_tolerate(space, Tolerance::Use::absent_key, reader)) {
-    return Verdict::tolerated;
-  }
-  if (space.is_strict()) {
-    finding = find(
-        {without_number(found), key, hash}, filter::Freshness::since(reader.read_at), other);
-    if (finding == filter::Finding::not_fresh) {
-      want_proof(found);
-      return Verdict::unproven;
-    }
-    if (finding != filter::Finding::absent) {
-      return verdict_of(finding);
-    }
-  }
-  return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
-}
-
-filter::Finding Guard::find(const Sought& sought,
-                            filter::Freshness freshness,
-                            std::optional<std::uint32_t>* other) {
-  const auto& [found, key, hash] = sought;
-  const filter::Finding finding =
-      parts_.namespaces[found.ns].filter->find({hash, found.number, found.identity}, freshness);
-  if (finding != filter::Finding::absent || !parts_.keyspace.may_share(found)) [[likely]] {
-    return finding;
-  }
-  const SharedFinding shared =
-      find_shared({parts_.keyspace, parts_.namespaces, found, key}, freshness, other_identity_);
-  if (other != nullptr) {
-    *other = shared.other;
-  }
-  return shared.finding;
-}
-
-bool Guard::may_tolerate(const GuardedNamespace& space,
-                         Tolerance::Use use,
-                         const Reader& reader) const {
-  return reader.is_tolerated && space.tolerance->has_room(reader.now, use, tolerated_);
-}
-
-// From every source whose filters are asked.
-void Guard::want_proof(const keyspace::Lookup& found) const {
-  const auto want = [this](std::uint32_t ns) {
-    if (parts_.namespaces[ns].questions != nullptr) {
-      parts_.namespaces[ns].questions->want();
-    }
-  };
-  want(found.ns);
-  if (parts_.keyspace.may_share(found)) [[unlikely]] {
-    for (const auto makers :
-         {parts_.keyspace.makers_of(found), parts_.keyspace.text_makers_of(found)}) {
-      for (const std::uint32_t maker : makers) {
-        want(parts_.keyspace.namespace_of(maker));
-      }
-    }
-  }
-}
-
-// What it has written itself, and nobody else can know of yet; or may have forgotten again.
-bool Guard::passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now) {
-  if (now < learner_.reads_pass_until(writes)) {
-    effects_.count(counters_.share_filled_keys);
-    return true;
-  }
-  return writes.is_in_flight() && writes.holds(hash);
+         judge_.verdict({found, key}, reader) == Verdict::unproven;
 }
 
 Decision Guard::answer(std::string_view reply, const Read& read) {

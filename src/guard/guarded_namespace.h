@@ -35,7 +35,7 @@ struct GuardedNamespace {
   config::Consistency consistency = config::Consistency::max_lag;
   filter::Questions* questions = nullptr;  // its source's; null: it cannot be asked
   std::chrono::nanoseconds strict_hold = config::Source{}.strict_hold;
-  std::shared_ptr<Tolerance> tolerance = std::make_shared<Tolerance>();  // never null
+  std::shared_ptr<Tolerance> tolerance = std::make_shared<Tolerance>();           // never null
   std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
 
   // Whether an absent verdict needs a proof that is newer than the read.

@@ -209,17 +209,17 @@ bool Overlay::restore(std::string_view saved,
     return false;
   }
   const auto ticks_ago =
-      static_cast<std::uint64_t>(std::max(ago, std::chrono::nanoseconds::zero()).count()) >> kTickBits;
-  for (saved.remove_prefix(sizeof sets); !saved.empty();
-       saved.remove_prefix(sizeof(SavedEntry))) {
+      static_cast<std::uint64_t>(std::max(ago, std::chrono::nanoseconds::zero()).count()) >>
+      kTickBits;
+  for (saved.remove_prefix(sizeof sets); !saved.empty(); saved.remove_prefix(sizeof(SavedEntry))) {
     SavedEntry entry;
     std::memcpy(&entry, saved.data(), sizeof entry);
     const std::uint64_t left = entry.left / 2;
     if (entry.set >= set_count_ || left <= ticks_ago) {
       continue;
     }
-    const auto expiry = static_cast<Tick>(
-        std::min<std::uint64_t>(tick_of(now) + left - ticks_ago, kTickMax - 1));
+    const auto expiry =
+        static_cast<Tick>(std::min<std::uint64_t>(tick_of(now) + left - ticks_ago, kTickMax - 1));
     const Tick until = marked(expiry, static_cast<Origin>(entry.left % 2));
     add_to(entries_ + std::uint64_t{entry.set} * kSetEntries, entry_of(entry.tag, until), now);
     const auto first_of = [this](std::uint64_t set) {  // high half of a hash

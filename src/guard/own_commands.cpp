@@ -277,11 +277,6 @@ Guard::Inspection OwnCommands::inspect(std::string_view key, const Call& call) {
                          .writes = call.client.writes()});
 }
 
-bool OwnCommands::waits_for_proof(const Guard::Inspection& seen, const Call& call) const {
-  return seen.verdict == Verdict::unproven &&
-         guard_.wants_proof(seen.found.ns, call.attempt.since, call.attempt.now);
-}
-
 OwnDecision OwnCommands::check(const Call& call) {
   const Arguments keys = call.arguments.subspan(1);
   if (const auto words = refusal(keys, call)) {
@@ -364,11 +359,6 @@ std::optional<std::string> OwnCommands::error_of_ttl(Arguments keys, seconds ttl
     }
   }
   return std::nullopt;
-}
-
-OwnDecision OwnCommands::done() {
-  reply_ = "+OK\r\n";
-  return answer();
 }
 
 std::optional<std::size_t> OwnCommands::find_source(std::string_view name) const {

@@ -125,10 +125,16 @@ class OwnCommands {
   std::optional<std::string> error_of_ttl(Arguments keys, std::chrono::seconds ttl);
   std::optional<std::string> refusal(Arguments keys, const Call& call);
   Guard::Inspection inspect(std::string_view key, const Call& call);
-  bool waits_for_proof(const Guard::Inspection& seen, const Call& call) const;
+  bool waits_for_proof(const Guard::Inspection& seen, const Call& call) const {
+    return seen.verdict == Verdict::unproven &&
+           guard_.wants_proof(seen.found.ns, call.attempt.since, call.attempt.now);
+  }
   OwnDecision answer() { return {.action = OwnDecision::Action::answer, .reply = reply_}; }
   OwnDecision error(std::string_view line);
-  OwnDecision done();
+  OwnDecision done() {
+    reply_ = "+OK\r\n";
+    return answer();
+  }
   static std::string quoted(std::string_view text);
   std::optional<std::size_t> find_source(std::string_view name) const;
   // The argument behind the name.

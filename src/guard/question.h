@@ -36,7 +36,6 @@ struct Question {
   redis::TimePoint now;
   ProofNeed proof{.read_at = now};
 
-
   // How it may travel where connections to Redis are shared; until it is decided.
   redis::Lane lane() const;
 };

@@ -47,7 +47,8 @@ class Tolerance {
     const std::int64_t most =
         use == Use::fresh_id ? store : std::max<std::int64_t>(interval, store / 2);
     const std::int64_t at = now.time_since_epoch().count();
-    const std::int64_t used = std::max<std::int64_t>(full_at_.load(std::memory_order_relaxed) - at, 0);
+    const std::int64_t used =
+        std::max<std::int64_t>(full_at_.load(std::memory_order_relaxed) - at, 0);
     return used + interval * (std::int64_t{before} + 1) <= most;
   }
   void take(TimePoint now) noexcept {

@@ -62,9 +62,9 @@ class ProofWaiters {
 
   io::Loop& loop_;
   std::atomic<bool> hears_{false};
-  std::list<Member*> order_;                // who was asked longest ago comes first
-  std::unique_ptr<io::Timer> deadlines_;    // while anybody waits
-  std::unique_ptr<io::Timer> next_batch_;   // while some have yet to be asked
+  std::list<Member*> order_;               // who was asked longest ago comes first
+  std::unique_ptr<io::Timer> deadlines_;   // while anybody waits
+  std::unique_ptr<io::Timer> next_batch_;  // while some have yet to be asked
 };
 
 }  // namespace cuckooguard::proxy

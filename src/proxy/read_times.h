@@ -1,5 +1,5 @@
-// When the bytes at hand had been received: of each command the time after which no more of it came.
-// A strict absent verdict needs a proof that is newer (filter/questions.h).
+// When the bytes at hand had been received: of each command the time after which no more of it
+// came. A strict absent verdict needs a proof that is newer (filter/questions.h).
 //
 // Bytes that come while their client is held have a later time. Of those that are held two times
 // are kept: of the bytes that came first, so that a client that goes on sending is answered all the

@@ -248,24 +248,6 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
   return true;
 }
 
-guard::Decision Session::judge(guard::Question& question,
-                               std::string_view raw,
-                               std::string_view behind) {
-  const bool may_wait =
-      may_wait_for_proof_ && !is_draining_ && !order_.is_waiting() && !input_.is_ahead();
-  question.proof.read_at = times_.of(raw.size());
-  question.proof.was_held = held_ && held_->for_proof;
-  question.proof.unproven = may_wait ? guard::Unproven::hold : guard::Unproven::ask_redis;
-  const std::size_t room = room_for(question);
-  const guard::Decision decision = worker_.guard.judge(question, room);
-  if (decision.action != guard::Action::hold ||
-      hold_for_proof(question, decision, raw.size(), behind)) {
-    return decision;
-  }
-  question.proof.unproven = guard::Unproven::ask_redis;
-  return worker_.guard.judge(question, room);
-}
-
 // Redis has no reply to an empty line.
 void Session::take_nothing(std::string_view raw) {
   if (state_.is_silent()) {
@@ -385,59 +367,6 @@ std::size_t Session::room() const {
   return std::min(of_client,
                   std::max(left(settings.output_total, worker_.loop.chunks().bytes_in_use()),
                            left(io::Chunk::kBytes, queued)));
-}
-
-void Session::on_upstream_bytes(std::string_view bytes) {
-  worker_.guard.relayed(state_);
-  order_.take_unasked(route_.takes_unasked());
-  on_relayed(order_.relay(bytes));
-}
-
-void Session::on_upstream_replies(std::string_view bytes, std::uint32_t replies) {
-  on_relayed(order_.relay_whole(bytes, replies) || order_.relay(bytes));
-}
-
-void Session::on_relayed(bool well_formed) {
-  if (!well_formed || holds_too_much()) {
-    end();  // not RESP: what follows belongs to nobody
-    return;
-  }
-  stir();
-  if (state_.writes() != nullptr && state_.writes()->has_outcomes()) {
-    worker_.guard.learn_replied(state_, worker_.loop.now());
-  }
-  queue_flush();
-  update_watch();
-  if (!order_.is_waiting()) {
-    on_all_replied();
-  }
-  go_on();
-}
-
-// Only what is shared is read for clients that do not read.
-bool Session::holds_too_much() const {
-  const config::Limits& limits = worker_.settings.limits;
-  const std::size_t size = output_.size();
-  return size > limits.client_output_hard ||
-         (size > limits.client_output_soft &&
-          worker_.loop.chunks().bytes_in_use() > worker_.settings.output_total);
-}
-
-void Session::on_redis_error(std::string_view first_bytes) {
-  worker_.guard.note_error(first_bytes, state_);
-  // There may be another one by now.
-  if (first_bytes.starts_with("-READONLY ") || first_bytes.starts_with("-LOADING ")) {
-    route_.retire();
-  }
-}
-
-void Session::on_upstream_lost() {
-  // A Redis that could not be reached at all may be down: absent keys are still answered, the first
-  // command that needs it ends the session. A connection that was up and is closed ends it at once,
-  // as Redis's own close would.
-  if (contact_ != Contact::none || phase_ == Phase::client_finished) {
-    end_when_written();
-  }
 }
 
 void Session::queue_flush() {

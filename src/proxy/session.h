@@ -114,7 +114,7 @@ class Session final : public io::Disposable,
     guard::OwnCommands& own_commands;
     guard::FilterCommands& filter_commands;
     guard::FilledCommands& filled_commands;
-    resp::Arguments& arguments;  // scratch
+    resp::Arguments& arguments;         // scratch
     resp::Arguments& arguments_behind;  // likewise
     const Settings& settings;
     IdleClients& idle;
@@ -263,7 +263,7 @@ class Session final : public io::Disposable,
   TimedReply timed_reply_;
   Input input_;
   io::TimePoint now_;  // when the bytes at hand were read
-  ReadTimes times_;  // of them
+  ReadTimes times_;    // of them
   std::optional<HeldCommand> held_;
   // In this read of the socket commands of that lane may travel: nothing has been sent since it was
   // found out, but answers of the guard. Shared lanes only.

@@ -58,10 +58,6 @@ void Session::on_tick() {
   drain_on();
 }
 
-void Session::on_proof() {
-  go_on();
-}
-
 bool Session::is_between_commands() const {
   return state_.is_raw() || (input_.is_between_commands() &&
                              (state_.has_unread_replies() || state_.is_between_transactions()));

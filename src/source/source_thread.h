@@ -32,7 +32,14 @@ class SourceThread final : public Source {
   void start() override;
   void stop() override;
   SourceStatus status() const override { return follower_->status(); }
-  Reached reached(std::string_view position) const override { return follower_->reached(position); }
+  // Who waits for a position wants to hear soon how far the log is.
+  Reached reached(std::string_view position) const override {
+    const Reached reached = follower_->reached(position);
+    if (reached == Reached::not_yet && questions_ != nullptr) {
+      questions_->want();
+    }
+    return reached;
+  }
   RowAnswer look_up_row(std::uint32_t ns,
                         std::string_view identity,
                         const std::stop_token& stop) override {

@@ -54,7 +54,8 @@ TEST_F(KeptOverlaysTest, each_namespace_finds_its_own_again) {
   kept({{.ns = "users", .overlay = users}, {.ns = "items", .overlay = items}})->keep();
   const auto users_after = overlay();
   const auto items_after = overlay();
-  kept({{.ns = "items", .overlay = items_after}, {.ns = "users", .overlay = users_after}})->restore();
+  kept({{.ns = "items", .overlay = items_after}, {.ns = "users", .overlay = users_after}})
+      ->restore();
   EXPECT_TRUE(users_after->holds(kHash, io::now_since_boot()));
   EXPECT_FALSE(items_after->holds(kHash, io::now_since_boot()));
   EXPECT_EQ(trouble_, "");

@@ -20,7 +20,9 @@ inline constexpr const char* kNilReply = "$-1\r\n";
 
 struct Chain final : ReplyOrder::Owner {
   void on_redis_error(std::string_view first_bytes) override { errors.emplace_back(first_bytes); }
-  bool may_replace(const guard::AbsentKeyReply& reply) override { return proven.contains(reply.key); }
+  bool may_replace(const guard::AbsentKeyReply& reply) override {
+    return proven.contains(reply.key);
+  }
   // As "key=reply", "key=reply..." of one that is longer than what is kept, "key!" of an error.
   void on_absent_key_reply(const guard::AbsentKeyReply& reply) override {
     compared.push_back(

@@ -71,19 +71,20 @@ TEST(ReplyOrderAbsentKeys, a_nil_is_replaced_in_its_place_among_other_replies) {
 TEST(ReplyOrderAbsentKeys, a_nil_that_needs_a_proof_is_replaced_only_if_it_has_come) {
   const io::TimePoint read_at{std::chrono::hours(1)};
   for (const bool is_proven : {true, false}) {
-    const std::string sent = expect_same_at_every_split("$-1\r\n$1\r\nv\r\n+2\r\n", [&](Pieces pieces) {
-      Chain chain;
-      if (is_proven) {
-        chain.proven = {"a", "b"};
-      }
-      for (const char* const name : {"a", "b"}) {
-        guard::AbsentKey key = string_read(name, kStar);
-        key.read_at = read_at;
-        chain.order.expect_absent_key_reply(key);
-      }
-      chain.order.expect_reply();
-      return chain.relay(pieces);
-    });
+    const std::string sent =
+        expect_same_at_every_split("$-1\r\n$1\r\nv\r\n+2\r\n", [&](Pieces pieces) {
+          Chain chain;
+          if (is_proven) {
+            chain.proven = {"a", "b"};
+          }
+          for (const char* const name : {"a", "b"}) {
+            guard::AbsentKey key = string_read(name, kStar);
+            key.read_at = read_at;
+            chain.order.expect_absent_key_reply(key);
+          }
+          chain.order.expect_reply();
+          return chain.relay(pieces);
+        });
     EXPECT_EQ(sent, (is_proven ? std::string(kStar) : "$-1\r\n") + "$1\r\nv\r\n+2\r\n");
   }
 }

@@ -19,7 +19,7 @@ constexpr std::string_view kNil = "$-1\r\n";
 struct Plan {
   std::string_view name;
   std::string_view key;
-  std::string_view prefix;   // of its keys
+  std::string_view prefix;    // of its keys
   std::string_view identity;  // how its identities begin
 };
 constexpr std::array<Plan, 3> kPlans{{{"items", "item:{sku}", "item:", "s"},
@@ -320,7 +320,8 @@ void StrictWorld::receive(Reader& reader) {
 }
 
 void StrictWorld::check(const Request& request, std::string_view reply) {
-  outcome_.slowest = std::max<std::chrono::nanoseconds>(outcome_.slowest, loop_.now() - request.sent);
+  outcome_.slowest =
+      std::max<std::chrono::nanoseconds>(outcome_.slowest, loop_.now() - request.sent);
   if (request.keys.empty()) {
     if (reply != "+PONG\r\n") {
       loop_.fail("a PING has got " + printable(reply));

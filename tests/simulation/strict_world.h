@@ -6,7 +6,8 @@
 //             soon as it has been applied; logs stall
 //   readers   read rows just committed, rows about to be, others that are nowhere; alone, in
 //             pipelines, and among commands that Redis has to answer
-//   checker   an absent reply to a read, sent at s and received at r, is wrong if any row of its key
+//   checker   an absent reply to a read, sent at s and received at r, is wrong if any row of its
+//   key
 //             had been committed by s and was not being deleted before r
 //
 //   namespace  key               database  a row of it is also a key of
@@ -14,7 +15,8 @@
 //   1 pages    page:{slug:rest}  0         drafts: the page `draft:7`
 //   2 drafts   page:draft:{id}   1
 //
-// Its Redis has no value for any key. Sessions, guard, filters and PositionProofs are the product's.
+// Its Redis has no value for any key. Sessions, guard, filters and PositionProofs are the
+// product's.
 #pragma once
 
 #include <array>

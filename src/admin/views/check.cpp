@@ -52,9 +52,10 @@ guard::Guard::Inspection Check::inspect(std::uint32_t ns,
                                         std::span<const std::string> values,
                                         guard::TimePoint now) {
   const std::string_view key = key_of(ns, values);
-  const int db = guard_.parts().namespaces[ns].db;
-  const guard::Guard::Inspection seen =
-      guard_.inspect(key, {.db = db, .access = anybody_, .now = now});
+  // By HTTP nobody waits for a proof: absent is no older than max_lag, in a strict namespace, too.
+  const guard::GuardedNamespace& space = guard_.parts().namespaces[ns];
+  const guard::Guard::Inspection seen = guard_.inspect(
+      key, {.db = space.db, .access = anybody_, .now = now, .read_at = now - space.max_lag});
   if (seen.verdict == Verdict::unguarded || seen.found.ns != ns) {
     return {};
   }

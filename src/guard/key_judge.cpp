@@ -1,0 +1,137 @@
+#include "guard/key_judge.h"
+
+#include "guard/shared_keys.h"
+
+namespace cuckooguard::guard {
+namespace {
+
+keyspace::Lookup without_number(keyspace::Lookup found) {
+  found.number.reset();
+  return found;
+}
+
+// Of a key that may exist.
+Verdict verdict_of(filter::Finding finding) {
+  switch (finding) {
+    case filter::Finding::not_fresh:
+      return Verdict::not_fresh;
+    case filter::Finding::fresh_id:
+      return Verdict::fresh_id;
+    default:
+      return Verdict::may_exist;
+  }
+}
+
+}  // namespace
+
+Held KeyJudge::why_held(const keyspace::Lookup& found, const Reader& reader) const {
+  const GuardedNamespace& space = namespaces_[found.ns];
+  const Held held = space.overlay->why_held(space.filter->hash(found.identity), reader.now);
+  if (held != Held::no || reader.writes == nullptr) {
+    return held;
+  }
+  return reader.now < learner_.reads_pass_until(*reader.writes) ? Held::share_filled
+                                                                : Held::in_flight;
+}
+
+Verdict KeyJudge::verdict(const Sought& sought,
+                          const Reader& reader,
+                          std::optional<std::uint32_t>* other) {
+  const keyspace::Lookup& found = sought.found;
+  const GuardedNamespace& space = namespaces_[found.ns];
+  const TimePoint now = reader.now;
+  if (space.mode == config::Mode::bypass) {
+    return Verdict::bypassed;
+  }
+  if (space.db != reader.db) {
+    return Verdict::other_db;
+  }
+  if (!reader.access.may(reader.command, found.ns)) {
+    return Verdict::not_allowed;
+  }
+  const std::uint64_t hash = space.filter->hash(found.identity);
+  const Overlay::Search overlaid = space.overlay->begin(hash, now);
+  filter::Finding finding = find(sought, hash, filter::Freshness{now}, other);
+  if (finding == filter::Finding::fresh_id && space.is_strict() &&
+      !may_tolerate(space, Tolerance::Use::fresh_id, reader)) {
+    finding = find({without_number(found), sought.key}, hash, filter::Freshness{now}, other);
+  }
+  if (finding != filter::Finding::absent) {
+    return verdict_of(finding);
+  }
+  if (space.overlay->holds(overlaid) ||
+      (reader.writes != nullptr && passes_for_client(hash, *reader.writes, now))) {
+    return Verdict::overlaid;
+  }
+  if (space.mode != config::Mode::enforce) {
+    return Verdict::observed;
+  }
+  if (may_tolerate(space, Tolerance::Use::absent_key, reader)) {
+    return Verdict::tolerated;
+  }
+  if (space.is_strict()) {
+    finding = find(
+        {without_number(found), sought.key}, hash, filter::Freshness::since(reader.read_at), other);
+    if (finding == filter::Finding::not_fresh) {
+      want_proof(found);
+      return Verdict::unproven;
+    }
+    if (finding != filter::Finding::absent) {
+      return verdict_of(finding);
+    }
+  }
+  return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
+}
+
+filter::Finding KeyJudge::find(const Sought& sought,
+                               std::uint64_t hash,
+                               filter::Freshness freshness,
+                               std::optional<std::uint32_t>* other) {
+  const auto& [found, key] = sought;
+  const filter::Finding finding =
+      namespaces_[found.ns].filter->find({hash, found.number, found.identity}, freshness);
+  if (finding != filter::Finding::absent || !keyspace_->may_share(found)) [[likely]] {
+    return finding;
+  }
+  const SharedFinding shared =
+      find_shared({*keyspace_, namespaces_, found, key}, freshness, other_identity_);
+  if (other != nullptr) {
+    *other = shared.other;
+  }
+  return shared.finding;
+}
+
+bool KeyJudge::may_tolerate(const GuardedNamespace& space,
+                            Tolerance::Use use,
+                            const Reader& reader) const {
+  return reader.is_tolerated &&
+         space.tolerance->has_room(reader.now, use, effects_.takes_of(*space.tolerance));
+}
+
+// From every source whose filters are asked.
+void KeyJudge::want_proof(const keyspace::Lookup& found) const {
+  const auto want = [this](std::uint32_t ns) {
+    if (namespaces_[ns].questions != nullptr) {
+      namespaces_[ns].questions->want();
+    }
+  };
+  want(found.ns);
+  if (keyspace_->may_share(found)) [[unlikely]] {
+    for (const auto makers : {keyspace_->makers_of(found), keyspace_->text_makers_of(found)}) {
+      for (const std::uint32_t maker : makers) {
+        want(keyspace_->namespace_of(maker));
+      }
+    }
+  }
+}
+
+// What it has written itself, and nobody else can know of yet; or may have forgotten again.
+bool KeyJudge::passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now) {
+  if (now < learner_.reads_pass_until(writes)) {
+    effects_.count(share_filled_);
+    return true;
+  }
+  return writes.is_in_flight() && writes.holds(hash);
+}
+
+}  // namespace cuckooguard::guard

@@ -1,0 +1,87 @@
+// The verdict on one key, by the key and by who asks: it changes nothing, and may be asked for
+// again.
+//
+// Absent is the last to be found out: by the filters, no older than max_lag; then the overlay and
+// what the client has written itself; then whether such a read is tolerated; and in a strict
+// namespace by the filters again, proven since the read arrived. If they are not, a question is
+// wanted of each source that was asked.
+//
+// Threads: its worker's, between Epochs::Reader enter() and leave(). Lifetimes: what it is given
+// outlives it, or the next adopt().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "filter/parts_lookup.h"
+#include "guard/counters.h"
+#include "guard/effects.h"
+#include "guard/guarded_namespace.h"
+#include "guard/learner.h"
+#include "keyspace/keyspace.h"
+#include "redis/command_table.h"
+#include "redis/reading.h"
+
+namespace cuckooguard::guard {
+
+// Who looks for a key, and by which command.
+struct Reader {
+  int db = 0;
+  const redis::UserAccess& access;
+  TimePoint now{};
+  TimePoint read_at = TimePoint::max();    // ProofNeed; by default nothing is proven since
+  const WritesInFlight* writes = nullptr;  // in flight; null: none
+  bool is_tolerated = false;               // a few look-ups may be forwarded
+  std::size_t command = redis::command_index(redis::find_command("get"));
+};
+
+struct Inspection {
+  keyspace::Lookup found{};
+  Verdict verdict = Verdict::unguarded;
+  Held held = Held::no;  // if overlaid
+  std::optional<std::uint32_t>
+      other{};  // the namespace that lets it pass, if it is another (guard/shared_keys.h)
+};
+
+class KeyJudge {
+ public:
+  // `effects`: of the command at hand, which also has what it takes of tolerances so far.
+  KeyJudge(const Learner& learner, Effects& effects, Counter& share_filled)
+      : learner_(learner), effects_(effects), share_filled_(share_filled) {}
+
+  void adopt(const keyspace::Keyspace& keyspace, std::span<const GuardedNamespace> namespaces) {
+    keyspace_ = &keyspace;
+    namespaces_ = namespaces;
+  }
+
+  struct Sought {
+    const keyspace::Lookup& found;  // what match() says of the key; guarded
+    std::string_view key;
+  };
+  // `other`, if not null: the namespace that lets it pass, if it is another (guard/shared_keys.h).
+  Verdict verdict(const Sought& sought,
+                  const Reader& reader,
+                  std::optional<std::uint32_t>* other = nullptr);
+  // Of one that is overlaid.
+  Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
+
+ private:
+  filter::Finding find(const Sought& sought,
+                       std::uint64_t hash,
+                       filter::Freshness freshness,
+                       std::optional<std::uint32_t>* other);
+  bool may_tolerate(const GuardedNamespace& space, Tolerance::Use use, const Reader& reader) const;
+  void want_proof(const keyspace::Lookup& found) const;
+  bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
+
+  const keyspace::Keyspace* keyspace_ = nullptr;
+  std::span<const GuardedNamespace> namespaces_;
+  const Learner& learner_;
+  Effects& effects_;
+  Counter& share_filled_;
+  keyspace::IdentityBuffer other_identity_;  // by another template
+};
+
+}  // namespace cuckooguard::guard

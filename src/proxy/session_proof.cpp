@@ -1,0 +1,92 @@
+// A session whose next read waits for a proof, in a strict namespace (guard/guard.h).
+#include <utility>
+
+#include "proxy/session.h"
+
+namespace cuckooguard::proxy {
+
+guard::Decision Session::judge(guard::Question& question,
+                               std::string_view raw,
+                               std::string_view behind) {
+  const bool may_wait =
+      may_wait_for_proof_ && !is_draining_ && !order_.is_waiting() && !input_.is_ahead();
+  question.proof.read_at = times_.of(raw.size());
+  question.proof.was_held = held_ && held_->for_proof;
+  question.proof.unproven = may_wait ? guard::Unproven::hold : guard::Unproven::ask_redis;
+  const std::size_t room = room_for(question);
+  const guard::Decision decision = worker_.guard.judge(question, room);
+  if (decision.action != guard::Action::hold ||
+      hold_for_proof(question, decision, raw.size(), behind)) {
+    return decision;
+  }
+  question.proof.unproven = guard::Unproven::ask_redis;
+  return worker_.guard.judge(question, room);
+}
+
+// A read of keys that are absent, but not proven to be since it arrived. `decision`: to hold it.
+// False: it does not wait, and is judged again; or the proof has come just now.
+bool Session::hold_for_proof(const guard::Question& question,
+                             const guard::Decision& decision,
+                             std::size_t size,
+                             std::string_view behind) {
+  const auto seen = absent_reads_in(behind);
+  if (!seen) {
+    return false;
+  }
+  held_ = {.since = held_ ? held_->since : now_, .for_proof = true, .looked_at = size + *seen};
+  worker_.proofs.add(*this, decision.hold_until);
+  return !worker_.guard.is_proven(decision, question);
+}
+
+// How many bytes of whole commands there are, all of them reads that are answered here, or wait for
+// a proof; nothing: there is another one, which must not wait with them.
+std::optional<std::size_t> Session::absent_reads_in(std::string_view input) {
+  resp::RequestScanner scanner;
+  std::size_t seen = 0;
+  for (;;) {
+    const resp::Scan scan = scanner.next(input.substr(seen), worker_.arguments_behind);
+    if (scan.outcome == resp::ScanOutcome::incomplete) {
+      return seen;
+    }
+    const auto arguments = worker_.arguments_behind.views();
+    if (scan.outcome != resp::ScanOutcome::command || taker_of(arguments) != Taker::redis) {
+      return std::nullopt;
+    }
+    guard::Question question = worker_.guard.ask(arguments, state_, now_);
+    question.proof.unproven = guard::Unproven::hold;
+    if (!guard::Guard::judges(question)) {
+      return std::nullopt;
+    }
+    const guard::Action action = worker_.guard.judge(question, room_for(question)).action;
+    if (action != guard::Action::answer && action != guard::Action::hold) {
+      return std::nullopt;
+    }
+    seen += scan.consumed;
+  }
+}
+
+// Behind a command that is held.
+void Session::take_more(std::string_view bytes) {
+  now_ = worker_.loop.now();
+  times_.more(input_.size(), now_);
+  input_.append(bytes);
+  if (!held_->for_proof) {
+    return;
+  }
+  std::string all = input_.take();
+  const auto seen = absent_reads_in(std::string_view(all).substr(held_->looked_at));
+  input_.give_back(std::move(all));
+  if (seen) {
+    held_->looked_at += *seen;
+    return;
+  }
+  may_wait_for_proof_ = false;
+  go_on();
+  may_wait_for_proof_ = true;
+}
+
+void Session::on_proof() {
+  go_on();
+}
+
+}  // namespace cuckooguard::proxy
