@@ -166,8 +166,10 @@ TEST_F(SharedKeys, of_a_row_that_moves_are_never_absent) {
     }
   });
   for (int i = 0; i < 1'000'000 || moves < 1'000'000; ++i) {
-    ASSERT_EQ(find_shared({keyspace_, spaces_, found, "page:draft:42"}, now_, other).finding,
-              filter::Finding::may_exist);
+    ASSERT_EQ(
+        find_shared({keyspace_, spaces_, found, "page:draft:42"}, filter::Freshness{now_}, other)
+            .finding,
+        filter::Finding::may_exist);
   }
 }
 
