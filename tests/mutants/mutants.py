@@ -6,7 +6,7 @@
 SCRATCH is a copy of the tree with build/release configured (`./dev mutants` makes it). Each mutant is edited in, built, run, and
 taken out again. Exits with 1 if one survives or no longer applies. None of it is in the product: there are no hooks in it.
 
-What must notice it is the simulation under attack, or all tests of one folder where its world cannot show the defect: its Redis
+What must notice it is the simulation under attack, that of strict namespaces, or all tests of one folder where its world cannot show the defect: its Redis
 sends no surplus replies, its overlays are never full, its limits never near, and it has no database.
 """
 
@@ -18,6 +18,7 @@ import time
 RUNS = 1000  # seeds, at most; a mutant should die within the first few hundred
 
 READS = "src/guard/guard_reads.cpp"
+JUDGE = "src/guard/key_judge.cpp"
 WRITES = "src/guard/guard_writes.cpp"
 GUARD = "src/guard/guard.cpp"
 QUESTION = "src/guard/question.cpp"
@@ -130,7 +131,7 @@ MUTANTS = [
     ("guard", "writes_in_flight_have_no_limit", "who sends writes and no more fills the memory",
      [(WRITES, "if (write.is_unseen || !writes.has_room()) {", "if (write.is_unseen) {")]),
     ("attack", "own_writes_wait_for_their_reply", "a client is told that what it has just written is absent",
-     [(READS, "writes.is_in_flight() && writes.holds(hash)", "writes.is_in_flight() && hash == 0")]),
+     [(JUDGE, "writes.is_in_flight() && writes.holds(hash)", "writes.is_in_flight() && hash == 0")]),
     ("guard", "who_leaves_has_not_written", "a write whose reply never comes is forgotten",
      [(WRITES, "  writes->give_up();\n", "  writes->forget_all();\n")]),
     ("guard", "no_share_for_each_client", "one client takes all its user has",
@@ -142,7 +143,7 @@ MUTANTS = [
     ("guard", "strangers_take_from_a_share", "who is not logged in takes from the user default",
      [(WRITES, "is_user ? client.user()", 'is_user || client.user() == "default" ? client.user()')]),
     ("guard", "young_keys_are_lost_unnoticed", "who lost a key that the filter cannot have yet is told that it is absent",
-     [(READS, "if (now < learner_.reads_pass_until(writes)) {",
+     [(JUDGE, "if (now < learner_.reads_pass_until(writes)) {",
        "if (now < learner_.reads_pass_until(writes) && hash == 0) {")]),
     ("guard", "added_keys_stay_for_a_day", "GUARD.ADD ... TTL 86400",
      [(OWN, "if (ttl > most) {", "if (ttl > 86400 * most) {")]),
@@ -188,7 +189,7 @@ MUTANTS = [
      [(WRITES, "    counters_.scripts_without_keys.add();\n  }\n  for", "  }\n  for")]),
 
     ("guard_concurrent", "rows_of_others_are_not_asked_for", "a row whose key another namespace claims is hidden",
-     [(READS, "parts_.keyspace.may_share(found)", "parts_.keyspace.makers_of(found).size() > 99")]),
+     [(JUDGE, "!keyspace_->may_share(found)", "keyspace_->makers_of(found).size() <= 99")]),
     # Limits that hold
     ("proxy", "merged_replies_need_no_room", "65 KB of MGET make 200 MB",
      [(READS, "has_room_for(bytes + (is_merged ? elements_.size() * kElementBytes : 0), ", "has_room_for(is_merged ? 1 : 0, ")]),
@@ -407,6 +408,34 @@ MUTANTS = [
      [("src/proxy/session_held.cpp", "  if (order_.has_promises()) {\n    hold();\n  }\n  return order_.has_promises();", "  return false;")]),
     ("proxy", "promises_end_with_the_client", "who sends BF.ADD and closes its side hears nothing",
      [("src/proxy/session_held.cpp", "    return;  // it hears what was promised", "    end_when_written();\n    return;  // it hears what was promised")]),
+    # Strict namespaces
+    ("strict", "absent_before_the_proof", "a row just committed is told to be absent",
+     [(JUDGE, "  if (space.is_strict()) {\n    finding =", "  if (space.is_strict() && reader.now == TimePoint()) {\n    finding =")]),
+    ("strict", "a_question_before_the_read_proves", "the same, if its commit came between the two",
+     [(JUDGE, "filter::Freshness::since(reader.read_at)",
+       "filter::Freshness::since(reader.read_at - std::chrono::milliseconds(5))")]),
+    ("strict", "what_comes_later_has_the_first_time", "a read that arrives while its client is held is answered by a question from before it",
+     [("src/proxy/read_times.h", "    rest_ = at;\n  }\n  // Of the command", "  }\n  // Of the command")]),
+    ("strict", "the_filter_is_not_asked_again", "a row whose commit the proof covers is told to be absent",
+     [(JUDGE, "    if (finding != filter::Finding::absent) {\n      return verdict_of(finding);\n    }\n  }\n  return space.order",
+       "  }\n  return space.order")]),
+    ("strict", "one_source_of_two_proves", "a row of another namespace that has the key is told to be absent",
+     [(JUDGE, "find_shared({*keyspace_, namespaces_, found, key}, freshness, other_identity_)",
+       "find_shared({*keyspace_, namespaces_, found, key}, filter::Freshness{freshness.at}, other_identity_)")]),
+    ("strict", "holds_without_bound", "a source that is stalled makes its readers wait",
+     [(READS, "space.is_strict() && now < since + space.strict_hold &&", "space.is_strict() &&")]),
+    ("strict", "nobody_is_told_of_proofs", "absent keys wait as long as they may, and then go to Redis",
+     [("src/proxy/proof_waiters.cpp", "  hears_.exchange(true, std::memory_order_acq_rel);\n", "")]),
+    ("proxy", "others_wait_behind_a_held_read", "a multiplexing client's other commands wait for a proof",
+     [("src/proxy/session_proof.cpp", "if (action != guard::Action::answer && action != guard::Action::hold) {",
+       "if (action == guard::Action::unread) {")]),
+    ("guard", "judging_takes_tokens", "a read that waits uses up what is tolerated each time it is looked at",
+     [(READS, "  missing_ = {};\n  const Decision decision", "  missing_ = {};\n  carried_out(question);\n  const Decision decision"),
+      (READS, "  effects_.clear();\n  missing_", "  missing_")]),
+    ("guard", "unproven_nils_are_replaced", "a nil becomes \"no such row\" although nothing has proven it",
+     [("src/guard/guard_comparison.cpp", ".read_at = heard.read_at.value_or(now)", ".read_at = TimePoint()")]),
+    ("guard", "fresh_ids_pass_strictly", "an attacker has ids just above the largest looked up without limit",
+     [(JUDGE, "finding == filter::Finding::fresh_id && space.is_strict() &&", "finding == filter::Finding::fresh_id && false &&")]),
 ]
 
 
@@ -415,6 +444,9 @@ def run(command, folder):
 
 
 def killing_runs(killer):
+    if killer == "strict":
+        program = "strict_simulation_test"
+        return program, [["env", "CUCKOOGUARD_RUNS=200", "CUCKOOGUARD_SEED=1", f"build/release/tests/simulation/{program}", "--gtest_brief=1"]]
     if killer != "attack":
         folder = killer.removesuffix("_concurrent")
         program = killer.split("/")[-1] + "_test"
