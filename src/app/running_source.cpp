@@ -83,7 +83,10 @@ void RunningSource::Report::on_state(std::string_view ns,
   // A strict namespace hides no row for want of what was written before the start.
   if (state == filter::State::ready && lifts_holds_ && overlay != overlays_.end() &&
       is_strict(overlay->first)) {
-    overlay->second->hold_all_no_more();
+    const auto held = overlay->second->holds_all(io::now_since_boot());
+    if (held && held->because == guard::Overlay::Hold::begun) {
+      overlay->second->hold_all_no_more();
+    }
   }
   if (state == filter::State::ready && overlay != overlays_.end()) {
     report_.on_state(ns, state, guard::why_all_are_held(*overlay->second, io::now_since_boot()));

@@ -47,9 +47,17 @@ class Questions {
     return serves_strict_.load(std::memory_order_relaxed);
   }
 
+  // Proofs are known to be none for strict reads: none of them is given.
+  [[nodiscard]] bool refuses_strict() const noexcept {
+    return refuses_strict_.load(std::memory_order_relaxed);
+  }
+
   // --- the source ---
   void set_serves_strict(bool serves) noexcept {
     serves_strict_.store(serves, std::memory_order_relaxed);
+  }
+  void set_refuses_strict(bool refuses) noexcept {
+    refuses_strict_.store(refuses, std::memory_order_relaxed);
   }
   [[nodiscard]] bool is_wanted() const noexcept {
     return is_wanted_.load(std::memory_order_seq_cst);
@@ -75,6 +83,7 @@ class Questions {
   std::function<void()> on_proven_;
   std::atomic<bool> is_wanted_{false};
   std::atomic<bool> serves_strict_{false};
+  std::atomic<bool> refuses_strict_{false};
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::chrono::steady_clock::time_point began_at_{};  // of the last one

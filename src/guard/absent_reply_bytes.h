@@ -51,4 +51,9 @@ class AbsentReplyBytes {
   std::string resp3_;
 };
 
+struct StampedReply {
+  AbsentReplyBytes reply;
+  std::chrono::steady_clock::time_point due;  // to be stamped anew
+};
+
 }  // namespace cuckooguard::guard

@@ -37,6 +37,19 @@ struct Effects {
   std::vector<Hold> holds;
 
   void count(Counter& counter) { counts.push_back(&counter); }
+  void apply_counts() const {
+    for (Counter* const counter : counts) {
+      counter->add();
+    }
+  }
+  void note_hold(HoldRecord& record, bool is_proven) {
+    const auto known = std::ranges::find(holds, &record, &Hold::record);
+    if (known == holds.end()) {
+      holds.push_back({.record = &record, .is_proven = is_proven});
+    } else {
+      known->is_proven = known->is_proven && is_proven;
+    }
+  }
   // Keys of this command that take of it.
   std::uint32_t takes_of(const Tolerance& tolerance) const {
     return static_cast<std::uint32_t>(std::ranges::count(tolerated, &tolerance));

@@ -52,8 +52,10 @@ void Guard::adopt(const Parts& parts) {
 
 // What this Redis does not list under a name of the table is something else, or nothing; what the
 // table lacks may be known from Redis.
-Question Guard::ask(Arguments arguments, Client& client, TimePoint now) {
-  const redis::Snapshot& redis = facts();
+Question Guard::ask(Arguments arguments,
+                    Client& client,
+                    TimePoint now,
+                    const redis::Snapshot& redis) {
   const std::string_view name = arguments.empty() ? std::string_view() : arguments.front();
   const redis::Command* command = &redis::find_command(name);
   if (command->role == redis::Role::unknown) {

@@ -100,7 +100,14 @@ class Guard {
   using Arguments = std::span<const std::string_view>;
 
   // Of one whole command, its name first.
-  Question ask(Arguments arguments, Client& client, TimePoint now);
+  Question ask(Arguments arguments, Client& client, TimePoint now) {
+    return ask(arguments, client, now, facts());
+  }
+  // The same by what another question, which goes on, knows of Redis.
+  static Question ask(Arguments arguments,
+                      Client& client,
+                      TimePoint now,
+                      const redis::Snapshot& redis);
   // `room`: how many bytes the session may hold for it: a local reply's, or those of keys whose
   // replies are compared; what needs more is forwarded as it is. 0: nothing may be answered. An
   // action `unread` has already been told to the client.
@@ -112,8 +119,8 @@ class Guard {
   }
   Decision judge(const Question& question, std::size_t room);
   void carried_out(const Question& question);
-  // Behind a decision to hold: the proof that it waits for has come already.
-  bool is_proven(const Decision& held, const Question& question) const;
+  // The namespace's own filters are proven since then; or there is no such namespace any more.
+  bool is_proven(std::uint32_t ns, TimePoint since) const;
 
   // Before it is decided: what is `behind` it in the same read, of which the next key may be on its
   // way meanwhile.
@@ -200,10 +207,6 @@ class Guard {
   const KeyShapes& unguarded_shapes() const { return unguarded_shapes_; }
 
  private:
-  struct KeyVerdict {
-    Verdict verdict = Verdict::unguarded;
-    std::uint32_t ns = 0;
-  };
   // A question whose keys may be looked for.
   struct Read {
     const Question& question;
@@ -212,10 +215,6 @@ class Guard {
 
     Arguments arguments() const { return question.arguments; }
     resp::Version version() const { return question.client.version(); }
-  };
-  struct StampedReply {
-    AbsentReplyBytes reply;
-    TimePoint due;  // to be stamped anew
   };
 
   static constexpr std::size_t kScratchBytesMax = resp::kWholeCommandBytesMax;

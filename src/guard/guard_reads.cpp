@@ -59,9 +59,7 @@ Decision Guard::judge(const Question& question, std::size_t room) {
 }
 
 void Guard::carried_out(const Question& question) {
-  for (Counter* const counter : effects_.counts) {
-    counter->add();
-  }
+  effects_.apply_counts();
   for (const std::string_view key : effects_.unguarded) {
     counters_.unguarded_keys.add();
     unguarded_shapes_.see(counters_.unguarded_keys.value(), key);
@@ -75,14 +73,15 @@ void Guard::carried_out(const Question& question) {
   effects_.clear();
 }
 
-bool Guard::is_proven(const Decision& held, const Question& question) const {
-  return parts_.namespaces[held.hold_ns].filter->is_fresh(
-      filter::Freshness::since(question.proof.read_at));
+bool Guard::is_proven(std::uint32_t ns, TimePoint since) const {
+  return ns >= parts_.namespaces.size() ||
+         parts_.namespaces[ns].filter->is_fresh(filter::Freshness::since(since));
 }
 
 bool Guard::wants_proof(std::uint32_t ns, TimePoint since, TimePoint now) const {
   const GuardedNamespace& space = parts_.namespaces[ns];
-  return space.is_strict() && now < since + space.strict_hold && holds_[ns].may_hold(now);
+  return space.is_strict() && !space.refuses_strict() && now < since + space.strict_hold &&
+         holds_[ns].may_hold(now);
 }
 
 Decision Guard::decide_read(const Question& question, std::size_t room) {
@@ -175,7 +174,7 @@ void Guard::look_ahead(const Question& question,
   }
 }
 
-Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
+KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   const keyspace::Lookup* const ahead = ahead_.find(key);
   const keyspace::Lookup found = ahead ? *ahead : parts_.keyspace.match(key, identity_);
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
@@ -185,8 +184,10 @@ Guard::KeyVerdict Guard::judge(std::string_view key, const Read& read) {
   const KeyVerdict judged{.verdict = judge_.verdict({found, key}, read.reader), .ns = found.ns};
   effects_.count(counters_.guarded_keys);
   effects_.count(namespace_counters_[found.ns]->of(judged.verdict));
-  if (judged.verdict == Verdict::tolerated || judged.verdict == Verdict::fresh_id) {
-    effects_.tolerated.push_back(parts_.namespaces[found.ns].tolerance.get());
+  const GuardedNamespace& space = parts_.namespaces[found.ns];
+  if (judged.verdict == Verdict::tolerated ||
+      (judged.verdict == Verdict::fresh_id && space.is_strict())) {
+    effects_.tolerated.push_back(space.tolerance.get());
   }
   if (judged.verdict == Verdict::unproven) {
     miss_proof(judged, read.question);
@@ -208,12 +209,13 @@ void Guard::miss_proof(const KeyVerdict& judged, const Question& question) {
   }
 }
 
-// One that is let go early, since its client has sent more, has not failed.
+// One of a command and namespace, however many keys it names. One that is let go early, since its
+// client has sent more, has not failed.
 void Guard::note_hold(const KeyVerdict& judged, const Question& question) {
   const bool is_proven = judged.verdict != Verdict::unproven;
   if (is_proven ||
       question.now >= question.proof.read_at + parts_.namespaces[judged.ns].strict_hold) {
-    effects_.holds.push_back({.record = &holds_[judged.ns], .is_proven = is_proven});
+    effects_.note_hold(holds_[judged.ns], is_proven);
   }
 }
 
@@ -222,6 +224,7 @@ Guard::Inspection Guard::inspect(std::string_view key, const Reader& reader) {
   if (found.kind == keyspace::Lookup::Kind::unguarded) {
     return {};
   }
+  effects_.clear();
   Inspection seen{.found = found};
   seen.verdict = judge_.verdict({found, key}, reader, &seen.other);
   if (seen.verdict == Verdict::overlaid) {
@@ -253,7 +256,9 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
     counters_.unguarded_keys.add();
     return Verdict::unguarded;
   }
+  effects_.clear();
   const Verdict verdict = judge_.verdict({found, key}, reader);
+  effects_.apply_counts();
   counters_.guarded_keys.add();
   namespace_counters_[ns]->of(verdict).add();
   return verdict;
@@ -262,6 +267,7 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
 bool Guard::is_item_unproven(std::uint32_t ns, std::string_view item, const Reader& reader) {
   const std::string_view key = key_of_item(ns, item);
   const keyspace::Lookup found = parts_.keyspace.match(key, identity_);
+  effects_.clear();
   return found.kind != keyspace::Lookup::Kind::unguarded && found.ns == ns &&
          judge_.verdict({found, key}, reader) == Verdict::unproven;
 }

@@ -70,6 +70,9 @@ Verdict KeyJudge::verdict(const Sought& sought,
     return Verdict::tolerated;
   }
   if (space.is_strict()) {
+    if (space.refuses_strict()) [[unlikely]] {
+      return Verdict::unproven;
+    }
     finding = find(
         {without_number(found), sought.key}, hash, filter::Freshness::since(reader.read_at), other);
     if (finding == filter::Finding::not_fresh) {

@@ -45,6 +45,11 @@ struct Inspection {
       other{};  // the namespace that lets it pass, if it is another (guard/shared_keys.h)
 };
 
+struct KeyVerdict {
+  Verdict verdict = Verdict::unguarded;
+  std::uint32_t ns = 0;
+};
+
 class KeyJudge {
  public:
   // `effects`: of the command at hand, which also has what it takes of tolerances so far.

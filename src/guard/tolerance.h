@@ -6,6 +6,7 @@
 // brings, at least one. The last half of the store is for ids just above the largest seen
 // (filter/live_filter.h), so that an attacker with random ids does not use it up.
 //
+// Must: however many take, the store is full again after the time that it takes to fill.
 // Must: has_room() changes nothing, so that a verdict can be asked for twice. Several workers may
 // take the last token at once: a few reads more are forwarded then.
 //
@@ -55,8 +56,9 @@ class Tolerance {
     const std::int64_t interval = interval_.load(std::memory_order_relaxed);
     const std::int64_t at = now.time_since_epoch().count();
     std::int64_t full_at = full_at_.load(std::memory_order_relaxed);
+    const std::int64_t latest = at + std::max<std::int64_t>(interval, kSecond);
     while (!full_at_.compare_exchange_weak(
-        full_at, std::max(full_at, at) + interval, std::memory_order_relaxed)) {
+        full_at, std::min(std::max(full_at, at) + interval, latest), std::memory_order_relaxed)) {
     }
   }
 

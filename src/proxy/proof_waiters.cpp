@@ -23,7 +23,9 @@ void ProofWaiters::remove(Member& member) {
   }
 }
 
+// Those who wait on hear of the next proof, too: from before they look whether this one is theirs.
 void ProofWaiters::on_proven() {
+  hears_.exchange(!order_.empty(), std::memory_order_acq_rel);
   ask(order_.size());
 }
 
@@ -42,12 +44,14 @@ void ProofWaiters::ask(std::size_t left) {
 
 void ProofWaiters::tick() {
   const io::TimePoint now = loop_.now();
-  std::size_t left = kPerBatch;
-  for (auto place = order_.begin(); place != order_.end() && left > 0;) {
-    Member& member = **place++;
-    if (now >= member.until_) {
-      --left;
-      member.on_proof();
+  std::size_t due = kPerBatch;
+  // All once, by turns: whoever is asked may end, and nobody's place is kept meanwhile.
+  for (std::size_t left = order_.size(); left > 0 && due > 0 && !order_.empty(); --left) {
+    Member& first = *order_.front();
+    order_.splice(order_.end(), order_, order_.begin());
+    if (now >= first.until_) {
+      --due;
+      first.on_proof();
     }
   }
   if (order_.empty()) {

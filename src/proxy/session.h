@@ -167,8 +167,13 @@ class Session final : public io::Disposable,
   struct HeldCommand {
     io::TimePoint since;
     bool for_source = false;  // GUARD.WAIT
-    bool for_proof = false;   // and so far only commands behind it that wait for one, too, or need
-    std::size_t looked_at = 0;  // nobody else: as far as this
+    bool for_proof = false;   // then:
+    std::uint32_t ns = 0;     // whose proof
+    io::TimePoint read_at{};  // newer than this
+    io::TimePoint until{};
+    // Of the input what is known to wait with it: whole commands, of which none needs Redis.
+    std::size_t looked_at = 0;
+    std::size_t looked_again_at = 0;  // so much input before its incomplete end is looked at again
   };
 
   void on_ready(io::Readiness readiness) override;
@@ -221,7 +226,7 @@ class Session final : public io::Disposable,
                       const guard::Decision& decision,
                       std::size_t size,
                       std::string_view behind);
-  std::optional<std::size_t> absent_reads_in(std::string_view input);
+  std::optional<std::size_t> absent_reads_in(std::string_view input, const redis::Snapshot* redis);
   void take_more(std::string_view bytes);
   std::size_t room_for(const guard::Question& question) const {
     return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
@@ -280,6 +285,6 @@ class Session final : public io::Disposable,
   std::unique_ptr<io::Timer> farewell_;
   Route route_;  // last: its callbacks need all of the above
 };
-static_assert(sizeof(Session) <= 880, "one per client");
+static_assert(sizeof(Session) <= 920, "one per client");
 
 }  // namespace cuckooguard::proxy

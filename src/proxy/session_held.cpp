@@ -60,6 +60,9 @@ bool Session::may_travel(redis::Lane lane, bool waits_for_writes) {
     lane = redis::Lane::own;  // where Redis need not be read
   }
   if (lane == open_lane_) {
+    if (held_) {
+      let_go();
+    }
     return true;
   }
   if (!route_.choose(lane, order_.is_waiting(), waits_for_writes)) {

@@ -45,6 +45,11 @@ class Asking {
       questions_->set_serves_strict(serves);
     }
   }
+  void refuses_strict(bool refuses) const {
+    if (questions_ != nullptr) {
+      questions_->set_refuses_strict(refuses);
+    }
+  }
 
  private:
   filter::Questions* questions_ = nullptr;

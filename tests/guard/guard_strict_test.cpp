@@ -234,6 +234,47 @@ TEST_F(GuardStrict, when_half_of_the_last_holds_were_in_vain_nothing_is_held_for
   EXPECT_EQ(judge({"GET", "item:plum"}).action, Action::hold);
 }
 
+TEST_F(GuardStrict, a_crowd_in_one_slow_moment_does_not_end_protection) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(judge({"MGET", "item:plum", "item:fig", "item:kiwi"}).action, Action::hold) << i;
+  }
+  shop_.now += milliseconds(20);
+  prove_all(read_at_ - kMoment);
+  for (int i = 0; i < 1000; ++i) {
+    judge({"MGET", "item:plum", "item:fig", "item:kiwi"}, Unproven::hold, true);
+    carry_out();
+  }
+  read_at_ = shop_.now;
+  EXPECT_EQ(judge({"GET", "item:plum"}).action, Action::hold);
+}
+
+TEST_F(GuardStrict, a_source_that_refuses_strict_reads_has_none_of_them_answered) {
+  questions_.set_refuses_strict(true);
+  prove_all(read_at_ + kMoment);
+  EXPECT_EQ(judge({"GET", "item:plum"}).action, Action::forward);
+  EXPECT_FALSE(questions_.is_wanted());
+}
+
+TEST_F(GuardStrict, ids_just_above_the_largest_use_up_no_more_than_there_is) {
+  Tolerance& tolerance = *shop_.spaces[GuardedShop::kUsers].tolerance;
+  tolerance.set_rate(10);
+  for (int i = 0; i < 1000; ++i) {
+    judge({"GET", "user:105"});
+    carry_out();
+    tolerance.take(shop_.now);
+  }
+  EXPECT_TRUE(tolerance.has_room(shop_.now + seconds(1), Tolerance::Use::absent_key));
+  shop_.spaces[GuardedShop::kUsers].consistency = config::Consistency::max_lag;
+  shop_.now += seconds(2);
+  prove_all(shop_.now - kMoment);
+  for (int i = 0; i < 1000; ++i) {
+    judge({"GET", "user:105"});
+    carry_out();
+  }
+  EXPECT_TRUE(tolerance.has_room(shop_.now, Tolerance::Use::absent_key))
+      << "where they pass anyway they use up nothing";
+}
+
 TEST_F(GuardStrict, a_hold_that_ends_early_because_its_client_sends_more_is_not_in_vain) {
   for (std::size_t i = 0; i < HoldRecord::kHolds; ++i) {
     judge({"GET", "item:plum"}, Unproven::ask_redis, true);

@@ -235,6 +235,47 @@ TEST_F(SessionStrictTest, nobody_is_looked_at_any_more_when_nobody_waits) {
   EXPECT_EQ(loop_.now(), before) << "no timer is left";
 }
 
+// What a question knows of Redis is of the moment at which it was asked; what is looked at behind
+// it must not take that away.
+TEST_F(SessionStrictTest, what_is_known_of_redis_may_change_while_it_is_looked_behind_it) {
+  connect_both();
+  client_says(kPlum);
+  shop_.facts.publish_users(shop_.facts.epoch(),
+                            {.unrestricted = {"default"}, .default_needs_no_password = true});
+  client_says(kFig + kPlum + kPing);
+  EXPECT_EQ(redis_.read(), kPlum + kFig + kPlum + kPing);
+}
+
+TEST_F(SessionStrictTest, a_proof_of_something_else_does_not_have_it_judged_again) {
+  connect_both();
+  client_says(kPlum + kFig);
+  const auto looked_up = [this] { return questions_.is_wanted(); };
+  questions_.begin();
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(i > 0 || clients_.proofs().is_to_hear());
+    loop_.as_batch([this] { clients_.proofs().on_proven(); });
+  }
+  EXPECT_FALSE(looked_up()) << "who is judged unproven wants a question";
+  proven();
+  EXPECT_EQ(client_.read(), kStar + kStar);
+}
+
+TEST_F(SessionStrictTest, a_long_command_that_comes_byte_by_byte_behind_it_is_taken_all_the_same) {
+  connect_both();
+  client_says(kPlum);
+  std::string many = "*201\r\n$4\r\nMGET\r\n";
+  for (int i = 0; i < 200; ++i) {
+    many += "$9\r\nitem:pear\r\n";
+  }
+  loop_.as_batch([] {});
+  for (const char byte : many) {
+    client_.send(std::string_view(&byte, 1));
+    loop_.run(milliseconds(0));
+  }
+  pass(loop_, milliseconds(30));
+  EXPECT_EQ(redis_.read(), kPlum + many);
+}
+
 TEST_F(SessionStrictTest, an_own_command_behind_it_comes_in_its_turn) {
   connect_both();
   client_says(kPlum + "GUARD.PING\r\n");
