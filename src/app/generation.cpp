@@ -269,6 +269,7 @@ void Generation::take_over(Generation& before) {
 
 std::vector<KeptOverlays::Named> Generation::overlays() const {
   std::vector<KeptOverlays::Named> all;
+  all.reserve(spaces_.size());
   for (const Space& space : spaces_) {
     all.push_back({.ns = space.definition.name, .overlay = space.overlay});
   }

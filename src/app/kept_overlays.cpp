@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +33,7 @@ std::optional<Number> take_number(std::string_view& bytes) {
   if (bytes.size() < sizeof number) {
     return std::nullopt;
   }
-  std::memcpy(&number, bytes.data(), sizeof number);
+  std::ranges::copy(bytes.substr(0, sizeof number), reinterpret_cast<char*>(&number));
   bytes.remove_prefix(sizeof number);
   return number;
 }

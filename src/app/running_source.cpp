@@ -98,7 +98,8 @@ void RunningSource::Report::on_state(std::string_view ns,
 bool RunningSource::Report::is_strict(std::string_view ns) const {
   const auto& all = ground_->config.namespaces;
   const auto found = std::ranges::find(all, ns, &config::Namespace::name);
-  const bool has_marker = found->absent_reply && !found->absent_reply->nil;
+  const std::optional<config::AbsentReply>& reply = found->absent_reply;
+  const bool has_marker = reply && !reply->nil;
   return found->consistency == config::Consistency::strict ||
          (found->consistency == config::Consistency::automatic && has_marker &&
           questions_.serves_strict());

@@ -93,7 +93,7 @@ void Session::read_client() {
     case io::Status::ok:
       if (held_) {
         // Read all the same: a client that goes away is noticed, as Redis notices it behind BLPOP.
-        take_more(bytes);
+        take_more(*held_, bytes);
       } else {
         begin_read();
         worker_.idle.touch(*this);
@@ -228,16 +228,8 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
       return true;
     }
   }
-  if (route_.is_pinned()) {
-    if (held_) {
-      let_go();  // it was an own command, and is none any more; or it waited for a proof
-    }
-  } else {
-    const redis::Lane lane = question.lane();
-    const bool is_wait = lane == redis::Lane::own && redis::waits_for_writes(arguments);
-    if (!may_travel(lane, is_wait)) {
-      return false;
-    }
+  if (!may_leave(question)) {
+    return false;
   }
   if (is_judged) {
     worker_.guard.carried_out(question);
@@ -246,6 +238,18 @@ bool Session::take_command(std::string_view raw, std::string_view behind) {
     decide_and_carry_out(question, raw);
   }
   return true;
+}
+
+// To Redis. False: it is held.
+bool Session::may_leave(const guard::Question& question) {
+  if (route_.is_pinned()) {
+    if (held_) {
+      let_go();  // it was an own command, and is none any more; or it waited for a proof
+    }
+    return true;
+  }
+  const redis::Lane lane = question.lane();
+  return may_travel(lane, lane == redis::Lane::own && redis::waits_for_writes(question.arguments));
 }
 
 // Redis has no reply to an empty line.

@@ -217,6 +217,7 @@ class Session final : public io::Disposable,
   bool take_one(std::string_view input, std::size_t& consumed);
   bool take_command(std::string_view raw, std::string_view behind);
   void take_nothing(std::string_view raw);
+  bool may_leave(const guard::Question& question);
   void decide_and_carry_out(const guard::Question& question, std::string_view raw);
   void carry_out(const guard::Question& question,
                  const guard::Decision& decision,
@@ -227,7 +228,7 @@ class Session final : public io::Disposable,
                       std::size_t size,
                       std::string_view behind);
   std::optional<std::size_t> absent_reads_in(std::string_view input, const redis::Snapshot* redis);
-  void take_more(std::string_view bytes);
+  void take_more(HeldCommand& held, std::string_view bytes);
   std::size_t room_for(const guard::Question& question) const {
     return !must_be_heard(question.redis.idle_timeout) && !input_.is_ahead() ? room() : 0;
   }

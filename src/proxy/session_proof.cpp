@@ -86,21 +86,21 @@ std::optional<std::size_t> Session::absent_reads_in(std::string_view input,
 }
 
 // Behind a command that is held.
-void Session::take_more(std::string_view bytes) {
+void Session::take_more(HeldCommand& held, std::string_view bytes) {
   now_ = worker_.loop.now();
   times_.more(input_.size(), now_);
   input_.append(bytes);
-  if (!held_->for_proof || input_.size() < held_->looked_again_at) {
+  if (!held.for_proof || input_.size() < held.looked_again_at) {
     return;
   }
   std::string all = input_.take();
-  const auto seen = absent_reads_in(std::string_view(all).substr(held_->looked_at), nullptr);
+  const auto seen = absent_reads_in(std::string_view(all).substr(held.looked_at), nullptr);
   input_.give_back(std::move(all));
   if (seen) {
-    held_->looked_at += *seen;
+    held.looked_at += *seen;
     // So that a long command that comes byte by byte is not looked at once for each of them.
-    const std::size_t left = input_.size() - held_->looked_at;
-    held_->looked_again_at = left > kLookedAtOnce ? input_.size() + left : 0;
+    const std::size_t left = input_.size() - held.looked_at;
+    held.looked_again_at = left > kLookedAtOnce ? input_.size() + left : 0;
     return;
   }
   may_wait_for_proof_ = false;

@@ -410,7 +410,7 @@ MUTANTS = [
      [("src/proxy/session_held.cpp", "    return;  // it hears what was promised", "    end_when_written();\n    return;  // it hears what was promised")]),
     # Strict namespaces
     ("strict", "absent_before_the_proof", "a row just committed is told to be absent",
-     [(JUDGE, "  if (space.is_strict()) {\n    finding =", "  if (space.is_strict() && reader.now == TimePoint()) {\n    finding =")]),
+     [(JUDGE, "  if (space.is_strict()) {\n    if (space.refuses", "  if (space.is_strict() && reader.now == TimePoint()) {\n    if (space.refuses")]),
     ("strict", "a_question_before_the_read_proves", "the same, if its commit came between the two",
      [(JUDGE, "filter::Freshness::since(reader.read_at)",
        "filter::Freshness::since(reader.read_at - std::chrono::milliseconds(5))")]),
@@ -423,7 +423,7 @@ MUTANTS = [
      [(JUDGE, "find_shared({*keyspace_, namespaces_, found, key}, freshness, other_identity_)",
        "find_shared({*keyspace_, namespaces_, found, key}, filter::Freshness{freshness.at}, other_identity_)")]),
     ("strict", "holds_without_bound", "a source that is stalled makes its readers wait",
-     [(READS, "space.is_strict() && now < since + space.strict_hold &&", "space.is_strict() &&")]),
+     [(READS, "&& now < since + space.strict_hold &&", "&&")]),
     ("strict", "nobody_is_told_of_proofs", "absent keys wait as long as they may, and then go to Redis",
      [("src/proxy/proof_waiters.cpp", "  hears_.exchange(true, std::memory_order_acq_rel);\n", "")]),
     ("proxy", "others_wait_behind_a_held_read", "a multiplexing client's other commands wait for a proof",

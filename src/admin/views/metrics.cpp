@@ -199,6 +199,26 @@ void put_by_namespace(MetricFamilies& families,
   }
 }
 
+void put_modes_and_states(MetricFamilies& families, const Model& model) {
+  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
+    for (std::size_t mode = 0; mode < config::kModeNames.size(); ++mode) {
+      const config::Mode now = model.guarded.namespaces[ns].mode;
+      families.put({"cuckooguard_namespace_mode", "1 for the current mode.", Type::Gauge},
+                   static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
+                   {{"namespace", model.guarded.keyspace.name(ns)},
+                    {"mode", std::string(config::kModeNames.at(mode))}});
+    }
+    const filter::State state = model.guarded.namespaces[ns].filter->state();
+    for (auto each = filter::State::loading; each <= filter::kLastState;
+         each = static_cast<filter::State>(static_cast<int>(each) + 1)) {
+      families.put(
+          {"cuckooguard_filter_state", "1 for the current state.", Type::Gauge},
+          each == state ? 1.0 : 0.0,
+          {{"namespace", model.guarded.keyspace.name(ns)}, {"state", filter::state_name(each)}});
+    }
+  }
+}
+
 void put_namespaces(MetricFamilies& families, const Model& model) {
   for (const auto& metric : kNamespaceCounters) {
     put_by_namespace(
@@ -255,23 +275,7 @@ void put_namespaces(MetricFamilies& families, const Model& model) {
                      const auto age = model.proof_age(ns);
                      return age ? std::optional(seconds_of(*age)) : std::nullopt;
                    });
-  for (std::uint32_t ns = 0; ns < model.guarded.namespaces.size(); ++ns) {
-    for (std::size_t mode = 0; mode < config::kModeNames.size(); ++mode) {
-      const config::Mode now = model.guarded.namespaces[ns].mode;
-      families.put({"cuckooguard_namespace_mode", "1 for the current mode.", Type::Gauge},
-                   static_cast<std::size_t>(now) == mode ? 1.0 : 0.0,
-                   {{"namespace", model.guarded.keyspace.name(ns)},
-                    {"mode", std::string(config::kModeNames.at(mode))}});
-    }
-    const filter::State state = model.guarded.namespaces[ns].filter->state();
-    for (auto each = filter::State::loading; each <= filter::kLastState;
-         each = static_cast<filter::State>(static_cast<int>(each) + 1)) {
-      families.put(
-          {"cuckooguard_filter_state", "1 for the current state.", Type::Gauge},
-          each == state ? 1.0 : 0.0,
-          {{"namespace", model.guarded.keyspace.name(ns)}, {"state", filter::state_name(each)}});
-    }
-  }
+  put_modes_and_states(families, model);
 }
 
 // What became of keys that were taken for absent and of which Redis had a value.

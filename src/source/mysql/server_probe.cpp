@@ -17,8 +17,9 @@ std::string_view position_sql(bool is_mariadb) {
 }
 
 std::expected<LogPosition, MysqlError> position_of(const MysqlAnswer& rows, bool is_mariadb) {
-  const bool is_told = rows.size() == 1 && !rows.front().empty() && rows.front().front();
-  auto position = LogPosition::parse(is_told ? *rows.front().front() : "?", is_mariadb);
+  const bool is_told = rows.size() == 1 && !rows.front().empty();
+  auto position =
+      LogPosition::parse(is_told ? rows.front().front().value_or("?") : "?", is_mariadb);
   if (!position) {
     constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
     return std::unexpected(
@@ -120,7 +121,8 @@ void ServerProbe::run(const std::stop_token& stop) {
 }
 
 bool ServerProbe::is_young(const LogPosition& position) const {
-  const std::chrono::duration<double> since = settings_.clock() - *whole_at_;
+  const TimePoint now = settings_.clock();
+  const std::chrono::duration<double> since = now - whole_at_.value_or(now);
   return static_cast<double>(position.largest_number()) <=
          since.count() * static_cast<double>(kNumbersPerSecondMax);
 }
@@ -208,7 +210,8 @@ std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
     }
     word.at = *at;
     report_(word);
-    pause = std::max(*whole_at_ + whole_every() - settings_.clock(), std::chrono::nanoseconds(0));
+    const TimePoint now = settings_.clock();
+    pause = std::max(whole_at_.value_or(now) + whole_every() - now, std::chrono::nanoseconds(0));
   } while (pause_for(pause, settings_.asking, stop));
   return {};
 }
