@@ -67,7 +67,7 @@ class PostgresQuestions : public OnPostgres {
     auto connection = PostgresConnection::open(login()).value();
     PostgresProbe::Settings settings{.login = login(),
                                      .identity = source::server_identity(connection).value(),
-                                     .place = kPlace,
+                                     .place = place_,
                                      .tables = names_,
                                      .slot = "questions",
                                      .clock =
@@ -118,10 +118,10 @@ class PostgresQuestions : public OnPostgres {
   }
   source::TableFingerprints fingerprints() {
     auto connection = PostgresConnection::open(login()).value();
-    return source::ask_fingerprints(connection, kPlace.schema, kPlace.publication, names_).value();
+    return source::ask_fingerprints(connection, place_.schema, place_.publication, names_).value();
   }
 
-  const source::PostgresPlace kPlace{.schema = "public", .publication = "cuckooguard"};
+  const source::PostgresPlace place_{.schema = "public", .publication = "cuckooguard"};
   std::vector<std::string> names_{"user", "parted", "leaf", "log_*"};
   filter::Questions questions_;
   std::atomic<bool> is_applied_{true};
@@ -262,7 +262,7 @@ TEST_F(PostgresQuestions, of_a_guard_show_it_each_row_that_was_committed_before_
       std::make_unique<source::PostgresFollower>(
           source::PostgresFollowerSettings{.name = "db",
                                            .login = login(),
-                                           .place = kPlace,
+                                           .place = place_,
                                            .max_lag = 4h,
                                            .asking = Asking(&questions_, 1ms)},
           source::Feeds(bench.targets(), bench.witness, real_now, 4h),

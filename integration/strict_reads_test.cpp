@@ -42,6 +42,7 @@ constexpr std::uint64_t kRows = 1000;
 constexpr std::uint64_t kAbsentMin = 1000;  // replies that the attackers must have got
 
 std::uint64_t rows_to_write() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it
   const char* const chosen = std::getenv("CUCKOOGUARD_ROWS");
   return chosen == nullptr ? kRows : std::strtoull(chosen, nullptr, 10);
 }

@@ -46,6 +46,7 @@ std::string port_address(std::uint16_t port) {
 }
 
 std::string consistency() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it
   const char* const chosen = std::getenv("CUCKOOGUARD_CONSISTENCY");
   return chosen == nullptr ? "max_lag" : chosen;
 }

@@ -19,7 +19,7 @@ class KeptOverlaysTest : public testing::Test {
   KeptOverlaysTest()
       : path_(std::filesystem::temp_directory_path() /
               ("overlays-" + std::to_string(std::random_device{}()))) {}
-  ~KeptOverlaysTest() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove(path_); }
 
   static std::shared_ptr<guard::Overlay> overlay() {
     return std::make_shared<guard::Overlay>(
