@@ -58,6 +58,18 @@ class Store {
   virtual std::string source() const = 0;
 };
 
+// `session`: SqlSession or PostgresSession.
+template <class Session>
+Store::Insert insert_by(std::shared_ptr<Session> session) {
+  return [session](const std::string& id) {
+    if (id.empty()) {
+      return session->value("INSERT INTO visit (name) VALUES (1) RETURNING id");
+    }
+    session->run("INSERT INTO letter VALUES ('" + id + "')");
+    return id;
+  };
+}
+
 class MariaDbStore final : public Store {
  public:
   explicit MariaDbStore(milliseconds delay) : link_(server_.port()) {
@@ -71,13 +83,7 @@ class MariaDbStore final : public Store {
   }
   Insert session() override {
     auto session = std::make_shared<SqlSession>(server_.login());
-    return [session](const std::string& id) {
-      if (id.empty()) {
-        return session->value("INSERT INTO visit (name) VALUES (1) RETURNING id");
-      }
-      session->run("INSERT INTO letter VALUES ('" + id + "')");
-      return id;
-    };
+    return insert_by(session);
   }
   std::string source() const override {
     return mysql_source(port_address(link_.port()), milliseconds(1000));
@@ -102,13 +108,7 @@ class PostgresStore final : public Store {
     if (!more_.empty()) {
       session->run(more_);
     }
-    return [session](const std::string& id) {
-      if (id.empty()) {
-        return session->value("INSERT INTO visit (name) VALUES (1) RETURNING id");
-      }
-      session->run("INSERT INTO letter VALUES ('" + id + "')");
-      return id;
-    };
+    return insert_by(session);
   }
   std::string source() const override {
     return postgres_source(port_address(server_.port()), milliseconds(1000));

@@ -38,8 +38,7 @@ AbsentKey Guard::string_read(const KeyVerdict& found, std::string_view key, cons
   const std::string_view missing = nil_of(read.version());
   const std::string_view absent = absent_reply(found.ns, read.version(), read.reader.now);
   const bool is_unproven = found.verdict == Verdict::unproven;
-  const bool is_redis_first = found.verdict == Verdict::redis_first ||
-                              parts_.namespaces[found.ns].order == config::Order::redis_first;
+  const bool is_redis_first = parts_.namespaces[found.ns].order == config::Order::redis_first;
   const bool replaces =
       (is_unproven || found.verdict == Verdict::absent || found.verdict == Verdict::redis_first) &&
       (!is_redis_first || read.question.command.role == redis::Role::get);
