@@ -41,6 +41,7 @@ void Verification::run(const std::stop_token& stop) {
   TimePoint advise_at = io::now_since_boot() + kAdviseFirst;
   while (!stop.stop_requested()) {
     look_for_attacks();
+    look_at_log();
     checker_.step();
     if (const TimePoint now = io::now_since_boot(); now >= advise_at) {
       advise_at = now + kAdviseEvery;
@@ -81,6 +82,38 @@ void Verification::look_for_attacks() {
            {"peak_per_second", std::llround(change->peak)},
            {"keys", keys}});
     }
+  }
+}
+
+// Rows that were told to be absent although the database had committed them.
+void Verification::look_at_log() {
+  const TimePoint now = io::now_since_boot();
+  for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
+    const guard::GuardedNamespace& space = parts_.guarded.namespaces[ns];
+    const filter::AbsentReads::Findings seen = space.filter->absent_reads();
+    HiddenByLag& told = hidden_by_lag_[ns];
+    if (seen.hidden_by_lag <= told.rows || (told.rows > 0 && now < told.logged_at + kLogEvery)) {
+      continue;
+    }
+    told = {.rows = seen.hidden_by_lag, .logged_at = now};
+    const auto milliseconds = [](std::chrono::nanoseconds lag) {
+      return std::chrono::ceil<std::chrono::milliseconds>(lag).count();
+    };
+    const std::string hash = parts_.guarded.process->key_hash(seen.key);
+    std::vector<log::Field> fields{{"namespace", parts_.guarded.keyspace.name(ns)},
+                                   {"mode", config::name_of(space.mode)},
+                                   {"consistency", space.is_strict() ? "strict" : "max_lag"},
+                                   {"rows_so_far", seen.hidden_by_lag},
+                                   {"lag_ms_least", milliseconds(seen.lag_least)},
+                                   {"lag_ms_most", milliseconds(seen.lag_most)},
+                                   {"key_hash", hash}};
+    if (parts_.log.shows_keys()) {
+      fields.emplace_back("key", seen.key);
+    }
+    parts_.log.write(
+        space.mode == config::Mode::enforce ? config::LogLevel::error : config::LogLevel::warning,
+        "hidden_by_lag",
+        fields);
   }
 }
 

@@ -5,6 +5,7 @@
 //   event=hidden_value, event=contradiction_unknown, event=late_row
 //                       the first, then at most one per namespace and kLogEvery, with their number
 //                       so far
+//   event=hidden_by_lag of a namespace, at most one per kLogEvery (filter/absent_reads.h)
 //   event=attack_began, event=attack_ended
 //                       of a namespace, within two seconds (guard/attack_watch.h)
 //   event=advice        after kAdviseFirst, every kAdviseEvery, and at the end, if something was
@@ -71,12 +72,18 @@ class Verification {
   source::RowPresence ask(std::uint32_t ns, std::string_view identity);
   void log(const guard::Contradictions::Key& key, guard::Cause cause);
   void look_for_attacks();
+  void look_at_log();
 
   Parts parts_;
   ContradictionChecker checker_;
   std::stop_token stop_;
   std::string why_unknown_;  // the source's last words
   std::map<std::pair<std::uint32_t, guard::Cause>, TimePoint> logged_at_;
+  struct HiddenByLag {
+    std::uint64_t rows = 0;  // as of the last event
+    TimePoint logged_at{};
+  };
+  std::map<std::uint32_t, HiddenByLag> hidden_by_lag_;
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::jthread thread_;

@@ -33,9 +33,12 @@ TimePoint LiveFilter::fresh_until() const noexcept {
   return TimePoint(TimePoint::duration(fresh_until_.load(std::memory_order_acquire)));
 }
 
-void LiveFilter::prove(TimePoint at, std::chrono::nanoseconds lag) noexcept {
+void LiveFilter::prove(TimePoint at, std::chrono::nanoseconds lag) {
   fresh_until_.store((at + lag).time_since_epoch().count(), std::memory_order_release);
   proven_at_.store(at.time_since_epoch().count(), std::memory_order_release);
+  if (bond_ != nullptr) {
+    bond_->absent_reads.look(epochs_);
+  }
 }
 
 void LiveFilter::expire() noexcept {
@@ -123,6 +126,12 @@ InsertOutcome LiveFilter::insert(std::span<const std::uint64_t> hashes) {
     replaced.filter->insert(hashes);
   }
   return owned_ ? owned_->insert(hashes) : InsertOutcome::full;
+}
+
+void LiveFilter::committed(std::span<const std::uint64_t> hashes, const CommitTimes& times) {
+  if (bond_ != nullptr) {
+    bond_->absent_reads.committed(hashes, times, epochs_);
+  }
 }
 
 EraseOutcome LiveFilter::erase(std::uint64_t hash) {

@@ -30,6 +30,7 @@
 #include <string_view>
 #include <vector>
 
+#include "filter/absent_reads.h"
 #include "filter/cuckoo_filter.h"
 #include "filter/epochs.h"
 #include "filter/isolated_rows.h"
@@ -45,6 +46,7 @@ struct PartsBond {
   explicit PartsBond(const HashSecret& secret) noexcept : hash(secret) {}
 
   KeyHash hash;
+  mutable AbsentReads absent_reads;
   // Counts what was taken out of any part, each time directly before it is. On a line of its own.
   alignas(64) std::atomic<std::uint64_t> removals{0};
 };
@@ -108,6 +110,9 @@ class LiveFilter {
   InsertOutcome insert(std::span<const std::uint64_t> hashes);
   EraseOutcome erase(std::uint64_t hash);
 
+  // Rows of one transaction have been inserted, which was committed then.
+  void committed(std::span<const std::uint64_t> hashes, const CommitTimes& times);
+
   // The current filter for the writer: hash(), stats(), rebuilding from its counts.
   [[nodiscard]] CuckooFilter* writable() noexcept { return owned_.get(); }
 
@@ -120,7 +125,7 @@ class LiveFilter {
   bool reclaim();
 
   // All that was committed before `at` is in the filter, which is good enough for `lag`.
-  void prove(TimePoint at, std::chrono::nanoseconds lag) noexcept;
+  void prove(TimePoint at, std::chrono::nanoseconds lag);
   // Ends absent verdicts at once.
   void expire() noexcept;
   // The same as a proof that is of no use to strict reads. May move backwards.

@@ -92,6 +92,16 @@ class LiveParts {
     }
   }
 
+  // A read that arrived then was told that its key has no row, or would have been.
+  void note_absent(std::uint64_t hash,
+                   TimePoint read_at,
+                   std::string_view key,
+                   AbsentReads::Kind kind) const noexcept {
+    bond_.absent_reads.add(hash, read_at, key, kind);
+  }
+  // Whose row has come since.
+  [[nodiscard]] AbsentReads::Findings absent_reads() const { return bond_.absent_reads.findings(); }
+
   // Of all parts: LiveFilter.
   void ask_for_rebuild() const noexcept {
     for_each([](std::string_view, const LiveFilter& live) { live.ask_for_rebuild(); });

@@ -140,7 +140,10 @@ std::string what_was_seen(const Evidence& seen) {
     return text + " in " + counted(seen.compared, "comparison");
   }
   constexpr std::uint64_t kWhole = 100;
-  const std::uint64_t share = seen.keys == 0 ? 0 : seen.absent * kWhole / seen.keys;
+  std::uint64_t share = seen.keys == 0 ? 0 : seen.absent * kWhole / seen.keys;
+  if (const std::uint64_t forecast = seen.forecast_answered + seen.forecast_passed; forecast > 0) {
+    share = share * seen.forecast_answered / forecast;
+  }
   return text + ", " + std::to_string(share) + " % of look-ups would have been stopped";
 }
 
@@ -171,9 +174,27 @@ std::string what_lacks(const Evidence& seen) {
 
 // What quiet times need; empty: nothing.
 std::string what_to_tolerate(const Evidence& seen) {
-  return seen.tolerate > 0 ? ""
-                           : "; set tolerate: 10/s, so that the application sees no difference "
-                             "until there is an attack";
+  if (seen.tolerate > 0) {
+    return "";
+  }
+  const std::uint64_t rows = seen.log.before_commit;
+  const auto hours = std::chrono::ceil<std::chrono::hours>(seen.watched).count();
+  return (rows == 0
+              ? ""
+              : "; " + counted(rows, "row") + " (" +
+                    grouped(rows / static_cast<std::uint64_t>(std::max<std::int64_t>(hours, 1))) +
+                    " an hour) were read before their commit") +
+         "; set tolerate: 10/s, so that the application sees no difference until there is an "
+         "attack";
+}
+
+// Empty: nothing.
+std::string what_lag_hides(const Evidence& seen) {
+  return seen.is_hidden_by_lag()
+             ? "; " + counted(seen.log.hidden_by_lag, "row") +
+                   (seen.mode == config::Mode::enforce ? "" : " would have been") +
+                   " hidden just behind the commit: " + std::string(hint_of_lag(seen))
+             : "";
 }
 
 std::string what_to_do(const Evidence& seen) {
@@ -193,6 +214,9 @@ std::string what_to_do(const Evidence& seen) {
   }
   if (counts.open > 0) {
     return "; " + counted(counts.open, "key") + " that Redis has to be looked up in the source yet";
+  }
+  if (const std::string hidden = what_lag_hides(seen); !hidden.empty()) {
+    return hidden;
   }
   if (!seen.why_keys_pass.empty() || seen.is_in_other_db()) {
     return "";
@@ -235,12 +259,17 @@ Evidence::Reads reads_of(std::span<const Guard* const> guards) {
 }  // namespace
 
 Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
-  Evidence all{.mode = parts.namespaces[ns].mode,
-               .has_absent_reply = parts.namespaces[ns].may_enforce,
-               .db = parts.namespaces[ns].db,
-               .tolerate = parts.namespaces[ns].tolerance->rate(),
+  const GuardedNamespace& space = parts.namespaces[ns];
+  Evidence all{.mode = space.mode,
+               .has_absent_reply = space.may_enforce,
+               .db = space.db,
+               .tolerate = space.tolerance->rate(),
+               .log = space.filter->absent_reads(),
+               .is_strict = space.is_strict(),
+               .may_be_strict = space.questions != nullptr && space.questions->serves_strict(),
+               .is_nil = space.absent_reply.is_nil(),
                .why_keys_pass = why_keys_pass(parts, ns, now)};
-  for (const NamespaceCounters& counters : parts.namespaces[ns].counts->by_worker) {
+  for (const NamespaceCounters& counters : space.counts->by_worker) {
     for (const Counter& verdict : counters.keys) {
       all.keys += verdict.value();
     }
@@ -250,6 +279,8 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
     all.not_fresh += counters.of(Verdict::not_fresh).value();
     all.other_db += counters.of(Verdict::other_db).value();
     all.compared += counters.verified.value() + counters.contradicted.value();
+    all.forecast_answered += counters.forecast_answered.value();
+    all.forecast_passed += counters.forecast_passed.value();
   }
   if (const Process* const process = parts.process; process != nullptr) {
     const bool is_known = ns < process->origins.size();
@@ -275,6 +306,16 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
 std::string_view hint_of_hidden_rows(config::Mode mode) {
   return mode == config::Mode::enforce ? "go back to observe; see event=hidden_row in the log"
                                        : "do not enforce; see event=hidden_row in the log";
+}
+
+std::string_view hint_of_lag(const Evidence& seen) {
+  if (seen.is_strict) {
+    return "strict should prevent that: do not enforce; see event=hidden_by_lag in the log";
+  }
+  return seen.may_be_strict
+             ? "set consistency: strict"
+             : "its source cannot be strict: set absent_reply: nil, or have the application send "
+               "GUARD.WAIT";
 }
 
 std::string advice(const Evidence& evidence) {

@@ -44,6 +44,13 @@ struct Evidence {
   int db = 0;
   double tolerate = 0;  // reads of absent keys per second
   Contradictions::Counts contradictions{};
+  filter::AbsentReads::Findings log{};  // what it has shown of absent keys
+  bool is_strict = false;
+  bool may_be_strict = false;  // its source can be asked as strict needs it
+  bool is_nil = false;         // the absent reply: the application asks its database
+  // Of a sample of reads that were observed in a strict namespace.
+  std::uint64_t forecast_answered = 0;
+  std::uint64_t forecast_passed = 0;
   std::string why_keys_pass{};  // now; empty: each for its own reason
 
   // Reads by all clients, of whatever key, since the process began. Those of several keys count as
@@ -62,6 +69,8 @@ struct Evidence {
   std::string shape{};
   std::uint64_t reads_of_shape = 0;
 
+  // With nil it costs a query.
+  bool is_hidden_by_lag() const { return log.hidden_by_lag > 0 && (is_strict || !is_nil); }
   bool is_in_other_db() const { return other_db > 0 && other_db >= keys / kOtherDbShare; }
   bool is_unmatched() const {
     return mode != config::Mode::bypass && keys == 0 && reads.unguarded > 0;
@@ -73,6 +82,7 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now);
 
 // What an operator does about them.
 std::string_view hint_of_hidden_rows(config::Mode mode);
+std::string_view hint_of_lag(const Evidence& seen);  // of rows that are hidden by it
 
 // Empty in bypass: nothing is looked at.
 std::string advice(const Evidence& evidence);

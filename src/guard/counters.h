@@ -49,7 +49,10 @@ struct alignas(64) NamespaceCounters {
   Counter verified;      // that it has none either, or the absent reply's own bytes
   Counter contradicted;  // something else
   Counter replaced;      // of the unproven: answered, since Redis said nil and the proof had come
-  Counter unverified;    // nothing that can be compared: an error; or the read names several keys
+  // A sample of the observed ones of a strict namespace (guard/forecast.h).
+  Counter forecast_answered;  // enforce would have answered them
+  Counter forecast_passed;    // in time there was no proof, or there was a row
+  Counter unverified;  // nothing that can be compared: an error; or the read names several keys
 
   Counter& of(Verdict verdict) { return keys[static_cast<std::size_t>(verdict)]; }
   const Counter& of(Verdict verdict) const { return keys[static_cast<std::size_t>(verdict)]; }

@@ -1,6 +1,6 @@
 // What a read changes in the guard once it is carried out: counters, tokens of its namespaces'
-// tolerance, how holds for a proof have ended. The verdict is pure, so that a command that must
-// wait can be judged as often as it is looked at (guard/guard.h).
+// tolerance, how holds for a proof have ended, and which keys were absent. The verdict is pure, so
+// that a command that must wait can be judged as often as it is looked at (guard/guard.h).
 //
 // Threads: its worker's. Lifetimes: keys are the command's. Limits: some entries per key of one
 // command; the memory is kept for the next.
@@ -30,11 +30,18 @@ struct Effects {
     HoldRecord* record;
     bool is_proven;
   };
+  // A key without a row.
+  struct Absence {
+    std::uint32_t ns;
+    std::uint64_t hash;
+    std::string_view key;
+  };
 
   std::vector<Counter*> counts;
   std::vector<std::string_view> unguarded;  // keys
   std::vector<Tolerance*> tolerated;
   std::vector<Hold> holds;
+  std::vector<Absence> absences;
 
   void count(Counter& counter) { counts.push_back(&counter); }
   void apply_counts() const {
@@ -59,6 +66,7 @@ struct Effects {
     unguarded.clear();
     tolerated.clear();
     holds.clear();
+    absences.clear();
   }
 };
 

@@ -33,6 +33,7 @@ void Guard::adopt(const Parts& parts) {
   namespace_counters_.clear();
   holds_.assign(parts.namespaces.size(), {});
   effects_.clear();
+  forecasts_.adopt(parts.namespaces.size());
   judge_.adopt(parts_.keyspace, parts_.namespaces);
   stamped_replies_.clear();
   filters_named_.clear();

@@ -39,9 +39,8 @@
 // write is not learned of one that is known not to be logged in, or not to be allowed to write the
 // namespace's keys.
 //
-// GETEX is one of the reads: of a key that is not there it changes nothing, and Redis refuses it
-// only where it refuses writes (-READONLY, -MISCONF, -NOREPLICAS): there it is forwarded from when
-// the control connection has noticed.
+// GETEX is a read: of a missing key it changes nothing, and Redis refuses it only where it refuses
+// writes (-READONLY, -MISCONF, -NOREPLICAS): there it is forwarded when that has been noticed.
 //
 // Threads: one Guard per worker; what it is built from is shared by all workers. A reload gives it
 // other parts, on its worker's thread, between two batches: nothing that a Decision has said before
@@ -71,6 +70,7 @@
 #include "guard/counters.h"
 #include "guard/decision.h"
 #include "guard/effects.h"
+#include "guard/forecast.h"
 #include "guard/guard_parts.h"
 #include "guard/guarded_namespace.h"
 #include "guard/key_judge.h"
@@ -226,6 +226,7 @@ class Guard {
   KeyVerdict judge(std::string_view key, const Read& read);
   void miss_proof(const KeyVerdict& judged, const Question& question);
   void note_hold(const KeyVerdict& judged, const Question& question);
+  void note_absences(TimePoint read_at, TimePoint now);
   Decision answer(std::string_view reply, const Read& read);
   bool is_sampled(std::uint32_t ns, const Read& read);
   AbsentKey string_read(const KeyVerdict& found, std::string_view key, const Read& read);
@@ -286,6 +287,7 @@ class Guard {
   KeysAhead ahead_;
   keyspace::IdentityBuffer identity_;
   KeyJudge judge_{learner_, effects_, counters_.share_filled_keys};
+  Forecasts forecasts_;
   redis::StateChange change_;
   std::string reply_;
   std::string request_;

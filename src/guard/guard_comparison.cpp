@@ -1,5 +1,5 @@
 // A Guard's word compared with Redis's: which absent keys Redis is asked for all the same, and what
-// its reply means.
+// its reply means; and what is kept of it, to be compared with the log's.
 #include <algorithm>
 
 #include "guard/contradictions.h"
@@ -92,6 +92,7 @@ bool Guard::may_replace(const AbsentKeyReply& heard, TimePoint now) {
     return false;
   }
   const keyspace::Lookup found = parts_.keyspace.match(heard.key, identity_);
+  effects_.clear();
   const Verdict verdict = judge_.verdict({found, heard.key},
                                          {.db = parts_.namespaces[heard.ns].db,
                                           .access = kAnybody,
@@ -100,8 +101,23 @@ bool Guard::may_replace(const AbsentKeyReply& heard, TimePoint now) {
   const bool is_absent = verdict == Verdict::absent || verdict == Verdict::redis_first;
   if (is_absent) {
     namespace_counters_[heard.ns]->replaced.add();
+    note_absences(heard.read_at.value_or(now), now);
   }
   return is_absent;
+}
+
+// For when the log shows their rows; and what would have become of some in enforce.
+void Guard::note_absences(TimePoint read_at, TimePoint now) {
+  using Kind = filter::AbsentReads::Kind;
+  for (const Effects::Absence& absence : effects_.absences) {
+    const GuardedNamespace& space = parts_.namespaces[absence.ns];
+    const bool is_observed = space.mode != config::Mode::enforce;
+    const Kind kind = is_observed && space.is_strict() ? Kind::awaited : Kind::told;
+    space.filter->note_absent(absence.hash, read_at, absence.key, kind);
+    if (is_observed) {
+      forecasts_.see(absence, read_at, now, parts_, judge_, *namespace_counters_[absence.ns]);
+    }
+  }
 }
 
 // Of a namespace that has another number now, or is no more, nothing is counted.

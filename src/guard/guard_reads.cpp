@@ -1,4 +1,5 @@
 // The reads of a Guard: may they be answered at all, are their keys absent, with which bytes.
+#include <algorithm>
 #include <optional>
 
 #include "cluster/slot.h"
@@ -70,6 +71,7 @@ void Guard::carried_out(const Question& question) {
   for (const Effects::Hold& hold : effects_.holds) {
     hold.record->add(hold.is_proven, question.now);
   }
+  note_absences(question.proof.read_at, question.now);
   effects_.clear();
 }
 
@@ -259,6 +261,7 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
   effects_.clear();
   const Verdict verdict = judge_.verdict({found, key}, reader);
   effects_.apply_counts();
+  note_absences(std::min(reader.read_at, reader.now), reader.now);
   counters_.guarded_keys.add();
   namespace_counters_[ns]->of(verdict).add();
   return verdict;

@@ -176,11 +176,16 @@ void add_comparison(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   add("keys_verified", &NamespaceCounters::verified);
   add("keys_contradicted", &NamespaceCounters::contradicted);
   add("keys_unverified", &NamespaceCounters::unverified);
+  add("keys_replaced", &NamespaceCounters::replaced);
+  add("forecast_answered", &NamespaceCounters::forecast_answered);
+  add("forecast_passed", &NamespaceCounters::forecast_passed);
   const Evidence seen = evidence(asked.guard.parts(), ns, asked.now);
   const Contradictions::Counts& counts = seen.contradictions;
   lines.add("hidden_rows", counts.of(Cause::hidden_row));
   lines.add("hidden_values", counts.of(Cause::hidden_value));
   lines.add("late_rows", counts.of(Cause::late_row));
+  lines.add("rows_hidden_by_lag", seen.log.hidden_by_lag);
+  lines.add("rows_read_before_commit", seen.log.before_commit);
   lines.add("contradictions_unknown", counts.of(Cause::unknown) + counts.dropped);
   lines.add("contradictions_open", counts.open);
   lines.add("advice", advice(seen));

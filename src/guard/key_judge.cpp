@@ -64,6 +64,7 @@ Verdict KeyJudge::verdict(const Sought& sought,
     return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {
+    effects_.absences.push_back({.ns = found.ns, .hash = hash, .key = sought.key});
     return Verdict::observed;
   }
   if (may_tolerate(space, Tolerance::Use::absent_key, reader)) {
@@ -83,7 +84,15 @@ Verdict KeyJudge::verdict(const Sought& sought,
       return verdict_of(finding);
     }
   }
+  effects_.absences.push_back({.ns = found.ns, .hash = hash, .key = sought.key});
   return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
+}
+
+filter::Finding KeyJudge::find_proven(const Sought& sought, TimePoint since) {
+  return find({without_number(sought.found), sought.key},
+              namespaces_[sought.found.ns].filter->hash(sought.found.identity),
+              filter::Freshness::since(since),
+              nullptr);
 }
 
 filter::Finding KeyJudge::find(const Sought& sought,
@@ -111,7 +120,6 @@ bool KeyJudge::may_tolerate(const GuardedNamespace& space,
          space.tolerance->has_room(reader.now, use, effects_.takes_of(*space.tolerance));
 }
 
-// From every source whose filters are asked.
 void KeyJudge::want_proof(const keyspace::Lookup& found) const {
   const auto want = [this](std::uint32_t ns) {
     if (namespaces_[ns].questions != nullptr) {

@@ -69,6 +69,10 @@ class KeyJudge {
   Verdict verdict(const Sought& sought,
                   const Reader& reader,
                   std::optional<std::uint32_t>* other = nullptr);
+  // By filters that are proven since then, whatever else is known of the key.
+  filter::Finding find_proven(const Sought& sought, TimePoint since);
+  // A question that begins from now on, of every source whose filters are asked.
+  void want_proof(const keyspace::Lookup& found) const;
   // Of one that is overlaid.
   Held why_held(const keyspace::Lookup& found, const Reader& reader) const;
 
@@ -78,7 +82,6 @@ class KeyJudge {
                        filter::Freshness freshness,
                        std::optional<std::uint32_t>* other);
   bool may_tolerate(const GuardedNamespace& space, Tolerance::Use use, const Reader& reader) const;
-  void want_proof(const keyspace::Lookup& found) const;
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
 
   const keyspace::Keyspace* keyspace_ = nullptr;

@@ -33,6 +33,7 @@ inline constexpr auto kEventNames = std::to_array<std::string_view>({
     "failover",
     "filters_state",
     "filters_trouble",
+    "hidden_by_lag",
     "hidden_row",
     "hidden_value",
     "late_row",

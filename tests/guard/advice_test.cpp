@@ -267,5 +267,47 @@ TEST(Advice, takes_its_evidence_from_all_workers) {
   EXPECT_EQ(seen.contradictions.open, 1U);
 }
 
+TEST(Advice, never_says_ready_of_one_whose_rows_are_hidden_by_lag) {
+  Evidence seen = good();
+  seen.log.hidden_by_lag = 3;
+  EXPECT_THAT(
+      advice(seen),
+      testing::EndsWith("; 3 rows would have been hidden just behind the commit: its source "
+                        "cannot be strict: set absent_reply: nil, or have the application "
+                        "send GUARD.WAIT"));
+  seen.may_be_strict = true;
+  EXPECT_THAT(advice(seen), testing::EndsWith("the commit: set consistency: strict"));
+  seen.mode = config::Mode::enforce;
+  EXPECT_THAT(advice(seen), HasSubstr("; 3 rows hidden just"));
+  seen.is_strict = true;
+  EXPECT_THAT(advice(seen), HasSubstr("strict should prevent that: do not enforce"));
+}
+
+TEST(Advice, a_row_that_is_hidden_by_lag_costs_a_query_where_nil_is_said) {
+  Evidence seen = good();
+  seen.log.hidden_by_lag = 3;
+  seen.is_nil = true;
+  EXPECT_THAT(advice(seen), testing::EndsWith("; ready for enforce"));
+  seen.is_strict = true;
+  EXPECT_THAT(advice(seen), Not(HasSubstr("ready")));
+}
+
+TEST(Advice, says_how_many_rows_an_hour_are_read_before_their_commit) {
+  Evidence seen = good();
+  seen.log.before_commit = 587;
+  EXPECT_THAT(advice(seen), testing::EndsWith("; ready for enforce")) << "they are tolerated";
+  seen.tolerate = 0;
+  EXPECT_THAT(advice(seen),
+              HasSubstr("; ready for enforce; 587 rows (2 an hour) were read before their commit; "
+                        "set tolerate: 10/s, so that"));
+}
+
+TEST(Advice, promises_what_strict_would_have_answered_of_a_sample) {
+  Evidence seen = good();
+  seen.forecast_answered = 3;
+  seen.forecast_passed = 1;
+  EXPECT_THAT(advice(seen), HasSubstr(" 62 % of look-ups"));
+}
+
 }  // namespace
 }  // namespace cuckooguard::guard

@@ -59,7 +59,7 @@ constexpr std::array<CounterMetric<GuardCounters>, 9> kGuardCounters{{
 }};
 
 // Each with the label `namespace`.
-constexpr std::array<CounterMetric<NamespaceCounters>, 7> kNamespaceCounters{{
+constexpr std::array<CounterMetric<NamespaceCounters>, 8> kNamespaceCounters{{
     {"cuckooguard_learned_keys_total",
      "Keys that writes put into the overlay.",
      &NamespaceCounters::learned},
@@ -81,6 +81,9 @@ constexpr std::array<CounterMetric<NamespaceCounters>, 7> kNamespaceCounters{{
     {"cuckooguard_unverified_keys_total",
      "Absent keys that were forwarded and could not be compared with Redis's reply.",
      &NamespaceCounters::unverified},
+    {"cuckooguard_replaced_keys_total",
+     "Absent keys that were answered in place of Redis's nil, their proof having come before it.",
+     &NamespaceCounters::replaced},
 }};
 
 struct FilterMetric {
@@ -313,6 +316,27 @@ void put_contradictions(MetricFamilies& families, const Model& model) {
                    [&](std::uint32_t ns) { return static_cast<double>(all[ns].dropped); });
 }
 
+// What the log has shown of reads that were absent.
+void put_read_too_early(MetricFamilies& families, const Model& model) {
+  using Findings = filter::AbsentReads::Findings;
+  std::vector<Findings> all;
+  for (const guard::GuardedNamespace& space : model.guarded.namespaces) {
+    all.push_back(space.filter->absent_reads());
+  }
+  const auto put = [&](const char* name, const char* help, std::uint64_t Findings::* count) {
+    put_by_namespace(families, {name, help, Type::Counter}, model, [&](std::uint32_t ns) {
+      return static_cast<double>(all[ns].*count);
+    });
+  };
+  put("cuckooguard_rows_hidden_by_lag_total",
+      "Rows that were told to be absent, or would have been, just after they were committed: a "
+      "sample.",
+      &Findings::hidden_by_lag);
+  put("cuckooguard_rows_read_before_commit_total",
+      "Rows of which the key was read, and found absent, before they were committed: a sample.",
+      &Findings::before_commit);
+}
+
 void put_filters(MetricFamilies& families, const Model& model) {
   std::vector<FilterTotals> totals;
   for (const guard::GuardedNamespace& space : model.guarded.namespaces) {
@@ -422,6 +446,7 @@ std::string metrics_text(const Model& model) {
   put_keys(families, model);
   put_namespaces(families, model);
   put_contradictions(families, model);
+  put_read_too_early(families, model);
   put_filters(families, model);
   put_sources(families, model);
   put_nodes(families, model);

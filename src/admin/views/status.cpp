@@ -104,6 +104,14 @@ json::value contradictions_of(const guard::Evidence& seen) {
                       {"open", counts.open}};
 }
 
+// What the log has shown of reads that were absent.
+json::value read_too_early_of(const guard::Evidence& seen) {
+  return json::object{{"before_commit", seen.log.before_commit},
+                      {"hidden_by_lag", seen.log.hidden_by_lag},
+                      {"lag_seconds_least", seconds_of(seen.log.lag_least)},
+                      {"lag_seconds_most", seconds_of(seen.log.lag_most)}};
+}
+
 json::value attack_of(const Model& model, std::uint32_t ns) {
   const guard::AttackWatch& attack = model.guarded.namespaces[ns].counts->attack;
   return attack.is_on() ? json::value{{"seconds", seconds_of(model.now - attack.began_at())},
@@ -165,7 +173,12 @@ json::value namespace_of(const Model& model, std::uint32_t ns) {
       {"keys_learned", sum(&guard::NamespaceCounters::learned)},
       {"keys_added", sum(&guard::NamespaceCounters::added)},
       {"keys_lost", sum(&guard::NamespaceCounters::lost)},
+      {"keys_replaced", sum(&guard::NamespaceCounters::replaced)},
+      {"forecast",
+       json::object{{"answered", sum(&guard::NamespaceCounters::forecast_answered)},
+                    {"passed", sum(&guard::NamespaceCounters::forecast_passed)}}},
       {"contradictions", contradictions_of(seen)},
+      {"read_too_early", read_too_early_of(seen)},
       {"unmatched", seen.is_unmatched()},
       {"advice", text_of(guard::advice(seen))}};
 }

@@ -5,9 +5,9 @@
 // lead back to it (keyspace). What is wrong with a row, in a snapshot or in the log, makes the
 // namespace unsynced, with the row named.
 //
-// Threads: under the follower's lock, but for what PendingChanges allows. Lifetimes: the feed and
-// the plan outlive it. Errors: sentences. A filter that is full, or that should erase what it does
-// not have, disagrees with the log: the table must be read again.
+// Threads: under the follower's lock, but for what PendingChanges allows. Lifetimes: the feed,
+// the plan and the proofs outlive it. Errors: sentences. A filter that is full, or that should
+// erase what it does not have, disagrees with the log: the table must be read again.
 #pragma once
 
 #include <array>
@@ -23,6 +23,7 @@
 #include "filter/cuckoo_filter.h"
 #include "follow/deferred_erasures.h"
 #include "follow/pending_changes.h"
+#include "follow/position_proofs.h"
 #include "follow/table_changes.h"
 #include "source/feed.h"
 
@@ -37,9 +38,10 @@ class LogFeed final : public RowTarget<Log> {
   using Position = typename Log::Position;
   using Done = std::expected<void, std::string>;
 
-  LogFeed(Feed& feed, const Plan& plan)
+  LogFeed(Feed& feed, const Plan& plan, const PositionProofs<Position>& proofs)
       : feed_(feed),
         plan_(plan),
+        proofs_(proofs),
         condition_places_(places_in(plan.needed(), plan.condition_columns)) {}
 
   // Of a row's values those that are its identity.
@@ -72,7 +74,7 @@ class LogFeed final : public RowTarget<Log> {
       return {};
     }
     ++changes_;
-    return insert_live(transaction);
+    return insert_live(transaction, proofs_.commit_times(mark.id()));
   }
   Done erase(const Mark& mark, const Transaction& transaction) override {
     if (!is_live_ || has(mark.id())) {
@@ -158,13 +160,14 @@ class LogFeed final : public RowTarget<Log> {
     return feed_.live().erase(hash) != filter::EraseOutcome::not_found;
   }
 
-  Done insert_live(const Transaction& transaction) {
+  Done insert_live(const Transaction& transaction, const filter::CommitTimes& times) {
     std::array<std::uint64_t, kInsertsAtOnce> hashes;
     std::size_t count = 0;
     bool is_full = false;
     const auto insert_them = [&] {
-      is_full = is_full ||
-                feed_.live().insert(std::span(hashes).first(count)) == filter::InsertOutcome::full;
+      const auto rows = std::span<const std::uint64_t>(hashes).first(count);
+      is_full = is_full || feed_.live().insert(rows) == filter::InsertOutcome::full;
+      feed_.live().committed(rows, times);
       count = 0;
     };
     bool is_missing = false;
@@ -188,6 +191,7 @@ class LogFeed final : public RowTarget<Log> {
 
   Feed& feed_;
   const Plan& plan_;
+  const PositionProofs<Position>& proofs_;
   PendingChanges<Log> pending_;
   DeferredErasures<Log> erasures_;
   bool is_live_ = false;

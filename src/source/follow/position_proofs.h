@@ -1,6 +1,7 @@
 // What a server has said of its position, kept until the log has been applied so far.
 //
 //   add(t, p) … ─▶ take_proven(applied): the latest t whose p is covered
+//              └─▶ commit_times(id): between which of them a transaction was committed
 //
 // A log that is always late proves something all the same, however fast questions come: the oldest
 // one is kept until it is proven, and others are kept so far apart that some kUnprovenMax of them
@@ -16,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "filter/absent_reads.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -27,13 +29,15 @@ class PositionProofs {
 
   // Everything anew.
   void begin_at(Position position) {
+    last_proven_at_ = TimePoint::min();
     last_proven_ = std::move(position);
     unproven_.clear();
   }
   // What was said may be of another server; what was proven counts.
   void forget_unproven() { unproven_.clear(); }
-  // All that was committed before `at` is in the log up to `position`.
-  [[nodiscard]] bool add(TimePoint at, const Position& position) {
+  // All that was committed before `at` is in the log up to `position`, as was said by
+  // `answered_at`.
+  [[nodiscard]] bool add(TimePoint at, const Position& position, TimePoint answered_at) {
     const Position& before = unproven_.empty() ? last_proven_ : unproven_.back().position;
     if (!position.covers(before)) {
       unproven_.clear();
@@ -44,7 +48,7 @@ class PositionProofs {
     } else if (unproven_.size() == kUnprovenMax) {
       make_room();
     }
-    unproven_.push_back({.at = at, .position = position});
+    unproven_.push_back({.at = at, .answered_at = answered_at, .position = position});
     return true;
   }
   // Nothing: nothing that was not proven before.
@@ -55,12 +59,27 @@ class PositionProofs {
       last_proven_ = std::move(unproven_.front().position);
       unproven_.pop_front();
     }
+    last_proven_at_ = proven.value_or(last_proven_at_);
     return proven;
+  }
+  // Of a transaction that is being applied.
+  template <class Id>
+  filter::CommitTimes commit_times(const Id& id) const {
+    filter::CommitTimes times{.since = last_proven_at_};
+    for (const Unproven& question : unproven_) {
+      if (question.position.covers(id)) {
+        times.by = question.answered_at;
+        break;
+      }
+      times.since = question.at;
+    }
+    return times;
   }
 
  private:
   struct Unproven {
     TimePoint at;
+    TimePoint answered_at;
     Position position;
   };
 
@@ -77,6 +96,7 @@ class PositionProofs {
 
   std::deque<Unproven> unproven_;  // oldest first
   Position last_proven_;
+  TimePoint last_proven_at_ = TimePoint::min();
 };
 
 }  // namespace cuckooguard::source

@@ -20,8 +20,10 @@ namespace cuckooguard::source {
 // A table as it was planned, on its way from the log into the feed's filter.
 template <class Log>
 struct TableRows {
-  TableRows(typename Log::Plan planned, Feed& owner)
-      : plan(std::move(planned)), feed(owner, plan), table(plan, feed) {}
+  using Proofs = PositionProofs<typename Log::Position>;
+
+  TableRows(typename Log::Plan planned, Feed& owner, const Proofs& proofs)
+      : plan(std::move(planned)), feed(owner, plan, proofs), table(plan, feed) {}
 
   typename Log::Plan plan;
   LogFeed<Log> feed;

@@ -114,7 +114,8 @@ void TableSetCheckpoints<Log>::adopt(TableIndex index,
                                      Checkpoint<Log> checkpoint) {
   const std::scoped_lock lock(state_.mutex);
   Place& followed = state_.tables[index];
-  followed.current = std::make_unique<TableRows<Log>>(std::move(plan), *followed.feed);
+  followed.current =
+      std::make_unique<TableRows<Log>>(std::move(plan), *followed.feed, state_.proofs);
   followed.current->is_out_of_step = true;  // stays so if there is no memory for what follows
   state_.applier->join(followed.current->table);
   followed.feed->snapshot_begins(state_.clock());

@@ -177,7 +177,7 @@ const TableRows<Log>& TableSetLoads<Log>::collect(TableIndex index, typename Log
     followed.feed->report_mended();
   }
   followed.feed->begin_to_collect(followed.is_in_step());
-  followed.next = std::make_unique<TableRows<Log>>(std::move(plan), *followed.feed);
+  followed.next = std::make_unique<TableRows<Log>>(std::move(plan), *followed.feed, state_.proofs);
   state_.applier->join(followed.next->table);
   state_.applier->begin_waiting(followed.next->table);
   return *followed.next;

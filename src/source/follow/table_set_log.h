@@ -219,7 +219,7 @@ void TableSetLog<Log>::prove(TimePoint at, const Position& position) {
     return;
   }
   const bool is_too_short = state_.applier->expects_more_than(position);
-  if (!state_.proofs.add(at, position) || is_too_short) {
+  if (!state_.proofs.add(at, position, state_.clock()) || is_too_short) {
     state_.make_void(kOtherLog);
     return;
   }

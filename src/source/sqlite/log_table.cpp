@@ -88,8 +88,10 @@ void SqliteLogTable::insert() {
     return;
   }
   bool is_full = false;
+  const filter::CommitTimes times{.since = proven_at_, .by = clock_()};
   touched_->for_each_insert([&](std::uint64_t hash) {
     is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;
+    feed_.live().committed({&hash, 1}, times);
   });
   if (is_full) {
     put_out_of_step("the filter is full: it is built again, larger");
@@ -184,6 +186,7 @@ void SqliteLogTable::prove(TimePoint at) {
     feed_.measure_growth(at);
     feed_.forget_isolated();
     feed_.prove(at);
+    proven_at_ = at;
     is_worn_ = feed_.live().take_rebuild_request() || is_worn_;
   }
 }

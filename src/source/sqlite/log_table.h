@@ -83,6 +83,7 @@ class SqliteLogTable {
   std::optional<Version> refused_version_;
   TimePoint read_at_{};  // not before, if out of step
   TimePoint in_step_since_{};
+  TimePoint proven_at_ = TimePoint::min();
   Duration load_time_{0};
   int failures_ = 0;
   std::expected<TouchedRows, std::string> touched_;  // in one read transaction

@@ -29,7 +29,7 @@ class PositionProofsTest : public testing::Test {
   // One question a millisecond, each of which finds one transaction more.
   void ask(std::uint64_t from, std::uint64_t to) {
     for (std::uint64_t time = from; time <= to; ++time) {
-      ASSERT_TRUE(proofs_.add(at(time), {.value = time}));
+      ASSERT_TRUE(proofs_.add(at(time), {.value = time}, at(time + 1)));
     }
   }
 
@@ -71,8 +71,23 @@ TEST_F(PositionProofsTest, the_newest_question_is_proven_however_many_came_befor
 
 TEST_F(PositionProofsTest, a_position_that_has_gone_back_proves_nothing) {
   ask(1, 5);
-  EXPECT_FALSE(proofs_.add(at(6), {.value = 4}));
+  EXPECT_FALSE(proofs_.add(at(6), {.value = 4}, at(7)));
   EXPECT_EQ(proofs_.take_proven({.value = 9}), std::nullopt);
+}
+
+TEST_F(PositionProofsTest, a_commit_lies_between_two_questions) {
+  ask(1, 3);  // each answered a millisecond later
+  EXPECT_EQ(proofs_.commit_times(Number{2}).since, at(1));
+  EXPECT_EQ(proofs_.commit_times(Number{2}).by, at(3));
+  EXPECT_EQ(proofs_.commit_times(Number{1}).since, TimePoint::min())
+      << "nothing is known of before";
+  EXPECT_EQ(proofs_.commit_times(Number{4}).since, at(3));
+  EXPECT_EQ(proofs_.commit_times(Number{4}).by, TimePoint::max()) << "nobody has asked since";
+  proofs_.take_proven({.value = 2});
+  EXPECT_EQ(proofs_.commit_times(Number{3}).since, at(2)) << "what is proven is remembered";
+  EXPECT_EQ(proofs_.commit_times(Number{3}).by, at(4));
+  proofs_.begin_at({.value = 0});
+  EXPECT_EQ(proofs_.commit_times(Number{1}).since, TimePoint::min());
 }
 
 }  // namespace

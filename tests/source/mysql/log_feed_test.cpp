@@ -42,7 +42,7 @@ class LogFeedTest : public testing::Test {
   // Needed are user_id, then, with a condition, deleted_at, then id.
   void load(DeleteMode deletes, int rows, const std::string& where = "") {
     plan_ = orders(where);
-    feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_);
+    feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_, proofs_);
     ASSERT_EQ(feeds_.front().begin(static_cast<std::uint64_t>(rows), deletes), Intake::taken);
     for (int id = 0; id < rows; ++id) {
       ASSERT_EQ(
@@ -78,6 +78,7 @@ class LogFeedTest : public testing::Test {
   Bench bench_;
   Feeds feeds_ = bench_.feeds();
   MysqlTable plan_;
+  PositionProofs<LogPosition> proofs_;
   std::unique_ptr<LogFeed<MysqlLog>> feed_;
   int users_ = 0;  // 0: each row is another one's
   std::string text_;
@@ -96,7 +97,7 @@ TEST_F(LogFeedTest, has_no_image_of_a_row_that_does_not_count) {
 // The next row has an id above it, whether this one counts or not.
 TEST_F(LogFeedTest, learns_how_far_ids_have_grown_from_rows_that_do_not_count) {
   plan_ = orders("deleted_at IS NULL");
-  feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_);
+  feed_ = std::make_unique<LogFeed<MysqlLog>>(feeds_.front(), plan_, proofs_);
   ASSERT_EQ(feeds_.front().begin(0, DeleteMode::trusted), Intake::taken);
   feeds_.front().ids_grow(100);
   ASSERT_EQ(feeds_.front().complete(), Intake::taken);
