@@ -1,6 +1,12 @@
 #include "bench_shop.h"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <sstream>
 #include <stdexcept>
+
+#include <unistd.h>
 
 #include "harness/mariadb_server.h"
 #include "harness/postgres_server.h"
@@ -56,6 +62,7 @@ class MariaDbShop final : public BenchShop {
             kAllIds,
             harness::SqlServer::kDatabase};
   }
+  std::vector<pid_t> processes() const override { return {server_.pid()}; }
   std::string source(harness::milliseconds max_lag) const override {
     return harness::mysql_source(unix_address(server_), max_lag);
   }
@@ -113,6 +120,7 @@ class PostgresShop final : public BenchShop {
             "--dbname=" + server_.login(),
             "--command=COPY (" + std::string(kAllIds) + ") TO STDOUT"};
   }
+  std::vector<pid_t> processes() const override { return server_.processes(); }
   std::string source(harness::milliseconds max_lag) const override {
     return harness::postgres_source(unix_address(server_), max_lag);
   }
@@ -150,18 +158,39 @@ double BenchShop::seconds_of(std::vector<std::string> program) const {
   return milliseconds_since(begin) / 1000;
 }
 
-GuardProcess BenchShop::guard(const Guarded& guarded) const {
+// Fields of /proc/<pid>/stat behind the name, which may have spaces: utime is the twelfth, and what
+// has ended counts for who has started it.
+double BenchShop::cpu_seconds() const {
+  constexpr int kBeforeUtime = 11;
+  double ticks = 0;
+  for (const pid_t pid : processes()) {
+    const std::string stat = harness::read_whole_file("/proc/" + std::to_string(pid) + "/stat");
+    std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 1, stat.size())));
+    std::string skipped;
+    for (int i = 0; i < kBeforeUtime; ++i) {
+      fields >> skipped;
+    }
+    std::array<double, 4> times{};  // its own, and of those that have ended
+    fields >> times[0] >> times[1] >> times[2] >> times[3];
+    ticks += std::accumulate(times.begin(), times.end(), 0.0);
+  }
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+GuardProcess BenchShop::guard(const Guarded& guarded, const std::string& program) const {
   return GuardProcess::on_port(
       harness::Configuration{.upstream = redis_.address(),
                              .source = source(guarded.max_lag),
                              .namespaces = harness::Guarded{.keys = id_.key,
                                                             .table = guarded.table,
                                                             .fresh_ids = guarded.fresh_ids,
-                                                            .filter = guarded.filter}
+                                                            .filter = guarded.filter,
+                                                            .consistency = guarded.consistency}
                                                .yaml(),
                              .more = harness::storage(guarded.storage, "1d"),
                              .workers = "auto"}
-          .yaml());
+          .yaml(),
+      program);
 }
 
 GuardProcess BenchShop::guard_of_nothing() const {

@@ -29,6 +29,7 @@ struct Guarded {
   std::string fresh_ids = "0";  // every new row takes the way of the log
   std::string storage = {};     // a folder; empty: nothing is kept
   harness::milliseconds max_lag = kMaxLag;
+  std::string consistency = harness::consistency();
 };
 
 // Of `users`: 1, 2 ...; or the same as a UUID, 36 characters.
@@ -57,12 +58,15 @@ class BenchShop {
   // Seconds that what `change` puts into the log takes the database's own client for that; nothing:
   // there is none.
   virtual std::optional<double> log_client_seconds(const std::function<void()>& change) = 0;
+  // Of CPU, since it began.
+  double cpu_seconds() const;
   // The guard has read the log; another one in its place will not find the server read it again.
   virtual void forget_log(const harness::GuardProcess& guard) = 0;
 
   // --- guards ---
-  // Keys are `user:{id}`, from column `id`.
-  harness::GuardProcess guard(const Guarded& guarded) const;
+  // Keys are `user:{id}`, from column `id`. `program`: the guard, or what runs it.
+  harness::GuardProcess guard(const Guarded& guarded,
+                              const std::string& program = harness::guard_binary()) const;
   harness::GuardProcess guard_of_nothing() const;
 
   std::filesystem::path folder(std::string_view name) const { return folder_ / name; }
@@ -81,6 +85,8 @@ class BenchShop {
 
  private:
   virtual std::vector<std::string> client() const = 0;  // that reads all ids
+  virtual std::vector<pid_t> processes()
+      const = 0;  // the server's, those that others came from first
   virtual std::string source(harness::milliseconds max_lag) const = 0;
 
   Id id_;

@@ -60,7 +60,7 @@ class Parts : public testing::Test {
     for (;;) {
       const auto sent = SteadyClock::now();
       const bool hidden = is_absent(client, key);
-      ASSERT_FALSE(hidden && sent >= committed + kOurMaxLag) << key;
+      ASSERT_FALSE(hidden && sent >= committed + hidden_at_most(kOurMaxLag)) << key;
       if (sent > committed + kOurMaxLag + kOurMaxLag / 2) {
         return;
       }

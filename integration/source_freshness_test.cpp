@@ -174,5 +174,32 @@ TEST_F(SourceFreshness, is_over_for_a_guard_that_was_suspended) {
   }
 }
 
+// It has no other way to know: each is read while its commit is on its way.
+TEST_F(SourceFreshness, says_which_rows_it_has_told_to_be_absent_behind_their_commit) {
+  const auto counted = [this](const std::string& field) {
+    return std::stoull(info_field(*guard_, "users", field));
+  };
+  link_->delay_log(milliseconds(300));
+  EXPECT_TRUE(eventually([&] {
+    answered_absent(insert(), SteadyClock::now());
+    return counted("rows_hidden_by_lag") > 0;
+  }));
+  EXPECT_TRUE(eventually([this] {
+    return guard_->log().find(
+               "event=hidden_by_lag namespace=users mode=enforce "
+               "consistency=max_lag") != std::string::npos;
+  })) << guard_->log();
+}
+
+TEST_F(SourceFreshness, says_which_rows_were_read_before_their_commit) {
+  session_->run("BEGIN");
+  const std::uint64_t id = insert();
+  EXPECT_TRUE(is_absent(id));
+  session_->run("COMMIT");
+  EXPECT_TRUE(eventually(
+      [this] { return info_field(*guard_, "users", "rows_read_before_commit") == "1"; }));
+  EXPECT_EQ(info_field(*guard_, "users", "rows_hidden_by_lag"), "0");
+}
+
 }  // namespace
 }  // namespace cuckooguard::harness

@@ -51,6 +51,10 @@ std::string consistency() {
   return chosen == nullptr ? "max_lag" : chosen;
 }
 
+milliseconds hidden_at_most(milliseconds max_lag) {
+  return consistency() == "strict" ? milliseconds(0) : max_lag;
+}
+
 std::string Guarded::yaml() const {
   std::string all = "  " + name + ": { keys: " + (keys.starts_with('[') ? keys : quoted(keys)) +
                     ", source: { from: shop, table: " + table + " }";

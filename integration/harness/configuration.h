@@ -35,6 +35,8 @@ std::string port_address(std::uint16_t port);  // of 127.0.0.1
 // Of the environment (CUCKOOGUARD_CONSISTENCY), or "max_lag": what most tests look at is not when
 // an absent verdict is given.
 std::string consistency();
+// Behind its commit: a source's max_lag, or not at all.
+milliseconds hidden_at_most(milliseconds max_lag);
 
 // A namespace that answers for absent keys, of a table of the source `shop`. What is empty is left
 // out.

@@ -38,6 +38,7 @@ ROUTED = "src/routing/routed_replies.cpp"
 ROUTED_STATE = "src/routing/routed_transaction.cpp"
 FILTERS = "src/guard/filter_commands.cpp"
 FILLED = "src/filled/"
+ABSENT_READS = "src/filter/absent_reads.cpp"
 FILLED_COMMANDS = "src/guard/filled_commands.cpp"
 
 # what must notice it, name, what it breaks, edits: file, from, to
@@ -433,6 +434,17 @@ MUTANTS = [
      [("src/guard/guard_comparison.cpp", ".read_at = heard.read_at.value_or(now)", ".read_at = TimePoint()")]),
     ("guard", "fresh_ids_pass_strictly", "an attacker has ids just above the largest looked up without limit",
      [(JUDGE, "finding == filter::Finding::fresh_id && space.is_strict() &&", "finding == filter::Finding::fresh_id && false &&")]),
+    # What the log shows of absent keys
+    ("filter_concurrent", "looks_before_workers_have_passed", "a read that is just being recorded is missed",
+     [(ABSENT_READS, "commit.epoch != passed && !epochs.passed(commit.epoch)", "commit.epoch != passed && false")]),
+    ("filter_concurrent", "reads_before_the_commit_are_mistakes", "an alert for who looks for a name before taking it",
+     [(ABSENT_READS, "read.at < times.by", "read.at < times.since")]),
+    ("filter_concurrent", "half_a_read_is_found", "a read is judged by the time of another one",
+     [(ABSENT_READS, "Word(place[0]).store(0, std::memory_order_relaxed)", "Word(place[0]).store(hash, std::memory_order_relaxed)")]),
+    ("follow", "the_last_question_places_a_commit", "rows that lag has hidden count as read before their commit",
+     [("src/source/follow/position_proofs.h", "        times.by = question.answered_at;\n        break;", "        times.by = question.answered_at;")]),
+    ("guard", "waiting_reads_are_mistakes", "strict is blamed in observe for what it prevents in enforce",
+     [("src/guard/guard_comparison.cpp", "is_observed && space.is_strict() ? Kind::awaited", "is_observed && space.refuses_strict() ? Kind::awaited")]),
 ]
 
 

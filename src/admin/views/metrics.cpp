@@ -316,25 +316,18 @@ void put_contradictions(MetricFamilies& families, const Model& model) {
                    [&](std::uint32_t ns) { return static_cast<double>(all[ns].dropped); });
 }
 
-// What the log has shown of reads that were absent.
 void put_read_too_early(MetricFamilies& families, const Model& model) {
-  using Findings = filter::AbsentReads::Findings;
-  std::vector<Findings> all;
-  for (const guard::GuardedNamespace& space : model.guarded.namespaces) {
-    all.push_back(space.filter->absent_reads());
-  }
-  const auto put = [&](const char* name, const char* help, std::uint64_t Findings::* count) {
+  const auto put = [&](auto count, const char* name, const char* help) {
     put_by_namespace(families, {name, help, Type::Counter}, model, [&](std::uint32_t ns) {
-      return static_cast<double>(all[ns].*count);
+      return static_cast<double>(model.guarded.namespaces[ns].filter->absent_reads().*count);
     });
   };
-  put("cuckooguard_rows_hidden_by_lag_total",
-      "Rows that were told to be absent, or would have been, just after they were committed: a "
-      "sample.",
-      &Findings::hidden_by_lag);
-  put("cuckooguard_rows_read_before_commit_total",
-      "Rows of which the key was read, and found absent, before they were committed: a sample.",
-      &Findings::before_commit);
+  put(&filter::AbsentReads::Findings::hidden_by_lag,
+      "cuckooguard_rows_hidden_by_lag_total",
+      "Rows that were told to be absent, or would have been, just after their commit: a sample.");
+  put(&filter::AbsentReads::Findings::before_commit,
+      "cuckooguard_rows_read_before_commit_total",
+      "Rows of which the key was read, and found absent, before their commit: a sample.");
 }
 
 void put_filters(MetricFamilies& families, const Model& model) {
