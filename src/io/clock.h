@@ -3,8 +3,8 @@
 // An absent verdict is allowed only before a deadline that was proven a moment ago. A clock that
 // stands still while the machine is suspended (CLOCK_MONOTONIC, and so steady_clock::now()) would
 // keep that deadline in the future after a night's sleep; CLOCK_BOOTTIME does not. The values
-// travel as steady_clock::time_point, the carrier type of every room; nothing in the product calls
-// steady_clock::now().
+// travel as steady_clock::time_point, the carrier type of every room; steady_clock::now() itself is
+// for pauses and time limits of waiting alone.
 #pragma once
 
 #include <chrono>
