@@ -86,16 +86,20 @@ class SlowLink::Connection {
     return latest;
   }
 
+  struct Delays {
+    milliseconds all;
+    milliseconds log;
+  };
   // False: it has ended.
-  bool read(milliseconds log_delay) {
-    return std::ranges::all_of(ways_, [&](Direction& way) { return read(way, log_delay); });
+  bool read(const Delays& delays) {
+    return std::ranges::all_of(ways_, [&](Direction& way) { return read(way, delays); });
   }
   bool write() {
     return std::ranges::all_of(ways_, [](Direction& way) { return write(way); });
   }
 
  private:
-  bool read(Direction& way, milliseconds log_delay) {
+  bool read(Direction& way, const Delays& delays) {
     std::array<char, kChunkMax> buffer;
     const ssize_t got = ::recv(way.from, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got < 0) {
@@ -103,8 +107,9 @@ class SlowLink::Connection {
     }
     std::string bytes(buffer.data(), static_cast<std::size_t>(got));
     has_log_ = has_log_ || (way.from == client_ && asks_for_the_log(bytes));
-    way.on_the_way.push_back({.due = SteadyClock::now() + (has_log_ ? log_delay : milliseconds(0)),
-                              .bytes = std::move(bytes)});
+    way.on_the_way.push_back(
+        {.due = SteadyClock::now() + delays.all + (has_log_ ? delays.log : milliseconds(0)),
+         .bytes = std::move(bytes)});
     return got > 0 || !way.on_the_way.back().bytes.empty() || write(way);
   }
 
@@ -166,6 +171,11 @@ void SlowLink::wake() const {
 void SlowLink::delay_log(milliseconds delay) {
   const std::scoped_lock lock(mutex_);
   log_delay_ = delay;
+}
+
+void SlowLink::delay_all(milliseconds delay) {
+  const std::scoped_lock lock(mutex_);
+  delay_ = delay;
 }
 
 void SlowLink::stall(Which which) {
@@ -244,7 +254,8 @@ void SlowLink::forward(const std::stop_token& stop) {
       accept_one();
     }
     std::erase_if(connections_, [this](Connection& connection) {
-      return !is_stalled(connection) && (!connection.read(log_delay_) || !connection.write());
+      return !is_stalled(connection) &&
+             (!connection.read({.all = delay_, .log = log_delay_}) || !connection.write());
     });
   }
 }

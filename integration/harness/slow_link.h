@@ -37,6 +37,8 @@ class SlowLink {
 
   // Of all that comes from now on with a log.
   void delay_log(milliseconds delay);
+  // Of all else, too: a server that is far away.
+  void delay_all(milliseconds delay);
   // Nothing is read or written, and nothing closed; new connections too.
   void stall(Which which);
   void flow();
@@ -71,7 +73,8 @@ class SlowLink {
   std::mutex mutex_;
   std::deque<std::uint16_t> server_ports_;  // of the next connections; the last one stays
   std::list<Connection> connections_;
-  milliseconds log_delay_{0};
+  milliseconds delay_{0};
+  milliseconds log_delay_{0};  // on top of that
   bool is_log_stalled_ = false;
   bool is_all_stalled_ = false;
   bool is_cut_ = false;
