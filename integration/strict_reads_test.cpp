@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,14 +23,12 @@
 
 #include "fixtures/skip.h"
 #include "harness/configuration.h"
-#include "harness/database.h"
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
 #include "harness/mariadb_server.h"
 #include "harness/postgres_server.h"
 #include "harness/redis_server.h"
-#include "harness/slow_link.h"
-#include "harness/temporary_directory.h"
+#include "harness/row_store.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -47,111 +44,10 @@ std::uint64_t rows_to_write() {
   return chosen == nullptr ? kRows : std::strtoull(chosen, nullptr, 10);
 }
 
-// Tables `visit (id serial)` and `letter (id text)`.
-class Store {
- public:
-  virtual ~Store() = default;
-  // Of a session of its own: commits a row with this id, or with one that the database gives, and
-  // returns it.
-  using Insert = std::function<std::string(const std::string& id)>;
-  virtual Insert session() = 0;
-  virtual std::string source() const = 0;
-};
-
-// `session`: SqlSession or PostgresSession.
-template <class Session>
-Store::Insert insert_by(std::shared_ptr<Session> session) {
-  return [session](const std::string& id) {
-    if (id.empty()) {
-      return session->value("INSERT INTO visit (name) VALUES (1) RETURNING id");
-    }
-    session->run("INSERT INTO letter VALUES ('" + id + "')");
-    return id;
-  };
-}
-
-class MariaDbStore final : public Store {
- public:
-  explicit MariaDbStore(milliseconds delay) : link_(server_.port()) {
-    auto root = server_.session();
-    root.run("CREATE TABLE visit (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name INT)");
-    root.run(
-        "CREATE TABLE letter (id VARCHAR(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin "
-        "PRIMARY KEY)");
-    create_guard_user(server_);
-    link_.delay_log(delay);
-  }
-  Insert session() override {
-    auto session = std::make_shared<SqlSession>(server_.login());
-    return insert_by(session);
-  }
-  std::string source() const override {
-    return mysql_source(port_address(link_.port()), milliseconds(1000));
-  }
-
- private:
-  MariaDbServer server_;
-  SlowLink link_;
-};
-
-class PostgresStore final : public Store {
- public:
-  explicit PostgresStore(const std::string& more = "") : more_(more) {
-    server_.session().run(
-        "CREATE TABLE visit (id BIGSERIAL PRIMARY KEY, name INT);"
-        "CREATE TABLE letter (id TEXT PRIMARY KEY)");
-    create_guard_role(server_);
-    server_.session().run("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guard");
-  }
-  Insert session() override {
-    auto session = std::make_shared<PostgresSession>(server_.login());
-    if (!more_.empty()) {
-      session->run(more_);
-    }
-    return insert_by(session);
-  }
-  std::string source() const override {
-    return postgres_source(port_address(server_.port()), milliseconds(1000));
-  }
-
- private:
-  std::string more_;  // of each session that writes
-  PostgresServer server_;
-};
-
-class SqliteStore final : public Store {
- public:
-  explicit SqliteStore(std::string follow) : follow_(std::move(follow)) { session()("create"); }
-  Insert session() override {
-    auto database = std::make_shared<Database>(path(), Journal::wal);
-    database->run("CREATE TABLE IF NOT EXISTS visit (id INTEGER PRIMARY KEY AUTOINCREMENT, name)");
-    database->run("CREATE TABLE IF NOT EXISTS letter (id TEXT NOT NULL PRIMARY KEY)");
-    return [this, database](const std::string& id) {
-      if (!id.empty()) {
-        database->run("INSERT INTO letter VALUES ('" + id + "')");
-        return id;
-      }
-      const std::scoped_lock lock(mutex_);  // whose id is whose
-      const std::uint64_t next = ++last_id_;
-      database->run("INSERT INTO visit VALUES (" + std::to_string(next) + ", 1)");
-      return std::to_string(next);
-    };
-  }
-  std::string source() const override { return sqlite_source(path(), ", max_lag: 1s, " + follow_); }
-
- private:
-  std::filesystem::path path() const { return directory_ / "shop.db"; }
-
-  std::string follow_;
-  TemporaryDirectory directory_;
-  std::mutex mutex_;
-  std::uint64_t last_id_ = 0;
-};
-
 struct Kind {
   const char* name;
   std::optional<std::string> (*missing)();
-  std::unique_ptr<Store> (*make)();
+  std::unique_ptr<RowStore> (*make)();
 };
 
 std::optional<std::string> nothing_missing() {
@@ -159,27 +55,18 @@ std::optional<std::string> nothing_missing() {
 }
 
 const std::array kKinds{
-    Kind{"mariadb",
-         &MariaDbServer::missing,
-         [] { return std::unique_ptr<Store>(new MariaDbStore(milliseconds(0))); }},
+    Kind{"mariadb", &MariaDbServer::missing, [] { return make_sql_store(); }},
     Kind{"mariadb_5ms_away",
          &MariaDbServer::missing,
-         [] { return std::unique_ptr<Store>(new MariaDbStore(milliseconds(5))); }},
-    Kind{"postgres",
-         &PostgresServer::missing,
-         [] { return std::unique_ptr<Store>(new PostgresStore()); }},
+         [] { return make_sql_store(milliseconds(5)); }},
+    Kind{"postgres", &PostgresServer::missing, [] { return make_postgres_store(); }},
     Kind{"postgres_asynchronous",
          &PostgresServer::missing,
-         [] { return std::unique_ptr<Store>(new PostgresStore("SET synchronous_commit = off")); }},
+         [] { return make_postgres_store("SET synchronous_commit = off"); }},
     Kind{"sqlite_triggers",
          &nothing_missing,
-         [] {
-           return std::unique_ptr<Store>(
-               new SqliteStore("follow: triggers, install_triggers: true"));
-         }},
-    Kind{"sqlite_rescan",
-         &nothing_missing,
-         [] { return std::unique_ptr<Store>(new SqliteStore("follow: rescan")); }},
+         [] { return make_sqlite_store("follow: triggers, install_triggers: true"); }},
+    Kind{"sqlite_rescan", &nothing_missing, [] { return make_sqlite_store("follow: rescan"); }},
 };
 
 struct Seen {
@@ -203,7 +90,7 @@ class StrictReads : public testing::TestWithParam<Kind> {
                    .consistency = "strict"};
     Guarded letters = visits;
     letters.name = "letters";
-    letters.keys = "letter:{id}";
+    letters.keys = "letter:" + store_->letter_id();
     letters.table = "letter";
     letters.fresh_ids = "";
     guard_.emplace(GuardProcess::on_port(Configuration{.upstream = redis_.address(),
@@ -211,9 +98,10 @@ class StrictReads : public testing::TestWithParam<Kind> {
                                                        .namespaces = visits.yaml() + letters.yaml()}
                                              .yaml()));
     auto client = guard_->client();
+    std::mt19937_64 random(std::random_device{}());
     ASSERT_TRUE(eventually([&] {
       return client.call({"GET", "visit:999999999"}) == kAnswer &&
-             client.call({"GET", "letter:nobodys"}) == kAnswer;
+             client.call({"GET", "letter:" + random_uuid(random)}) == kAnswer;
     })) << guard_->log();
   }
 
@@ -226,13 +114,12 @@ class StrictReads : public testing::TestWithParam<Kind> {
     }
   }
 
-  void write(const std::string& prefix, bool has_texts, std::uint64_t rows) {
-    const Store::Insert insert = store_->session();
+  void write(const std::string& prefix, bool has_uuids, std::uint64_t rows) {
+    const RowStore::Insert insert = store_->session();
     auto client = guard_->client();
     std::mt19937_64 random(std::random_device{}());
     for (std::uint64_t i = 0; i < rows; ++i) {
-      const std::string text = std::to_string(random()) + "-" + std::to_string(random());
-      const std::string key = prefix + insert(has_texts ? text.substr(0, 36) : "");
+      const std::string key = prefix + insert(has_uuids ? random_uuid(random) : "");
       {
         const std::scoped_lock lock(mutex_);
         last_ = key;
@@ -253,24 +140,26 @@ class StrictReads : public testing::TestWithParam<Kind> {
       }
     }
   }
-  void attack(const std::string& prefix) {
+  void attack(const std::string& prefix, bool has_uuids) {
     auto client = guard_->client();
     std::mt19937_64 random(std::random_device{}());
     while (!is_over_) {
-      const std::string key = prefix + std::to_string(1'000'000'000 + random() % 1'000'000'000);
+      const std::string key =
+          prefix + (has_uuids ? random_uuid(random)
+                              : std::to_string(1'000'000'000 + random() % 1'000'000'000));
       seen_.absent += client.call({"GET", key}) == kAnswer ? 1 : 0;
     }
   }
 
-  void expect_no_row_is_hidden(const std::string& prefix, bool has_texts) {
+  void expect_no_row_is_hidden(const std::string& prefix, bool has_uuids) {
     std::vector<std::thread> others;
     for (std::size_t i = 0; i < kAttackers; ++i) {
-      others.emplace_back([&] { attack(prefix); });
+      others.emplace_back([&] { attack(prefix, has_uuids); });
     }
     others.emplace_back([&] { read_last(); });
     std::vector<std::thread> writers;
     for (std::size_t i = 0; i < kWriters; ++i) {
-      writers.emplace_back([&] { write(prefix, has_texts, rows_to_write() / kWriters); });
+      writers.emplace_back([&] { write(prefix, has_uuids, rows_to_write() / kWriters); });
     }
     for (std::thread& writer : writers) {
       writer.join();
@@ -292,7 +181,7 @@ class StrictReads : public testing::TestWithParam<Kind> {
                 static_cast<unsigned long long>(seen_.absent.load()));
   }
 
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<RowStore> store_;
   RedisServer redis_;
   std::optional<GuardProcess> guard_;
   std::mutex mutex_;
@@ -301,7 +190,7 @@ class StrictReads : public testing::TestWithParam<Kind> {
   Seen seen_;
 };
 
-TEST_P(StrictReads, never_tell_that_a_committed_row_with_a_text_is_absent) {
+TEST_P(StrictReads, never_tell_that_a_committed_row_with_a_uuid_is_absent) {
   expect_no_row_is_hidden("letter:", true);
 }
 
