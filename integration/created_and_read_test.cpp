@@ -254,7 +254,7 @@ TEST(CreatedAndReadWithMaxLag, a_row_is_told_to_be_absent_while_the_log_is_late)
   SKIP_IF_MISSING(missing_for(Framework::django, "mariadb"));
   constexpr milliseconds kLate{50};
   constexpr std::uint64_t kFew = 20;
-  Application application(Framework::django, make_sql_store(kLate));
+  Application application(Framework::django, make_sql_store({.log_delay = kLate}));
   application.begin_guard("max_lag");
   const Created created = application.run({.table = "letter", .rows = kFew});
   EXPECT_EQ(created.rows, kFew);

@@ -1,6 +1,7 @@
 // A row is committed and read through the guard at once, by the session that has committed it and
-// by others that hear of it, while attackers ask for keys of nobody: no row is ever told to be
-// absent, and the attackers are answered.
+// by others that hear of it or see it in the database, while attackers ask for keys of nobody: no
+// row is ever told to be absent, and the attackers are answered. The database is near or far away,
+// its log is late, its commits have two phases, or it is killed again and again.
 //
 //   CUCKOOGUARD_ROWS=250000 strict_reads_test    so many rows in each test; the long form
 //
@@ -14,9 +15,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -26,7 +30,9 @@
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
 #include "harness/mariadb_server.h"
+#include "harness/mysql_server.h"
 #include "harness/postgres_server.h"
+#include "harness/redis_command.h"
 #include "harness/redis_server.h"
 #include "harness/row_store.h"
 
@@ -35,8 +41,9 @@ namespace {
 
 constexpr std::size_t kWriters = 4;
 constexpr std::size_t kAttackers = 3;
-constexpr std::uint64_t kRows = 1000;
-constexpr std::uint64_t kAbsentMin = 1000;  // replies that the attackers must have got
+constexpr std::uint64_t kRows = 400;
+constexpr std::size_t kPipeline = 32;  // reads that an attacker sends at once
+constexpr std::uint64_t kParts = 4;    // of what is written: the server crashes between them
 
 std::uint64_t rows_to_write() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing sets it
@@ -44,25 +51,63 @@ std::uint64_t rows_to_write() {
   return chosen == nullptr ? kRows : std::strtoull(chosen, nullptr, 10);
 }
 
+// Replies that attackers must have got.
+std::uint64_t absent_to_see() {
+  return std::clamp<std::uint64_t>(rows_to_write(), 1000, 100'000);
+}
+
 struct Kind {
   const char* name;
   std::optional<std::string> (*missing)();
   std::unique_ptr<RowStore> (*make)();
+  bool crashes = false;
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
 
 std::optional<std::string> nothing_missing() {
   return std::nullopt;
 }
+std::optional<std::string> mysql_missing() {
+  return MysqlServer::root() ? std::nullopt
+                             : std::optional<std::string>("CUCKOOGUARD_MYSQL_ROOT is not set");
+}
+
+std::unique_ptr<RowStore> on_mariadb(RowStoreSettings settings = {}) {
+  settings.is_on_mysql = false;
+  return make_sql_store(settings);
+}
 
 const std::array kKinds{
-    Kind{"mariadb", &MariaDbServer::missing, [] { return make_sql_store(); }},
-    Kind{"mariadb_5ms_away",
+    Kind{"mariadb", &MariaDbServer::missing, [] { return on_mariadb(); }},
+    Kind{"mariadb_log_late",
          &MariaDbServer::missing,
-         [] { return make_sql_store(milliseconds(5)); }},
+         [] { return on_mariadb({.log_delay = milliseconds(5)}); }},
+    Kind{"mariadb_far_away",
+         &MariaDbServer::missing,
+         [] { return on_mariadb({.delay = milliseconds(50)}); }},
+    Kind{"mariadb_two_phases",
+         &MariaDbServer::missing,
+         [] { return on_mariadb({.in_two_phases = true}); }},
+    Kind{"mariadb_killed", &MariaDbServer::missing, [] { return on_mariadb(); }, true},
+    Kind{"mysql", &mysql_missing, [] { return make_sql_store(); }},
+    Kind{"mysql_log_late",
+         &mysql_missing,
+         [] { return make_sql_store({.log_delay = milliseconds(5)}); }},
+    Kind{
+        "mysql_two_phases", &mysql_missing, [] { return make_sql_store({.in_two_phases = true}); }},
+    Kind{"mysql_killed", &mysql_missing, [] { return make_sql_store(); }, true},
     Kind{"postgres", &PostgresServer::missing, [] { return make_postgres_store(); }},
     Kind{"postgres_asynchronous",
          &PostgresServer::missing,
-         [] { return make_postgres_store("SET synchronous_commit = off"); }},
+         [] { return make_postgres_store({.setting = "SET synchronous_commit = off"}); }},
+    Kind{"postgres_far_away",
+         &PostgresServer::missing,
+         [] { return make_postgres_store({.delay = milliseconds(50)}); }},
+    Kind{"postgres_two_phases",
+         &PostgresServer::missing,
+         [] { return make_postgres_store({.in_two_phases = true}); }},
+    Kind{"postgres_killed", &PostgresServer::missing, [] { return make_postgres_store(); }, true},
     Kind{"sqlite_triggers",
          &nothing_missing,
          [] { return make_sqlite_store("follow: triggers, install_triggers: true"); }},
@@ -114,17 +159,40 @@ class StrictReads : public testing::TestWithParam<Kind> {
     }
   }
 
+  // What `make` gives; where the server crashes, until it is there again.
+  template <class Make>
+  auto opened(const Make& make) -> decltype(make()) {
+    for (;;) {
+      try {
+        return make();
+      } catch (const std::runtime_error&) {
+        if (!GetParam().crashes) {
+          throw;
+        }
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  // Of a row whose commit has not been answered nothing is known.
   void write(const std::string& prefix, bool has_uuids, std::uint64_t rows) {
-    const RowStore::Insert insert = store_->session();
+    RowStore::Insert insert = store_->session();
     auto client = guard_->client();
     std::mt19937_64 random(std::random_device{}());
     for (std::uint64_t i = 0; i < rows; ++i) {
-      const std::string key = prefix + insert(has_uuids ? random_uuid(random) : "");
+      std::string id;
+      try {
+        id = insert(has_uuids ? random_uuid(random) : "");
+      } catch (const std::runtime_error&) {
+        insert = opened([this] { return store_->session(); });
+        continue;
+      }
       {
         const std::scoped_lock lock(mutex_);
-        last_ = key;
+        last_ = prefix + id;
       }
-      read(client, key, "its writer");
+      ++written_;
+      read(client, prefix + id, "its writer");
     }
   }
   void read_last() {
@@ -140,42 +208,76 @@ class StrictReads : public testing::TestWithParam<Kind> {
       }
     }
   }
+  // As soon as another session sees it, which may be before its commit returns.
+  void read_newest(const std::string& prefix) {
+    RowStore::Newest newest = store_->viewer();
+    auto client = guard_->client();
+    std::string last;
+    while (newest && !is_over_) {
+      std::string id = last;
+      try {
+        id = newest();
+      } catch (const std::runtime_error&) {
+        newest = opened([this] { return store_->viewer(); });
+      }
+      if (!id.empty() && id != std::exchange(last, id)) {
+        read(client, prefix + id, "who has seen it");
+      }
+    }
+  }
   void attack(const std::string& prefix, bool has_uuids) {
     auto client = guard_->client();
     std::mt19937_64 random(std::random_device{}());
     while (!is_over_) {
-      const std::string key =
-          prefix + (has_uuids ? random_uuid(random)
-                              : std::to_string(1'000'000'000 + random() % 1'000'000'000));
-      seen_.absent += client.call({"GET", key}) == kAnswer ? 1 : 0;
+      std::string reads;
+      for (std::size_t i = 0; i < kPipeline; ++i) {
+        reads += command(
+            {"GET",
+             prefix + (has_uuids ? random_uuid(random)
+                                 : std::to_string(1'000'000'000 + random() % 1'000'000'000))});
+      }
+      seen_.absent += count_in(client.exchange(reads, kPipeline), kAnswer);
+    }
+  }
+  // When a quarter of the rows has been written, half of them, and so on.
+  void crash_again_and_again() {
+    for (std::uint64_t part = 1; part < kParts && !is_over_; ++part) {
+      while (!is_over_ && written_ < rows_to_write() / kParts * part) {
+        std::this_thread::yield();
+      }
+      store_->crash();
     }
   }
 
   void expect_no_row_is_hidden(const std::string& prefix, bool has_uuids) {
-    std::vector<std::thread> others;
+    std::vector<std::jthread> others;
     for (std::size_t i = 0; i < kAttackers; ++i) {
       others.emplace_back([&] { attack(prefix, has_uuids); });
     }
     others.emplace_back([&] { read_last(); });
-    std::vector<std::thread> writers;
+    if (!has_uuids) {
+      others.emplace_back([&] { read_newest(prefix); });
+    }
+    std::vector<std::jthread> writers;
     for (std::size_t i = 0; i < kWriters; ++i) {
       writers.emplace_back([&] { write(prefix, has_uuids, rows_to_write() / kWriters); });
     }
-    for (std::thread& writer : writers) {
-      writer.join();
+    if (GetParam().crashes) {
+      crash_again_and_again();
     }
-    EXPECT_TRUE(eventually([this] { return seen_.absent >= kAbsentMin; }))
+    writers.clear();
+    EXPECT_TRUE(eventually([this] { return seen_.absent >= absent_to_see(); }))
         << "only " << seen_.absent << " absent keys were answered";
     is_over_ = true;
-    for (std::thread& other : others) {
-      other.join();
-    }
+    others.clear();
     EXPECT_EQ(seen_.hidden, 0U) << "of " << seen_.reads << " reads, the first of " << seen_.first;
+    EXPECT_GE(written_, rows_to_write() / 2);
     const std::string ns = prefix.substr(0, prefix.size() - 1) + "s";
+    EXPECT_EQ(info_field(*guard_, ns, "rows_hidden_by_lag"), "0");
     std::printf("strict: store=%s unproven=%s rows=%llu reads=%llu hidden=%llu absent=%llu\n",
                 GetParam().name,
                 info_field(*guard_, ns, "keys_unproven").c_str(),
-                static_cast<unsigned long long>(rows_to_write()),
+                static_cast<unsigned long long>(written_.load()),
                 static_cast<unsigned long long>(seen_.reads.load()),
                 static_cast<unsigned long long>(seen_.hidden.load()),
                 static_cast<unsigned long long>(seen_.absent.load()));
@@ -186,6 +288,7 @@ class StrictReads : public testing::TestWithParam<Kind> {
   std::optional<GuardProcess> guard_;
   std::mutex mutex_;
   std::string last_;  // key of a row that is committed
+  std::atomic<std::uint64_t> written_{0};
   std::atomic<bool> is_over_{false};
   Seen seen_;
 };

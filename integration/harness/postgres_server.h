@@ -76,6 +76,7 @@ class PostgresServer {
   std::filesystem::path data() const { return directory_ / "data"; }
   std::filesystem::path certificates() const { return directory_ / "tls"; }  // write_certificates()
   pid_t pid() const;
+  std::vector<pid_t> processes() const;  // the first is pid()
 
   // As superuser, who needs no password by the socket.
   std::string login(const std::string& database = kDatabase) const;
@@ -93,7 +94,6 @@ class PostgresServer {
  private:
   void initialize();
   void start(const std::vector<std::string>& more);
-  std::vector<pid_t> processes() const;  // the first is pid()
 
   PostgresOptions options_;
   TemporaryDirectory directory_;

@@ -1,5 +1,6 @@
 #include "harness/row_store.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -8,6 +9,7 @@
 
 #include "harness/configuration.h"
 #include "harness/database.h"
+#include "harness/mariadb_server.h"
 #include "harness/mysql_server.h"
 #include "harness/postgres_server.h"
 #include "harness/slow_link.h"
@@ -22,9 +24,24 @@ std::string application_url(const std::string& scheme, std::uint16_t port) {
   return scheme + "://app:word@127.0.0.1:" + std::to_string(port) + "/shop";
 }
 
+constexpr const char* kNewest = "SELECT MAX(id) FROM visit";
+
+// A question is answered when it has gone there and come back.
+std::string source_of(const RowStoreSettings& settings) {
+  constexpr int kTimes = 6;
+  return settings.delay == milliseconds(0)
+             ? ""
+             : ", strict_hold: " + std::to_string(kTimes * settings.delay.count()) + "ms";
+}
+
 class SqlStore final : public RowStore {
  public:
-  explicit SqlStore(milliseconds log_delay) : server_(make_server()), link_(server_->port()) {
+  explicit SqlStore(const RowStoreSettings& settings)
+      : settings_(settings),
+        server_(settings.is_on_mysql ? std::unique_ptr<SqlServer>(
+                                           std::make_unique<MysqlServer>(*MysqlServer::root()))
+                                     : std::make_unique<MariaDbServer>()),
+        link_(server_->port()) {
     auto root = server_->session();
     root.run("CREATE TABLE visit (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name INT)");
     root.run(std::string("CREATE TABLE letter (id VARCHAR(36) CHARACTER SET utf8mb4 COLLATE ") +
@@ -32,65 +49,105 @@ class SqlStore final : public RowStore {
     root.run("CREATE USER app@localhost IDENTIFIED BY 'word'");
     root.run("GRANT ALL ON shop.* TO app@localhost");
     create_guard_user(*server_);
-    link_.delay_log(log_delay);
+    link_.delay_log(settings.log_delay);
+    link_.delay_all(settings.delay);
   }
   Insert session() override {
     auto session = std::make_shared<SqlSession>(server_->login());
-    return [session, is_mariadb = server_->is_mariadb()](const std::string& uuid) {
-      if (!uuid.empty()) {
-        session->run("INSERT INTO letter VALUES ('" + uuid + "')");
-        return uuid;
+    if (!settings_.setting.empty()) {
+      session->run(settings_.setting);
+    }
+    return [this, session](const std::string& uuid) {
+      const std::string xid = "'" + std::to_string(++transactions_) + "'";
+      if (settings_.in_two_phases) {
+        session->run("XA START " + xid);
       }
-      const std::string insert = "INSERT INTO visit (name) VALUES (1)";
-      if (is_mariadb) {
-        return session->value(insert + " RETURNING id");
+      session->run(uuid.empty() ? "INSERT INTO visit (name) VALUES (1)"
+                                : "INSERT INTO letter VALUES ('" + uuid + "')");
+      std::string id = uuid.empty() ? session->value("SELECT LAST_INSERT_ID()") : uuid;
+      if (settings_.in_two_phases) {
+        session->run("XA END " + xid);
+        session->run("XA PREPARE " + xid);
+        session->run("XA COMMIT " + xid);
       }
-      session->run(insert);
-      return session->value("SELECT LAST_INSERT_ID()");
+      return id;
     };
   }
+  Newest viewer() override {
+    return [session = std::make_shared<SqlSession>(server_->login())] {
+      return session->value(kNewest);
+    };
+  }
+  void crash() override {
+    server_->kill();
+    server_->start_again();
+  }
   std::string source() const override {
-    return mysql_source(port_address(link_.port()), kMaxLagOfStores);
+    return mysql_source(port_address(link_.port()), kMaxLagOfStores, source_of(settings_));
   }
   std::string url() const override { return application_url("mysql", server_->port()); }
 
  private:
+  RowStoreSettings settings_;
   std::unique_ptr<SqlServer> server_;
   SlowLink link_;
+  std::atomic<std::uint64_t> transactions_{0};
 };
 
 class PostgresStore final : public RowStore {
  public:
-  explicit PostgresStore(std::string setting) : setting_(std::move(setting)) {
+  explicit PostgresStore(const RowStoreSettings& settings)
+      : settings_(settings),
+        server_({.settings = {"max_prepared_transactions=20"}}),
+        link_(server_.port()) {
     server_.session().run(
         "CREATE TABLE visit (id BIGSERIAL PRIMARY KEY, name INT);"
         "CREATE TABLE letter (id UUID PRIMARY KEY);"
         "CREATE ROLE app LOGIN PASSWORD 'word';"
         "GRANT ALL ON visit, letter, visit_id_seq TO app");
     create_guard_role(server_);
+    link_.delay_all(settings.delay);
   }
   Insert session() override {
     auto session = std::make_shared<PostgresSession>(server_.login());
-    if (!setting_.empty()) {
-      session->run(setting_);
+    if (!settings_.setting.empty()) {
+      session->run(settings_.setting);
     }
-    return [session](const std::string& uuid) {
-      if (!uuid.empty()) {
-        session->run("INSERT INTO letter VALUES ('" + uuid + "')");
-        return uuid;
+    return [this, session](const std::string& uuid) {
+      const std::string xid = "'" + std::to_string(++transactions_) + "'";
+      if (settings_.in_two_phases) {
+        session->run("BEGIN");
       }
-      return session->value("INSERT INTO visit (name) VALUES (1) RETURNING id");
+      std::string id =
+          session->value(uuid.empty() ? "INSERT INTO visit (name) VALUES (1) RETURNING id"
+                                      : "INSERT INTO letter VALUES ('" + uuid + "') RETURNING id");
+      if (settings_.in_two_phases) {
+        session->run("PREPARE TRANSACTION " + xid);
+        session->run("COMMIT PREPARED " + xid);
+      }
+      return id;
     };
   }
+  Newest viewer() override {
+    return [session = std::make_shared<PostgresSession>(server_.login())] {
+      return session->value(kNewest);
+    };
+  }
+  void crash() override {
+    server_.kill();
+    server_.start_again();
+  }
   std::string source() const override {
-    return postgres_source(port_address(server_.port()), kMaxLagOfStores);
+    return postgres_source(port_address(link_.port()), kMaxLagOfStores, source_of(settings_));
   }
   std::string url() const override { return application_url("postgresql", server_.port()); }
   std::string letter_id() const override { return "{id:uuid}"; }
 
  private:
-  std::string setting_;
+  RowStoreSettings settings_;
   PostgresServer server_;
+  SlowLink link_;
+  std::atomic<std::uint64_t> transactions_{0};
 };
 
 class SqliteStore final : public RowStore {
@@ -111,6 +168,7 @@ class SqliteStore final : public RowStore {
       return std::to_string(next);
     };
   }
+  Newest viewer() override { return {}; }
   std::string source() const override { return sqlite_source(path(), ", max_lag: 1s, " + follow_); }
   std::string url() const override { return path().string(); }
 
@@ -125,12 +183,12 @@ class SqliteStore final : public RowStore {
 
 }  // namespace
 
-std::unique_ptr<RowStore> make_sql_store(milliseconds log_delay) {
-  return std::make_unique<SqlStore>(log_delay);
+std::unique_ptr<RowStore> make_sql_store(const RowStoreSettings& settings) {
+  return std::make_unique<SqlStore>(settings);
 }
 
-std::unique_ptr<RowStore> make_postgres_store(const std::string& setting) {
-  return std::make_unique<PostgresStore>(setting);
+std::unique_ptr<RowStore> make_postgres_store(const RowStoreSettings& settings) {
+  return std::make_unique<PostgresStore>(settings);
 }
 
 std::unique_ptr<RowStore> make_sqlite_store(const std::string& follow) {
