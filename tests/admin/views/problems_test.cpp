@@ -234,6 +234,23 @@ TEST_F(ProblemsTest, of_rows_that_were_hidden_it_says_how_many_and_what_to_do) {
   shop_.process.contradictions = nullptr;
 }
 
+TEST_F(ProblemsTest,
+       of_rows_that_lag_has_hidden_it_says_what_prevents_it_where_they_were_answered) {
+  guard::GuardedNamespace& items = shop_.spaces[GuardedShop::kItems];
+  filter::LiveFilter& live = *shop_.filters[GuardedShop::kItems];
+  const std::uint64_t hash = items.filter->hash("plum");
+  items.filter->note_absent(hash, shop_.now, "item:plum", filter::AbsentReads::Kind::told);
+  live.committed({&hash, 1}, {.by = shop_.now - std::chrono::milliseconds(3)});
+  shop_.pass_readers();
+  live.prove(shop_.now, std::chrono::seconds(1));
+  ASSERT_THAT(what(), ElementsAre("items: 1 row was answered as absent just after the commit"));
+  EXPECT_THAT(found().front(), kIsComplete);
+  EXPECT_EQ(found().front().grade, Grade::bad);
+  EXPECT_THAT(found().front().hint, HasSubstr("its source cannot be strict"));
+  items.mode = config::Mode::observe;
+  EXPECT_THAT(what(), IsEmpty());
+}
+
 TEST_F(ProblemsTest, an_attack_that_is_on_is_told_before_all_else_and_whether_it_is_stopped) {
   guard::AttackWatch& attack = shop_.spaces[GuardedShop::kUsers].counts->attack;
   attack.look(shop_.now - seconds(10), 0, 0);
