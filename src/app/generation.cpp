@@ -153,7 +153,8 @@ void Generation::make_source(const Environment& environment,
                                        .checkpoint_every = config().storage.checkpoint_every},
                            .redis = environment.redis,
                            .on_proven = environment.on_proven,
-                           .must_be_readable = environment.starts_strictly || !is_first});
+                           .must_be_readable = environment.starts_strictly || !is_first,
+                           .is_beside = has_one_that_goes_on(settings.name)});
   if (!made) {
     std::ranges::move(Refusals(made.error()).sentences(settings.name),
                       std::back_inserter(refusals));
@@ -163,6 +164,13 @@ void Generation::make_source(const Environment& environment,
     spaces_[each.ns].source = *made;
   }
   new_sources_.push_back(std::move(*made));
+}
+
+// Of its running sources the one that has what there can be once.
+bool Generation::has_one_that_goes_on(std::string_view source) const {
+  return std::ranges::any_of(spaces_, [source](const Space& space) {
+    return space.source && space.source->name() == source && !space.source->is_beside();
+  });
 }
 
 // For the guards; complete, and as it is from then on.
@@ -265,6 +273,11 @@ void Generation::take_over(Generation& before) {
     }
   }
   contradictions_->take_over(*before.contradictions_, heirs);
+  for (const Space& there : before.spaces_) {
+    if (!there.source->is_beside() && !has_one_that_goes_on(there.source->name())) {
+      there.source->let_go();
+    }
+  }
 }
 
 std::vector<KeptOverlays::Named> Generation::overlays() const {

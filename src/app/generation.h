@@ -18,7 +18,9 @@
 //                           over GUARD.MODE
 //
 // One source that is a replica of a number of its own (server_id) is there once or not at all: if
-// not all of its namespaces are as they were, all of them are read anew.
+// not all of its namespaces are as they were, all of them are read anew. A slot of PostgreSQL that
+// is kept has one reader: who comes beside it has one of its own (SourceKind::beside), and when the
+// reader ends and no other one begins in its place the slot is dropped (Source::let_go).
 //
 // What may not be forgotten in between, and how (let_pass): a key that is written through a worker
 // that has not moved yet goes into the overlay of before. So an overlay that is new, or of a
@@ -130,6 +132,7 @@ class Generation {
   bool are_numbered_as(const Generation& before) const;
   void make_spaces(const Environment& environment, const Generation* before);
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
+  bool has_one_that_goes_on(std::string_view source) const;
   void make_source(const Environment& environment,
                    const config::Source& settings,
                    bool is_first,

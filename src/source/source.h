@@ -123,6 +123,9 @@ class Source {
   // Ends the thread, also in the middle of a load, and makes the namespaces pass. May be called
   // twice.
   virtual void stop() = 0;
+  // Before it ends: nobody will go on from where it does, so it leaves nothing on its server that
+  // is kept for that.
+  virtual void let_go() {}
 
   // Any thread, at any time; neither waits for the source's work (source/follow_status.h).
   virtual SourceStatus status() const = 0;
