@@ -48,7 +48,8 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
   source::SourceStatus all = entry.running.front()->status();
   for (std::size_t i = 1; i < entry.running.size(); ++i) {
     source::SourceStatus one = entry.running[i]->status();
-    if (severity(one.state) > severity(all.state)) {
+    const bool is_as_grave = severity(one.state) == severity(all.state);
+    if (severity(one.state) > severity(all.state) || (is_as_grave && all.why.empty())) {
       all.state = one.state;
       all.why = std::move(one.why);
     }

@@ -17,6 +17,13 @@ void FollowStatus::took_transactions(std::uint64_t count) {
   transactions_ += count;
 }
 
+void FollowStatus::remark(std::string_view what) {
+  const std::scoped_lock lock(mutex_);
+  if (state_ == filter::SourceState::following) {
+    why_ = what;
+  }
+}
+
 void FollowStatus::set_state(filter::SourceState state, std::string_view why) {
   const std::scoped_lock lock(mutex_);
   const auto is_lost = [](filter::SourceState one) {

@@ -32,6 +32,8 @@ class FollowStatus {
   // --- the follower ---
   void proven(TimePoint at);
   void following() { set_state(filter::SourceState::following, ""); }
+  // While it follows: what is not as it should be all the same; empty: nothing.
+  void remark(std::string_view what);
   void loading(std::string_view why) { set_state(filter::SourceState::loading, why); }
   void lost(std::string_view why) { set_state(filter::SourceState::down, why); }
   void refused(std::string_view why) { set_state(filter::SourceState::refused, why); }

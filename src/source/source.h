@@ -86,7 +86,7 @@ class Observer {
 
 struct SourceStatus {
   filter::SourceState state = filter::SourceState::loading;
-  std::string why{};  // for people; empty while it follows
+  std::string why{};  // for people; while it follows, what is not as it should be all the same
   std::string
       position{};  // how far its log has been applied; empty: it has no log, or nothing is loaded
   std::optional<TimePoint> proven_at{};  // up to then nothing is missing

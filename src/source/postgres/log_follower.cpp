@@ -296,15 +296,27 @@ void PostgresFollower::begin_probe() {
                               .max_lag = settings_.max_lag,
                               .asking = settings_.asking},
       [this, is_applied](const PostgresProbe::Word& word) {
-        tables_.log.retains(word.retained);
-        tables_.log.took_transactions(word.transactions);
-        tables_.log.see_committed(word.committed);
-        tables_.log.prove(word.at, word.position);
+        heard(word);
         if (!is_applied(word.position)) {
           stream_->ask();
         }
       },
       is_applied);
+}
+
+void PostgresFollower::heard(const PostgresProbe::Word& word) {
+  tables_.log.retains(word.retained);
+  tables_.log.took_transactions(word.transactions);
+  tables_.log.see_committed(word.committed);
+  tables_.log.prove(word.at, word.position);
+  if (word.why_not_flushed == why_not_flushed_) {
+    return;
+  }
+  why_not_flushed_ = word.why_not_flushed;
+  tables_.log.remark(why_not_flushed_);
+  if (!why_not_flushed_.empty() && settings_.observer != nullptr) {
+    settings_.observer->on_trouble(settings_.name, why_not_flushed_);
+  }
 }
 
 // --- following ---

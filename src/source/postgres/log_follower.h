@@ -89,6 +89,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
   void begin_probe();
+  void heard(const PostgresProbe::Word& word);
   PostgresReader::Settings reader_settings() const override {
     return {.login = settings_.login,
             .identity = identity_,
@@ -108,6 +109,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
       std::make_shared<std::atomic<std::uint64_t>>();
   std::atomic<bool> lets_go_ = false;
   std::unique_ptr<ReplicationStream> stream_;
+  std::string why_not_flushed_;  // as it was told; the probe's thread
   std::unique_ptr<PostgresProbe> probe_;
 };
 
