@@ -109,7 +109,7 @@ class Generation {
   void let_pass(const Generation* before);
   // When nobody is in `before` any more. What it was asked about goes on here.
   void take_over(Generation& before);
-  // Sources that no generation had before.
+  // Sources that no generation had before; the others hear whether readers insist on strict proofs.
   void start_sources();
   // All of them, also those that another generation has: nobody goes on.
   void stop_sources();
@@ -133,6 +133,10 @@ class Generation {
   void make_spaces(const Environment& environment, const Generation* before);
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
   bool has_one_that_goes_on(std::string_view source) const;
+  bool is_strict(const Space& space) const;
+  void check_what_becomes_strict(const config::Source& settings,
+                                 const Generation& before,
+                                 std::vector<std::string>& refusals) const;
   void make_source(const Environment& environment,
                    const config::Source& settings,
                    bool is_first,
