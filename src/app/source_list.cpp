@@ -60,6 +60,10 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
     if (one.log_retained) {
       all.log_retained = all.log_retained.value_or(0) + *one.log_retained;
     }
+    if (one.flush_transactions) {
+      all.flush_transactions = all.flush_transactions.value_or(0) + *one.flush_transactions;
+      all.flush_transactions_per_hour += one.flush_transactions_per_hour;
+    }
   }
   return {.type = entry.type,
           .state = all.state,
@@ -67,7 +71,9 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
           .position = std::move(all.position),
           .proven_at = all.proven_at,
           .losses = all.losses,
-          .log_retained = all.log_retained};
+          .log_retained = all.log_retained,
+          .flush_transactions = all.flush_transactions,
+          .flush_transactions_per_hour = all.flush_transactions_per_hour};
 }
 
 // A text that is not a position of one is not a position of the others.

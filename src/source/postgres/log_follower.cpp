@@ -306,7 +306,7 @@ void PostgresFollower::begin_probe() {
 
 void PostgresFollower::heard(const PostgresProbe::Word& word) {
   tables_.log.retains(word.retained);
-  tables_.log.took_transactions(word.transactions);
+  tables_.log.took_transactions(word.transactions, word.at);
   tables_.log.see_committed(word.committed);
   tables_.log.prove(word.at, word.position);
   if (word.why_not_flushed == why_not_flushed_) {
