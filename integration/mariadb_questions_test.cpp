@@ -54,7 +54,7 @@ class MariaDbQuestions : public OnMariaDb {
     run("INSERT INTO user VALUES (0)");
   }
 
-  void begin(std::chrono::nanoseconds max_lag = std::chrono::hours(4), bool must_serve = false) {
+  void begin(std::chrono::nanoseconds max_lag = std::chrono::hours(4)) {
     auto connection = MysqlConnection::open(login()).value();
     ServerProbe::Settings settings{.login = login(),
                                    .identity = source::server_identity(connection).value(),
@@ -69,8 +69,7 @@ class MariaDbQuestions : public OnMariaDb {
                                          return now_.value_or(real_now()) + later_;
                                        },
                                    .max_lag = max_lag,
-                                   .asking = Asking(&questions_, 0ms),
-                                   .must_serve_strict = must_serve};
+                                   .asking = Asking(&questions_, 0ms)};
     probe_ = std::make_unique<ServerProbe>(std::move(settings), [this](const auto& word) {
       const std::scoped_lock lock(mutex_);
       words_.push_back(word);
@@ -230,8 +229,9 @@ TEST_F(MariaDbQuestions, to_a_server_that_becomes_a_replica_serve_no_strict_read
   ASSERT_TRUE(answer);
   EXPECT_FALSE(questions_.serves_strict());
   EXPECT_FALSE(answer->at);  // it does not run, so its lag is not known
-  probe_.reset();
-  begin(1h, true);
+  EXPECT_FALSE(probe_->has_ended());
+  questions_.set_must_serve_strict(true);
+  questions_.want();
   EXPECT_TRUE(eventually([this] { return probe_->has_ended(); }));
   EXPECT_THAT(probe_->why(), HasSubstr("consistency: max_lag"));
 }
@@ -242,6 +242,7 @@ class MariaDbStrict : public MariaDbQuestions {
  protected:
   void follow(config::Consistency consistency) {
     bench_.namespaces[0].consistency = consistency;
+    questions_.set_must_serve_strict(consistency == config::Consistency::strict);
     source::LogFollowerSettings settings{.name = "db",
                                          .logins = {login()},
                                          .max_lag = std::chrono::hours(4),

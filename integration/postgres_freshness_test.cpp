@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fixtures/guarded_postgres.h"
@@ -125,6 +126,31 @@ TEST_F(PostgresFreshness, counts_from_a_commit_that_nobody_has_flushed) {
     EXPECT_LE(since(committed), kMaxLag + kALittle);
     EXPECT_TRUE(comes_back()) << guard_->log();
   }
+}
+
+// Who may not have it flushed waits until the server does, and answers for nobody meanwhile.
+TEST_F(PostgresFreshness, ends_with_a_commit_that_a_guard_may_not_have_flushed) {
+  run("DO $$ DECLARE one regprocedure; BEGIN FOR one IN SELECT oid FROM pg_proc "
+      "WHERE proname = 'pg_logical_emit_message' LOOP "
+      "EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || one || ' FROM PUBLIC'; END LOOP; END $$");
+  ASSERT_TRUE(catches_up());
+  run("SET synchronous_commit = off");
+  const std::uint64_t id = insert();
+  const auto committed = SteadyClock::now();
+  EXPECT_LE(answered_absent(id, committed), kMaxLag) << guard_->log();
+  EXPECT_TRUE(eventually([this] { return !is_answering(); })) << "nothing is proven";
+  EXPECT_TRUE(eventually([this] {
+    return client_->call({"GUARD.INFO"})
+        .contains(
+            "state:following\r\nwhy:the server's log cannot be flushed for reads that wait: ");
+  })) << client_->call({"GUARD.INFO"});
+  run("SET synchronous_commit = on");
+  insert();
+  EXPECT_TRUE(comes_back()) << guard_->log();
+  EXPECT_FALSE(is_absent(id));
+  EXPECT_THAT(client_->call({"GUARD.INFO"}), testing::HasSubstr("\r\nlosses:0\r\n"));
+  EXPECT_EQ(count_in(guard_->log(), "permission denied for function pg_logical_emit_message"), 1U)
+      << guard_->log();
 }
 
 }  // namespace

@@ -253,6 +253,30 @@ TEST_F(PostgresQuestions, have_what_is_not_flushed_sent_on_but_not_for_each_of_t
   EXPECT_EQ(transactions_, 1U);  // the clock stands still
 }
 
+TEST_F(PostgresQuestions, of_a_role_that_may_not_have_the_log_flushed_say_so_and_go_on) {
+  const std::string function = session_->value(
+      "SELECT oid::regprocedure FROM pg_proc WHERE proname = 'pg_logical_emit_message' "
+      "AND proargtypes[1] = 'text'::regtype AND proargtypes[2] = 'text'::regtype");
+  run("REVOKE EXECUTE ON FUNCTION " + function + " FROM PUBLIC");
+  begin();
+  is_applied_ = false;
+  run("SET synchronous_commit = off; INSERT INTO \"user\" VALUES (1)");
+  const auto refused = ask();
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(refused->why_not_flushed,
+              testing::AllOf(testing::HasSubstr("permission denied"),
+                             testing::HasSubstr("GRANT EXECUTE ON FUNCTION pg_catalog.")));
+  EXPECT_EQ(ask()->why_not_flushed, refused->why_not_flushed)
+      << "not asked for again, and not forgotten";
+  EXPECT_FALSE(probe_->has_ended());
+  run(refused->why_not_flushed.substr(refused->why_not_flushed.find("GRANT")));
+  {
+    const std::scoped_lock lock(mutex_);
+    now_ += 1min;
+  }
+  EXPECT_EQ(ask()->why_not_flushed, "");
+}
+
 // --- the whole of it ---
 
 TEST_F(PostgresQuestions, of_a_guard_show_it_each_row_that_was_committed_before_a_read) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -206,6 +207,35 @@ TEST_F(PostgresSource, is_told_of_wherever_an_operator_looks) {
   EXPECT_THAT(admin.get("/metrics").body,
               ContainsRegex("\ncuckooguard_source_log_retained_bytes\\{source=\"shop\"\\} [0-9]"));
   EXPECT_THAT(guard_->call({"GUARD.EXPLAIN", "user:5000"}), HasSubstr(bulk("users")));
+}
+
+// Each has a number that the server will have to freeze.
+TEST_F(PostgresSource, tells_how_many_transactions_its_log_was_flushed_by) {
+  const bool takes_any = std::stoi(session_->value("SHOW server_version_num")) < 170000;
+  start();
+  run("SET synchronous_commit = off");
+  int id = 10'000;
+  const auto is_told = [&] {
+    run("INSERT INTO \"user\" VALUES (" + std::to_string(++id) + ")");
+    return catches_up() &&
+           std::regex_search(
+               guard_->call({"GUARD.INFO"}),
+               std::regex(
+                   "\r\nflush_transactions:[1-9][0-9]*\r\nflush_transactions_per_hour:[1-9]"));
+  };
+  if (takes_any) {
+    EXPECT_TRUE(eventually(is_told)) << guard_->call({"GUARD.INFO"});
+  } else {
+    EXPECT_FALSE(is_told());
+  }
+  const AdminClient admin(*guard_);
+  const std::string any = takes_any ? "[1-9]" : "0";
+  EXPECT_THAT(admin.get("/status").body,
+              ContainsRegex("\"flush_transactions\": ?" + any +
+                            "[0-9]*, ?\"flush_transactions_per_hour\": ?" + any));
+  EXPECT_THAT(
+      admin.get("/metrics").body,
+      ContainsRegex("\ncuckooguard_source_flush_transactions_total\\{source=\"shop\"\\} " + any));
 }
 
 TEST_F(PostgresSource, is_planned_and_checked_as_a_start_does) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fixtures/guarded_mariadb.h"
@@ -147,6 +148,47 @@ TEST_F(SourceReplica, is_refused_in_words_if_it_does_not_log_what_it_replicates)
             std::string::npos)
       << guard_->log();
   EXPECT_NE(guard_->call({"GET", "user:1000000"}), kAnswer);
+}
+
+// As at the start, whichever comes first: the word, or the primary.
+TEST_F(SourceReplica, is_refused_in_words_once_a_reload_has_made_its_namespace_strict) {
+  constexpr auto kWords = "cannot serve consistency: strict; set consistency: max_lag";
+  start_replica();
+  const auto with = [&](const std::string& consistency) {
+    return Configuration{.upstream = redis_->address(),
+                         .source = mysql_source(address(*replica_)),
+                         .namespaces = Guarded{.consistency = consistency}.yaml(),
+                         .more = "admin: { operators: default }\n"}
+        .yaml();
+  };
+  const auto reload = [&](const std::string& consistency) {
+    guard_->set_configuration(with(consistency));
+    return client_->call({"GUARD.RELOAD"});
+  };
+  const auto is_refused = [&] {
+    const std::string info = client_->call({"GUARD.INFO"});
+    return info.contains("\r\nstate:refused\r\nwhy:the server cannot be followed: ") &&
+           info.contains(kWords);
+  };
+  guard_.emplace(GuardProcess::on_port(with("max_lag")));
+  client_.emplace(guard_->client());
+  ASSERT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  EXPECT_THAT(reload("strict"),
+              testing::AllOf(testing::StartsWith("-ERR"), testing::HasSubstr(kWords)));
+  EXPECT_TRUE(is_absent(1'000'000)) << "nothing has changed";
+
+  promote(*replica_);
+  ASSERT_TRUE(eventually([&] { return reload("strict") == kOk; })) << guard_->log();
+  ASSERT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  replica_->session().run("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = " +
+                          std::to_string(primary_->port()) +
+                          ", MASTER_USER = 'root', MASTER_USE_GTID = slave_pos");
+  replica_->session().run("START SLAVE");
+  EXPECT_TRUE(eventually(is_refused)) << client_->call({"GUARD.INFO"});
+  EXPECT_EQ(client_->call({"GET", "user:1000000"}), kNil);
+  EXPECT_THAT(guard_->log(), testing::HasSubstr("event=state namespace=users state=refused"));
+  EXPECT_EQ(reload("max_lag"), kOk);
+  EXPECT_TRUE(becomes_absent(1'000'000)) << client_->call({"GUARD.INFO"});
 }
 
 TEST_F(SourceReplica, goes_on_at_the_next_address_without_reading_tables_again) {

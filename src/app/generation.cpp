@@ -30,6 +30,9 @@ Generation::Result Generation::make(const Environment& environment,
   std::vector<std::string> refusals;
   for (const config::Source& settings : made->config().sources) {
     made->make_source(environment, settings, before == nullptr, refusals);
+    if (before != nullptr) {
+      made->check_what_becomes_strict(settings, *before, refusals);
+    }
   }
   if (!refusals.empty()) {
     return std::unexpected(std::move(refusals));
@@ -153,7 +156,8 @@ void Generation::make_source(const Environment& environment,
                                        .checkpoint_every = config().storage.checkpoint_every},
                            .redis = environment.redis,
                            .on_proven = environment.on_proven,
-                           .must_be_readable = environment.starts_strictly || !is_first});
+                           .must_be_readable = environment.starts_strictly || !is_first,
+                           .is_beside = has_one_that_goes_on(settings.name)});
   if (!made) {
     std::ranges::move(Refusals(made.error()).sentences(settings.name),
                       std::back_inserter(refusals));
@@ -163,6 +167,39 @@ void Generation::make_source(const Environment& environment,
     spaces_[each.ns].source = *made;
   }
   new_sources_.push_back(std::move(*made));
+}
+
+bool Generation::is_strict(const Space& space) const {
+  return config().namespaces[static_cast<std::size_t>(&space - spaces_.data())].consistency ==
+         config::Consistency::strict;
+}
+
+// Those whose source goes on although it has nothing that strict reads could rest on.
+void Generation::check_what_becomes_strict(const config::Source& settings,
+                                           const Generation& before,
+                                           std::vector<std::string>& refusals) const {
+  std::vector<source::Target> targets;
+  for (const Space& space : spaces_) {
+    const Space* const known = before.find(space.definition.name);
+    if (space.definition.source.name == settings.name && known != nullptr &&
+        space.source == known->source && is_strict(space) && !before.is_strict(*known) &&
+        space.source->questions().refuses_strict()) {
+      const auto ns = static_cast<std::uint32_t>(&space - spaces_.data());
+      targets.push_back({ground_->keyspace, ns, config().namespaces[ns], *space.filter});
+    }
+  }
+  if (!targets.empty()) {
+    std::ranges::move(Refusals(kind_of(settings).check(settings, targets, io::now_since_boot))
+                          .sentences(settings.name),
+                      std::back_inserter(refusals));
+  }
+}
+
+// Of its running sources the one that has what there can be once.
+bool Generation::has_one_that_goes_on(std::string_view source) const {
+  return std::ranges::any_of(spaces_, [source](const Space& space) {
+    return space.source && space.source->name() == source && !space.source->is_beside();
+  });
 }
 
 // For the guards; complete, and as it is from then on.
@@ -265,6 +302,11 @@ void Generation::take_over(Generation& before) {
     }
   }
   contradictions_->take_over(*before.contradictions_, heirs);
+  for (const Space& there : before.spaces_) {
+    if (!there.source->is_beside() && !has_one_that_goes_on(there.source->name())) {
+      there.source->let_go();
+    }
+  }
 }
 
 std::vector<KeptOverlays::Named> Generation::overlays() const {
@@ -281,6 +323,11 @@ bool Generation::has_kept_filter_of(std::string_view ns) const {
 }
 
 void Generation::start_sources() {
+  for (const Space& space : spaces_) {
+    space.source->questions().set_must_serve_strict(std::ranges::any_of(
+        spaces_,
+        [&](const Space& other) { return other.source == space.source && is_strict(other); }));
+  }
   for (const Space& space : spaces_) {
     if (!has_kept_filter_of(space.definition.name)) {
       report_.forget(space.definition.name);

@@ -18,7 +18,9 @@
 //                           over GUARD.MODE
 //
 // One source that is a replica of a number of its own (server_id) is there once or not at all: if
-// not all of its namespaces are as they were, all of them are read anew.
+// not all of its namespaces are as they were, all of them are read anew. A slot of PostgreSQL that
+// is kept has one reader: who comes beside it has one of its own (SourceKind::beside), and when the
+// reader ends and no other one begins in its place the slot is dropped (Source::let_go).
 //
 // What may not be forgotten in between, and how (let_pass): a key that is written through a worker
 // that has not moved yet goes into the overlay of before. So an overlay that is new, or of a
@@ -107,7 +109,7 @@ class Generation {
   void let_pass(const Generation* before);
   // When nobody is in `before` any more. What it was asked about goes on here.
   void take_over(Generation& before);
-  // Sources that no generation had before.
+  // Sources that no generation had before; the others hear whether readers insist on strict proofs.
   void start_sources();
   // All of them, also those that another generation has: nobody goes on.
   void stop_sources();
@@ -130,6 +132,11 @@ class Generation {
   bool are_numbered_as(const Generation& before) const;
   void make_spaces(const Environment& environment, const Generation* before);
   bool must_be_read_anew(const config::Source& settings, const Generation& before) const;
+  bool has_one_that_goes_on(std::string_view source) const;
+  bool is_strict(const Space& space) const;
+  void check_what_becomes_strict(const config::Source& settings,
+                                 const Generation& before,
+                                 std::vector<std::string>& refusals) const;
   void make_source(const Environment& environment,
                    const config::Source& settings,
                    bool is_first,

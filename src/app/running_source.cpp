@@ -27,18 +27,19 @@ std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> Runn
     targets.push_back({ground.keyspace, fed.ns, ground.config.namespaces[fed.ns], *fed.filter});
   }
   const source::SourceKind& kind = kind_of(parts.settings);
+  const bool keeps_nothing = parts.is_beside && kind.beside != nullptr;
+  const config::Source settings = keeps_nothing ? kind.beside(parts.settings) : parts.settings;
   if (parts.must_be_readable) {
-    if (auto refusals = kind.check(parts.settings, targets, io::now_since_boot);
-        !refusals.empty()) {
+    if (auto refusals = kind.check(settings, targets, io::now_since_boot); !refusals.empty()) {
       return std::unexpected(std::move(refusals));
     }
   }
   auto made = source::make_source(kind,
-                                  {.settings = parts.settings,
+                                  {.settings = settings,
                                    .targets = targets,
                                    .observer = running->report_,
                                    .clock = io::now_since_boot,
-                                   .storage = parts.storage,
+                                   .storage = keeps_nothing ? source::Storage{} : parts.storage,
                                    .redis = parts.redis,
                                    .questions = &running->questions_});
   if (!made) {

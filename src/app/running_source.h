@@ -60,13 +60,17 @@ class RunningSource {
     source::OpenRedis redis{};
     std::function<void()> on_proven{};  // filter::Questions
     bool must_be_readable = false;  // else what it refuses is told by its state, and tried again
+    bool is_beside = false;         // another one of the same settings (source_kind.h)
   };
 
   static std::expected<std::shared_ptr<RunningSource>, std::vector<source::Refusal>> make(
       const Parts& parts);
 
+  const std::string& name() const { return name_; }
+  bool is_beside() const { return is_beside_; }
   void start() { source_->start(); }
   void stop() { source_->stop(); }
+  void let_go() { source_->let_go(); }
   source::Source& source() { return *source_; }
   filter::Questions& questions() { return questions_; }
   std::size_t size() const { return fed_.size(); }
@@ -110,11 +114,15 @@ class RunningSource {
   };
 
   explicit RunningSource(const Parts& parts)
-      : ground_(parts.ground),
+      : name_(parts.settings.name),
+        is_beside_(parts.is_beside),
+        ground_(parts.ground),
         fed_(parts.fed),
         questions_(parts.on_proven),
         report_(parts, questions_) {}
 
+  std::string name_;  // of the source
+  bool is_beside_;
   std::shared_ptr<const Ground> ground_;
   std::vector<Fed> fed_;
   filter::Questions questions_;

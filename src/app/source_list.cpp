@@ -48,7 +48,8 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
   source::SourceStatus all = entry.running.front()->status();
   for (std::size_t i = 1; i < entry.running.size(); ++i) {
     source::SourceStatus one = entry.running[i]->status();
-    if (severity(one.state) > severity(all.state)) {
+    const bool is_as_grave = severity(one.state) == severity(all.state);
+    if (severity(one.state) > severity(all.state) || (is_as_grave && all.why.empty())) {
       all.state = one.state;
       all.why = std::move(one.why);
     }
@@ -59,6 +60,10 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
     if (one.log_retained) {
       all.log_retained = all.log_retained.value_or(0) + *one.log_retained;
     }
+    if (one.flush_transactions) {
+      all.flush_transactions = all.flush_transactions.value_or(0) + *one.flush_transactions;
+      all.flush_transactions_per_hour += one.flush_transactions_per_hour;
+    }
   }
   return {.type = entry.type,
           .state = all.state,
@@ -66,7 +71,9 @@ guard::SourceStatus SourceList::status(std::size_t source) const {
           .position = std::move(all.position),
           .proven_at = all.proven_at,
           .losses = all.losses,
-          .log_retained = all.log_retained};
+          .log_retained = all.log_retained,
+          .flush_transactions = all.flush_transactions,
+          .flush_transactions_per_hour = all.flush_transactions_per_hour};
 }
 
 // A text that is not a position of one is not a position of the others.

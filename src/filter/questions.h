@@ -52,7 +52,16 @@ class Questions {
     return refuses_strict_.load(std::memory_order_relaxed);
   }
 
+  // Who has configured the readers insists on proofs that serve strict reads: a source that has
+  // none refuses.
+  void set_must_serve_strict(bool must) noexcept {
+    must_serve_strict_.store(must, std::memory_order_relaxed);
+  }
+
   // --- the source ---
+  [[nodiscard]] bool must_serve_strict() const noexcept {
+    return must_serve_strict_.load(std::memory_order_relaxed);
+  }
   void set_serves_strict(bool serves) noexcept {
     serves_strict_.store(serves, std::memory_order_relaxed);
   }
@@ -84,6 +93,7 @@ class Questions {
   std::atomic<bool> is_wanted_{false};
   std::atomic<bool> serves_strict_{false};
   std::atomic<bool> refuses_strict_{false};
+  std::atomic<bool> must_serve_strict_{false};
   std::mutex mutex_;  // for the pause alone
   std::condition_variable_any woken_;
   std::chrono::steady_clock::time_point began_at_{};  // of the last one

@@ -38,7 +38,8 @@ struct GuardedNamespace {
   std::shared_ptr<Tolerance> tolerance = std::make_shared<Tolerance>();           // never null
   std::shared_ptr<NamespaceCounts> counts = std::make_shared<NamespaceCounts>();  // never null
 
-  // Strict by a reload, of a source that cannot be: no read of an absent key is answered.
+  // Strict, of a source that cannot be, and has yet to be refused for that: no read of an absent
+  // key is answered.
   bool refuses_strict() const { return questions != nullptr && questions->refuses_strict(); }
   // Whether an absent verdict needs a proof that is newer than the read.
   bool is_strict() const {

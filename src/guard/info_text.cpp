@@ -256,6 +256,10 @@ void add_source(Lines& lines, const SourceView& sources, std::size_t source, Tim
   if (status.log_retained) {
     lines.add("log_retained", *status.log_retained);
   }
+  if (status.flush_transactions) {
+    lines.add("flush_transactions", *status.flush_transactions);
+    lines.add("flush_transactions_per_hour", status.flush_transactions_per_hour);
+  }
 }
 
 // As Redis tells of its replicas. The address comes last: it is the cluster's to choose.

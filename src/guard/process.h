@@ -34,6 +34,9 @@ struct SourceStatus {
   std::optional<TimePoint> proven_at{};
   std::uint64_t losses = 0;
   std::optional<std::uint64_t> log_retained{};  // bytes that its server keeps for us
+  // That its log was flushed by for readers; nothing: it needs none.
+  std::optional<std::uint64_t> flush_transactions{};
+  std::uint64_t flush_transactions_per_hour = 0;  // in the last one
 };
 
 enum class Reached : std::uint8_t {

@@ -41,7 +41,7 @@ std::string_view hint_of(filter::State state) {
 std::optional<Trouble> trouble_with(const SourceStatus& source) {
   switch (source.state) {
     case filter::SourceState::following:
-      return std::nullopt;
+      return source.why.empty() ? std::nullopt : std::optional(Trouble{.why = source.why});
     case filter::SourceState::loading:
       return Trouble{or_else(source.why, "its rows are being read, or are about to be"),
                      std::string(hint_of(filter::State::loading))};

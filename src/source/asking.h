@@ -40,6 +40,9 @@ class Asking {
       questions_->proven();
     }
   }
+  bool must_serve_strict() const {
+    return questions_ != nullptr && questions_->must_serve_strict();
+  }
   void serves_strict(bool serves) const {
     if (questions_ != nullptr) {
       questions_->set_serves_strict(serves);

@@ -12,9 +12,17 @@ void FollowStatus::retains(std::uint64_t bytes) {
   log_retained_ = bytes;
 }
 
-void FollowStatus::took_transactions(std::uint64_t count) {
+void FollowStatus::took_transactions(std::uint64_t count, TimePoint at) {
   const std::scoped_lock lock(mutex_);
-  transactions_ += count;
+  transactions_ = transactions_.value_or(0) + count;
+  transactions_per_hour_.add(count, at);
+}
+
+void FollowStatus::remark(std::string_view what) {
+  const std::scoped_lock lock(mutex_);
+  if (state_ == filter::SourceState::following) {
+    why_ = what;
+  }
 }
 
 void FollowStatus::set_state(filter::SourceState state, std::string_view why) {
@@ -35,7 +43,8 @@ SourceStatus FollowStatus::read_locked() const {
           .proven_at = proven_at_,
           .losses = losses_,
           .log_retained = log_retained_,
-          .transactions = transactions_};
+          .flush_transactions = transactions_,
+          .flush_transactions_per_hour = transactions_per_hour_.total()};
 }
 
 }  // namespace cuckooguard::source

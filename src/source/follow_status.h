@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 
+#include "source/hourly_count.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
@@ -32,13 +33,15 @@ class FollowStatus {
   // --- the follower ---
   void proven(TimePoint at);
   void following() { set_state(filter::SourceState::following, ""); }
+  // While it follows: what is not as it should be all the same; empty: nothing.
+  void remark(std::string_view what);
   void loading(std::string_view why) { set_state(filter::SourceState::loading, why); }
   void lost(std::string_view why) { set_state(filter::SourceState::down, why); }
   void refused(std::string_view why) { set_state(filter::SourceState::refused, why); }
   // The server keeps so much of its log for us.
   void retains(std::uint64_t bytes);
-  // It has had the server number so many transactions.
-  void took_transactions(std::uint64_t count);
+  // It has had the server number so many transactions since it was said last.
+  void took_transactions(std::uint64_t count, TimePoint at);
 
   // --- any thread ---
   SourceStatus read() const {
@@ -59,7 +62,8 @@ class FollowStatus {
   std::optional<TimePoint> proven_at_;
   std::uint64_t losses_ = 0;
   std::optional<std::uint64_t> log_retained_;
-  std::uint64_t transactions_ = 0;
+  std::optional<std::uint64_t> transactions_;
+  HourlyCount transactions_per_hour_;
 };
 
 // Of a source that follows a log. A Position has text(), covers(Position), its flavor(), and

@@ -28,6 +28,8 @@ class Follower {
   virtual std::optional<std::chrono::nanoseconds> question_pace() const { return std::nullopt; }
   // After the last step: makes the namespaces pass.
   virtual void finish() = 0;
+  // See Source. Any thread, before finish().
+  virtual void let_go() {}
 
   // Any thread: see Source.
   virtual SourceStatus status() const { return {}; }

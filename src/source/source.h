@@ -86,16 +86,18 @@ class Observer {
 
 struct SourceStatus {
   filter::SourceState state = filter::SourceState::loading;
-  std::string why{};  // for people; empty while it follows
+  std::string why{};  // for people; while it follows, what is not as it should be all the same
   std::string
       position{};  // how far its log has been applied; empty: it has no log, or nothing is loaded
   std::optional<TimePoint> proven_at{};  // up to then nothing is missing
   std::uint64_t losses = 0;              // how often it was lost
   std::optional<std::uint64_t>
       log_retained{};  // bytes that the server keeps for us; nothing: it does not
-  // PostgreSQL before 17: of our own, by which its log was flushed for readers; each has a number
-  // that it will have to freeze.
-  std::uint64_t transactions = 0;
+  // PostgreSQL: transactions of our own, by which its log was flushed for readers, each with a
+  // number that the server will have to freeze; and how many of them in the last hour that it was
+  // followed. From 17 on none. Nothing: it has no such log.
+  std::optional<std::uint64_t> flush_transactions{};
+  std::uint64_t flush_transactions_per_hour = 0;
 };
 
 enum class Reached : std::uint8_t {
@@ -123,6 +125,9 @@ class Source {
   // Ends the thread, also in the middle of a load, and makes the namespaces pass. May be called
   // twice.
   virtual void stop() = 0;
+  // Before it ends: nobody will go on from where it does, so it leaves nothing on its server that
+  // is kept for that.
+  virtual void let_go() {}
 
   // Any thread, at any time; neither waits for the source's work (source/follow_status.h).
   virtual SourceStatus status() const = 0;

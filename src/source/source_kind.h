@@ -76,6 +76,9 @@ struct SourceKind {
   bool (*runs_alone)(const config::Source& settings) = [](const config::Source& /*settings*/) {
     return false;
   };
+  // What a source of these settings has beside another one of them, which goes on and has what
+  // there can be once; it keeps nothing between runs. Null: as they are.
+  config::Source (*beside)(config::Source settings) = nullptr;
   // Opens what `settings` names, and says why which targets cannot be read from it, with all
   // reasons at once. Reads no rows.
   std::vector<Refusal> (*check)(const config::Source& settings,

@@ -31,6 +31,7 @@ class SourceThread final : public Source {
 
   void start() override;
   void stop() override;
+  void let_go() override { follower_->let_go(); }
   SourceStatus status() const override { return follower_->status(); }
   // Who waits for a position wants to hear soon how far the log is.
   Reached reached(std::string_view position) const override {

@@ -45,6 +45,27 @@ TEST(SourceList, tells_the_guard_what_each_source_says_of_itself) {
   EXPECT_EQ(told.losses, 3U);
 }
 
+TEST(SourceList, tells_of_several_the_gravest_and_a_remark_of_any) {
+  ToldSource first;
+  ToldSource second;
+  SourceList list;
+  list.add({.name = "shop", .kind = config::PostgresSource{}}, first);
+  list.add({.name = "shop", .kind = config::PostgresSource{}}, second);
+  first.told = {.state = filter::SourceState::following,
+                .flush_transactions = 5,
+                .flush_transactions_per_hour = 2};
+  second.told = {.state = filter::SourceState::following,
+                 .why = "a right is missing",
+                 .flush_transactions = 7,
+                 .flush_transactions_per_hour = 3};
+  EXPECT_EQ(list.status(0).why, "a right is missing");
+  EXPECT_EQ(list.status(0).flush_transactions, 12U);
+  EXPECT_EQ(list.status(0).flush_transactions_per_hour, 5U);
+  first.told = {.state = filter::SourceState::down, .why = "gone"};
+  EXPECT_EQ(list.status(0).state, filter::SourceState::down);
+  EXPECT_EQ(list.status(0).why, "gone");
+}
+
 TEST(SourceList, asks_the_source_that_is_named_how_far_it_is) {
   ToldSource first;
   ToldSource second;

@@ -43,6 +43,13 @@ void put_source(MetricFamilies& families,
                  static_cast<double>(*status.log_retained),
                  {{"source", name}});
   }
+  if (status.flush_transactions) {
+    families.put({"cuckooguard_source_flush_transactions_total",
+                  "Transactions by which the source's log was flushed for reads that waited.",
+                  Type::Counter},
+                 *status.flush_transactions,
+                 {{"source", name}});
+  }
 }
 
 }  // namespace

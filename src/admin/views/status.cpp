@@ -215,7 +215,10 @@ json::value source_of(const guard::SourceStatus& status, guard::TimePoint now) {
       {"position", status.position.empty() ? json::value() : text_of(status.position)},
       {"proven_seconds_ago", seconds_of(age)},
       {"losses", status.losses},
-      {"log_retained", status.log_retained ? json::value(*status.log_retained) : json::value()}};
+      {"log_retained", status.log_retained ? json::value(*status.log_retained) : json::value()},
+      {"flush_transactions",
+       status.flush_transactions ? json::value(*status.flush_transactions) : json::value()},
+      {"flush_transactions_per_hour", status.flush_transactions_per_hour}};
 }
 
 json::value log_of(const std::optional<filled::LogStatus>& log, guard::TimePoint now) {

@@ -69,7 +69,11 @@ class TableSetLog {
   // The server keeps so many bytes of its log for us.
   void retains(std::uint64_t bytes) { state_.status.retains(bytes); }
   // Following it took so many transactions of the server's.
-  void took_transactions(std::uint64_t count) { state_.status.took_transactions(count); }
+  void took_transactions(std::uint64_t count, TimePoint at) {
+    state_.status.took_transactions(count, at);
+  }
+  // What an operator should know while it is followed.
+  void remark(std::string_view what) { state_.status.remark(what); }
   std::string_view why_void() const {
     const std::scoped_lock lock(state_.mutex);
     return state_.why_void;

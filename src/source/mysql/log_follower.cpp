@@ -167,7 +167,7 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
   }
   std::vector<std::string> all = refusals(*server);
   const std::string_view why_not = why_not_strict(server->is_mariadb, server->is_replica);
-  if (!why_not.empty() && std::ranges::any_of(tables_.targets(), must_be_strict)) {
+  if (!why_not.empty() && settings_.asking.must_serve_strict()) {
     all.emplace_back(why_not);
   }
   std::string why;
@@ -241,24 +241,21 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
 void LogFollower::begin_probe(const MysqlLogin& login,
                               const std::string& upheavals_before,
                               const std::string& membership_before) {
-  probe_ = std::make_unique<ServerProbe>(
-      ServerProbe::Settings{
-          .login = login,
-          .identity = identity_,
-          .upheavals = upheavals_before,
-          .membership = membership_before,
-          .clock = clock_,
-          .max_lag = settings_.max_lag,
-          .asking = settings_.asking,
-          .must_serve_strict = std::ranges::any_of(tables_.targets(), must_be_strict)},
-      [this](const ServerProbe::Word& word) {
-        if (word.committed) {
-          tables_.log.see_committed(*word.committed);
-        }
-        if (word.at) {
-          tables_.log.prove(*word.at, word.position);
-        }
-      });
+  probe_ = std::make_unique<ServerProbe>(ServerProbe::Settings{.login = login,
+                                                               .identity = identity_,
+                                                               .upheavals = upheavals_before,
+                                                               .membership = membership_before,
+                                                               .clock = clock_,
+                                                               .max_lag = settings_.max_lag,
+                                                               .asking = settings_.asking},
+                                         [this](const ServerProbe::Word& word) {
+                                           if (word.committed) {
+                                             tables_.log.see_committed(*word.committed);
+                                           }
+                                           if (word.at) {
+                                             tables_.log.prove(*word.at, word.position);
+                                           }
+                                         });
 }
 
 // --- following ---

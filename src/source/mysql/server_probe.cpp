@@ -184,7 +184,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
   const std::string_view why_not = why_not_strict(is_mariadb, lag.is_replica);
   settings_.asking.serves_strict(why_not.empty());
   settings_.asking.refuses_strict(!why_not.empty());
-  if (settings_.must_serve_strict && !why_not.empty()) {
+  if (settings_.asking.must_serve_strict() && !why_not.empty()) {
     return std::unexpected(std::string(why_not));
   }
   return lag;

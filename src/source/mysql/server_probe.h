@@ -64,7 +64,6 @@ class ServerProbe {
     Clock clock;
     std::chrono::nanoseconds max_lag;
     Asking asking{};
-    bool must_serve_strict = false;  // else it ends, and says why
   };
   struct Word {
     std::optional<TimePoint> at;  // all that was committed before is in the log up to `position`

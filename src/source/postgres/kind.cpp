@@ -125,10 +125,11 @@ constexpr SourceKind kPostgres{
     .name = "postgres",
     .is = is_of<config::PostgresSource>,
     .is_server = true,
-    // A slot that is kept is one guard's alone, and an automatic one may be kept.
-    .runs_alone =
-        [](const config::Source& settings) {
-          return own(settings).slot.kind != SlotKind::temporary;
+    // A slot that is kept has one reader.
+    .beside =
+        [](config::Source settings) {
+          std::get<config::PostgresSource>(settings.kind).slot = {.kind = SlotKind::temporary};
+          return settings;
         },
     .check = check,
     .make = make,

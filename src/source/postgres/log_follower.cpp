@@ -4,12 +4,16 @@
 #include <utility>
 #include <variant>
 
+#include "follow/pause.h"
 #include "postgres/slot_name.h"
 #include "postgres/table.h"
 #include "postgres/table_listing.h"
 
 namespace cuckooguard::source {
 namespace {
+
+constexpr std::string_view kObjectInUse = "55006";
+constexpr std::chrono::milliseconds kSlotLookEvery{20};
 
 std::vector<std::string> names_of(std::span<const Target> targets) {
   std::vector<std::string> all;
@@ -61,11 +65,36 @@ void PostgresFollower::finish() {
   checkpoints_.reset();  // writes once more, when what was deleted is seen to be committed
   probe_.reset();
   if (stream_ && keeps_slot()) {
-    stream_->confirm(PostgresPosition(pgoutput::Lsn{kept_->load()}));
-    static_cast<void>(stream_->tell());  // or it is said the next time
+    leave_slot();
   }
   stream_.reset();
   tables_.log.expire_all();
+}
+
+void PostgresFollower::leave_slot() {
+  if (!lets_go_) {
+    stream_->confirm(PostgresPosition(pgoutput::Lsn{kept_->load()}));
+    static_cast<void>(stream_->tell());  // or it is said the next time
+    return;
+  }
+  stream_.reset();
+  auto connection = PostgresConnection::open_same(settings_.login, identity_);
+  auto dropped =
+      connection ? drop_slot(*connection, slot_) : std::unexpected(std::move(connection.error()));
+  // The server notices in its own time that the stream has ended.
+  for (const TimePoint until = clock_() + settings_.login.timeout;
+       !dropped && dropped.error().state == kObjectInUse && clock_() < until;) {
+    pause_for(kSlotLookEvery, std::stop_token{});
+    dropped = drop_slot(*connection, slot_);
+  }
+  if (!dropped && settings_.observer != nullptr) {
+    settings_.observer->on_trouble(
+        settings_.name,
+        "slot " + slot_ +
+            " is left behind, and keeps the server's log: drop it (cuckooguard slot "
+            "drop); " +
+            dropped.error().what);
+  }
 }
 
 std::vector<Refusal> PostgresFollower::check(const PostgresLogin& login,
@@ -267,15 +296,27 @@ void PostgresFollower::begin_probe() {
                               .max_lag = settings_.max_lag,
                               .asking = settings_.asking},
       [this, is_applied](const PostgresProbe::Word& word) {
-        tables_.log.retains(word.retained);
-        tables_.log.took_transactions(word.transactions);
-        tables_.log.see_committed(word.committed);
-        tables_.log.prove(word.at, word.position);
+        heard(word);
         if (!is_applied(word.position)) {
           stream_->ask();
         }
       },
       is_applied);
+}
+
+void PostgresFollower::heard(const PostgresProbe::Word& word) {
+  tables_.log.retains(word.retained);
+  tables_.log.took_transactions(word.transactions, word.at);
+  tables_.log.see_committed(word.committed);
+  tables_.log.prove(word.at, word.position);
+  if (word.why_not_flushed == why_not_flushed_) {
+    return;
+  }
+  why_not_flushed_ = word.why_not_flushed;
+  tables_.log.remark(why_not_flushed_);
+  if (!why_not_flushed_.empty() && settings_.observer != nullptr) {
+    settings_.observer->on_trouble(settings_.name, why_not_flushed_);
+  }
 }
 
 // --- following ---

@@ -9,8 +9,9 @@
 // A slot is what a position rests on: while it is there the server keeps what comes behind it, and
 // sends no more and no less. So a position counts as long as the slot does
 // (PostgresSlot::is_usable) and was not confirmed further than that. A slot that is kept (with
-// storage) is confirmed up to what stands in checkpoints; a temporary one, which ends with its
-// session, up to what was applied, and all tables are read again behind a loss.
+// storage) is confirmed up to what stands in checkpoints, and dropped when nobody will go on there
+// (let_go()); a temporary one, which ends with its session, is confirmed up to what was applied,
+// and all tables are read again behind a loss.
 //
 // Must: behind a refusal no position is believed; of a server of another identity (system
 // identifier and timeline: a failover, a restore) all is read anew.
@@ -74,6 +75,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   ~PostgresFollower() override;
 
   void finish() override;
+  void let_go() override { lets_go_ = true; }
 
  private:
   bool keeps_slot() const { return !settings_.slot.empty(); }
@@ -87,6 +89,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
   void begin_probe();
+  void heard(const PostgresProbe::Word& word);
   PostgresReader::Settings reader_settings() const override {
     return {.login = settings_.login,
             .identity = identity_,
@@ -94,6 +97,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
             .open_view = settings_.open_view,
             .clock = clock_};
   }
+  void leave_slot();
   Duration follow(const std::stop_token& stop) override;
   Done follow_one(const std::stop_token& stop);
 
@@ -103,7 +107,9 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   // Checkpoints have all up to there; their writer outlives it.
   std::shared_ptr<std::atomic<std::uint64_t>> kept_ =
       std::make_shared<std::atomic<std::uint64_t>>();
+  std::atomic<bool> lets_go_ = false;
   std::unique_ptr<ReplicationStream> stream_;
+  std::string why_not_flushed_;  // as it was told; the probe's thread
   std::unique_ptr<PostgresProbe> probe_;
 };
 

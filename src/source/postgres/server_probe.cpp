@@ -179,16 +179,36 @@ PostgresProbe::Done PostgresProbe::have_sent_on(PostgresConnection& connection,
     last_ = word.position;
   }
   const TimePoint now = settings_.clock();
-  if ((!is_unflushed && !is_late) || (nudged_at_ && now - *nudged_at_ < kNudgeEvery)) {
+  const std::chrono::milliseconds pause =
+      why_not_flushed_.empty() ? kNudgeEvery : kNudgeEveryIfRefused;
+  if ((is_unflushed || is_late) && (!nudged_at_ || now - *nudged_at_ >= pause)) {
+    nudged_at_ = now;
+    if (auto done = nudge(connection, word); !done) {
+      return done;
+    }
+  }
+  word.why_not_flushed = why_not_flushed_;
+  return {};
+}
+
+PostgresProbe::Done PostgresProbe::nudge(PostgresConnection& connection, Word& word) {
+  const bool flushes = connection.server_version() >= kFlushesMessages;
+  auto done =
+      connection.run(std::string("SELECT pg_catalog.pg_logical_emit_message(") +
+                     (flushes ? "false, 'cuckooguard', '', true)" : "true, 'cuckooguard', '')"));
+  why_not_flushed_.clear();
+  if (done) {
+    word.transactions = flushes ? 0 : 1;
+  } else if (done.error().is_refusal()) {
+    why_not_flushed_ =
+        "the server's log cannot be flushed for reads that wait: " + done.error().what +
+        ". What is committed with synchronous_commit = off is proven when the server flushes it by "
+        "itself; until then strict reads pass. As a superuser: GRANT EXECUTE ON FUNCTION "
+        "pg_catalog.pg_logical_emit_message(boolean, text, text" +
+        (flushes ? ", boolean" : "") + ") TO " + quoted_postgres_name(settings_.login.user);
     return {};
   }
-  nudged_at_ = now;
-  if (connection.server_version() >= kFlushesMessages) {
-    return connection.run(
-        "SELECT pg_catalog.pg_logical_emit_message(false, 'cuckooguard', '', true)");
-  }
-  word.transactions = 1;
-  return connection.run("SELECT pg_catalog.pg_logical_emit_message(true, 'cuckooguard', '')");
+  return done;
 }
 
 // A reader waits, and may be the only one.

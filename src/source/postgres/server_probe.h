@@ -18,8 +18,10 @@
 // A server sends no more than it has flushed, and writes nothing while it is idle: if the log does
 // not come as far as it was said to be, the probe has something flushed, a message that nobody
 // reads; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery. Before
-// PostgreSQL 17 that message is a transaction, with a number of its own: they are counted. And it
-// is asked again for as long as kPursuedMax, for a server tells how far it has sent when asked.
+// PostgreSQL 17 that message is a transaction, with a number of its own: they are counted. A role
+// that may not write it (Word::why_not_flushed) waits until the server flushes by itself: until
+// then nothing is proven. And it is asked again for as long as kPursuedMax, for a server tells how
+// far it has sent when asked.
 //
 // Threads: its own, on which `told` is called; construction starts it, destruction ends it. Errors:
 // it ends, says why, and nothing is proven any more until the log is resumed.
@@ -68,9 +70,11 @@ class PostgresProbe {
     std::uint64_t retained = 0;  // bytes of its log that the server keeps for the slot
     bool is_whole = false;
     std::uint64_t transactions = 0;  // that were needed to have the log flushed
+    std::string why_not_flushed{};   // the server refuses to: for people
   };
   static constexpr std::chrono::nanoseconds kReportEveryMax = std::chrono::seconds(1);
   static constexpr std::chrono::milliseconds kNudgeEvery{20};
+  static constexpr std::chrono::minutes kNudgeEveryIfRefused{1};
   static constexpr std::chrono::milliseconds kPursuedMax{100};
   // Between readers' questions about so many tables and patterns, where the configuration does not
   // say.
@@ -102,6 +106,7 @@ class PostgresProbe {
   Done ask_wholly(PostgresConnection& connection);
   Done take_catalog(PostgresConnection& connection, std::vector<PostgresAnswer> answers);
   Done have_sent_on(PostgresConnection& connection, Word& word, bool is_wanted);
+  Done nudge(PostgresConnection& connection, Word& word);
   void pursue(const Word& word, bool is_wanted);
   std::chrono::nanoseconds whole_every() const;
 
@@ -118,6 +123,7 @@ class PostgresProbe {
   TimePoint whole_at_{};
   std::optional<PostgresPosition> last_;  // of a whole question
   std::optional<TimePoint> nudged_at_;
+  std::string why_not_flushed_;
   std::optional<TimePoint> pursued_since_;
   std::atomic<bool> has_ended_{false};
   std::jthread thread_;

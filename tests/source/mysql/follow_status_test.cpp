@@ -60,9 +60,16 @@ TEST(FollowStatus, tells_state_reason_proof_and_position_as_they_were_said_last)
   EXPECT_EQ(now.why, "gone");
   EXPECT_EQ(now.position, "0-1-75");
   EXPECT_EQ(now.proven_at, TimePoint(std::chrono::seconds(5)));
+  status.remark("not told while it is down");
+  EXPECT_EQ(status.read().why, "gone");
   status.following();
   EXPECT_EQ(status.read().why, "");
   EXPECT_EQ(status.read().state, filter::SourceState::following);
+  status.remark("a right is missing");
+  EXPECT_EQ(status.read().why, "a right is missing");
+  EXPECT_EQ(status.read().state, filter::SourceState::following);
+  status.remark("");
+  EXPECT_EQ(status.read().why, "");
 }
 
 TEST(FollowStatus, a_source_that_stays_down_was_lost_once) {

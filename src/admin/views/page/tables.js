@@ -127,7 +127,8 @@ function sourceRow(name, source) {
       cell('State', {}, badge(grade, source.state)),
       cell('Lag', {className: 'number'}, duration(source.proven_seconds_ago ?? NaN)),
       cell('Position', {className: 'position wide'}, source.position ?? 'none: read again as a whole',
-           ...(source.log_retained === null ? [] : [under(`${bytes(source.log_retained)} of its log kept for this guard`)])),
+           ...(source.log_retained === null ? [] : [under(`${bytes(source.log_retained)} of its log kept for this guard`)]),
+           ...(source.flush_transactions_per_hour > 0 ? [under(`flushed by ${count(source.flush_transactions_per_hour)} transactions in the last hour`)] : [])),
       cell('Times lost', {className: 'number'}, count(source.losses)));
 }
 
