@@ -1,6 +1,6 @@
 // A row is committed and read through the guard at once, by the session that has committed it and
-// by others that hear of it, while attackers ask for keys of nobody: no row is ever told to be
-// absent, and the attackers are answered.
+// by others that hear of it or find it in the database, while attackers ask for keys of nobody: no
+// row is ever told to be absent, and the attackers are answered.
 //
 //   CUCKOOGUARD_ROWS=250000 strict_reads_test    so many rows in each test; the long form
 //
@@ -18,6 +18,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@
 #include "harness/deadline.h"
 #include "harness/guard_process.h"
 #include "harness/mariadb_server.h"
+#include "harness/mysql_server.h"
 #include "harness/postgres_server.h"
 #include "harness/redis_server.h"
 #include "harness/slow_link.h"
@@ -55,10 +57,19 @@ class Store {
   // returns it.
   using Insert = std::function<std::string(const std::string& id)>;
   virtual Insert session() = 0;
+  // Of a session of its own: the largest id in `visit` that it sees. SQLite's is its writer's.
+  using Newest = std::function<std::string()>;
+  virtual Newest viewer() { return {}; }
   virtual std::string source() const = 0;
 };
 
+constexpr const char* kNewest = "SELECT MAX(id) FROM visit";
+
 // `session`: SqlSession or PostgresSession.
+template <class Session>
+Store::Newest newest_by(std::shared_ptr<Session> session) {
+  return [session] { return session->value(kNewest); };
+}
 template <class Session>
 Store::Insert insert_by(std::shared_ptr<Session> session) {
   return [session](const std::string& id) {
@@ -70,29 +81,51 @@ Store::Insert insert_by(std::shared_ptr<Session> session) {
   };
 }
 
-class MariaDbStore final : public Store {
+class SqlStore final : public Store {
  public:
-  explicit MariaDbStore(milliseconds delay) : link_(server_.port()) {
-    auto root = server_.session();
+  // `collation`: by which different texts differ. `more`: for the server.
+  SqlStore(std::unique_ptr<SqlServer> server,
+           const std::string& collation,
+           milliseconds delay,
+           const std::string& more = "SELECT 1")
+      : server_(std::move(server)), link_(server_->port()) {
+    auto root = server_->session();
+    root.run(more);
     root.run("CREATE TABLE visit (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, name INT)");
-    root.run(
-        "CREATE TABLE letter (id VARCHAR(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin "
-        "PRIMARY KEY)");
-    create_guard_user(server_);
+    root.run("CREATE TABLE letter (id VARCHAR(36) CHARACTER SET utf8mb4 COLLATE " + collation +
+             " PRIMARY KEY)");
+    create_guard_user(*server_);
     link_.delay_log(delay);
   }
   Insert session() override {
-    auto session = std::make_shared<SqlSession>(server_.login());
-    return insert_by(session);
+    auto session = std::make_shared<SqlSession>(server_->login());
+    if (server_->is_mariadb()) {
+      return insert_by(session);
+    }
+    return [session](const std::string& id) {
+      session->run(id.empty() ? "INSERT INTO visit (name) VALUES (1)"
+                              : "INSERT INTO letter VALUES ('" + id + "')");
+      return id.empty() ? session->value("SELECT LAST_INSERT_ID()") : id;
+    };
   }
+  Newest viewer() override { return newest_by(std::make_shared<SqlSession>(server_->login())); }
   std::string source() const override {
     return mysql_source(port_address(link_.port()), milliseconds(1000));
   }
 
  private:
-  MariaDbServer server_;
+  std::unique_ptr<SqlServer> server_;
   SlowLink link_;
 };
+
+std::unique_ptr<Store> on_mariadb(milliseconds delay) {
+  return std::make_unique<SqlStore>(std::make_unique<MariaDbServer>(), "utf8mb4_nopad_bin", delay);
+}
+
+std::unique_ptr<Store> on_mysql(milliseconds delay, const std::string& more = "SELECT 1") {
+  return std::make_unique<SqlStore>(
+      std::make_unique<MysqlServer>(*MysqlServer::root()), "utf8mb4_0900_bin", delay, more);
+}
 
 class PostgresStore final : public Store {
  public:
@@ -110,6 +143,7 @@ class PostgresStore final : public Store {
     }
     return insert_by(session);
   }
+  Newest viewer() override { return newest_by(std::make_shared<PostgresSession>(server_.login())); }
   std::string source() const override {
     return postgres_source(port_address(server_.port()), milliseconds(1000));
   }
@@ -159,12 +193,13 @@ std::optional<std::string> nothing_missing() {
 }
 
 const std::array kKinds{
-    Kind{"mariadb",
-         &MariaDbServer::missing,
-         [] { return std::unique_ptr<Store>(new MariaDbStore(milliseconds(0))); }},
-    Kind{"mariadb_5ms_away",
-         &MariaDbServer::missing,
-         [] { return std::unique_ptr<Store>(new MariaDbStore(milliseconds(5))); }},
+    Kind{"mariadb", &MariaDbServer::missing, [] { return on_mariadb(milliseconds(0)); }},
+    Kind{"mariadb_5ms_away", &MariaDbServer::missing, [] { return on_mariadb(milliseconds(5)); }},
+    Kind{"mysql", &MysqlServer::missing, [] { return on_mysql(milliseconds(0)); }},
+    Kind{"mysql_5ms_away", &MysqlServer::missing, [] { return on_mysql(milliseconds(5)); }},
+    Kind{"mysql_synchronous",
+         &MysqlServer::missing,
+         [] { return on_mysql(milliseconds(0), "SET GLOBAL sync_binlog = 1"); }},
     Kind{"postgres",
          &PostgresServer::missing,
          [] { return std::unique_ptr<Store>(new PostgresStore()); }},
@@ -253,6 +288,17 @@ class StrictReads : public testing::TestWithParam<Kind> {
       }
     }
   }
+  void read_newest(const std::string& prefix) {
+    const Store::Newest newest = store_->viewer();
+    auto client = guard_->client();
+    std::string last;
+    while (newest && !is_over_) {
+      const std::string id = newest();
+      if (!id.empty() && id != std::exchange(last, id)) {
+        read(client, prefix + id, "who has seen it");
+      }
+    }
+  }
   void attack(const std::string& prefix) {
     auto client = guard_->client();
     std::mt19937_64 random(std::random_device{}());
@@ -268,6 +314,9 @@ class StrictReads : public testing::TestWithParam<Kind> {
       others.emplace_back([&] { attack(prefix); });
     }
     others.emplace_back([&] { read_last(); });
+    if (!has_texts) {
+      others.emplace_back([&] { read_newest(prefix); });
+    }
     std::vector<std::thread> writers;
     for (std::size_t i = 0; i < kWriters; ++i) {
       writers.emplace_back([&] { write(prefix, has_texts, rows_to_write() / kWriters); });

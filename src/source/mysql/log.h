@@ -75,6 +75,7 @@ struct Committed {
 struct MysqlLog {
   using Id = LogGtid;
   using Position = LogPosition;
+  using Place = LogPlace;
   using Group = LogGroup;
   using Mark = CommitMark;
   using Reach = LogReach;

@@ -69,6 +69,7 @@ class ServerProbe {
   struct Word {
     std::optional<TimePoint> at;  // all that was committed before is in the log up to `position`
     LogPosition position;
+    LogPlace place{};                    // MySQL
     std::optional<Committed> committed;  // of a whole question
   };
   // Between readers' questions, where the configuration does not say.
@@ -97,8 +98,9 @@ class ServerProbe {
   std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection,
                                              Word& word,
                                              bool is_whole);
-  bool is_whole_due(bool is_mariadb) const;
-  bool is_young(const LogPosition& position) const;
+  std::expected<std::string_view, MysqlError> position_sql(MysqlConnection& connection) const;
+  bool is_whole_due() const;
+  bool is_young(const Word& word) const;
   std::chrono::nanoseconds whole_every() const {
     return std::min<std::chrono::nanoseconds>(settings_.max_lag / config::kPollsPerMaxLag,
                                               kReportEveryMax);
@@ -108,7 +110,8 @@ class ServerProbe {
   Report report_;
   std::string why_;
   std::optional<TimePoint> whole_at_;  // before the last whole question
-  LogPosition last_;
+  std::string_view position_sql_;
+  Word last_;
   std::atomic<bool> has_ended_{false};
   std::jthread thread_;
 };

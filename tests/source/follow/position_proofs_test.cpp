@@ -75,5 +75,16 @@ TEST_F(PositionProofsTest, a_position_that_has_gone_back_proves_nothing) {
   EXPECT_EQ(proofs_.take_proven({.value = 9}), std::nullopt);
 }
 
+// The log was read so far by numbers, and not yet by its files.
+TEST(PositionProofs, a_place_is_proven_when_it_is_reached_too) {
+  PositionProofs<Number, std::uint64_t> proofs;
+  ASSERT_TRUE(proofs.add(at(1), {.value = 1}, 100));
+  ASSERT_TRUE(proofs.add(at(2), {.value = 1}, 200));
+  EXPECT_EQ(proofs.take_proven({.value = 1}, 99), std::nullopt);
+  EXPECT_EQ(proofs.take_proven({.value = 0}, 100), std::nullopt);
+  EXPECT_EQ(proofs.take_proven({.value = 1}, 199), at(1));
+  EXPECT_EQ(proofs.take_proven({.value = 1}, 200), at(2));
+}
+
 }  // namespace
 }  // namespace cuckooguard::source
