@@ -127,6 +127,42 @@ TEST_F(MySqlQuestions, of_an_old_log_that_has_begun_anew_notice_that_it_has_gone
   EXPECT_THAT(probe_->why(), HasSubstr("gone back to binlog.000002"));
 }
 
+// So its places are not reached by a stream of before; a short question rests on that.
+TEST_F(MySqlQuestions,
+       of_a_log_that_has_begun_anew_are_not_proven_by_the_stream_of_the_one_before) {
+  constexpr std::size_t kTypeAt = 4;
+  constexpr int kHeartbeats = 5;
+  run("INSERT INTO user VALUES (1), (2), (3)");
+  auto stream = source::LogStream::begin(MysqlConnection::open(login()).value(),
+                                         LogPosition::parse("", false).value(),
+                                         {.server_id = 77})
+                    .value();
+  // Until the stream ends, or nothing else comes for a while.
+  const auto events = [&stream] {
+    int others = 0;
+    for (int heartbeats = 0; heartbeats < kHeartbeats;) {
+      const auto event = stream.next();
+      if (!event || !*event) {
+        break;
+      }
+      const bool is_heartbeat =
+          (**event)[kTypeAt] == static_cast<char>(binlog::EventType::heartbeat);
+      (is_heartbeat ? heartbeats : others) += 1;
+    }
+    return others;
+  };
+  EXPECT_GT(events(), 0);
+  auto connection = MysqlConnection::open(login()).value();
+  const source::LogPlace before = source::log_end(connection).value();
+  reset();
+  run("INSERT INTO user VALUES (100)");
+  EXPECT_EQ(events(), 0) << "while it is shorter than the one before";
+  for (int id = 101; source::log_end(connection).value().position <= before.position + 1000; ++id) {
+    run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
+  }
+  EXPECT_EQ(events(), 0) << "when it is longer";
+}
+
 TEST_F(MySqlQuestions, to_a_server_that_becomes_a_replica_serve_no_strict_reads_any_more) {
   be_old();
   begin();

@@ -228,6 +228,12 @@ MUTANTS = [
     # What is proven of a database
     ("source/follow", "oldest_questions_are_dropped", "a log that is always late never proves anything to who waits",
      [("src/source/follow/position_proofs.h", "place++ % 2 == 1", "place++ % 2 == 0")]),
+    ("source/follow", "places_are_not_waited_for", "a MySQL's row that others see, and gtid_executed does not have, is told to be absent",
+     [("src/source/follow/position_proofs.h", "place >= unproven_.front().place)", "place >= Place())")]),
+    ("source/mysql", "files_and_heartbeats_prove_nothing", "a read waits for a MySQL's proof that has come without a transaction",
+     [("src/source/mysql/log_applier.h", "return !gtid_.has_value();", "return false;")]),
+    ("source/mysql", "first_files_are_like_others", "short questions are believed of a MySQL's log that may have begun anew",
+     [("src/source/mysql/log_place.h", "return number <= 1;", "return number < 1;")]),
     ("source/mysql", "readers_are_not_told", "a read waits for a proof that has come",
      [("src/source/follow/table_set_log.h", "  state_.asking.proven();\n", "")]),
     ("source", "times_are_read_before_questions_begin", "a reader is served by a time that is before its read",
