@@ -1,120 +1,37 @@
 // What a MariaDB's probe asks, and when: on demand, no more than a proof needs, and all of it where
 // less would not do.
 
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fixtures/on_sql_server.h"
-#include "harness/deadline.h"
-#include "mysql/log_follower.h"
-#include "mysql/server_probe.h"
-#include "source/bench.h"
-#include "source/source_thread.h"
+#include "fixtures/questions.h"
 
 namespace cuckooguard::harness {
 namespace {
 
 using namespace std::chrono_literals;
-using source::Asking;
 using source::LogPosition;
-using source::MysqlConnection;
 using source::ServerProbe;
 using testing::HasSubstr;
 
-source::TimePoint real_now() {
-  return std::chrono::steady_clock::now();
-}
-
-class MariaDbQuestions : public OnMariaDb {
+class MariaDbQuestions : public Questions<OnMariaDb> {
  protected:
-  void prepare() override {
-    create_guard_user(*server_);
-    run("CREATE TABLE user (id BIGINT PRIMARY KEY)");
-  }
-  source::MysqlLogin login() const {
-    return {.unix_path = server_->unix_path(),
-            .user = "guard",
-            .password = "word",
-            .database = SqlServer::kDatabase,
-            .timeout = 30s};
-  }
   // Long ago numbers were few.
   void be_old() {
     run("SET gtid_seq_no = 1000000000");
     run("INSERT INTO user VALUES (0)");
-  }
-
-  void begin(std::chrono::nanoseconds max_lag = std::chrono::hours(4)) {
-    auto connection = MysqlConnection::open(login()).value();
-    ServerProbe::Settings settings{.login = login(),
-                                   .identity = source::server_identity(connection).value(),
-                                   .upheavals = source::upheavals(connection).value(),
-                                   .membership = source::cluster_membership(connection).value(),
-                                   .clock =
-                                       [this] {
-                                         const std::scoped_lock lock(mutex_);
-                                         if (on_clock_) {
-                                           on_clock_();
-                                         }
-                                         return now_.value_or(real_now()) + later_;
-                                       },
-                                   .max_lag = max_lag,
-                                   .asking = Asking(&questions_, 0ms)};
-    probe_ = std::make_unique<ServerProbe>(std::move(settings), [this](const auto& word) {
-      const std::scoped_lock lock(mutex_);
-      words_.push_back(word);
-      was_wanted_ = questions_.is_wanted();
-      heard_.notify_all();
-    });
-  }
-  std::optional<ServerProbe::Word> word() {
-    std::unique_lock lock(mutex_);
-    if (!heard_.wait_for(lock, 30s, [this] { return !words_.empty(); })) {
-      return std::nullopt;
-    }
-    ServerProbe::Word first = words_.front();
-    words_.pop_front();
-    return first;
-  }
-  // Of a question that began after this did: one that is under way may come before it.
-  std::optional<ServerProbe::Word> ask() {
-    {
-      const std::scoped_lock lock(mutex_);
-      words_.clear();
-    }
-    questions_.want();
-    if (!word()) {
-      return std::nullopt;
-    }
-    questions_.want();
-    return word();
   }
   std::uint64_t shows_of_status() {
     return std::stoull(session_->value(
         "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = "
         "'COM_SHOW_STATUS'"));
   }
-
-  filter::Questions questions_;
-  std::mutex mutex_;
-  std::condition_variable heard_;
-  std::deque<ServerProbe::Word> words_;
-  std::function<void()> on_clock_;
-  bool was_wanted_ = false;               // when the last word came
-  std::optional<source::TimePoint> now_;  // it stands still: nothing is due
-  std::chrono::nanoseconds later_{};
-  std::unique_ptr<ServerProbe> probe_;  // last: it uses the others
 };
+
+using MariaDbStrict = MariaDbQuestions;
 
 TEST_F(MariaDbQuestions, are_answered_when_a_reader_wants_one_from_after_it_came) {
   be_old();
@@ -238,40 +155,13 @@ TEST_F(MariaDbQuestions, to_a_server_that_becomes_a_replica_serve_no_strict_read
 
 // --- the whole of it ---
 
-class MariaDbStrict : public MariaDbQuestions {
- protected:
-  void follow(config::Consistency consistency) {
-    bench_.namespaces[0].consistency = consistency;
-    questions_.set_must_serve_strict(consistency == config::Consistency::strict);
-    source::LogFollowerSettings settings{.name = "db",
-                                         .logins = {login()},
-                                         .max_lag = std::chrono::hours(4),
-                                         .asking = Asking(&questions_, 1ms)};
-    source_.emplace(
-        std::make_unique<source::LogFollower>(
-            std::move(settings),
-            source::Feeds(bench_.targets(), bench_.witness, real_now, std::chrono::hours(4)),
-            real_now),
-        nullptr,
-        &questions_);
-    source_->start();
-  }
-
-  source::Bench bench_{{{.name = "users", .keys = {"user:{id:uint64}"}, .table = "user"}}};
-  std::optional<source::SourceThread> source_;
-};
-
 TEST_F(MariaDbStrict, a_row_is_seen_by_whoever_waits_for_a_proof_that_is_newer_than_the_read) {
   run("INSERT INTO user VALUES (1)");
   follow(config::Consistency::strict);
   ASSERT_TRUE(bench_.witness.wait_for("users", filter::State::ready));
   EXPECT_TRUE(questions_.serves_strict());
   for (int id = 100; id < 200; ++id) {
-    run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
-    const auto read_at = real_now();
-    questions_.want();
-    ASSERT_TRUE(eventually([&] { return bench_.lives[0].is_proven_since(read_at); }));
-    ASSERT_TRUE(bench_.has("user:" + std::to_string(id)));
+    expect_a_new_row_is_seen(id);
   }
   source_->stop();
 }

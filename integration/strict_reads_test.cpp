@@ -273,7 +273,7 @@ class StrictReads : public testing::TestWithParam<Kind> {
     EXPECT_EQ(seen_.hidden, 0U) << "of " << seen_.reads << " reads, the first of " << seen_.first;
     EXPECT_GE(written_, rows_to_write() / 2);
     const std::string ns = prefix.substr(0, prefix.size() - 1) + "s";
-    EXPECT_EQ(info_field(*guard_, ns, "rows_hidden_by_lag"), "0");
+    EXPECT_EQ(info_field(*guard_, ns, "rows_hidden"), "0");
     std::printf("strict: store=%s unproven=%s rows=%llu reads=%llu hidden=%llu absent=%llu\n",
                 GetParam().name,
                 info_field(*guard_, ns, "keys_unproven").c_str(),

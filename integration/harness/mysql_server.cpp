@@ -27,6 +27,16 @@ std::optional<std::filesystem::path> MysqlServer::root() {
                                           : std::optional<std::filesystem::path>(root);
 }
 
+std::optional<std::string> MysqlServer::missing() {
+  const auto root = MysqlServer::root();
+  if (!root) {
+    return "no MySQL: CUCKOOGUARD_MYSQL_ROOT names none (integration/harness/mysql_server.h)";
+  }
+  return ::access((*root / "usr/sbin/mysqld").c_str(), X_OK) == 0
+             ? std::nullopt
+             : std::optional("there is no usr/sbin/mysqld in " + root->string());
+}
+
 MysqlServer::MysqlServer(const std::filesystem::path& root)
     : SqlServer({.install = mysqld(root, {"--initialize-insecure"}),
                  .run = mysqld(root,
@@ -47,12 +57,7 @@ MysqlServer::MysqlServer(const std::filesystem::path& root)
 }
 
 std::optional<std::string> missing_server() {
-  if (const auto root = MysqlServer::root()) {
-    return ::access((*root / "usr/sbin/mysqld").c_str(), X_OK) == 0
-               ? std::nullopt
-               : std::optional("there is no usr/sbin/mysqld in " + root->string());
-  }
-  return MariaDbServer::missing();
+  return MysqlServer::root() ? MysqlServer::missing() : MariaDbServer::missing();
 }
 
 std::unique_ptr<SqlServer> make_server() {

@@ -18,6 +18,8 @@ class MysqlServer final : public SqlServer {
  public:
   // CUCKOOGUARD_MYSQL_ROOT, if it is set.
   static std::optional<std::filesystem::path> root();
+  // Why there is none.
+  static std::optional<std::string> missing();
 
   explicit MysqlServer(const std::filesystem::path& root);
 

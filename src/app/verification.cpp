@@ -91,22 +91,26 @@ void Verification::look_at_log() {
   for (std::uint32_t ns = 0; ns < parts_.guarded.namespaces.size(); ++ns) {
     const guard::GuardedNamespace& space = parts_.guarded.namespaces[ns];
     const filter::AbsentReads::Findings seen = space.filter->absent_reads();
-    HiddenByLag& told = hidden_by_lag_[ns];
-    if (seen.hidden_by_lag <= told.rows || (told.rows > 0 && now < told.logged_at + kLogEvery)) {
-      continue;
+    const auto [told, is_new] = hidden_.try_emplace(ns, Hidden{.rows = seen.hidden()});
+    if (is_new || seen.hidden() <= told->second.rows ||
+        (told->second.logged_at && now < *told->second.logged_at + kLogEvery)) {
+      continue;  // what was hidden before a reload has been told
     }
-    told = {.rows = seen.hidden_by_lag, .logged_at = now};
+    told->second = {.rows = seen.hidden(), .logged_at = now};
     const auto milliseconds = [](std::chrono::nanoseconds lag) {
       return std::chrono::ceil<std::chrono::milliseconds>(lag).count();
     };
-    const std::string hash = parts_.guarded.process->key_hash(seen.key);
+    const std::string hash =
+        seen.is_key_whole ? parts_.guarded.process->key_hash(seen.key) : std::string("unknown");
     std::vector<log::Field> fields{{"namespace", parts_.guarded.keyspace.name(ns)},
                                    {"mode", config::name_of(space.mode)},
                                    {"consistency", space.is_strict() ? "strict" : "max_lag"},
-                                   {"rows_so_far", seen.hidden_by_lag},
+                                   {"rows_so_far", seen.hidden()},
                                    {"lag_ms_least", milliseconds(seen.lag_least)},
-                                   {"lag_ms_most", milliseconds(seen.lag_most)},
                                    {"key_hash", hash}};
+    if (seen.lag_most) {
+      fields.emplace_back("lag_ms_most", milliseconds(*seen.lag_most));
+    }
     if (parts_.log.shows_keys()) {
       fields.emplace_back("key", seen.key);
     }

@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -79,12 +80,12 @@ class Verification {
   std::stop_token stop_;
   std::string why_unknown_;  // the source's last words
   std::map<std::pair<std::uint32_t, guard::Cause>, TimePoint> logged_at_;
-  struct HiddenByLag {
-    std::uint64_t rows = 0;  // as of the last event
-    TimePoint logged_at{};
+  struct Hidden {
+    std::uint64_t rows;  // as of the last event, or the beginning
+    std::optional<TimePoint> logged_at{};
   };
-  std::map<std::uint32_t, HiddenByLag> hidden_by_lag_;
-  std::mutex mutex_;  // for the pause alone
+  std::map<std::uint32_t, Hidden> hidden_;  // just behind their commit
+  std::mutex mutex_;                        // for the pause alone
   std::condition_variable_any woken_;
   std::jthread thread_;
 };

@@ -3,21 +3,23 @@
 //
 //   worker:  absent, as of a read that arrived at T ─▶ add(hash, T, …)
 //   source:  the log has the row, the filter too ─▶ committed(hashes, {since, by})
-//            every reader has passed              ─▶ look(): T beside the commit
+//            proven for a time behind T          ─▶ look(): T beside the commit
 //
 // A commit lies between two questions to the database. The last one whose answer does not cover it
 // began at `since`; the first one that covers it was answered at `by`.
-//   by <= T   hidden by lag: the row was there, and its reader was told otherwise
-//   else      read before its commit, as far as anybody can tell: who signs up looks for the name
-//             first, who creates a row reads it in the same transaction
+//   by <= T          hidden by lag: the row was there, and its reader was told otherwise
+//   T < since        read before its commit: who signs up looks for the name first, who creates a
+//                    row reads it in the same transaction
+//   since <= T < by  read at about the time of its commit: nobody knows
 //
 // Looking waits for all readers, since a worker may have found nothing in the filter before the row
-// came, and be about to add its read.
+// came, and be about to add its read; and for a proof behind T, by when the row may be known to
+// have gone again: then nothing was hidden.
 //
-// Threads: add() from any; committed() and look() from the source's; findings() from any.
+// Threads: add() from any; committed(), erased() and look() from the source's; findings() from any.
 // Lifetimes: the Epochs outlives it. Limits: a sample. kReads reads are kept, of two at one place
-// the later one, and kCommits rows while readers pass; of a key its first kKeyBytes. Two workers
-// that write to one place within nanoseconds may mix up what they write.
+// the later one, and kCommits rows meanwhile; of a key its first kKeyBytes. Of reads that came
+// kOld before their row nothing is said.
 #pragma once
 
 #include <array>
@@ -51,19 +53,29 @@ class AbsentReads {
   static constexpr std::size_t kReads = 1U << 13U;
   static constexpr std::size_t kKeyBytes = 47;
   static constexpr std::size_t kCommits = 256;
+  static constexpr std::chrono::seconds kOld{10};
 
+  // Why a read is told so, or would have been.
   enum class Kind : std::uint8_t {
-    told,     // or it would have been told so
-    awaited,  // only observed: in enforce it would have waited for a proof
+    lag,         // the filter is no older than max_lag
+    proof,       // it is proven since the read arrived
+    would_wait,  // for that: only observed
   };
 
   struct Findings {
     std::uint64_t hidden_by_lag = 0;
+    std::uint64_t hidden_in_spite_of_proof = 0;  // a defect
     std::uint64_t before_commit = 0;
-    // Of that which was hidden longest behind its commit: between the two.
+    std::uint64_t at_commit = 0;
+    // Of the last one that was hidden, so long behind its commit: between the two; nothing: not
+    // known.
     std::chrono::nanoseconds lag_least{0};
-    std::chrono::nanoseconds lag_most{0};
-    std::string key{};  // the last one that was hidden
+    std::optional<std::chrono::nanoseconds> lag_most{};
+    std::string key{};
+    bool is_key_whole = true;
+
+    std::uint64_t hidden() const { return hidden_by_lag + hidden_in_spite_of_proof; }
+    std::uint64_t early() const { return before_commit + at_commit; }
   };
 
   AbsentReads() : words_(kReads * kWords, false) {}
@@ -74,10 +86,17 @@ class AbsentReads {
   // --- the source ---
   // Rows of one transaction, behind their insertion.
   void committed(std::span<const std::uint64_t> hashes, const CommitTimes& times, Epochs& epochs);
-  // At what has been committed, as far as readers have passed.
-  void look(const Epochs& epochs) {
+  // A row has gone.
+  void erased(std::uint64_t hash) {
+    for (std::size_t i = 0; i < waiting_; ++i) {
+      Commit& commit = commits_.at((first_ + i) % kCommits);
+      commit.is_gone = commit.is_gone || commit.hash == hash;
+    }
+  }
+  // All that was committed before `proven` has been applied.
+  void look(const Epochs& epochs, TimePoint proven) {
     if (waiting_ != 0) {
-      look_at_waiting(epochs);
+      look_at_waiting(epochs, proven);
     }
   }
 
@@ -87,7 +106,7 @@ class AbsentReads {
   }
 
  private:
-  // Of a read: hash, time and kind, then the key, its length first. A cache line.
+  // Of a read: hash, time, kind and length of its key, its key. A cache line.
   static constexpr std::size_t kWords = 8;
   static constexpr std::size_t kKeyAt = 2;
   static_assert((kWords - kKeyAt) * sizeof(std::uint64_t) == kKeyBytes + 1);
@@ -96,23 +115,26 @@ class AbsentReads {
     std::uint64_t hash = 0;
     std::uint64_t epoch = 0;
     CommitTimes times;
+    bool is_gone = false;
   };
   struct Read {
     TimePoint at;
     Kind kind;
     std::string key;
+    bool is_key_whole;
   };
 
   std::span<std::uint64_t, kWords> place_of(std::uint64_t hash) const noexcept {
     return std::span<std::uint64_t, kWords>(words_.words() + hash % kReads * kWords, kWords);
   }
-  void look_at_waiting(const Epochs& epochs);
-  std::optional<Read> take(std::uint64_t hash) const;
+  void look_at_waiting(const Epochs& epochs, TimePoint proven);
+  std::optional<Read> find(std::uint64_t hash) const;
+  void take_out(std::uint64_t hash) const noexcept;
   void judge(Read read, const CommitTimes& times);
 
   PageMemory words_;  // untouched until there are reads
   std::atomic<bool> has_reads_{false};
-  // The source's own: rows that wait for readers, in a ring.
+  // The source's own: rows that wait to be looked at, in a ring.
   std::array<Commit, kCommits> commits_{};
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;

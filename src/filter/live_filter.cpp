@@ -37,7 +37,7 @@ void LiveFilter::prove(TimePoint at, std::chrono::nanoseconds lag) {
   fresh_until_.store((at + lag).time_since_epoch().count(), std::memory_order_release);
   proven_at_.store(at.time_since_epoch().count(), std::memory_order_release);
   if (bond_ != nullptr) {
-    bond_->absent_reads.look(epochs_);
+    bond_->absent_reads.look(epochs_, at);
   }
 }
 
@@ -137,6 +137,9 @@ void LiveFilter::committed(std::span<const std::uint64_t> hashes, const CommitTi
 EraseOutcome LiveFilter::erase(std::uint64_t hash) {
   reclaim();
   note_removal();
+  if (bond_ != nullptr) {
+    bond_->absent_reads.erased(hash);
+  }
   for (const Replaced& replaced : replaced_) {
     replaced.filter->erase(hash);
   }

@@ -124,7 +124,8 @@ class LiveFilter {
   // Frees replaced filters that no reader can hold any more; true if none is left.
   bool reclaim();
 
-  // All that was committed before `at` is in the filter, which is good enough for `lag`.
+  // All that was committed before `at` is in the filter, which is good enough for `lag`. Then what
+  // may want memory: a look at reads that were too early (filter/absent_reads.h).
   void prove(TimePoint at, std::chrono::nanoseconds lag);
   // Ends absent verdicts at once.
   void expire() noexcept;

@@ -141,7 +141,8 @@ std::string what_was_seen(const Evidence& seen) {
   }
   constexpr std::uint64_t kWhole = 100;
   std::uint64_t share = seen.keys == 0 ? 0 : seen.absent * kWhole / seen.keys;
-  if (const std::uint64_t forecast = seen.forecast_answered + seen.forecast_passed; forecast > 0) {
+  if (const std::uint64_t forecast = seen.forecast_answered + seen.forecast_passed;
+      seen.is_strict && forecast > 0) {
     share = share * seen.forecast_answered / forecast;
   }
   return text + ", " + std::to_string(share) + " % of look-ups would have been stopped";
@@ -177,24 +178,24 @@ std::string what_to_tolerate(const Evidence& seen) {
   if (seen.tolerate > 0) {
     return "";
   }
-  const std::uint64_t rows = seen.log.before_commit;
+  const std::uint64_t rows = seen.log.before_commit + (seen.is_strict ? 0 : seen.log.at_commit);
   const auto hours = std::chrono::ceil<std::chrono::hours>(seen.watched).count();
-  return (rows == 0
-              ? ""
-              : "; " + counted(rows, "row") + " (" +
-                    grouped(rows / static_cast<std::uint64_t>(std::max<std::int64_t>(hours, 1))) +
-                    " an hour) were read before their commit") +
+  const std::string early =
+      counted(rows, "row") + " (" +
+      grouped(rows / static_cast<std::uint64_t>(std::max<std::int64_t>(hours, 1))) +
+      " an hour) were read " +
+      (seen.is_strict ? "before their commit" : "before or at about their commit");
+  return (rows == 0 ? "" : "; " + early) +
          "; set tolerate: 10/s, so that the application sees no difference until there is an "
          "attack";
 }
 
 // Empty: nothing.
 std::string what_lag_hides(const Evidence& seen) {
-  return seen.is_hidden_by_lag()
-             ? "; " + counted(seen.log.hidden_by_lag, "row") +
-                   (seen.mode == config::Mode::enforce ? "" : " would have been") +
-                   " hidden just behind the commit: " + std::string(hint_of_lag(seen))
-             : "";
+  return seen.hidden() > 0 ? "; " + counted(seen.hidden(), "row") +
+                                 (seen.mode == config::Mode::enforce ? "" : " would have been") +
+                                 " hidden just behind the commit: " + std::string(hint_of_lag(seen))
+                           : "";
 }
 
 std::string what_to_do(const Evidence& seen) {
@@ -267,7 +268,6 @@ Evidence evidence(const Guard::Parts& parts, std::uint32_t ns, TimePoint now) {
                .log = space.filter->absent_reads(),
                .is_strict = space.is_strict(),
                .may_be_strict = space.questions != nullptr && space.questions->serves_strict(),
-               .is_nil = space.absent_reply.is_nil(),
                .why_keys_pass = why_keys_pass(parts, ns, now)};
   for (const NamespaceCounters& counters : space.counts->by_worker) {
     for (const Counter& verdict : counters.keys) {

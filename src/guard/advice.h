@@ -47,7 +47,6 @@ struct Evidence {
   filter::AbsentReads::Findings log{};  // what it has shown of absent keys
   bool is_strict = false;
   bool may_be_strict = false;  // its source can be asked as strict needs it
-  bool is_nil = false;         // the absent reply: the application asks its database
   // Of a sample of reads that were observed in a strict namespace.
   std::uint64_t forecast_answered = 0;
   std::uint64_t forecast_passed = 0;
@@ -69,8 +68,10 @@ struct Evidence {
   std::string shape{};
   std::uint64_t reads_of_shape = 0;
 
-  // With nil it costs a query.
-  bool is_hidden_by_lag() const { return log.hidden_by_lag > 0 && (is_strict || !is_nil); }
+  // Just behind their commit, by what the namespace's consistency has not prevented.
+  std::uint64_t hidden() const {
+    return is_strict ? log.hidden_in_spite_of_proof : log.hidden_by_lag;
+  }
   bool is_in_other_db() const { return other_db > 0 && other_db >= keys / kOtherDbShare; }
   bool is_unmatched() const {
     return mode != config::Mode::bypass && keys == 0 && reads.unguarded > 0;

@@ -2,8 +2,8 @@
 // tolerance, how holds for a proof have ended, and which keys were absent. The verdict is pure, so
 // that a command that must wait can be judged as often as it is looked at (guard/guard.h).
 //
-// Threads: its worker's. Lifetimes: keys are the command's. Limits: some entries per key of one
-// command; the memory is kept for the next.
+// Threads: its worker's. Lifetimes: keys are the command's, or the reply's to it. Limits: some
+// entries per key of one command; the memory is kept for the next.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@ void Forecasts::see(const Effects::Absence& seen,
                     KeyJudge& judge,
                     NamespaceCounters& counters) {
   Sample& sample = samples_[seen.ns];
-  if (sample.is_open && !close(sample, now, parts, judge, counters)) {
+  if (sample.is_open && !close(sample, parts.namespaces[seen.ns], now, parts, judge, counters)) {
     return;
   }
   if (now >= sample.read_at + kEvery) {
@@ -20,29 +20,27 @@ void Forecasts::see(const Effects::Absence& seen,
 
 // False: its proof may yet come in time.
 bool Forecasts::close(Sample& sample,
+                      const GuardedNamespace& space,
                       TimePoint now,
                       const GuardParts& parts,
                       KeyJudge& judge,
                       NamespaceCounters& counters) {
-  const keyspace::Lookup found = parts.keyspace.match(sample.key, identity_);
-  const GuardedNamespace& space = parts.namespaces[found.ns];
-  const filter::Finding finding = judge.find_proven({found, sample.key}, sample.read_at);
-  if (finding == filter::Finding::not_fresh && now < sample.read_at + space.strict_hold) {
+  if (!space.filter->is_fresh(filter::Freshness::since(sample.read_at)) &&
+      now < sample.read_at + space.strict_hold) {
     return false;
   }
   sample.is_open = false;
-  if (!space.is_strict()) {
-    return true;  // the question was for the log's sake (filter/absent_reads.h)
-  }
-  if (finding == filter::Finding::absent) {
-    counters.forecast_answered.add();
-    space.filter->note_absent(space.filter->hash(found.identity),
-                              sample.read_at,
-                              sample.key,
-                              filter::AbsentReads::Kind::told);
-  } else {
+  const keyspace::Lookup found = parts.keyspace.match(sample.key, identity_);
+  if (space.refuses_strict() ||
+      judge.find_proven({found, sample.key}, sample.read_at) != filter::Finding::absent) {
     counters.forecast_passed.add();
+    return true;
   }
+  counters.forecast_answered.add();
+  space.filter->note_absent(space.filter->hash(found.identity),
+                            sample.read_at,
+                            sample.key,
+                            filter::AbsentReads::Kind::proof);
   return true;
 }
 

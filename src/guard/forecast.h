@@ -1,5 +1,5 @@
-// What enforce would do in a namespace that only observes: of some reads that are found absent a
-// proof is wanted, as if they were held for it, and the filter is asked again with it.
+// What enforce would do in a strict namespace that only observes: of some reads that are found
+// absent a proof is wanted, as if they were held for it, and the filter is asked again with it.
 //
 // A sample is looked at when the next read of its namespace is observed: in a quiet namespace a
 // proof that came too late for `strict_hold` counts as one in time.
@@ -44,6 +44,7 @@ class Forecasts {
   };
 
   bool close(Sample& sample,
+             const GuardedNamespace& space,
              TimePoint now,
              const GuardParts& parts,
              KeyJudge& judge,

@@ -103,17 +103,25 @@ bool Guard::may_replace(const AbsentKeyReply& heard, TimePoint now) {
     namespace_counters_[heard.ns]->replaced.add();
     note_absences(heard.read_at.value_or(now), now);
   }
+  effects_.clear();
   return is_absent;
 }
 
-// For when the log shows their rows; and what would have become of some in enforce.
+// For when the log shows their rows; and what would have become of some in enforce. With nil, the
+// application asks its database.
 void Guard::note_absences(TimePoint read_at, TimePoint now) {
   using Kind = filter::AbsentReads::Kind;
   for (const Effects::Absence& absence : effects_.absences) {
     const GuardedNamespace& space = parts_.namespaces[absence.ns];
     const bool is_observed = space.mode != config::Mode::enforce;
-    const Kind kind = is_observed && space.is_strict() ? Kind::awaited : Kind::told;
-    space.filter->note_absent(absence.hash, read_at, absence.key, kind);
+    if (!space.is_strict()) {
+      if (!space.may_enforce || !space.absent_reply.is_nil()) {
+        space.filter->note_absent(absence.hash, read_at, absence.key, Kind::lag);
+      }
+      continue;
+    }
+    space.filter->note_absent(
+        absence.hash, read_at, absence.key, is_observed ? Kind::would_wait : Kind::proof);
     if (is_observed) {
       forecasts_.see(absence, read_at, now, parts_, judge_, *namespace_counters_[absence.ns]);
     }

@@ -53,6 +53,9 @@ Decision Guard::judge(const Question& question, std::size_t room) {
   effects_.clear();
   missing_ = {};
   const Decision decision = decide_read(question, room);
+  if (decision.action == Action::forward && decision.absent_keys.empty()) {
+    effects_.absences.clear();  // nobody is told so
+  }
   if (missing_.is_any && missing_.may_hold) {
     return {.action = Action::hold, .hold_until = missing_.hold_until, .hold_ns = missing_.ns};
   }
@@ -262,6 +265,7 @@ Verdict Guard::look_up_item(std::uint32_t ns, std::string_view item, const Reade
   const Verdict verdict = judge_.verdict({found, key}, reader);
   effects_.apply_counts();
   note_absences(std::min(reader.read_at, reader.now), reader.now);
+  effects_.clear();
   counters_.guarded_keys.add();
   namespace_counters_[ns]->of(verdict).add();
   return verdict;

@@ -184,7 +184,8 @@ void add_comparison(Lines& lines, const InfoQuestion& asked, std::uint32_t ns) {
   lines.add("hidden_rows", counts.of(Cause::hidden_row));
   lines.add("hidden_values", counts.of(Cause::hidden_value));
   lines.add("late_rows", counts.of(Cause::late_row));
-  lines.add("rows_hidden_by_lag", seen.log.hidden_by_lag);
+  lines.add("rows_hidden", seen.log.hidden());
+  lines.add("rows_read_at_commit", seen.log.at_commit);
   lines.add("rows_read_before_commit", seen.log.before_commit);
   lines.add("contradictions_unknown", counts.of(Cause::unknown) + counts.dropped);
   lines.add("contradictions_open", counts.open);

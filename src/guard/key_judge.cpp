@@ -64,7 +64,7 @@ Verdict KeyJudge::verdict(const Sought& sought,
     return Verdict::overlaid;
   }
   if (space.mode != config::Mode::enforce) {
-    effects_.absences.push_back({.ns = found.ns, .hash = hash, .key = sought.key});
+    note_observed({.ns = found.ns, .hash = hash, .key = sought.key}, reader);
     return Verdict::observed;
   }
   if (may_tolerate(space, Tolerance::Use::absent_key, reader)) {
@@ -84,8 +84,21 @@ Verdict KeyJudge::verdict(const Sought& sought,
       return verdict_of(finding);
     }
   }
+  if (space.order == config::Order::redis_first) {
+    return Verdict::redis_first;
+  }
   effects_.absences.push_back({.ns = found.ns, .hash = hash, .key = sought.key});
-  return space.order == config::Order::redis_first ? Verdict::redis_first : Verdict::absent;
+  return Verdict::absent;
+}
+
+// As if it were enforced.
+void KeyJudge::note_observed(const Effects::Absence& absence, const Reader& reader) {
+  const GuardedNamespace& space = namespaces_[absence.ns];
+  if (may_tolerate(space, Tolerance::Use::absent_key, reader)) {
+    effects_.tolerated.push_back(space.tolerance.get());
+  } else if (space.order != config::Order::redis_first) {
+    effects_.absences.push_back(absence);
+  }
 }
 
 filter::Finding KeyJudge::find_proven(const Sought& sought, TimePoint since) {

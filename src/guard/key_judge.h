@@ -82,6 +82,7 @@ class KeyJudge {
                        filter::Freshness freshness,
                        std::optional<std::uint32_t>* other);
   bool may_tolerate(const GuardedNamespace& space, Tolerance::Use use, const Reader& reader) const;
+  void note_observed(const Effects::Absence& absence, const Reader& reader);
   bool passes_for_client(std::uint64_t hash, const WritesInFlight& writes, TimePoint now);
 
   const keyspace::Keyspace* keyspace_ = nullptr;

@@ -391,7 +391,7 @@ class GuardForecast : public GuardStrict {
     const std::uint64_t hash = items().filter->hash(identity);
     shop_.filters[GuardedShop::kItems]->committed({&hash, 1}, {.by = by});
     shop_.pass_readers();
-    shop_.filters[GuardedShop::kItems]->prove(shop_.now, seconds(1));
+    shop_.filters[GuardedShop::kItems]->prove(shop_.now + kMoment, seconds(1));
     return items().filter->absent_reads();
   }
 };
@@ -438,24 +438,45 @@ TEST_F(GuardForecast, a_few_reads_are_a_sample) {
   EXPECT_TRUE(questions_.is_wanted());
 }
 
-TEST_F(GuardForecast, a_namespace_that_is_not_strict_asks_for_the_sake_of_its_log) {
+TEST_F(GuardForecast, a_namespace_that_is_not_strict_asks_for_nothing) {
   items().consistency = config::Consistency::max_lag;
   look_for("item:plum");
+  EXPECT_FALSE(questions_.is_wanted());
+}
+
+TEST_F(GuardForecast, what_would_be_tolerated_is_forecast_to_be) {
+  items().tolerance = std::make_shared<Tolerance>(1);
+  while (items().tolerance->has_room(shop_.now, Tolerance::Use::absent_key, 0)) {
+    look_for("item:plum");
+    ASSERT_FALSE(questions_.is_wanted());
+  }
+  look_for("item:plum");
   EXPECT_TRUE(questions_.is_wanted());
-  prove(GuardedShop::kItems, read_at_ + kMoment);
-  look_for("item:fig");
-  EXPECT_EQ(forecast(), std::pair(std::uint64_t{0}, std::uint64_t{0}));
 }
 
 TEST_F(GuardForecast, the_log_finds_what_was_observed_and_what_would_have_been_said) {
   look_for("item:plum");
   look_for("item:fig");
-  EXPECT_EQ(committed("fig", read_at_).hidden_by_lag, 0U) << "its proof would have shown the row";
-  EXPECT_EQ(committed("fig", read_at_).before_commit, 0U);
+  EXPECT_EQ(committed("fig", read_at_).hidden(), 0U) << "its proof would have shown the row";
   prove(GuardedShop::kItems, read_at_ + kMoment);
   look_for("item:fig");  // and of the plum there is a proof
-  EXPECT_EQ(committed("plum", read_at_).hidden_by_lag, 1U) << "so that this must not be";
-  EXPECT_EQ(committed("fig", read_at_ + kMoment).before_commit, 1U);
+  EXPECT_EQ(committed("plum", read_at_).hidden_in_spite_of_proof, 1U) << "so that this must not be";
+}
+
+TEST_F(GuardForecast, the_log_finds_what_max_lag_would_have_hidden_but_for_nil) {
+  items().consistency = config::Consistency::max_lag;
+  look_for("item:plum");
+  EXPECT_EQ(committed("plum", read_at_).hidden_by_lag, 1U);
+  items().order = config::Order::redis_first;
+  look_for("item:fig");
+  EXPECT_EQ(committed("fig", read_at_).hidden_by_lag, 1U) << "Redis may have had it";
+  items().order = config::Order::guard_first;
+  items().absent_reply = AbsentReplyBytes(config::AbsentReply{});
+  look_for("item:lime");
+  EXPECT_EQ(committed("lime", read_at_).hidden_by_lag, 1U);
+  items().may_enforce = false;  // no nil is configured: it is only what it would be
+  look_for("item:lime");
+  EXPECT_EQ(committed("lime", read_at_).hidden_by_lag, 2U);
 }
 
 TEST_F(GuardStrict, the_log_finds_what_was_answered_and_not_what_was_tolerated) {
@@ -463,11 +484,11 @@ TEST_F(GuardStrict, the_log_finds_what_was_answered_and_not_what_was_tolerated) 
   filter::LiveFilter& live = *shop_.filters[GuardedShop::kItems];
   const auto hidden = [&](std::string_view identity) {
     const std::uint64_t hash = items.filter->hash(identity);
-    const std::uint64_t before = items.filter->absent_reads().hidden_by_lag;
+    const std::uint64_t before = items.filter->absent_reads().hidden();
     live.committed({&hash, 1}, {.by = read_at_});
     shop_.pass_readers();
     live.prove(read_at_ + kMoment, seconds(1));
-    return items.filter->absent_reads().hidden_by_lag - before;
+    return items.filter->absent_reads().hidden() - before;
   };
   judge({"GET", "item:plum"});
   carry_out();

@@ -229,6 +229,12 @@ MUTANTS = [
     # What is proven of a database
     ("source/follow", "oldest_questions_are_dropped", "a log that is always late never proves anything to who waits",
      [("src/source/follow/position_proofs.h", "place++ % 2 == 1", "place++ % 2 == 0")]),
+    ("source/follow", "places_are_not_waited_for", "a MySQL's row that others see, and gtid_executed does not have, is told to be absent",
+     [("src/source/follow/position_proofs.h", "place >= unproven_.front().place)", "place >= Place())")]),
+    ("source/mysql", "files_and_heartbeats_prove_nothing", "a read waits for a MySQL's proof that has come without a transaction",
+     [("src/source/mysql/log_applier.h", "return !gtid_.has_value();", "return false;")]),
+    ("source/mysql", "first_files_are_like_others", "short questions are believed of a MySQL's log that may have begun anew",
+     [("src/source/mysql/log_place.h", "return number <= 1;", "return number < 1;")]),
     ("source/mysql", "readers_are_not_told", "a read waits for a proof that has come",
      [("src/source/follow/table_set_log.h", "  state_.asking.proven();\n", "")]),
     ("source", "times_are_read_before_questions_begin", "a reader is served by a time that is before its read",
@@ -438,13 +444,13 @@ MUTANTS = [
     ("filter_concurrent", "looks_before_workers_have_passed", "a read that is just being recorded is missed",
      [(ABSENT_READS, "commit.epoch != passed && !epochs.passed(commit.epoch)", "commit.epoch != passed && false")]),
     ("filter_concurrent", "reads_before_the_commit_are_mistakes", "an alert for who looks for a name before taking it",
-     [(ABSENT_READS, "read.at < times.by", "read.at < times.since")]),
+     [(ABSENT_READS, "is_hidden = read.at >= times.by", "is_hidden = read.at >= times.since")]),
     ("filter_concurrent", "half_a_read_is_found", "a read is judged by the time of another one",
-     [(ABSENT_READS, "Word(place[0]).store(0, std::memory_order_relaxed)", "Word(place[0]).store(hash, std::memory_order_relaxed)")]),
+     [(ABSENT_READS, "before, kBeingWritten, std::memory_order_relaxed", "before, hash, std::memory_order_relaxed")]),
     ("follow", "the_last_question_places_a_commit", "rows that lag has hidden count as read before their commit",
      [("src/source/follow/position_proofs.h", "        times.by = question.answered_at;\n        break;", "        times.by = question.answered_at;")]),
     ("guard", "waiting_reads_are_mistakes", "strict is blamed in observe for what it prevents in enforce",
-     [("src/guard/guard_comparison.cpp", "is_observed && space.is_strict() ? Kind::awaited", "is_observed && space.refuses_strict() ? Kind::awaited")]),
+     [("src/guard/guard_comparison.cpp", "is_observed ? Kind::would_wait : Kind::proof", "is_observed && now < read_at ? Kind::would_wait : Kind::proof")]),
 ]
 
 

@@ -319,15 +319,15 @@ void put_contradictions(MetricFamilies& families, const Model& model) {
 void put_read_too_early(MetricFamilies& families, const Model& model) {
   const auto put = [&](auto count, const char* name, const char* help) {
     put_by_namespace(families, {name, help, Type::Counter}, model, [&](std::uint32_t ns) {
-      return static_cast<double>(model.guarded.namespaces[ns].filter->absent_reads().*count);
+      return static_cast<double>((model.guarded.namespaces[ns].filter->absent_reads().*count)());
     });
   };
-  put(&filter::AbsentReads::Findings::hidden_by_lag,
+  put(&filter::AbsentReads::Findings::hidden,
       "cuckooguard_rows_hidden_by_lag_total",
       "Rows that were told to be absent, or would have been, just after their commit: a sample.");
-  put(&filter::AbsentReads::Findings::before_commit,
+  put(&filter::AbsentReads::Findings::early,
       "cuckooguard_rows_read_before_commit_total",
-      "Rows of which the key was read, and found absent, before their commit: a sample.");
+      "Rows of which the key was found absent before their commit, or at about it: a sample.");
 }
 
 void put_filters(MetricFamilies& families, const Model& model) {

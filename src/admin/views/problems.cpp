@@ -144,10 +144,10 @@ void add_hidden_rows(std::vector<Problem>& all, const Model& model, std::uint32_
                    .why = "the filter lacked for longer than max_lag what the source has",
                    .hint = std::string(guard::hint_of_hidden_rows(seen.mode))});
   }
-  if (seen.mode == config::Mode::enforce && seen.is_hidden_by_lag()) {
+  if (seen.mode == config::Mode::enforce && seen.hidden() > 0) {
     all.push_back({.grade = Grade::bad,
                    .what = model.guarded.keyspace.name(ns) + ": " +
-                           counted(seen.log.hidden_by_lag, "row was", "rows were") +
+                           counted(seen.hidden(), "row was", "rows were") +
                            " answered as absent just after the commit",
                    .why = "the database had committed what its log had not shown yet",
                    .hint = std::string(guard::hint_of_lag(seen))});

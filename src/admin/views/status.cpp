@@ -107,9 +107,9 @@ json::value contradictions_of(const guard::Evidence& seen) {
 // What the log has shown of reads that were absent.
 json::value read_too_early_of(const guard::Evidence& seen) {
   return json::object{{"before_commit", seen.log.before_commit},
+                      {"at_commit", seen.log.at_commit},
                       {"hidden_by_lag", seen.log.hidden_by_lag},
-                      {"lag_seconds_least", seconds_of(seen.log.lag_least)},
-                      {"lag_seconds_most", seconds_of(seen.log.lag_most)}};
+                      {"hidden_in_spite_of_proof", seen.log.hidden_in_spite_of_proof}};
 }
 
 json::value attack_of(const Model& model, std::uint32_t ns) {

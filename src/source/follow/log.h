@@ -3,6 +3,8 @@
 //   Id         names a transaction: a GTID, say
 //   Position   how far a log was applied: covers(Id), covers(Position), text(), parse(), flavor(),
 //              ==
+//   Place      where in a server's files the log was applied, if a position alone does not prove
+//              anything; else std::monostate; an Applier's place() tells
 //   Group      what the last transaction of a position is known again by; parse() and text() in
 //              one line are the log's own
 //   Mark       a transaction, as it commits: id(); copied where it has to wait

@@ -38,7 +38,7 @@ class LogFeed final : public RowTarget<Log> {
   using Position = typename Log::Position;
   using Done = std::expected<void, std::string>;
 
-  LogFeed(Feed& feed, const Plan& plan, const PositionProofs<Position>& proofs)
+  LogFeed(Feed& feed, const Plan& plan, const PositionProofs<Position, typename Log::Place>& proofs)
       : feed_(feed),
         plan_(plan),
         proofs_(proofs),
@@ -191,7 +191,7 @@ class LogFeed final : public RowTarget<Log> {
 
   Feed& feed_;
   const Plan& plan_;
-  const PositionProofs<Position>& proofs_;
+  const PositionProofs<Position, typename Log::Place>& proofs_;
   PendingChanges<Log> pending_;
   DeferredErasures<Log> erasures_;
   bool is_live_ = false;

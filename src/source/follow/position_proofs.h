@@ -3,6 +3,8 @@
 //   add(t, p) … ─▶ take_proven(applied): the latest t whose p is covered
 //              └─▶ commit_times(id): between which of them a transaction was committed
 //
+// Where positions alone do not say how far a log is, a place in it belongs to each (MySQL).
+//
 // A log that is always late proves something all the same, however fast questions come: the oldest
 // one is kept until it is proven, and others are kept so far apart that some kUnprovenMax of them
 // are proven in the time by which the log is late. A reader who waits for one that was not kept is
@@ -16,13 +18,14 @@
 #include <deque>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "filter/absent_reads.h"
 #include "source/source.h"
 
 namespace cuckooguard::source {
 
-template <class Position>
+template <class Position, class Place = std::monostate>
 class PositionProofs {
  public:
   static constexpr std::size_t kUnprovenMax = 64;
@@ -35,9 +38,12 @@ class PositionProofs {
   }
   // What was said may be of another server; what was proven counts.
   void forget_unproven() { unproven_.clear(); }
-  // All that was committed before `at` is in the log up to `position`, as was said by
-  // `answered_at`.
-  [[nodiscard]] bool add(TimePoint at, const Position& position, TimePoint answered_at) {
+  // All that was committed before `at` is in the log up to `position`, and up to `place`, as was
+  // said by `answered_at`.
+  [[nodiscard]] bool add(TimePoint at,
+                         TimePoint answered_at,
+                         const Position& position,
+                         const Place& place = {}) {
     const Position& before = unproven_.empty() ? last_proven_ : unproven_.back().position;
     if (!position.covers(before)) {
       unproven_.clear();
@@ -48,13 +54,15 @@ class PositionProofs {
     } else if (unproven_.size() == kUnprovenMax) {
       make_room();
     }
-    unproven_.push_back({.at = at, .answered_at = answered_at, .position = position});
+    unproven_.push_back(
+        {.at = at, .answered_at = answered_at, .position = position, .place = place});
     return true;
   }
   // Nothing: nothing that was not proven before.
-  std::optional<TimePoint> take_proven(const Position& applied) {
+  std::optional<TimePoint> take_proven(const Position& applied, const Place& place = {}) {
     std::optional<TimePoint> proven;
-    while (!unproven_.empty() && applied.covers(unproven_.front().position)) {
+    while (!unproven_.empty() && applied.covers(unproven_.front().position) &&
+           place >= unproven_.front().place) {
       proven = unproven_.front().at;
       last_proven_ = std::move(unproven_.front().position);
       unproven_.pop_front();
@@ -81,6 +89,7 @@ class PositionProofs {
     TimePoint at;
     TimePoint answered_at;
     Position position;
+    Place place;
   };
 
   bool is_newest_too_close(TimePoint at) const {

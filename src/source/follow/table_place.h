@@ -20,7 +20,7 @@ namespace cuckooguard::source {
 // A table as it was planned, on its way from the log into the feed's filter.
 template <class Log>
 struct TableRows {
-  using Proofs = PositionProofs<typename Log::Position>;
+  using Proofs = PositionProofs<typename Log::Position, typename Log::Place>;
 
   TableRows(typename Log::Plan planned, Feed& owner, const Proofs& proofs)
       : plan(std::move(planned)), feed(owner, plan, proofs), table(plan, feed) {}

@@ -63,9 +63,9 @@ class TableSetLog {
                                          const std::stop_token& stop);
   // The server has committed so much of its log: rows that were deleted by then are gone for all.
   void see_committed(typename Log::Committed committed);
-  // All that was committed before `at` is in the log up to `position`: proven as soon as that is
-  // applied.
-  void prove(TimePoint at, const Position& position);
+  // All that was committed before `at` is in the log up to `position` and `place`: proven as soon
+  // as these are applied.
+  void prove(TimePoint at, const Position& position, const typename Log::Place& place = {});
   // The server keeps so many bytes of its log for us.
   void retains(std::uint64_t bytes) { state_.status.retains(bytes); }
   // Following it took so many transactions of the server's.
@@ -217,13 +217,15 @@ bool TableSetLog<Log>::must_wait() const {
 }
 
 template <class Log>
-void TableSetLog<Log>::prove(TimePoint at, const Position& position) {
+void TableSetLog<Log>::prove(TimePoint at,
+                             const Position& position,
+                             const typename Log::Place& place) {
   const std::scoped_lock lock(state_.mutex);
   if (!state_.applier || !state_.why_void.empty()) {
     return;
   }
   const bool is_too_short = state_.applier->expects_more_than(position);
-  if (!state_.proofs.add(at, position, state_.clock()) || is_too_short) {
+  if (!state_.proofs.add(at, state_.clock(), position, place) || is_too_short) {
     state_.make_void(kOtherLog);
     return;
   }
@@ -235,7 +237,7 @@ void TableSetLog<Log>::prove_what_is_covered() {
   if (!state_.why_void.empty() || state_.applier->is_expecting()) {
     return;
   }
-  const auto at = state_.proofs.take_proven(state_.applier->position());
+  const auto at = state_.proofs.take_proven(state_.applier->position(), state_.applier->place());
   if (!at) {
     return;
   }

@@ -147,7 +147,7 @@ struct TableSetState {
   LogStatus<typename Log::Position> status;  // any thread, without the mutex
   std::unique_ptr<Applier> applier;
   bool has_published = false;  // since the last checkpoint
-  PositionProofs<typename Log::Position> proofs;
+  PositionProofs<typename Log::Position, typename Log::Place> proofs;
   std::string_view why_void;  // of a literal
   bool is_refused = false;    // as a whole, and not begun since
 

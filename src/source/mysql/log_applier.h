@@ -65,7 +65,8 @@ class LogApplier {
   bool is_prepared_before(const FollowedTable& table) const;
   void leave(FollowedTable& table);
 
-  // One event as the server sends it. True: position() has moved, or is_expecting() has ended.
+  // One event as the server sends it. True: position() has moved, or place() outside a group, or
+  // is_expecting() has ended.
   std::expected<bool, std::string> apply(std::string_view event);
   // The stream begins anew, at resume_position(), in the log of this server (LogGroup::log_of).
   void reconnected(binlog::ChecksumAlgorithm checksum, std::uint64_t log_of);
@@ -93,9 +94,9 @@ class LogApplier {
   bool is_idle() const;
 
   const LogPosition& position() const { return position_; }
+  const LogPlace& place() const { return place_.place(); }  // how far the stream has been read
   XaState xa_state(const binlog::Xid& xid) const { return prepared_.state(xid); }
-  // And how far the stream has been read.
-  LogReach reach() const { return {.position = position_, .place = place_.place()}; }
+  LogReach reach() const { return {.position = position_, .place = place()}; }
   // Whether XA transactions that were listed as not done are among those whose verdict was read.
   void judge(Committed& committed) const;
 
@@ -116,7 +117,7 @@ class LogApplier {
   Applied on(const binlog::Unknown&);
   template <class Other>
   Applied on(const Other&) {  // nothing to be done
-    return false;
+    return !gtid_.has_value();
   }
 
   Applied begin(const LogGtid& gtid);

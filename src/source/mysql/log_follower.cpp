@@ -73,7 +73,7 @@ std::vector<Refusal> LogFollower::check(std::span<const MysqlLogin> logins,
     for (std::string& what : refusals(*server)) {
       all.push_back({.ns = "", .what = std::move(what)});
     }
-    const std::string_view why_not = why_not_strict(server->is_mariadb, server->is_replica);
+    const std::string_view why_not = why_not_strict(server->is_replica);
     for (const Target& target : targets) {
       if (must_be_strict(target) && !why_not.empty()) {
         all.push_back({.ns = target.settings.name, .what = std::string(why_not)});
@@ -166,7 +166,7 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
     return std::unexpected(server.error());
   }
   std::vector<std::string> all = refusals(*server);
-  const std::string_view why_not = why_not_strict(server->is_mariadb, server->is_replica);
+  const std::string_view why_not = why_not_strict(server->is_replica);
   if (!why_not.empty() && settings_.asking.must_serve_strict()) {
     all.emplace_back(why_not);
   }
@@ -253,7 +253,7 @@ void LogFollower::begin_probe(const MysqlLogin& login,
                                              tables_.log.see_committed(*word.committed);
                                            }
                                            if (word.at) {
-                                             tables_.log.prove(*word.at, word.position);
+                                             tables_.log.prove(*word.at, word.position, word.place);
                                            }
                                          });
 }

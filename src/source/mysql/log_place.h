@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -19,6 +20,13 @@ namespace cuckooguard::source {
 struct LogPlace {
   std::string file;
   std::uint64_t position = 0;
+
+  // Of a log that has just begun, or has begun anew; also if the file has no number.
+  bool is_in_first_file() const {
+    std::uint64_t number = 0;
+    std::from_chars(file.data() + file.rfind('.') + 1, file.data() + file.size(), number);
+    return number <= 1;
+  }
 
   bool operator==(const LogPlace&) const = default;
   std::strong_ordering operator<=>(const LogPlace& other) const {

@@ -98,11 +98,24 @@ std::expected<std::string, MysqlError> own_account(MysqlConnection& connection) 
   return "'" + account.substr(0, at) + "'@'" + account.substr(at + 1) + "'";
 }
 
-std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
-  auto status = connection.ask_by_name("SHOW MASTER STATUS");
-  if (!status && status.error().code == kSyntaxError) {
-    status = connection.ask_by_name("SHOW BINARY LOG STATUS");  // from MySQL 8.4
+std::expected<std::string_view, MysqlError> log_status_sql(MysqlConnection& connection) {
+  constexpr std::string_view kOld = "SHOW MASTER STATUS";
+  const auto status = connection.ask(kOld);
+  if (status) {
+    return kOld;
   }
+  if (status.error().code == kSyntaxError) {
+    return "SHOW BINARY LOG STATUS";  // from MySQL 8.4
+  }
+  return std::unexpected(status.error());
+}
+
+std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection) {
+  const auto sql = log_status_sql(connection);
+  if (!sql) {
+    return std::unexpected(sql.error());
+  }
+  auto status = connection.ask_by_name(*sql);
   if (!status) {
     return std::unexpected(status.error());
   }
@@ -114,8 +127,12 @@ std::expected<LogPlace, MysqlError> log_end(MysqlConnection& connection) {
   if (!status) {
     return std::unexpected(status.error());
   }
-  const std::string position(word(*status, "Position"));
-  LogPlace end{.file = std::string(word(*status, "File")),
+  return log_end(*status);
+}
+
+std::expected<LogPlace, MysqlError> log_end(const MysqlRecord& status) {
+  const std::string position(word(status, "Position"));
+  LogPlace end{.file = std::string(word(status, "File")),
                .position = std::strtoull(position.c_str(), nullptr, 10)};
   if (end.file.empty() || end.position == 0) {
     return failed("the server does not tell where its log ends");
@@ -236,14 +253,10 @@ std::string_view replica_status_sql(bool is_mariadb) {
   return is_mariadb ? "SHOW ALL SLAVES STATUS" : "SHOW REPLICA STATUS";
 }
 
-std::string_view why_not_strict(bool is_mariadb, bool is_replica) {
+std::string_view why_not_strict(bool is_replica) {
   if (is_replica) {
     return "the server is a replica, which knows its lag in whole seconds only, so it cannot serve "
            "consistency: strict; set consistency: max_lag, or follow the primary";
-  }
-  if (!is_mariadb) {
-    return "MySQL shows a commit before gtid_executed has it, so it cannot serve consistency: "
-           "strict; set consistency: max_lag";
   }
   return {};
 }

@@ -65,7 +65,7 @@ std::string_view replica_status_sql(bool is_mariadb);
 
 // Why a server that can be followed does not serve strict reads (`consistency: strict`); empty: it
 // does.
-std::string_view why_not_strict(bool is_mariadb, bool is_replica);
+std::string_view why_not_strict(bool is_replica);
 
 // What a SHOW of names and values says, as one text: `name=value ` for each.
 std::string named_values(const MysqlAnswer& rows);
@@ -90,8 +90,10 @@ inline constexpr std::string_view kPositionAndMembershipSql =
     "SELECT @@global.gtid_binlog_pos, @@global.wsrep_on, @@global.wsrep_cluster_address";
 
 // SHOW BINARY LOG STATUS, under the name that this server knows.
+std::expected<std::string_view, MysqlError> log_status_sql(MysqlConnection& connection);
 std::expected<MysqlRecord, MysqlError> log_status(MysqlConnection& connection);
-// As it says.
+// As it says: where the log has been written to, all that anybody sees included.
 std::expected<LogPlace, MysqlError> log_end(MysqlConnection& connection);
+std::expected<LogPlace, MysqlError> log_end(const MysqlRecord& status);
 
 }  // namespace cuckooguard::source

@@ -16,10 +16,9 @@ std::string_view position_sql(bool is_mariadb) {
   return is_mariadb ? "SELECT @@global.gtid_binlog_pos" : "SELECT @@global.gtid_executed";
 }
 
-std::expected<LogPosition, MysqlError> position_of(const MysqlAnswer& rows, bool is_mariadb) {
-  const bool is_told = rows.size() == 1 && !rows.front().empty();
-  auto position =
-      LogPosition::parse(is_told ? rows.front().front().value_or("?") : "?", is_mariadb);
+std::expected<LogPosition, MysqlError> position_of(const std::optional<std::string>& text,
+                                                   bool is_mariadb) {
+  auto position = LogPosition::parse(text.value_or("?"), is_mariadb);
   if (!position) {
     constexpr unsigned kMalformed = 2027;  // CR_MALFORMED_PACKET
     return std::unexpected(
@@ -28,12 +27,39 @@ std::expected<LogPosition, MysqlError> position_of(const MysqlAnswer& rows, bool
   return *std::move(position);
 }
 
+std::optional<std::string> first_value(const MysqlAnswer& rows) {
+  return rows.size() == 1 && !rows.front().empty() ? rows.front().front() : std::nullopt;
+}
+
+// MySQL's set is read before its log's end.
+std::expected<void, MysqlError> take_position(const MysqlResult& told,
+                                              bool is_mariadb,
+                                              ServerProbe::Word& word) {
+  std::optional<std::string> text = first_value(told.rows);
+  if (!is_mariadb && text) {
+    const MysqlRecord status = MysqlResult(told).records().front();
+    const auto set = status.find("Executed_Gtid_Set");
+    text = set == status.end() ? std::nullopt : set->second;
+    auto end = log_end(status);
+    if (!end) {
+      return std::unexpected(end.error());
+    }
+    word.place = *std::move(end);
+  }
+  auto position = position_of(text, is_mariadb);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  word.position = *std::move(position);
+  return {};
+}
+
 // What is asked at once, in this order.
 class Question {
  public:
-  Question(bool is_mariadb, bool is_whole, bool may_join) {
+  Question(bool is_mariadb, bool is_whole, std::string_view position_sql) {
     add(replica_status_sql(is_mariadb));
-    add(may_join ? kPositionAndMembershipSql : position_sql(is_mariadb));
+    add(position_sql);
     if (is_whole) {
       add(kUpheavalsSql);
     }
@@ -86,7 +112,7 @@ std::expected<LogPosition, MysqlError> server_position(MysqlConnection& connecti
   if (!rows) {
     return std::unexpected(rows.error());
   }
-  return position_of(*rows, is_mariadb);
+  return position_of(first_value(*rows), is_mariadb);
 }
 
 std::expected<LogServer, MysqlError> log_server(MysqlConnection& connection) {
@@ -120,25 +146,39 @@ void ServerProbe::run(const std::stop_token& stop) {
   has_ended_.store(true, std::memory_order_release);
 }
 
-bool ServerProbe::is_young(const LogPosition& position) const {
+std::expected<std::string_view, MysqlError> ServerProbe::position_sql(
+    MysqlConnection& connection) const {
+  if (!connection.is_mariadb()) {
+    return log_status_sql(connection);
+  }
+  return settings_.membership.empty() ? source::position_sql(true) : kPositionAndMembershipSql;
+}
+
+bool ServerProbe::is_young(const Word& word) const {
+  if (!word.position.is_mariadb()) {
+    return word.place.is_in_first_file();
+  }
   const TimePoint now = settings_.clock();
   const std::chrono::duration<double> since = now - whole_at_.value_or(now);
-  return static_cast<double>(position.largest_number()) <=
+  return static_cast<double>(word.position.largest_number()) <=
          since.count() * static_cast<double>(kNumbersPerSecondMax);
 }
 
-bool ServerProbe::is_whole_due(bool is_mariadb) const {
-  return !is_mariadb || !whole_at_ || settings_.clock() - *whole_at_ >= whole_every() ||
-         is_young(last_);
+bool ServerProbe::is_whole_due() const {
+  return !whole_at_ || settings_.clock() - *whole_at_ >= whole_every() || is_young(last_);
 }
 
 std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connection, Word& word) {
-  const bool is_whole = is_whole_due(connection.is_mariadb());
+  const bool is_whole = is_whole_due();
   auto lag = ask(connection, word, is_whole);
-  if (lag && !is_whole && is_young(word.position)) {  // by now: the answer has taken its time
+  if (lag && !is_whole && is_young(word)) {  // by now: the answer has taken its time
     lag = ask(connection, word, true);
   }
-  last_ = word.position;
+  if (lag && word.place < last_.place) {
+    return std::unexpected("the server's log has gone back to " + word.place.file + " at " +
+                           std::to_string(word.place.position) + ": it has begun anew");
+  }
+  last_ = word;
   return lag;
 }
 
@@ -147,7 +187,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
                                                         bool is_whole) {
   const bool is_mariadb = connection.is_mariadb();
   const TimePoint at = settings_.clock();
-  const Question question(is_mariadb, is_whole, !settings_.membership.empty());
+  const Question question(is_mariadb, is_whole, position_sql_);
   auto answers = connection.ask_several(question.sql());
   if (!answers) {
     return std::unexpected(answers.error().what);
@@ -157,14 +197,12 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
   }
   auto next = answers->begin();
   const ReplicaLag lag = replica_lag(std::move(*next++).records(), is_mariadb);
-  const MysqlAnswer told = std::move(next++->rows);
-  auto position = position_of(told, is_mariadb);
-  if (!position) {
-    return std::unexpected(position.error().what);
+  const MysqlResult told = std::move(*next++);
+  if (const auto taken = take_position(told, is_mariadb, word); !taken) {
+    return std::unexpected(taken.error().what);
   }
-  word.position = *std::move(position);
   const bool is_joining =
-      !settings_.membership.empty() && cluster_membership(told) != settings_.membership;
+      !settings_.membership.empty() && cluster_membership(told.rows) != settings_.membership;
   if (is_joining || (is_whole && named_values(next++->rows) != settings_.upheavals)) {
     return std::unexpected(
         "the server has run a RESET or joined a cluster: its log may have begun anew");
@@ -181,7 +219,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
     word.committed->place = *std::move(committed);
     word.committed->listed = listed_xids(next++->rows);
   }
-  const std::string_view why_not = why_not_strict(is_mariadb, lag.is_replica);
+  const std::string_view why_not = why_not_strict(lag.is_replica);
   settings_.asking.serves_strict(why_not.empty());
   settings_.asking.refuses_strict(!why_not.empty());
   if (settings_.asking.must_serve_strict() && !why_not.empty()) {
@@ -198,6 +236,11 @@ std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
   if (const auto allowed = connection->allow_several(); !allowed) {
     return allowed.error().what;
   }
+  const auto position_sql = this->position_sql(*connection);
+  if (!position_sql) {
+    return position_sql.error().what;
+  }
+  position_sql_ = *position_sql;
   const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
   ProofDates dates(settings_.clock, settings_.max_lag);
   std::chrono::nanoseconds pause{};

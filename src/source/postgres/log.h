@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "follow/log.h"
@@ -123,6 +124,7 @@ struct PostgresFormat {
 struct PostgresLog {
   using Id = PostgresId;
   using Position = PostgresPosition;
+  using Place = std::monostate;
   using Group = PostgresGroup;
   using Mark = PostgresMark;
   using Reach = PostgresReach;

@@ -85,6 +85,7 @@ class PostgresApplier {
   bool is_idle() const { return !open_; }
 
   const PostgresPosition& position() const { return position_; }
+  static std::monostate place() { return {}; }
   PostgresReach reach() const { return {.position = position_, .unseen = unseen_}; }
   // Those that were applied, or that a slot began behind, and that nobody has seen yet. Who opens a
   // view asks before: one that is seen behind the view's opening is none of these any more.

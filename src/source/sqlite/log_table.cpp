@@ -88,11 +88,15 @@ void SqliteLogTable::insert() {
     return;
   }
   bool is_full = false;
-  const filter::CommitTimes times{.since = proven_at_, .by = clock_()};
+  const TimePoint read_at = clock_();
+  std::vector<std::uint64_t> rows;
   touched_->for_each_insert([&](std::uint64_t hash) {
     is_full = is_full || feed_.live().insert(hash) == InsertOutcome::full;
-    feed_.live().committed({&hash, 1}, times);
+    if (rows.size() < filter::AbsentReads::kCommits) {
+      rows.push_back(hash);
+    }
   });
+  feed_.live().committed(rows, {.since = proven_at_, .by = read_at});
   if (is_full) {
     put_out_of_step("the filter is full: it is built again, larger");
     return;

@@ -239,10 +239,10 @@ TEST_F(ProblemsTest,
   guard::GuardedNamespace& items = shop_.spaces[GuardedShop::kItems];
   filter::LiveFilter& live = *shop_.filters[GuardedShop::kItems];
   const std::uint64_t hash = items.filter->hash("plum");
-  items.filter->note_absent(hash, shop_.now, "item:plum", filter::AbsentReads::Kind::told);
+  items.filter->note_absent(hash, shop_.now, "item:plum", filter::AbsentReads::Kind::lag);
   live.committed({&hash, 1}, {.by = shop_.now - std::chrono::milliseconds(3)});
   shop_.pass_readers();
-  live.prove(shop_.now, std::chrono::seconds(1));
+  live.prove(shop_.now + std::chrono::nanoseconds(1), std::chrono::seconds(1));
   ASSERT_THAT(what(), ElementsAre("items: 1 row was answered as absent just after the commit"));
   EXPECT_THAT(found().front(), kIsComplete);
   EXPECT_EQ(found().front().grade, Grade::bad);

@@ -29,7 +29,7 @@ class PositionProofsTest : public testing::Test {
   // One question a millisecond, each of which finds one transaction more.
   void ask(std::uint64_t from, std::uint64_t to) {
     for (std::uint64_t time = from; time <= to; ++time) {
-      ASSERT_TRUE(proofs_.add(at(time), {.value = time}, at(time + 1)));
+      ASSERT_TRUE(proofs_.add(at(time), at(time + 1), {.value = time}));
     }
   }
 
@@ -71,7 +71,7 @@ TEST_F(PositionProofsTest, the_newest_question_is_proven_however_many_came_befor
 
 TEST_F(PositionProofsTest, a_position_that_has_gone_back_proves_nothing) {
   ask(1, 5);
-  EXPECT_FALSE(proofs_.add(at(6), {.value = 4}, at(7)));
+  EXPECT_FALSE(proofs_.add(at(6), at(7), {.value = 4}));
   EXPECT_EQ(proofs_.take_proven({.value = 9}), std::nullopt);
 }
 
@@ -88,6 +88,17 @@ TEST_F(PositionProofsTest, a_commit_lies_between_two_questions) {
   EXPECT_EQ(proofs_.commit_times(Number{3}).by, at(4));
   proofs_.begin_at({.value = 0});
   EXPECT_EQ(proofs_.commit_times(Number{1}).since, TimePoint::min());
+}
+
+// The log was read so far by numbers, and not yet by its files.
+TEST(PositionProofs, a_place_is_proven_when_it_is_reached_too) {
+  PositionProofs<Number, std::uint64_t> proofs;
+  ASSERT_TRUE(proofs.add(at(1), at(1), {.value = 1}, 100));
+  ASSERT_TRUE(proofs.add(at(2), at(2), {.value = 1}, 200));
+  EXPECT_EQ(proofs.take_proven({.value = 1}, 99), std::nullopt);
+  EXPECT_EQ(proofs.take_proven({.value = 0}, 100), std::nullopt);
+  EXPECT_EQ(proofs.take_proven({.value = 1}, 199), at(1));
+  EXPECT_EQ(proofs.take_proven({.value = 1}, 200), at(2));
 }
 
 }  // namespace

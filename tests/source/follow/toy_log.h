@@ -142,6 +142,7 @@ class ToyReader;
 struct ToyLog {
   using Id = ToyId;
   using Position = ToyPosition;
+  using Place = std::monostate;
   using Group = ToyGroup;
   using Mark = ToyMark;
   using Reach = ToyReach;

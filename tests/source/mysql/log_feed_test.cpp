@@ -78,7 +78,7 @@ class LogFeedTest : public testing::Test {
   Bench bench_;
   Feeds feeds_ = bench_.feeds();
   MysqlTable plan_;
-  PositionProofs<LogPosition> proofs_;
+  PositionProofs<LogPosition, LogPlace> proofs_;
   std::unique_ptr<LogFeed<MysqlLog>> feed_;
   int users_ = 0;  // 0: each row is another one's
   std::string text_;

@@ -41,6 +41,14 @@ TEST(LogPlace, is_ordered_by_file_and_then_by_position) {
   EXPECT_LT(LogPlace{}, first) << "a stream that has not named its file yet is nowhere";
 }
 
+TEST(LogPlace, tells_whether_it_is_in_the_first_file_of_its_log) {
+  EXPECT_TRUE((LogPlace{.file = "binlog.000001", .position = 500}.is_in_first_file()));
+  EXPECT_FALSE((LogPlace{.file = "binlog.000011"}.is_in_first_file()));
+  EXPECT_FALSE((LogPlace{.file = "binlog.1000000"}.is_in_first_file()));
+  EXPECT_FALSE((LogPlace{.file = "bin.1.log.000002"}.is_in_first_file()));
+  EXPECT_TRUE((LogPlace{.file = "binlog"}.is_in_first_file())) << "nothing tells";
+}
+
 TEST(LogPlaceCounter, follows_events_through_files) {
   Counted counted;
   EXPECT_EQ(counted.place(), LogPlace{});

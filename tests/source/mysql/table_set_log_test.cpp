@@ -47,6 +47,34 @@ TEST_F(TableSetTest, readers_are_told_of_a_proof_when_they_can_see_it) {
   EXPECT_TRUE(was_fresh_when_told_);
 }
 
+// By a transaction, by word that others were skipped, by a new file.
+TEST_F(TableSetTest, a_place_is_proven_when_the_stream_comes_there_whatever_leads_there) {
+  const auto rotate = [this](const std::string& file) {
+    apply(
+        {binlog::make_event(binlog::EventType::rotate, binlog::little_endian(4, 8) + file, 0x20)});
+  };
+  const auto said = [this](const std::string& file, std::uint64_t position) {
+    tables_.log.prove(
+        bench_.clock.now(), tables_.log.position(), {.file = file, .position = position});
+  };
+  begin();
+  load_all({1});
+  rotate("binlog.000001");
+  said("binlog.000001", 500);
+  apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 2)});
+  EXPECT_EQ(proofs_told_, 0);
+  apply({MadeLog::commit_at(500)});
+  EXPECT_EQ(proofs_told_, 1);
+  said("binlog.000001", 600);
+  EXPECT_EQ(proofs_told_, 1);
+  apply({binlog::make_event(binlog::EventType::heartbeat, "binlog.000001", 0, 600)});
+  EXPECT_EQ(proofs_told_, 2);
+  said("binlog.000002", 4);
+  EXPECT_EQ(proofs_told_, 2);
+  rotate("binlog.000002");
+  EXPECT_EQ(proofs_told_, 3);
+}
+
 // A log that is late by more than max_lag: its proofs are of no use, but they do not stop.
 TEST_F(TableSetTest, a_proof_that_comes_too_late_does_not_make_a_namespace_ready) {
   begin();

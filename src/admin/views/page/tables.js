@@ -92,9 +92,10 @@ function stateCell(space) {
 // What Redis had of keys that were taken for absent, and what the source said to that (guard/advice.h).
 function comparedCell(space) {
   const rows = space.contradictions?.hidden_rows ?? 0;
-  const late = space.read_too_early?.hidden_by_lag ?? 0;
+  const early = space.read_too_early ?? {};
+  const late = (space.consistency === 'strict' ? early.hidden_in_spite_of_proof : early.hidden_by_lag) ?? 0;
   return cell('Compared with Redis', {className: 'wide'}, ...(rows > 0 ? [badge('bad', `${count(rows)} hidden rows`)] : []),
-              ...(late > 0 ? [badge('bad', `${count(late)} hidden by lag`)] : []),
+              ...(late > 0 ? [badge('bad', `${count(late)} hidden just after the commit`)] : []),
               ...(space.unmatched ? [badge('warning', 'no read matches')] : []),
               under(space.advice || 'nothing is looked at'));
 }
