@@ -62,9 +62,16 @@ class SqlStore final : public RowStore {
       if (settings_.in_two_phases) {
         session->run("XA START " + xid);
       }
-      session->run(uuid.empty() ? "INSERT INTO visit (name) VALUES (1)"
-                                : "INSERT INTO letter VALUES ('" + uuid + "')");
-      std::string id = uuid.empty() ? session->value("SELECT LAST_INSERT_ID()") : uuid;
+      const std::string visit = "INSERT INTO visit (name) VALUES (1)";
+      std::string id = uuid;
+      if (!uuid.empty()) {
+        session->run("INSERT INTO letter VALUES ('" + uuid + "')");
+      } else if (server_->is_mariadb()) {
+        id = session->value(visit + " RETURNING id");
+      } else {
+        session->run(visit);
+        id = session->value("SELECT LAST_INSERT_ID()");
+      }
       if (settings_.in_two_phases) {
         session->run("XA END " + xid);
         session->run("XA PREPARE " + xid);
