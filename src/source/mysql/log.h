@@ -1,6 +1,7 @@
 // MariaDB's and MySQL's binary log, as those see it who follow any log (follow/log.h).
 //
-// What a snapshot shows: read_view.h. How far the server's log is: server_probe.h. When a deletion is visible to all:
+// What a snapshot shows: read_view.h. How far the server's log is: server_probe.h. When a deletion
+// is visible to all:
 //   MySQL     gtid_executed has the transaction: it enters it behind the engine's commit;
 //   MariaDB   Binlog_snapshot_position is behind it, which moves together with the engine's
 //             commits; for XA COMMIT, which does not, XA RECOVER lists none any more whose verdict
