@@ -89,6 +89,9 @@ const std::array kKinds{
     Kind{"mariadb_two_phases",
          &MariaDbServer::missing,
          [] { return on_mariadb({.in_two_phases = true}); }},
+    Kind{"mariadb_semi_synchronous",
+         &MariaDbServer::missing,
+         [] { return on_mariadb({.is_semi_synchronous = true}); }},
     Kind{"mariadb_killed", &MariaDbServer::missing, [] { return on_mariadb(); }, true},
     Kind{"mysql", &mysql_missing, [] { return make_sql_store(); }},
     Kind{"mysql_log_late",
@@ -304,6 +307,45 @@ TEST_P(StrictReads, never_tell_that_a_committed_row_with_a_number_is_absent) {
 INSTANTIATE_TEST_SUITE_P(Of, StrictReads, testing::ValuesIn(kKinds), [](const auto& kind) {
   return std::string(kind.param.name);
 });
+
+// They were rows of another table before.
+TEST(StrictPartitions, have_no_row_that_is_told_to_be_absent_when_they_are_attached) {
+  SKIP_IF_MISSING(PostgresServer::missing());
+  const PostgresServer server;
+  const RedisServer redis;
+  auto session = server.session();
+  session.run("CREATE TABLE parcel (id BIGINT PRIMARY KEY) PARTITION BY RANGE (id)");
+  create_guard_role(server);
+  const GuardProcess guard = GuardProcess::on_port(Configuration{
+      .upstream = redis.address(),
+      .source = postgres_source(port_address(server.port()), milliseconds(1000)),
+      .namespaces = Guarded{.name = "parcels",
+                            .keys = "parcel:{id:uint64}",
+                            .table = "parcel",
+                            .filter = "{ false_positive_rate: 0.0001%, capacity: 1M }",
+                            .consistency = "strict"}
+                        .yaml()}
+                                                       .yaml());
+  auto client = guard.client();
+  const auto is_absent = [&](std::uint64_t id) {
+    return client.call({"GET", "parcel:" + std::to_string(id)}) == kAnswer;
+  };
+  constexpr std::uint64_t kPartitions = 10;
+  constexpr std::uint64_t kSize = 100;
+  for (std::uint64_t first = 0; first < kPartitions * kSize; first += kSize) {
+    const std::string name = "parcel_" + std::to_string(first);
+    const std::string range =
+        "(" + std::to_string(first) + ") TO (" + std::to_string(first + kSize) + ")";
+    session.run("CREATE TABLE " + name + " (LIKE parcel INCLUDING ALL); INSERT INTO " + name +
+                " SELECT generate_series(" + std::to_string(first) + ", " +
+                std::to_string(first + kSize - 1) + ")");
+    ASSERT_TRUE(eventually([&] { return is_absent(first); })) << guard.log();
+    session.run("ALTER TABLE parcel ATTACH PARTITION " + name + " FOR VALUES FROM " + range);
+    for (std::uint64_t id = first; id < first + kSize; ++id) {
+      ASSERT_FALSE(is_absent(id)) << id;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace cuckooguard::harness

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "harness/configuration.h"
@@ -12,6 +14,7 @@
 #include "harness/mariadb_server.h"
 #include "harness/mysql_server.h"
 #include "harness/postgres_server.h"
+#include "harness/replication.h"
 #include "harness/slow_link.h"
 #include "harness/temporary_directory.h"
 
@@ -51,6 +54,9 @@ class SqlStore final : public RowStore {
     create_guard_user(*server_);
     link_.delay_log(settings.log_delay);
     link_.delay_all(settings.delay);
+    if (settings.is_semi_synchronous) {
+      begin_semi_synchronous_replica(root);
+    }
   }
   Insert session() override {
     auto session = std::make_shared<SqlSession>(server_->login());
@@ -95,8 +101,24 @@ class SqlStore final : public RowStore {
   std::string url() const override { return application_url("mysql", server_->port()); }
 
  private:
+  void begin_semi_synchronous_replica(SqlSession& root) {
+    replica_.emplace();
+    replica_->session("").run("SET GLOBAL rpl_semi_sync_slave_enabled = ON");
+    root.run("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_COMMIT");
+    root.run("SET GLOBAL rpl_semi_sync_master_enabled = ON");
+    replicate(static_cast<const MariaDbServer&>(*server_), *replica_);
+    if (!eventually([&] {
+          return root.value(
+                     "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE "
+                     "VARIABLE_NAME = 'RPL_SEMI_SYNC_MASTER_CLIENTS'") == "1";
+        })) {
+      throw std::runtime_error("the replica does not become semi-synchronous");
+    }
+  }
+
   RowStoreSettings settings_;
   std::unique_ptr<SqlServer> server_;
+  std::optional<MariaDbServer> replica_;
   SlowLink link_;
   std::atomic<std::uint64_t> transactions_{0};
 };
