@@ -40,7 +40,7 @@ struct Silent final : source::Observer {
 class Chosen final : public source::RowTarget<source::MysqlLog> {
  public:
   Chosen(const std::string& where, MysqlConnection& connection)
-      : settings_(settings(where)), plan_(plan(connection)), rows_(feed_, plan_) {}
+      : settings_(settings(where)), plan_(plan(connection)), rows_(feed_, plan_, proofs_) {}
 
   const std::string& refusal() const { return refusal_; }
   const source::MysqlTable& plan() const { return plan_; }
@@ -114,6 +114,7 @@ class Chosen final : public source::RowTarget<source::MysqlLog> {
                      std::chrono::seconds(1)};
   std::string refusal_;
   source::MysqlTable plan_;
+  source::PositionProofs<source::LogPosition, source::LogPlace> proofs_;
   source::LogFeed<source::MysqlLog> rows_;
   std::multiset<std::uint64_t> hashes_;
   std::map<std::uint64_t, std::string> names_;

@@ -229,7 +229,7 @@ void StrictWorld::ask_if_wanted(Database& database) {
     const Position position = database.committed;
     loop_.at(microseconds(random_.between(10, 500)), [this, &database, now, position] {
       database.is_being_asked = false;
-      if (!database.proofs.add(now, position)) {
+      if (!database.proofs.add(now, now, position)) {
         loop_.fail("a database's log went back");
       }
     });
