@@ -32,6 +32,8 @@ const std::map<std::string, std::string> kNotShown{
     {"cuckooguard_filter_full", "cuckooguard_filter_state has it"},
     {"cuckooguard_filter_tables", "changes with the database's tables only"},
     {"cuckooguard_namespace_proof_age_seconds", "that of its source is shown"},
+    {"cuckooguard_replaced_keys_total",
+     "a reply of Redis's less, as cuckooguard_keys_total has others"},
     {"cuckooguard_sampled_keys_total", "verified keys and contradictions are what comes of them"},
     {"cuckooguard_unverified_keys_total", "verified keys and contradictions are what counts"},
     {"process_virtual_memory_bytes", "says nothing about the memory that is in use"}};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "harness/configuration.h"
 #include "harness/database.h"
@@ -102,7 +103,7 @@ class SqlStore final : public RowStore {
 
  private:
   void begin_semi_synchronous_replica(SqlSession& root) {
-    replica_.emplace();
+    replica_.emplace(std::vector<std::string>{"--server-id=2"});
     replica_->session("").run("SET GLOBAL rpl_semi_sync_slave_enabled = ON");
     root.run("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_COMMIT");
     root.run("SET GLOBAL rpl_semi_sync_master_enabled = ON");
