@@ -92,11 +92,10 @@ void Verification::look_at_log() {
     const guard::GuardedNamespace& space = parts_.guarded.namespaces[ns];
     const filter::AbsentReads::Findings seen = space.filter->absent_reads();
     const auto [told, is_new] = hidden_.try_emplace(ns, Hidden{.rows = seen.hidden()});
-    if (is_new || seen.hidden() <= told->second.rows ||
-        (told->second.logged_at && now < *told->second.logged_at + kLogEvery)) {
+    if (is_new || seen.hidden() <= told->second.rows || now < told->second.quiet_until) {
       continue;  // what was hidden before a reload has been told
     }
-    told->second = {.rows = seen.hidden(), .logged_at = now};
+    told->second = {.rows = seen.hidden(), .quiet_until = now + kLogEvery};
     const auto milliseconds = [](std::chrono::nanoseconds lag) {
       return std::chrono::ceil<std::chrono::milliseconds>(lag).count();
     };

@@ -26,7 +26,6 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -82,7 +81,7 @@ class Verification {
   std::map<std::pair<std::uint32_t, guard::Cause>, TimePoint> logged_at_;
   struct Hidden {
     std::uint64_t rows;  // as of the last event, or the beginning
-    std::optional<TimePoint> logged_at{};
+    TimePoint quiet_until{};
   };
   std::map<std::uint32_t, Hidden> hidden_;  // just behind their commit
   std::mutex mutex_;                        // for the pause alone

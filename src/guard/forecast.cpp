@@ -5,16 +5,14 @@ namespace cuckooguard::guard {
 void Forecasts::see(const Effects::Absence& seen,
                     TimePoint read_at,
                     TimePoint now,
-                    const GuardParts& parts,
-                    KeyJudge& judge,
-                    NamespaceCounters& counters) {
+                    const Who& who) {
   Sample& sample = samples_[seen.ns];
-  if (sample.is_open && !close(sample, parts.namespaces[seen.ns], now, parts, judge, counters)) {
+  if (sample.is_open && !close(sample, who.parts.namespaces[seen.ns], now, who)) {
     return;
   }
   if (now >= sample.read_at + kEvery) {
     sample = {.key = std::string(seen.key), .read_at = read_at, .is_open = true};
-    judge.want_proof(parts.keyspace.match(sample.key, identity_));
+    who.judge.want_proof(who.parts.keyspace.match(sample.key, identity_));
   }
 }
 
@@ -22,21 +20,19 @@ void Forecasts::see(const Effects::Absence& seen,
 bool Forecasts::close(Sample& sample,
                       const GuardedNamespace& space,
                       TimePoint now,
-                      const GuardParts& parts,
-                      KeyJudge& judge,
-                      NamespaceCounters& counters) {
+                      const Who& who) {
   if (!space.filter->is_fresh(filter::Freshness::since(sample.read_at)) &&
       now < sample.read_at + space.strict_hold) {
     return false;
   }
   sample.is_open = false;
-  const keyspace::Lookup found = parts.keyspace.match(sample.key, identity_);
+  const keyspace::Lookup found = who.parts.keyspace.match(sample.key, identity_);
   if (space.refuses_strict() ||
-      judge.find_proven({found, sample.key}, sample.read_at) != filter::Finding::absent) {
-    counters.forecast_passed.add();
+      who.judge.find_proven({found, sample.key}, sample.read_at) != filter::Finding::absent) {
+    who.counters.forecast_passed.add();
     return true;
   }
-  counters.forecast_answered.add();
+  who.counters.forecast_answered.add();
   space.filter->note_absent(space.filter->hash(found.identity),
                             sample.read_at,
                             sample.key,

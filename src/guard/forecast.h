@@ -27,14 +27,14 @@ class Forecasts {
 
   void adopt(std::size_t namespaces) { samples_.assign(namespaces, {}); }
 
-  // It was observed to be absent, in a read that arrived at `read_at`. `counters`: of its
-  // namespace.
-  void see(const Effects::Absence& seen,
-           TimePoint read_at,
-           TimePoint now,
-           const GuardParts& parts,
-           KeyJudge& judge,
-           NamespaceCounters& counters);
+  // Whose verdicts these are; `counters`: of the namespace at hand.
+  struct Who {
+    const GuardParts& parts;
+    KeyJudge& judge;
+    NamespaceCounters& counters;
+  };
+  // It was observed to be absent, in a read that arrived at `read_at`.
+  void see(const Effects::Absence& seen, TimePoint read_at, TimePoint now, const Who& who);
 
  private:
   struct Sample {
@@ -43,12 +43,7 @@ class Forecasts {
     bool is_open = false;
   };
 
-  bool close(Sample& sample,
-             const GuardedNamespace& space,
-             TimePoint now,
-             const GuardParts& parts,
-             KeyJudge& judge,
-             NamespaceCounters& counters);
+  bool close(Sample& sample, const GuardedNamespace& space, TimePoint now, const Who& who);
 
   std::vector<Sample> samples_;  // by namespace
   keyspace::IdentityBuffer identity_;

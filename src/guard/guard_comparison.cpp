@@ -123,7 +123,7 @@ void Guard::note_absences(TimePoint read_at, TimePoint now) {
     space.filter->note_absent(
         absence.hash, read_at, absence.key, is_observed ? Kind::would_wait : Kind::proof);
     if (is_observed) {
-      forecasts_.see(absence, read_at, now, parts_, judge_, *namespace_counters_[absence.ns]);
+      forecasts_.see(absence, read_at, now, {parts_, judge_, *namespace_counters_[absence.ns]});
     }
   }
 }

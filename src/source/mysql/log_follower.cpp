@@ -160,7 +160,7 @@ LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connec
   return {};
 }
 
-LogFollower::Done LogFollower::check_server(MysqlConnection& connection) {
+LogFollower::Done LogFollower::check_server(MysqlConnection& connection) const {
   const auto server = ask_server(connection);
   if (!server) {
     return std::unexpected(server.error());

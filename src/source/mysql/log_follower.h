@@ -80,7 +80,7 @@ class LogFollower final : public ServerFollower<MysqlLog> {
   void disconnect() override;
   Done connect_to(const MysqlLogin& login);
   Done decide_whether_it_goes_on(MysqlConnection& connection, std::string_view identity);
-  Done check_server(MysqlConnection& connection);
+  Done check_server(MysqlConnection& connection) const;
   Done begin_anew(TableReader& reader);
   TableReader::Settings reader_settings() const override {
     return {
