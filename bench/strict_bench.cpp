@@ -204,6 +204,10 @@ void tell(const char* name, const char* unit, double strict, double max_lag, std
 int run(Database database, int rounds) {
   const auto shop = make_shop(database, false);
   shop->create_users(kRows, Ids::numbers);
+  if (database == Database::mariadb) {  // a log that has just begun is asked more (docs/design.md)
+    shop->run("SET gtid_seq_no = 1000000000");
+    shop->run("INSERT INTO users VALUES (0, '')");
+  }
   const auto side = [&](const char* consistency, std::uint64_t absent) {
     return Side{.guard = shop->guard({.table = "users", .consistency = consistency}),
                 .next_absent = absent};
