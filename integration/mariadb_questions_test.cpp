@@ -156,14 +156,7 @@ TEST_F(MariaDbQuestions, to_a_server_that_becomes_a_replica_serve_no_strict_read
 // --- the whole of it ---
 
 TEST_F(MariaDbStrict, a_row_is_seen_by_whoever_waits_for_a_proof_that_is_newer_than_the_read) {
-  run("INSERT INTO user VALUES (1)");
-  follow(config::Consistency::strict);
-  ASSERT_TRUE(bench_.witness.wait_for("users", filter::State::ready));
-  EXPECT_TRUE(questions_.serves_strict());
-  for (int id = 100; id < 200; ++id) {
-    expect_a_new_row_is_seen(id);
-  }
-  source_->stop();
+  expect_new_rows_are_seen_strictly();
 }
 
 TEST_F(MariaDbStrict, is_refused_by_a_replica_in_words_and_only_to_who_insists_on_it) {

@@ -238,14 +238,7 @@ TEST_F(MySqlQuestions, of_where_the_log_ends_are_answered_with_all_that_others_s
 using MySqlStrict = MySqlQuestions;
 
 TEST_F(MySqlStrict, a_row_is_seen_by_whoever_waits_for_a_proof_that_is_newer_than_the_read) {
-  run("INSERT INTO user VALUES (1)");
-  follow(config::Consistency::strict);
-  ASSERT_TRUE(bench_.witness.wait_for("users", filter::State::ready));
-  EXPECT_TRUE(questions_.serves_strict());
-  for (int id = 100; id < 200; ++id) {
-    expect_a_new_row_is_seen(id);
-  }
-  source_->stop();
+  expect_new_rows_are_seen_strictly();
 }
 
 // Of which the log has no transaction.

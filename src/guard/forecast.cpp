@@ -27,16 +27,14 @@ bool Forecasts::close(Sample& sample,
   }
   sample.is_open = false;
   const keyspace::Lookup found = who.parts.keyspace.match(sample.key, identity_);
+  const std::uint64_t hash = space.filter->hash(found.identity);
   if (space.refuses_strict() ||
-      who.judge.find_proven({found, sample.key}, sample.read_at) != filter::Finding::absent) {
+      who.judge.find_proven({found, sample.key}, hash, sample.read_at) != filter::Finding::absent) {
     who.counters.forecast_passed.add();
     return true;
   }
   who.counters.forecast_answered.add();
-  space.filter->note_absent(space.filter->hash(found.identity),
-                            sample.read_at,
-                            sample.key,
-                            filter::AbsentReads::Kind::proof);
+  space.filter->note_absent(hash, sample.read_at, sample.key, filter::AbsentReads::Kind::proof);
   return true;
 }
 

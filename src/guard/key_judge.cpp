@@ -74,8 +74,7 @@ Verdict KeyJudge::verdict(const Sought& sought,
     if (space.refuses_strict()) [[unlikely]] {
       return Verdict::unproven;
     }
-    finding = find(
-        {without_number(found), sought.key}, hash, filter::Freshness::since(reader.read_at), other);
+    finding = find_proven(sought, hash, reader.read_at, other);
     if (finding == filter::Finding::not_fresh) {
       want_proof(found);
       return Verdict::unproven;
@@ -101,11 +100,12 @@ void KeyJudge::note_observed(const Effects::Absence& absence, const Reader& read
   }
 }
 
-filter::Finding KeyJudge::find_proven(const Sought& sought, TimePoint since) {
-  return find({without_number(sought.found), sought.key},
-              namespaces_[sought.found.ns].filter->hash(sought.found.identity),
-              filter::Freshness::since(since),
-              nullptr);
+filter::Finding KeyJudge::find_proven(const Sought& sought,
+                                      std::uint64_t hash,
+                                      TimePoint since,
+                                      std::optional<std::uint32_t>* other) {
+  return find(
+      {without_number(sought.found), sought.key}, hash, filter::Freshness::since(since), other);
 }
 
 filter::Finding KeyJudge::find(const Sought& sought,

@@ -69,8 +69,12 @@ class KeyJudge {
   Verdict verdict(const Sought& sought,
                   const Reader& reader,
                   std::optional<std::uint32_t>* other = nullptr);
-  // By filters that are proven since then, whatever else is known of the key.
-  filter::Finding find_proven(const Sought& sought, TimePoint since);
+  // By filters that are proven since then, whatever else is known of the key. `hash`: of its
+  // identity, by its namespace.
+  filter::Finding find_proven(const Sought& sought,
+                              std::uint64_t hash,
+                              TimePoint since,
+                              std::optional<std::uint32_t>* other = nullptr);
   // A question that begins from now on, of every source whose filters are asked.
   void want_proof(const keyspace::Lookup& found) const;
   // Of one that is overlaid.
