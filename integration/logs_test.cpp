@@ -92,7 +92,9 @@ TEST_F(Logs, a_healthy_guard_says_what_it_does_and_then_nothing) {
     RawClient client = shop.client();
     for (std::uint64_t n = 0; n < 50; ++n) {
       client.call({"GET", user(n + 1)});
-      client.call({"GET", absent_user(n)});
+      if (n < 2) {  // 40 in all: more would be an attack
+        client.call({"GET", absent_user(n)});
+      }
       client.call({"SET", absent_user(n), "x"});
       client.call({"NONSENSE"});
     }

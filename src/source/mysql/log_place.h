@@ -24,7 +24,8 @@ struct LogPlace {
   // Of a log that has just begun, or has begun anew; also if the file has no number.
   bool is_in_first_file() const {
     std::uint64_t number = 0;
-    std::from_chars(file.data() + file.rfind('.') + 1, file.data() + file.size(), number);
+    const std::size_t after_dot = file.rfind('.') + 1;  // 0 without a dot
+    std::from_chars(file.data() + after_dot, file.data() + file.size(), number);
     return number <= 1;
   }
 
