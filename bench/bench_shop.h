@@ -58,7 +58,7 @@ class BenchShop {
   // Seconds that what `change` puts into the log takes the database's own client for that; nothing:
   // there is none.
   virtual std::optional<double> log_client_seconds(const std::function<void()>& change) = 0;
-  // Of CPU, since it began.
+  // Of CPU, of the threads that live.
   double cpu_seconds() const;
   // The guard has read the log; another one in its place will not find the server read it again.
   virtual void forget_log(const harness::GuardProcess& guard) = 0;

@@ -4,6 +4,7 @@
 // rounds of each.
 //   alone       absent keys, one at a time: milliseconds
 //   pipelined   absent keys, kClients clients, kPipeline of them in each write: keys per second
+//   crowd       the same of kCrowd clients: what each waits for a proof others use
 //   hits        keys of rows, kClients clients, one at a time: keys per second
 //   beside      keys of rows on a connection that has just sent an absent one: milliseconds
 //   database    CPU of the database while one client asks for absent keys all the time: of a core
@@ -38,6 +39,7 @@ using harness::SteadyClock;
 constexpr std::uint64_t kRows = 10'000;
 constexpr std::uint64_t kNobody = std::uint64_t{1} << 61U;
 constexpr std::size_t kClients = 50;
+constexpr std::size_t kCrowd = 800;
 constexpr std::size_t kThreads = 2;  // of the clients
 constexpr std::size_t kPipeline = 64;
 
@@ -52,6 +54,7 @@ struct Side {
   std::vector<double> alone{};
   std::vector<double> beside{};
   std::vector<double> pipelined{};
+  std::vector<double> crowd{};
   std::vector<double> hits{};
   std::vector<double> database{};
 
@@ -83,14 +86,17 @@ void ask_beside(Side& side) {
   }
 }
 
-// Requests of clients by `request`, which each has `replies`: so many replies per second.
+// Requests of so many clients by `request`, which each has `replies`: so many replies per second.
 double per_second(const Side& side,
+                  std::size_t clients_in_all,
                   const std::function<std::string()>& request,
                   std::size_t replies) {
-  constexpr std::size_t kRequests = 200;  // of each client
+  constexpr std::size_t kRequests = 10'000;  // of all
+  const std::size_t of_a_thread = clients_in_all / kThreads;
+  const std::size_t rounds = kRequests / clients_in_all;
   std::vector<std::vector<std::string>> requests(kThreads);
   for (auto& of_thread : requests) {
-    for (std::size_t i = 0; i < kClients / kThreads * kRequests; ++i) {
+    for (std::size_t i = 0; i < of_a_thread * rounds; ++i) {
       of_thread.push_back(request());
     }
   }
@@ -98,9 +104,9 @@ double per_second(const Side& side,
   {
     std::vector<std::jthread> threads;
     for (const auto& of_thread : requests) {
-      threads.emplace_back([&side, &of_thread, replies] {
+      threads.emplace_back([&side, &of_thread, of_a_thread, replies] {
         std::vector<RawClient> clients;
-        for (std::size_t i = 0; i < kClients / kThreads; ++i) {
+        for (std::size_t i = 0; i < of_a_thread; ++i) {
           clients.push_back(side.guard.client());
         }
         for (std::size_t i = 0; i < of_thread.size(); i += clients.size()) {
@@ -115,22 +121,21 @@ double per_second(const Side& side,
     }
   }
   constexpr double kMilliseconds = 1000;
-  return kMilliseconds * static_cast<double>(kClients * kRequests * replies) /
+  return kMilliseconds * static_cast<double>(kThreads * of_a_thread * rounds * replies) /
          milliseconds_since(begin);
 }
 
 void ask_many(Side& side) {
-  side.pipelined.push_back(per_second(
-      side,
-      [&side] {
-        std::string request;
-        for (std::size_t i = 0; i < kPipeline; ++i) {
-          request += get(side.absent());
-        }
-        return request;
-      },
-      kPipeline));
-  side.hits.push_back(per_second(side, [] { return get(1); }, 1));
+  const auto absent_keys = [&side] {
+    std::string request;
+    for (std::size_t i = 0; i < kPipeline; ++i) {
+      request += get(side.absent());
+    }
+    return request;
+  };
+  side.pipelined.push_back(per_second(side, kClients, absent_keys, kPipeline));
+  side.crowd.push_back(per_second(side, kCrowd, absent_keys, kPipeline));
+  side.hits.push_back(per_second(side, kClients, [] { return get(1); }, 1));
 }
 
 // Of a core, while absent keys are asked for.
@@ -241,6 +246,7 @@ int run(Database database, int rounds) {
          line);
   }
   tell("pipelined", "keys/s", median(strict.pipelined), median(max_lag.pipelined), line);
+  tell("crowd", "keys/s", median(strict.crowd), median(max_lag.crowd), line);
   tell("hits", "keys/s", median(strict.hits), median(max_lag.hits), line);
   tell("database", "of a core", median(strict.database), median(max_lag.database), line);
   const auto of_strict = instructions_of_a_hit(*shop, "strict");
