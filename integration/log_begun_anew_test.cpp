@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fixtures/guarded_mariadb.h"
@@ -77,8 +78,32 @@ class LogBegunAnew : public GuardedMariaDb {
     EXPECT_TRUE(is_absent("user:200"));
   }
   // How often a snapshot has been read.
-  int views() {
+  int views() {  // since it was started
     return std::stoi(session_->run("SHOW GLOBAL STATUS LIKE 'Com_begin'")[0][1].value_or("0"));
+  }
+
+  // With the guard's filter as it was before the crash, row 50 is hidden: its deletion is in the
+  // log, and the engine has lost it.
+  void lose_a_deletion() {
+    run("SET GLOBAL innodb_flush_log_at_timeout = 2700");
+    run("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+    run("DELETE FROM user WHERE id = 50");
+    ASSERT_TRUE(becomes_absent("user:50"));
+  }
+  void crash() {
+    session_.reset();
+    server_->kill();
+    server_->start_again();
+    session_.emplace(server_->session());
+    ASSERT_EQ(session_->value("SELECT COUNT(*) FROM user WHERE id = 50"), "1")
+        << "the engine has lost nothing";
+  }
+  void expect_that_row_50_is_never_hidden() {
+    EXPECT_TRUE(becomes_absent("user:9999")) << guard_->log();
+    EXPECT_FALSE(is_absent("user:50")) << guard_->log();
+    insert_one();
+    expect_all_rows_and_no_others();
+    EXPECT_FALSE(is_absent("user:50"));
   }
 
   std::optional<SlowLink> link_;
@@ -144,6 +169,53 @@ TEST_F(LogBegunAnew, that_has_lost_its_end_hides_no_row) {
   pass(passed);
   link_->flow();
   expect_all_rows_and_no_others();
+}
+
+TEST_F(LogBegunAnew, is_not_believed_behind_a_crash_by_which_tables_have_lost_what_it_has) {
+  settle();
+  lose_a_deletion();
+  link_->cut();
+  crash();
+  cut();  // until nothing is believed from before
+  link_->flow();
+  expect_that_row_50_is_never_hidden();
+  EXPECT_THAT(guard_->log(), testing::HasSubstr("the server has crashed"));
+}
+
+TEST_F(LogBegunAnew, is_not_believed_behind_a_crash_while_the_guard_was_down) {
+  settle();
+  lose_a_deletion();
+  guard_.reset();
+  crash();
+  run("FLUSH BINARY LOGS");
+  start();
+  expect_that_row_50_is_never_hidden();
+}
+
+TEST_F(LogBegunAnew, is_not_what_a_server_that_was_shut_down_means) {
+  settle();
+  session_.reset();
+  server_->stop();
+  server_->start_again();
+  session_.emplace(server_->session());
+  insert_one();
+  expect_all_rows_and_no_others();
+  EXPECT_EQ(views(), 0) << guard_->log();
+}
+
+// Nothing is believed yet that the crash could have made wrong.
+TEST_F(LogBegunAnew, is_followed_by_a_guard_that_is_new_behind_a_crash) {
+  settle();
+  guard_.reset();
+  std::filesystem::remove_all(folder_ / "kept");
+  session_.reset();
+  server_->kill();
+  server_->start_again();
+  session_.emplace(server_->session());
+  start();
+  insert_one();
+  expect_all_rows_and_no_others();
+  EXPECT_EQ(views(), 1) << guard_->log();
 }
 
 TEST_F(LogBegunAnew, that_does_not_have_our_end_any_more_is_read_anew) {

@@ -135,7 +135,7 @@ class MariaDbKeys : public OnSqlServer {
     if (!stream) {
       return stream.error().what;
     }
-    applier.reconnected(stream->checksum(), 1);
+    applier.reconnected({.checksum = stream->checksum()}, 1);
     for (auto event = stream->next(); event && *event; event = stream->next()) {
       if (const auto applied = applier.apply(**event); !applied) {
         return applied.error();

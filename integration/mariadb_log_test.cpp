@@ -190,7 +190,7 @@ class MariaDbLog : public OnMariaDb {
     applier.join(table);
     auto stream = LogStream::begin(connect(), position, {.server_id = 77, .ends_at_last = true});
     ASSERT_TRUE(stream) << stream.error().what;
-    applier.reconnected(stream->checksum(), 1);
+    applier.reconnected({.checksum = stream->checksum()}, 1);
     for (;;) {
       const auto event = stream->next();
       ASSERT_TRUE(event) << event.error().what;

@@ -71,6 +71,24 @@ class SourceReplica : public testing::Test {
   static void insert(const MariaDbServer& server, std::uint64_t id) {
     server.session().run("INSERT INTO user VALUES (" + std::to_string(id) + ")");
   }
+  static bool has(const MariaDbServer& server, std::uint64_t id) {
+    return server.session().value("SELECT COUNT(*) FROM user WHERE id = " + std::to_string(id)) ==
+           "1";
+  }
+  static std::string position(const MariaDbServer& server) {
+    return server.session().value("SELECT @@gtid_binlog_pos");
+  }
+  // What it has itself stays, and so does its log.
+  static void replicate_behind(const MariaDbServer& primary,
+                               const std::string& position,
+                               const MariaDbServer& replica) {
+    SqlSession session = replica.session("");
+    session.run("SET GLOBAL gtid_slave_pos = '" + position + "'");
+    session.run("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = " +
+                std::to_string(primary.port()) +
+                ", MASTER_USER = 'root', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1");
+    session.run("START SLAVE");
+  }
   std::size_t tables_read() const { return count_in(guard_->log(), "event=loaded"); }
 
   std::optional<MariaDbServer> primary_;
@@ -148,6 +166,60 @@ TEST_F(SourceReplica, is_refused_in_words_if_it_does_not_log_what_it_replicates)
             std::string::npos)
       << guard_->log();
   EXPECT_NE(guard_->call({"GET", "user:1000000"}), kAnswer);
+}
+
+// What it replicates is in its tables, and never in its log.
+TEST_F(SourceReplica, hides_no_row_that_a_server_replicates_that_was_no_replica_before) {
+  replica_.emplace(
+      std::vector<std::string>{"--log-slave-updates=OFF", "--server-id=2", "--gtid-domain-id=9"});
+  fill(*replica_);
+  follow(address(*replica_));
+  const std::string before = position(*primary_);
+  insert(*primary_, 2000);
+  replicate_behind(*primary_, before, *replica_);
+  ASSERT_TRUE(eventually([this] { return has(*replica_, 2000); }));
+  EXPECT_TRUE(becomes_present(2000));
+  EXPECT_FALSE(eventually([this] { return is_absent(1'000'000); }, kMaxLag * 3)) << guard_->log();
+  EXPECT_THAT(guard_->log(), testing::HasSubstr("state=refused"));
+  promote(*replica_);
+  ASSERT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  EXPECT_FALSE(is_absent(2000));
+}
+
+// There and back between two questions, and while nobody looked.
+TEST_F(SourceReplica, hides_no_row_that_a_server_has_replicated_for_a_moment) {
+  TemporaryDirectory kept;
+  replica_.emplace(
+      std::vector<std::string>{"--log-slave-updates=OFF", "--server-id=2", "--gtid-domain-id=9"});
+  fill(*replica_);
+  const auto begin = [&] {
+    guard_.emplace(GuardProcess::on_port(
+        Configuration{.upstream = redis_->address(),
+                      .source = mysql_source(address(*replica_)),
+                      .more = storage(kept.path() / "kept", "30s") + "log: { level: debug }\n"}
+            .yaml()));
+    client_.emplace(guard_->client());
+    ASSERT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+  };
+  begin();
+  for (const std::uint64_t id : {2000U, 3000U}) {
+    const bool is_away = id == 3000;
+    if (is_away) {
+      client_.reset();
+      guard_.reset();
+    }
+    const std::string before = position(*primary_);
+    insert(*primary_, id);
+    replicate_behind(*primary_, before, *replica_);
+    ASSERT_TRUE(eventually([&] { return has(*replica_, id); }));
+    promote(*replica_);
+    if (is_away) {
+      begin();
+    }
+    EXPECT_TRUE(becomes_present(id));
+    ASSERT_TRUE(becomes_absent(1'000'000)) << guard_->log();
+    EXPECT_FALSE(is_absent(id)) << id << guard_->log();
+  }
 }
 
 // As at the start, whichever comes first: the word, or the primary.

@@ -18,8 +18,11 @@
 
 namespace cuckooguard::binlog {
 
+// A file begins.
 struct FormatDescription {
   std::string_view server_version;
+  bool is_first_of_run =
+      false;  // the server has just been started; else it goes on in another file
   bool is_mariadb = false;
   ChecksumAlgorithm checksum = ChecksumAlgorithm::none;  // of all events behind this one
   std::string_view post_header_lengths;                  // a byte for each type, from 1
@@ -31,6 +34,9 @@ struct Rotate {
   std::uint64_t position = 0;
   std::string_view file;
 };
+
+// The server ends its log because it is shut down. Behind a crash there is none.
+struct Stop {};
 
 // Begins a transaction, or, standalone, announces one QUERY that is one by itself.
 struct MariaDbTransaction {
@@ -127,6 +133,7 @@ struct Unknown {};
 
 using EventBody = std::variant<FormatDescription,
                                Rotate,
+                               Stop,
                                MariaDbTransaction,
                                MySqlTransaction,
                                PreviousGtids,

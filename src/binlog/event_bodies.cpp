@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint16_t kBinlogVersion = 4;
 constexpr std::size_t kServerVersionBytes = 50;
-constexpr std::size_t kCreatedBytes = 4;
 // MySQL has 42 types; MariaDB's own begin at 160, and it always gives the lengths of all.
 constexpr std::size_t kFirstMariaDbType = 160;
 
@@ -62,7 +61,7 @@ std::expected<FormatDescription, DecodeError> read_format_description(std::strin
   ByteCursor cursor(body);
   const std::uint16_t version = cursor.u16();
   const std::string_view padded = cursor.bytes(kServerVersionBytes);
-  cursor.skip(kCreatedBytes);
+  const std::uint32_t created = cursor.u32();
   const std::uint8_t header_bytes = cursor.u8();
   std::string_view lengths = cursor.rest();
   if (!cursor.ok() || lengths.empty()) {
@@ -75,6 +74,7 @@ std::expected<FormatDescription, DecodeError> read_format_description(std::strin
     return std::unexpected(DecodeError::unsupported_format);
   }
   return FormatDescription{.server_version = padded.substr(0, padded.find('\0')),
+                           .is_first_of_run = created != 0,
                            .is_mariadb = lengths.size() >= kFirstMariaDbType,
                            .checksum = static_cast<ChecksumAlgorithm>(checksum),
                            .post_header_lengths = lengths};

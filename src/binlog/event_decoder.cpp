@@ -59,6 +59,7 @@ BodyResult decode_any(EventType type, std::string_view body) {
     case EventType::incident:
       return read_incident(body);
     case EventType::stop:
+      return EventBody(Stop{});
     // Parts of statements that come as a QUERY: it is the one that counts.
     case EventType::intvar:
     case EventType::rand:

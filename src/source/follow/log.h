@@ -51,6 +51,10 @@ inline std::vector<std::size_t> places_in(std::span<const std::size_t> needed,
 // Whether a snapshot has what a transaction has done.
 enum class Visibility : std::uint8_t { visible, perhaps, not_yet };
 
+// Why a position counts no more.
+inline constexpr std::string_view kOtherLog =
+    "the server's log is not the one that was followed: it was begun anew, or lost its end";
+
 struct TableEstimate {
   std::uint64_t rows = 0;     // an estimate
   std::uint64_t next_id = 0;  // of ids that grow; 0: there is none

@@ -70,6 +70,12 @@ class PositionProofs {
     last_proven_at_ = proven.value_or(last_proven_at_);
     return proven;
   }
+  // The log has come to the place of an answer, and does not have all that the answer covers: it
+  // never will.
+  bool is_lacking(const Position& applied, const Place& place) const {
+    return !unproven_.empty() && unproven_.front().place != Place() &&
+           place >= unproven_.front().place && !applied.covers(unproven_.front().position);
+  }
   // Of a transaction that is being applied.
   template <class Id>
   filter::CommitTimes commit_times(const Id& id) const {

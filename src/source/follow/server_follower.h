@@ -4,6 +4,11 @@
 //
 //   connect() ─▶ follow() … ─▶ lose(), which disconnects ─▶ connect()
 //
+// Behind the address of the server that is followed there may come to be another one: it is asked
+// for (ServerWatch), followed instead, and all is read anew. Two that answer by turns are not
+// followed by turns, each time with all that is to be read: whoever was left is not followed again
+// for kSeveralMax, and until then all passes.
+//
 // Must: behind a refusal no position is believed, in memory or in files.
 //
 // Threads: the source's. Errors: none; what is wrong is reported by on_state, and passes.
@@ -22,6 +27,7 @@
 
 #include "follow/checkpoint_writer.h"
 #include "follow/restore.h"
+#include "follow/server_watch.h"
 #include "follow/table_loader.h"
 #include "follow/table_set.h"
 #include "source/asking.h"
@@ -45,6 +51,7 @@ class ServerFollower : public Follower {
  public:
   static constexpr std::chrono::milliseconds kBackoffMin{100};
   static constexpr std::chrono::seconds kBackoffMax{10};
+  static constexpr std::chrono::minutes kSeveralMax{1};
 
   std::chrono::nanoseconds step(const std::stop_token& stop) final {
     try {
@@ -87,6 +94,11 @@ class ServerFollower : public Follower {
                                      bool is_cluster,
                                      std::optional<Position> begins = std::nullopt);
   void begin_checkpoints(std::function<void(const Position& position)> on_kept = {});
+  // It is about to be followed, at an address at which others were before. An error: not yet.
+  Done turn_to(const std::string& identity);
+  // `login`: of the server that is followed. `identity_of`: asks a connection which it is.
+  template <class Connection, class Login, class IdentityOf>
+  void begin_watch(Login login, IdentityOf identity_of);
   void load_what_is_due();
   // What else says that it does not go on. Now and then.
   template <class Probe>
@@ -111,10 +123,17 @@ class ServerFollower : public Follower {
   Backoff backoff_{kBackoffMin, kBackoffMax};
 
  private:
+  struct Left {
+    std::string identity;
+    TimePoint at;
+  };
+
   void drop_checkpoints();
   Duration lose_in_trouble(std::string_view why);
 
   FollowingSettings following_;
+  std::optional<Left> left_;  // the server that was followed before
+  std::unique_ptr<ServerWatch> watch_;
 };
 
 template <class Log>
@@ -154,6 +173,38 @@ void ServerFollower<Log>::begin_checkpoints(std::function<void(const Position& p
 }
 
 template <class Log>
+std::expected<void, typename Log::Error> ServerFollower<Log>::turn_to(const std::string& identity) {
+  const TimePoint now = clock_();
+  if (left_ && left_->identity == identity && now - left_->at < kSeveralMax) {
+    return failed("the address leads to several servers: now to " + identity + ", before to " +
+                  identity_ + "; let each have an address of its own");
+  }
+  if (!identity_.empty()) {
+    left_ = Left{.identity = identity_, .at = now};
+  }
+  return {};
+}
+
+template <class Log>
+template <class Connection, class Login, class IdentityOf>
+void ServerFollower<Log>::begin_watch(Login login, IdentityOf identity_of) {
+  login.timeout = ServerWatch::kTimeout;
+  const auto ask =
+      [login, identity_of, followed = identity_]() -> std::expected<void, std::string> {
+    auto connection = Connection::open(login);
+    const auto found =
+        connection ? identity_of(*connection) : std::unexpected(std::move(connection.error()));
+    if (found ? *found == followed : !found.error().is_refusal()) {
+      return {};
+    }
+    return std::unexpected(found ? "the address leads to another server now: to " + *found +
+                                       ", before to " + followed
+                                 : found.error().what);
+  };
+  watch_ = std::make_unique<ServerWatch>(ask, following_.max_lag);
+}
+
+template <class Log>
 void ServerFollower<Log>::load_what_is_due() {
   if (loader_ && !loader_->has_ended()) {
     return;
@@ -182,6 +233,9 @@ std::expected<void, typename Log::Error> ServerFollower<Log>::tend(const Probe& 
   if (probe.has_ended()) {
     return failed(probe.why());
   }
+  if (watch_ && watch_->has_ended()) {
+    return failed(watch_->why());
+  }
   return {};
 }
 
@@ -209,6 +263,7 @@ void ServerFollower<Log>::drop_checkpoints() {
 
 template <class Log>
 std::chrono::nanoseconds ServerFollower<Log>::lose(const Error& error) {
+  watch_.reset();
   disconnect();
   if (error.is_refusal()) {
     forget_position();

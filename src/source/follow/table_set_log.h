@@ -101,8 +101,9 @@ class TableSetLog {
   using Place = TablePlace<Log>;
 
   static constexpr std::string_view kInPart = "a transaction may have been applied in part";
-  static constexpr std::string_view kOtherLog =
-      "the server's log is not the one that was followed: it was begun anew, or lost its end";
+  static constexpr std::string_view kLacks =
+      "the server has transactions that its log does not have (gtid_purged was set, or they were "
+      "committed with sql_log_bin = 0)";
 
   void prove_what_is_covered();
   void erase_what_is(const typename Log::Committed& committed, Place& followed);
@@ -193,8 +194,8 @@ std::expected<void, std::string> TableSetLog<Log>::apply(const typename Log::Eve
       state_.status.moved_to(state_.applier->position());
       prove_what_is_covered();
     }
-    if (state_.applier->is_other_log()) {
-      state_.make_void(kOtherLog);
+    if (const std::string_view why = state_.applier->why_void(); !why.empty()) {
+      state_.make_void(why);
     }
     if (state_.waiting > 0) {
       state_.moved.notify_all();
@@ -238,6 +239,10 @@ void TableSetLog<Log>::prove_what_is_covered() {
     return;
   }
   const auto at = state_.proofs.take_proven(state_.applier->position(), state_.applier->place());
+  if (state_.proofs.is_lacking(state_.applier->position(), state_.applier->place())) {
+    state_.make_void(kLacks);
+    return;
+  }
   if (!at) {
     return;
   }

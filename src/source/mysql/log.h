@@ -46,6 +46,12 @@ struct CommitMark {
   const LogGtid& id() const { return gtid; }
 };
 
+// What is known of a stream before its first event.
+struct LogBegin {
+  binlog::ChecksumAlgorithm checksum = binlog::ChecksumAlgorithm::none;
+  LogPlace end{};  // where the server's log ended by then
+};
+
 struct LogReach {
   LogPosition position;
   LogPlace place;
@@ -86,7 +92,7 @@ struct MysqlLog {
   using Table = FollowedTable;
   using Applier = LogApplier;
   using Event = std::string_view;
-  using Format = binlog::ChecksumAlgorithm;
+  using Format = LogBegin;
   using Reader = TableReader;
   using Error = MysqlError;
 

@@ -1,6 +1,7 @@
 #include "mysql/log_applier.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace cuckooguard::source {
@@ -8,6 +9,9 @@ namespace cuckooguard::source {
 using binlog::QueryKind;
 
 namespace {
+
+constexpr std::string_view kCrashed =
+    "the server has crashed since: its tables may not be what its log says";
 
 // Whose numbers follow each other.
 bool are_of_one_kin(const LogGtid& a, const LogGtid& b) {
@@ -45,13 +49,16 @@ void LogApplier::rest_on(std::vector<LogGroup> groups) {
   expected_ = std::move(groups);
 }
 
-void LogApplier::reconnected(binlog::ChecksumAlgorithm checksum, std::uint64_t log_of) {
+void LogApplier::reconnected(const LogBegin& begin, std::uint64_t log_of) {
   log_of_ = log_of;
+  resumed_until_ = last_ ? begin.end : LogPlace();
+  has_begun_ = false;
+  was_shut_down_ = false;
   if (last_) {
     std::erase_if(expected_, [this](const LogGroup& each) { return position_.covers(each.gtid); });
     expected_.push_back(*last_);
   }
-  decoder_ = binlog::EventDecoder({.checksum = checksum});
+  decoder_ = binlog::EventDecoder({.checksum = begin.checksum});
   maps_.clear();
   gtid_.reset();
   is_in_group_ = false;
@@ -85,6 +92,26 @@ std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
 LogApplier::Applied LogApplier::apply_body(const binlog::EventBody& body) {
   digest_.add(body);
   return std::visit([this](const auto& event) { return on(event); }, body);
+}
+
+LogApplier::Applied LogApplier::on(const binlog::Stop&) {
+  was_shut_down_ = true;
+  return !gtid_;
+}
+
+// Behind a crash, log and tables may differ: with innodb_flush_log_at_trx_commit = 0 the engine may
+// have lost what the log has, deletions among it (seen), and the same with 2, when the machine has
+// lost its power; with sync_binlog other than 1 the log may then lack what the engine has. What was
+// read from the tables before it is no more to be believed.
+LogApplier::Applied LogApplier::on(const binlog::FormatDescription& begun) {
+  const bool is_first = !std::exchange(has_begun_, true);
+  const bool was_shut_down = std::exchange(was_shut_down_, false);
+  const bool rests_on_before = last_ && resumed_until_ != LogPlace() && !is_expected(last_->gtid);
+  if (!begun.is_first_of_run || is_first || was_shut_down || !rests_on_before) {
+    return !gtid_;
+  }
+  why_void_ = kCrashed;
+  return std::unexpected(std::string(kCrashed));
 }
 
 LogApplier::Applied LogApplier::on(const binlog::MariaDbTransaction& begun) {
@@ -310,7 +337,7 @@ LogApplier::Applied LogApplier::compare(const LogGtid& gtid) {
     const bool is_past =
         !is_covered_ && are_of_one_kin(each.gtid, gtid) && position_.covers(each.gtid);
     if (is_it ? !group.is_same_as(each) : is_past) {
-      is_other_log_ = true;
+      why_void_ = kOtherLog;
       return std::unexpected("the server's log has another transaction " + text_of(each.gtid) +
                              " than was followed: it was begun anew, or lost its end");
     }
@@ -327,6 +354,11 @@ LogApplier::Applied LogApplier::compare(const LogGtid& gtid) {
   last_ = std::move(group);
   has_moved_ = true;
   return true;
+}
+
+bool LogApplier::is_expected(const LogGtid& gtid) const {
+  return std::ranges::any_of(expected_,
+                             [&gtid](const LogGroup& each) { return each.gtid == gtid; });
 }
 
 bool LogApplier::is_idle() const {

@@ -6,6 +6,7 @@
 // Must: after apply() the filters of all tables that are in step are those of the database at
 // position(): each transaction that position() covers is in them exactly once, and no other is. A
 // transaction that was applied already (after a reconnect) is skipped.
+// A log that is resumed must not show that its server has crashed since (on(FormatDescription)).
 // Whatever is not understood puts tables out of step: a definition that may name them, changes
 // logged as statements, an incident, an event of a kind unknown, MariaDB's GTIDs out of their
 // order. They are told to on_out_of_step once, skipped from then on, and must be read again from a
@@ -69,19 +70,21 @@ class LogApplier {
   // is_expecting() has ended.
   std::expected<bool, std::string> apply(std::string_view event);
   // The stream begins anew, at resume_position(), in the log of this server (LogGroup::log_of).
-  void reconnected(binlog::ChecksumAlgorithm checksum, std::uint64_t log_of);
+  void reconnected(const LogBegin& begin, std::uint64_t log_of);
 
   // --- whether it is the same log ---
   std::uint64_t log_of() const { return log_of_; }
   // Groups that position() or a table's checkpoint rests on: the stream must come by each, as it is
   // remembered, or apply() fails. The first is the last that position() covers.
   void rest_on(std::vector<LogGroup> groups);
-  // It has not come by all of them yet: nothing is proven so far.
-  bool is_expecting() const { return !expected_.empty(); }
+  // It has not come by all of them yet, or, resumed, not by where the log ended then: nothing is
+  // proven so far.
+  bool is_expecting() const { return !expected_.empty() || place() < resumed_until_; }
   // A log that is no longer than this does not have them all.
   bool expects_more_than(const LogPosition& logged) const;
-  // apply() has failed for that.
-  bool is_other_log() const { return is_other_log_; }
+  // Why apply() has failed: no position counts any more. Empty: it has not, or for something else.
+  // A literal.
+  std::string_view why_void() const { return why_void_; }
   // What position() rests on; nothing before the first group.
   const std::optional<LogGroup>& last_group() const { return last_; }
   // One group before position(), if there is a last one: from there on the log shows whether it is
@@ -104,6 +107,8 @@ class LogApplier {
   using Applied = std::expected<bool, std::string>;
 
   Applied apply_body(const binlog::EventBody& body);
+  Applied on(const binlog::FormatDescription& begun);
+  Applied on(const binlog::Stop&);
   Applied on(const binlog::MariaDbTransaction& begun);
   Applied on(const binlog::MySqlTransaction& begun);
   Applied on(const binlog::TableMap& map);
@@ -120,6 +125,7 @@ class LogApplier {
     return !gtid_.has_value();
   }
 
+  bool is_expected(const LogGtid& gtid) const;
   Applied begin(const LogGtid& gtid);
   Applied compare(const LogGtid& gtid);
   bool is_out_of_order(const LogGtid& gtid) const;
@@ -142,7 +148,10 @@ class LogApplier {
   LogPosition position_;
   std::optional<LogGroup> last_;
   std::vector<LogGroup> expected_;
-  bool is_other_log_ = false;
+  LogPlace resumed_until_;      // empty: it was not resumed
+  bool has_begun_ = false;      // the stream: a file of it
+  bool was_shut_down_ = false;  // the server, where the last file ended
+  std::string_view why_void_;
   binlog::EventHeader begun_;  // the event that has begun the group at hand
   GroupDigest digest_;
   std::uint64_t log_of_ = 0;

@@ -109,8 +109,9 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
   if (!connection) {
     return std::unexpected(connection.error());
   }
-  if (auto good = check_server(*connection); !good) {
-    return good;
+  const auto server = check_server(*connection);
+  if (!server) {
+    return std::unexpected(server.error());
   }
   const auto identity = server_identity(*connection);
   if (!identity) {
@@ -120,11 +121,19 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
   if (!upheavals_before) {
     return std::unexpected(upheavals_before.error());
   }
-  const auto membership_before = cluster_membership(*connection);
-  if (!membership_before) {
-    return std::unexpected(membership_before.error());
+  const auto standing = ask_standing(*connection);
+  if (!standing) {
+    return std::unexpected(standing.error());
   }
+  if (const std::string_view why = why_read_only(*standing, server->is_replica); !why.empty()) {
+    return failed(why);
+  }
+  // What another one has logged is in the log of none that does not log what it replicates.
+  is_cluster_ = settings_.logins.size() > 1 && server->logs_what_it_replicates;
   if (*identity != identity_) {
+    if (auto turned = settings_.logins.size() > 1 ? Done() : turn_to(*identity); !turned) {
+      return turned;
+    }
     loader_.reset();       // it reads from the one before
     checkpoints_.reset();  // and they are labelled with it
     if (auto decided = decide_whether_it_goes_on(*connection, *identity); !decided) {
@@ -142,7 +151,9 @@ LogFollower::Done LogFollower::connect_to(const MysqlLogin& login) {
       return begun;
     }
   }
-  return begin_stream(login, *upheavals_before, *membership_before);
+  return begin_stream({.logs_what_it_replicates = server->logs_what_it_replicates,
+                       .upheavals = *upheavals_before,
+                       .standing = *standing});
 }
 
 LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connection,
@@ -155,15 +166,16 @@ LogFollower::Done LogFollower::decide_whether_it_goes_on(MysqlConnection& connec
     return std::unexpected(position.error());
   }
   const Successor<MysqlLog> server{
-      .identity = identity, .is_cluster = settings_.logins.size() > 1, .position = *position};
+      .identity = identity, .is_cluster = is_cluster_, .position = *position};
   is_position_gone_ = !server.goes_on(identity_, tables_.log.position());
   return {};
 }
 
-LogFollower::Done LogFollower::check_server(MysqlConnection& connection) const {
-  const auto server = ask_server(connection);
+std::expected<MysqlServer, MysqlError> LogFollower::check_server(
+    MysqlConnection& connection) const {
+  auto server = ask_server(connection);
   if (!server) {
-    return std::unexpected(server.error());
+    return server;
   }
   std::vector<std::string> all = refusals(*server);
   const std::string_view why_not = why_not_strict(server->is_replica);
@@ -175,7 +187,7 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) const {
     why += (why.empty() ? "" : "; ") + each;
   }
   if (why.empty()) {
-    return {};
+    return server;
   }
   return refused("the server cannot be followed: " + why);
 }
@@ -183,7 +195,7 @@ LogFollower::Done LogFollower::check_server(MysqlConnection& connection) const {
 LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
   loader_.reset();
   if (may_take_up()) {
-    const auto taken_up = take_up(reader, settings_.logins.size() > 1);
+    const auto taken_up = take_up(reader, is_cluster_);
     if (!taken_up) {
       return std::unexpected(taken_up.error());
     }
@@ -216,12 +228,15 @@ LogFollower::Done LogFollower::begin_anew(TableReader& reader) {
   return {};
 }
 
-LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
-                                            const std::string& upheavals_before,
-                                            const std::string& membership_before) {
-  auto connection = open_same_server(login, identity_);
+LogFollower::Done LogFollower::begin_stream(const Before& before) {
+  auto connection = open_same_server(login_, identity_);
   if (!connection) {
     return std::unexpected(connection.error());
+  }
+  // Asked in the session that the log will be read in: behind it is what was begun with its server.
+  const auto end = log_end(*connection);
+  if (!end) {
+    return std::unexpected(end.error());
   }
   const std::uint32_t server_id = settings_.server_id.value_or(
       static_cast<std::uint32_t>(0x40000000U + random_() % 0x3FFFFFFFU));
@@ -231,31 +246,32 @@ LogFollower::Done LogFollower::begin_stream(const MysqlLogin& login,
   if (!stream) {
     return std::unexpected(stream.error());
   }
-  tables_.log.reconnected(stream->checksum(), identity_);
+  tables_.log.reconnected({.checksum = stream->checksum(), .end = *end}, identity_);
   stream_ = std::make_unique<LogStream>(*std::move(stream));
   begin_checkpoints();
-  begin_probe(login, upheavals_before, membership_before);
+  begin_probe(before);
+  begin_watch<MysqlConnection>(login_, server_identity);
   return {};
 }
 
-void LogFollower::begin_probe(const MysqlLogin& login,
-                              const std::string& upheavals_before,
-                              const std::string& membership_before) {
-  probe_ = std::make_unique<ServerProbe>(ServerProbe::Settings{.login = login,
-                                                               .identity = identity_,
-                                                               .upheavals = upheavals_before,
-                                                               .membership = membership_before,
-                                                               .clock = clock_,
-                                                               .max_lag = settings_.max_lag,
-                                                               .asking = settings_.asking},
-                                         [this](const ServerProbe::Word& word) {
-                                           if (word.committed) {
-                                             tables_.log.see_committed(*word.committed);
-                                           }
-                                           if (word.at) {
-                                             tables_.log.prove(*word.at, word.position, word.place);
-                                           }
-                                         });
+void LogFollower::begin_probe(const Before& before) {
+  probe_ = std::make_unique<ServerProbe>(
+      ServerProbe::Settings{.login = login_,
+                            .identity = identity_,
+                            .logs_what_it_replicates = before.logs_what_it_replicates,
+                            .upheavals = before.upheavals,
+                            .standing = before.standing,
+                            .clock = clock_,
+                            .max_lag = settings_.max_lag,
+                            .asking = settings_.asking},
+      [this](const ServerProbe::Word& word) {
+        if (word.committed) {
+          tables_.log.see_committed(*word.committed);
+        }
+        if (word.at) {
+          tables_.log.prove(*word.at, word.position, word.place);
+        }
+      });
 }
 
 // --- following ---

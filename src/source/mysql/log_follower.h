@@ -75,30 +75,34 @@ class LogFollower final : public ServerFollower<MysqlLog> {
   void finish() override;
 
  private:
+  // What a server has said of itself before anything that rests on its log.
+  struct Before {
+    bool logs_what_it_replicates;
+    std::string upheavals;
+    MysqlStanding standing;
+  };
+
   bool is_connected() const override { return stream_ != nullptr; }
   Duration connect(const std::stop_token& stop) override;
   void disconnect() override;
   Done connect_to(const MysqlLogin& login);
   Done decide_whether_it_goes_on(MysqlConnection& connection, std::string_view identity);
-  Done check_server(MysqlConnection& connection) const;
+  std::expected<MysqlServer, MysqlError> check_server(MysqlConnection& connection) const;
   Done begin_anew(TableReader& reader);
   TableReader::Settings reader_settings() const override {
     return {
         .login = login_, .identity = identity_, .open_view = settings_.open_view, .clock = clock_};
   }
-  Done begin_stream(const MysqlLogin& login,
-                    const std::string& upheavals_before,
-                    const std::string& membership_before);
-  void begin_probe(const MysqlLogin& login,
-                   const std::string& upheavals_before,
-                   const std::string& membership_before);
+  Done begin_stream(const Before& before);
+  void begin_probe(const Before& before);
   Duration follow(const std::stop_token& stop) override;
   Done follow_one(const std::stop_token& stop);
 
   LogFollowerSettings settings_;
   std::minstd_rand random_;
 
-  MysqlLogin login_;  // of the server that is followed
+  MysqlLogin login_;         // of the server that is followed
+  bool is_cluster_ = false;  // of several, any of which may go on where another has been
   // Its log does not have what comes before the server's own position, or its numbers were set back
   // behind the beginning of its log: it is read from its end, wherever that is.
   bool is_earlier_gone_ = false;

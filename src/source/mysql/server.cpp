@@ -261,6 +261,14 @@ std::string_view why_not_strict(bool is_replica) {
   return {};
 }
 
+std::string_view why_read_only(const MysqlStanding& standing, bool is_replica) {
+  if (standing.is_read_only && !is_replica) {
+    return "the server is read-only, and no replica: another may have taken its place (SET GLOBAL "
+           "read_only = 0, if not)";
+  }
+  return {};
+}
+
 ReplicaLag replica_lag(const std::vector<MysqlRecord>& status, bool is_mariadb) {
   std::chrono::seconds longest{0};
   for (const MysqlRecord& channel : status) {
@@ -299,27 +307,48 @@ std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection) {
   return named_values(connection, kUpheavalsSql);
 }
 
-std::string cluster_membership(const MysqlAnswer& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    text += "wsrep_on=" + row[1].value_or("") + " at " + row[2].value_or("");
+std::expected<std::string_view, MysqlError> standing_sql(MysqlConnection& connection) {
+  constexpr unsigned kUnknownVariable = 1193;
+  if (!connection.is_mariadb()) {
+    return "SELECT @@global.read_only";
   }
-  return text;
+  constexpr std::string_view kWhole =
+      "SELECT @@global.gtid_binlog_pos, @@global.read_only, IF(@@global.log_slave_updates, '', "
+      "@@global.gtid_slave_pos), @@global.wsrep_on, @@global.wsrep_cluster_address";
+  const auto known = connection.ask(kWhole);
+  if (known) {
+    return kWhole;
+  }
+  if (known.error().code == kUnknownVariable) {  // a build without clusters
+    return kWhole.substr(0, kWhole.find(", @@global.wsrep_on"));
+  }
+  return std::unexpected(known.error());
 }
 
-std::expected<std::string, MysqlError> cluster_membership(MysqlConnection& connection) {
-  if (!connection.is_mariadb()) {
-    return {};
+std::expected<MysqlStanding, MysqlError> standing_of(const MysqlAnswer& answer, bool is_mariadb) {
+  const std::size_t first = is_mariadb ? 1 : 0;
+  if (answer.size() != 1 || answer.front().size() <= first) {
+    return failed("the server does not tell whether it is read-only");
   }
-  const auto found = connection.ask(kPositionAndMembershipSql);
-  if (found) {
-    return cluster_membership(*found);
+  const auto& row = answer.front();
+  const std::string read_only = row[first].value_or("");
+  MysqlStanding standing{.is_read_only = read_only != "0" && read_only != "OFF"};
+  for (std::size_t i = first + 1; i < row.size(); ++i) {
+    standing.unlogged += row[i].value_or("") + ' ';
   }
-  constexpr unsigned kUnknownVariable = 1193;  // a build without it
-  if (found.error().code == kUnknownVariable) {
-    return {};
+  return standing;
+}
+
+std::expected<MysqlStanding, MysqlError> ask_standing(MysqlConnection& connection) {
+  const auto sql = standing_sql(connection);
+  if (!sql) {
+    return std::unexpected(sql.error());
   }
-  return std::unexpected(found.error());
+  const auto answer = connection.ask(*sql);
+  if (!answer) {
+    return std::unexpected(answer.error());
+  }
+  return standing_of(*answer, connection.is_mariadb());
 }
 
 }  // namespace cuckooguard::source

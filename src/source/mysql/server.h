@@ -63,9 +63,25 @@ struct ReplicaLag {
 ReplicaLag replica_lag(const std::vector<MysqlRecord>& status, bool is_mariadb);
 std::string_view replica_status_sql(bool is_mariadb);
 
+// What a server is beside its log, and may cease to be. Costs little, which status variables do
+// not.
+struct MysqlStanding {
+  bool is_read_only = false;
+  // MariaDB: how rows may come to it that its log does not have, as one text: a Galera cluster that
+  // it is in, or told to join; what it has replicated without logging it (unlogged_sql()).
+  std::string unlogged{};
+};
+// The question of this server; of MariaDB its position comes first. And its answer.
+std::expected<std::string_view, MysqlError> standing_sql(MysqlConnection& connection);
+std::expected<MysqlStanding, MysqlError> standing_of(const MysqlAnswer& answer, bool is_mariadb);
+std::expected<MysqlStanding, MysqlError> ask_standing(MysqlConnection& connection);
+
 // Why a server that can be followed does not serve strict reads (`consistency: strict`); empty: it
 // does.
 std::string_view why_not_strict(bool is_replica);
+
+// Why one does not prove anything: it is read-only and no replica. Empty: it does.
+std::string_view why_read_only(const MysqlStanding& standing, bool is_replica);
 
 // What a SHOW of names and values says, as one text: `name=value ` for each.
 std::string named_values(const MysqlAnswer& rows);
@@ -80,14 +96,6 @@ std::expected<std::string, MysqlError> upheavals(MysqlConnection& connection);
 inline constexpr std::string_view kUpheavalsSql =
     "SHOW GLOBAL STATUS WHERE variable_name IN ('Com_reset', 'Com_group_replication_start', "
     "'wsrep_connected')";
-
-// MariaDB: whether it is, or has been told to become, a node of a Galera cluster, as one text;
-// empty: it cannot be. Costs little, which status variables do not.
-std::expected<std::string, MysqlError> cluster_membership(MysqlConnection& connection);
-// The same of an answer to this, which has the position in front.
-std::string cluster_membership(const MysqlAnswer& rows);
-inline constexpr std::string_view kPositionAndMembershipSql =
-    "SELECT @@global.gtid_binlog_pos, @@global.wsrep_on, @@global.wsrep_cluster_address";
 
 // SHOW BINARY LOG STATUS, under the name that this server knows.
 std::expected<std::string_view, MysqlError> log_status_sql(MysqlConnection& connection);

@@ -12,6 +12,10 @@
 namespace cuckooguard::source {
 namespace {
 
+// What a MariaDB has replicated and has not in its log.
+constexpr std::string_view kUnloggedSql =
+    "SELECT IF(@@global.log_slave_updates, '', @@global.gtid_slave_pos)";
+
 std::string_view position_sql(bool is_mariadb) {
   return is_mariadb ? "SELECT @@global.gtid_binlog_pos" : "SELECT @@global.gtid_executed";
 }
@@ -32,21 +36,27 @@ std::optional<std::string> first_value(const MysqlAnswer& rows) {
 }
 
 // MySQL's set is read before its log's end.
-std::expected<void, MysqlError> take_position(const MysqlResult& told,
-                                              bool is_mariadb,
-                                              ServerProbe::Word& word) {
-  std::optional<std::string> text = first_value(told.rows);
-  if (!is_mariadb && text) {
-    const MysqlRecord status = MysqlResult(told).records().front();
-    const auto set = status.find("Executed_Gtid_Set");
-    text = set == status.end() ? std::nullopt : set->second;
-    auto end = log_end(status);
-    if (!end) {
-      return std::unexpected(end.error());
-    }
-    word.place = *std::move(end);
+std::expected<void, MysqlError> take_log_status(const MysqlResult& told, ServerProbe::Word& word) {
+  const std::vector<MysqlRecord> rows = MysqlResult(told).records();
+  if (rows.size() != 1) {
+    return failed("the server does not tell how far its log is");
   }
-  auto position = position_of(text, is_mariadb);
+  const auto set = rows.front().find("Executed_Gtid_Set");
+  auto position = position_of(set == rows.front().end() ? std::nullopt : set->second, false);
+  if (!position) {
+    return std::unexpected(position.error());
+  }
+  auto end = log_end(rows.front());
+  if (!end) {
+    return std::unexpected(end.error());
+  }
+  word.position = *std::move(position);
+  word.place = *std::move(end);
+  return {};
+}
+
+std::expected<void, MysqlError> take_position(const MysqlAnswer& rows, ServerProbe::Word& word) {
+  auto position = position_of(first_value(rows), true);
   if (!position) {
     return std::unexpected(position.error());
   }
@@ -57,9 +67,14 @@ std::expected<void, MysqlError> take_position(const MysqlResult& told,
 // What is asked at once, in this order.
 class Question {
  public:
-  Question(bool is_mariadb, bool is_whole, std::string_view position_sql) {
+  // Of MariaDB `log_status_sql` is empty: its standing has the position.
+  Question(bool is_whole, std::string_view standing_sql, std::string_view log_status_sql) {
+    const bool is_mariadb = log_status_sql.empty();
     add(replica_status_sql(is_mariadb));
-    add(position_sql);
+    add(standing_sql);
+    if (!is_mariadb) {
+      add(log_status_sql);
+    }
     if (is_whole) {
       add(kUpheavalsSql);
     }
@@ -84,9 +99,20 @@ class Question {
 }  // namespace
 
 std::expected<std::string, MysqlError> server_identity(MysqlConnection& connection) {
-  return named_values(connection,
-                      "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_id', 'server_uuid', "
-                      "'server_uid', 'hostname', 'port')");
+  auto identity = named_values(connection,
+                               "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_id', "
+                               "'server_uuid', 'server_uid', 'hostname', 'port')");
+  if (!identity || !connection.is_mariadb()) {
+    return identity;
+  }
+  const auto unlogged = connection.value(kUnloggedSql);
+  if (!unlogged) {
+    return std::unexpected(unlogged.error());
+  }
+  if (const std::string replicated = unlogged->value_or(""); !replicated.empty()) {
+    *identity += "gtid_slave_pos=" + replicated + ' ';
+  }
+  return identity;
 }
 
 std::expected<MysqlConnection, MysqlError> open_same_server(const MysqlLogin& login,
@@ -146,12 +172,34 @@ void ServerProbe::run(const std::stop_token& stop) {
   has_ended_.store(true, std::memory_order_release);
 }
 
-std::expected<std::string_view, MysqlError> ServerProbe::position_sql(
-    MysqlConnection& connection) const {
-  if (!connection.is_mariadb()) {
-    return log_status_sql(connection);
+std::expected<void, std::string> ServerProbe::prepare(MysqlConnection& connection) {
+  if (const auto allowed = connection.allow_several(); !allowed) {
+    return std::unexpected(allowed.error().what);
   }
-  return settings_.membership.empty() ? source::position_sql(true) : kPositionAndMembershipSql;
+  const auto standing = standing_sql(connection);
+  if (!standing) {
+    return std::unexpected(standing.error().what);
+  }
+  standing_sql_ = *standing;
+  if (connection.is_mariadb()) {
+    return {};
+  }
+  const auto log_status = log_status_sql(connection);
+  if (!log_status) {
+    return std::unexpected(log_status.error().what);
+  }
+  log_status_sql_ = *log_status;
+  return {};
+}
+
+std::string ServerProbe::why_not(const MysqlStanding& standing, const ReplicaLag& lag) const {
+  if (standing.unlogged != settings_.standing.unlogged) {
+    return "the server has joined a cluster, or has replicated what is not in its log";
+  }
+  if (lag.is_replica && !settings_.logs_what_it_replicates) {
+    return "the server has become a replica, and does not log what it replicates";
+  }
+  return std::string(why_read_only(standing, lag.is_replica));
 }
 
 bool ServerProbe::is_young(const Word& word) const {
@@ -187,7 +235,7 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
                                                         bool is_whole) {
   const bool is_mariadb = connection.is_mariadb();
   const TimePoint at = settings_.clock();
-  const Question question(is_mariadb, is_whole, position_sql_);
+  const Question question(is_whole, standing_sql_, log_status_sql_);
   auto answers = connection.ask_several(question.sql());
   if (!answers) {
     return std::unexpected(answers.error().what);
@@ -197,13 +245,17 @@ std::expected<ReplicaLag, std::string> ServerProbe::ask(MysqlConnection& connect
   }
   auto next = answers->begin();
   const ReplicaLag lag = replica_lag(std::move(*next++).records(), is_mariadb);
-  const MysqlResult told = std::move(*next++);
-  if (const auto taken = take_position(told, is_mariadb, word); !taken) {
-    return std::unexpected(taken.error().what);
+  const MysqlResult standing = std::move(*next++);
+  const auto stands = standing_of(standing.rows, is_mariadb);
+  const auto taken =
+      is_mariadb ? take_position(standing.rows, word) : take_log_status(*next++, word);
+  if (!stands || !taken) {
+    return std::unexpected(stands ? taken.error().what : stands.error().what);
   }
-  const bool is_joining =
-      !settings_.membership.empty() && cluster_membership(told.rows) != settings_.membership;
-  if (is_joining || (is_whole && named_values(next++->rows) != settings_.upheavals)) {
+  if (std::string why = why_not(*stands, lag); !why.empty()) {
+    return std::unexpected(std::move(why));
+  }
+  if (is_whole && named_values(next++->rows) != settings_.upheavals) {
     return std::unexpected(
         "the server has run a RESET or joined a cluster: its log may have begun anew");
   }
@@ -233,14 +285,9 @@ std::string ServerProbe::ask_until_it_fails(const std::stop_token& stop) {
   if (!connection) {
     return connection.error().what;
   }
-  if (const auto allowed = connection->allow_several(); !allowed) {
-    return allowed.error().what;
+  if (const auto prepared = prepare(*connection); !prepared) {
+    return prepared.error();
   }
-  const auto position_sql = this->position_sql(*connection);
-  if (!position_sql) {
-    return position_sql.error().what;
-  }
-  position_sql_ = *position_sql;
   const std::stop_callback wake(stop, [&connection] { connection->interrupt(); });
   ProofDates dates(settings_.clock, settings_.max_lag);
   std::chrono::nanoseconds pause{};

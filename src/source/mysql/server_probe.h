@@ -12,14 +12,13 @@
 // may be ahead of what is synced, and so of what the stream is sent: then the proof takes as long
 // as the sync. gtid_executed is asked with it, and must be applied, too.
 //
-// What a question is, in one round trip. The whole one: the replica's state, the position,
-// upheavals (behind it: a position from before one is of the old log), what is committed. MariaDB
-// spends 0.9 ms of a core on it, 0.4 ms of them on each status variable's list, and more with many
-// sessions; MySQL 0.35 ms, 0.25 ms of them on upheavals. So readers' questions are short: the
-// replica's state, the position, and of MariaDB whether it is told to join a cluster: 0.09 ms
-// (MariaDB 10.11, with 0 and with 500 idle sessions, on two busy cores; the position alone 0.03
-// ms), and less of MySQL (9.7; 0.2 ms against MariaDB's 0.27 ms where five others wanted each
-// core). At kPace they take 2 % of a core.
+// What a question is, in one round trip. The whole one: the replica's state, the position, how it
+// stands (MysqlStanding), upheavals (behind it: a position from before one is of the old log), what
+// is committed. MariaDB spends 0.9 ms of a core on it, 0.4 ms of them on each status variable's
+// list, and more with many sessions; MySQL 0.35 ms, 0.25 ms of them on upheavals. So readers'
+// questions are short: without the last two: 0.09 ms (MariaDB 10.11, with 0 and with 500 idle
+// sessions, on two busy cores; the position alone 0.03 ms), and less of MySQL (9.7; 0.2 ms against
+// MariaDB's 0.27 ms where five others wanted each core). At kPace they take 2 % of a core.
 //
 // Why a short one needs no count of RESETs. MariaDB: a log that begins anew begins with its
 // numbers, too, so that its position does not cover the one before, which voids all that is
@@ -35,6 +34,10 @@
 // log begin in a later file (RESET ... TO), or go there by FLUSH LOGS, sets gtid_purged, and
 // reaches a place between the last answer and the old log's end, all between two whole questions.
 // What is committed is for erasures alone, which may be late.
+//
+// A server that has become read-only, and is no replica, is likely to have a successor: nothing is
+// proven of it. One that has become a replica and does not log what it replicates has rows that its
+// log will never have.
 //
 // A replica does not serve strict reads (why_not_strict()).
 //
@@ -70,9 +73,10 @@ class ServerProbe {
   struct Settings {
     MysqlLogin login;
     std::string identity;  // of the server that is followed: server_identity()
+    bool logs_what_it_replicates = false;
     // From before its log was begun to be read:
     std::string upheavals;
-    std::string membership;  // cluster_membership()
+    MysqlStanding standing{};
     Clock clock;
     std::chrono::nanoseconds max_lag;
     Asking asking{};
@@ -109,7 +113,9 @@ class ServerProbe {
   std::expected<ReplicaLag, std::string> ask(MysqlConnection& connection,
                                              Word& word,
                                              bool is_whole);
-  std::expected<std::string_view, MysqlError> position_sql(MysqlConnection& connection) const;
+  std::expected<void, std::string> prepare(MysqlConnection& connection);
+  // Why it cannot be followed any more; empty: it can.
+  std::string why_not(const MysqlStanding& standing, const ReplicaLag& lag) const;
   bool is_whole_due() const;
   bool is_young(const Word& word) const;
   std::chrono::nanoseconds whole_every() const {
@@ -121,7 +127,8 @@ class ServerProbe {
   Report report_;
   std::string why_;
   std::optional<TimePoint> whole_at_;  // before the last whole question
-  std::string_view position_sql_;
+  std::string_view standing_sql_;
+  std::string_view log_status_sql_;  // MySQL
   Word last_;
   std::atomic<bool> has_ended_{false};
   std::jthread thread_;

@@ -74,7 +74,7 @@ class PostgresApplier {
   void rest_on(std::vector<PostgresGroup> groups) { unseen_ = std::move(groups.front().unseen); }
   static bool is_expecting() { return false; }
   static bool expects_more_than(const PostgresPosition& /*logged*/) { return false; }
-  static bool is_other_log() { return false; }
+  static std::string_view why_void() { return {}; }
   // There always is one.
   std::optional<PostgresGroup> last_group() const {
     return PostgresGroup{.last = {position_.lsn()}, .unseen = unseen_};

@@ -40,7 +40,7 @@ class ToyApplier {
       return show_again(event.group);
     }
     if (event.group.number.number != position_.number() + 1 || is_expecting()) {
-      is_other_log_ = true;
+      why_void_ = kOtherLog;
       return std::unexpected("the log does not go on where it was");
     }
     if (!event.defined.empty()) {
@@ -69,7 +69,7 @@ class ToyApplier {
     return std::ranges::any_of(expected_,
                                [&](const ToyGroup& each) { return !logged.covers(each.number); });
   }
-  bool is_other_log() const { return is_other_log_; }
+  std::string_view why_void() const { return why_void_; }
   const std::optional<ToyGroup>& last_group() const { return last_; }
   ToyPosition resume_position() const {
     return last_ ? ToyPosition(last_->number.number - 1) : position_;
@@ -86,7 +86,7 @@ class ToyApplier {
     const bool was_expecting = is_expecting();
     for (const ToyGroup& each : expected_) {
       if (each.number.number == group.number.number && !each.is_same_as(group)) {
-        is_other_log_ = true;
+        why_void_ = kOtherLog;
         return std::unexpected("the log has another transaction of this number");
       }
     }
@@ -135,7 +135,7 @@ class ToyApplier {
   std::set<Table*> tables_;
   std::optional<ToyGroup> last_;
   std::vector<ToyGroup> expected_;
-  bool is_other_log_ = false;
+  std::string_view why_void_;
   std::uint64_t log_of_ = 0;
 };
 

@@ -89,7 +89,7 @@ TEST_F(LogApplierTest, a_transaction_that_was_cut_off_is_applied_once_when_it_co
   MadeLog again = log_;
   insert(1);
   apply({log_.begin(), MadeLog::map(1, "user"), MadeLog::insert(1, 7)});
-  applier_.reconnected(binlog::ChecksumAlgorithm::none, 1);
+  applier_.reconnected({}, 1);
   apply({binlog::make_format(binlog::Brand::mariadb),
          again.begin(),
          MadeLog::map(1, "user"),
@@ -107,7 +107,7 @@ TEST_F(LogApplierTest, a_transaction_that_was_applied_is_skipped_when_it_comes_a
   applier_.join(user_.table);
   MadeLog again = log_;
   insert(7);
-  applier_.reconnected(binlog::ChecksumAlgorithm::none, 1);
+  applier_.reconnected({}, 1);
   log_ = again;
   apply({binlog::make_format(binlog::Brand::mariadb)});
   insert(7);

@@ -37,7 +37,7 @@ class ResumedLogTest : public testing::Test {
     log_.number_from(77, 10);
     again_.number_from(77, 10);
     applier_.join(user_.table);
-    applier_.reconnected(binlog::ChecksumAlgorithm::none, kServer);
+    applier_.reconnected({}, kServer);
     EXPECT_EQ(come(stream(log_)), "");
   }
 
@@ -65,17 +65,17 @@ class ResumedLogTest : public testing::Test {
     return {};
   }
   void reconnect(std::uint64_t server = kServer) {
-    applier_.reconnected(binlog::ChecksumAlgorithm::none, server);
+    applier_.reconnected({}, server);
     EXPECT_TRUE(applier_.is_expecting());
   }
   void expect_another_log(const Events& events) {
     EXPECT_THAT(come(events), HasSubstr("0-77-10"));
-    EXPECT_TRUE(applier_.is_other_log());
+    EXPECT_EQ(applier_.why_void(), kOtherLog);
     EXPECT_TRUE(applier_.is_expecting());
   }
   void expect_the_same_log(const Events& events) {
     EXPECT_EQ(come(events), "");
-    EXPECT_FALSE(applier_.is_other_log());
+    EXPECT_EQ(applier_.why_void(), "");
     EXPECT_FALSE(applier_.is_expecting());
     EXPECT_EQ(applier_.position().text(), "0-77-10");
     EXPECT_THAT(user_.target.ids(), testing::ElementsAre(7));
@@ -182,7 +182,7 @@ TEST_F(ResumedLogTest, has_to_come_by_all_that_checkpoints_rest_on) {
     LogApplier restored(LogPosition::parse("0-77-10", true).value(),
                         {.on_out_of_step = [](FollowedTable&, std::string_view) {}});
     restored.rest_on({oldest, latest});
-    restored.reconnected(binlog::ChecksumAlgorithm::none, kServer);
+    restored.reconnected({}, kServer);
     MadeLog log = again_;
     for (const std::string& event : stream(log)) {
       ASSERT_TRUE(restored.apply(event));
@@ -191,7 +191,7 @@ TEST_F(ResumedLogTest, has_to_come_by_all_that_checkpoints_rest_on) {
     for (const std::string& event : group(log, row, {.file = "binlog.000001", .end = 700})) {
       (void)restored.apply(event);
     }
-    EXPECT_EQ(restored.is_other_log(), row == 9);
+    EXPECT_EQ(restored.why_void(), row == 9 ? kOtherLog : "");
     EXPECT_EQ(restored.is_expecting(), row == 9);
   }
 }

@@ -23,7 +23,7 @@ class TableSetTest : public testing::Test {
  protected:
   void begin(const std::string& position = "") {
     tables_.log.begin_at(at(position));
-    tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+    tables_.log.reconnected({}, "db1");
     apply({binlog::make_format(binlog::Brand::mariadb)});
   }
   void apply(const std::vector<std::string>& events) {

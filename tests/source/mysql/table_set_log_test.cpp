@@ -177,7 +177,7 @@ TEST_F(TableSetTest, a_log_that_is_resumed_erases_nothing_until_it_has_shown_its
   load_all({1});
   const MadeLog again = log_;
   apply(erasing(1));
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   commit();
   EXPECT_TRUE(bench_.has("user:1"));
   log_ = again;
@@ -216,7 +216,7 @@ TEST_F(TableSetTest,
   ASSERT_TRUE(tables_.checkpoints.version(0));
   bench_.clock.advance(kMaxLag);
   EXPECT_EQ(tables_.log.resume_position().text(), "");
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   prove();
   EXPECT_FALSE(is_fresh());
   EXPECT_FALSE(tables_.checkpoints.version(0));
@@ -235,7 +235,7 @@ TEST_F(TableSetTest, another_log_with_the_same_numbers_makes_all_be_read_anew) {
   insert(7);
   prove();
   ASSERT_TRUE(is_fresh());
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   log_ = again;
   apply({binlog::make_format(binlog::Brand::mariadb),
          log_.begin(),
@@ -254,7 +254,7 @@ TEST_F(TableSetTest, a_log_that_ends_before_what_was_followed_makes_all_be_read_
   load_all({});
   insert(7);
   insert(8);
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   apply({binlog::make_format(binlog::Brand::mariadb)});
   tables_.log.prove(bench_.clock.now(), at("0-77-1"));
   EXPECT_THAT(std::string(tables_.log.why_void()), HasSubstr("lost its end"));
@@ -320,9 +320,9 @@ TEST_F(TableSetTest, rows_that_wait_to_be_erased_when_another_server_is_followed
   begin();
   load_all({1});
   apply(erasing(1));
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   EXPECT_TRUE(tables_.loads.take_due().empty());
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db2");
+  tables_.log.reconnected({}, "db2");
   bench_.clock.advance(TableSetTimes::kRereadDelayMax);
   EXPECT_THAT(tables_.loads.take_due(), ElementsAre(0, 1));
 }
@@ -334,7 +334,7 @@ TEST_F(TableSetTest, what_one_server_has_committed_is_not_what_the_next_one_has)
   tables_.log.see_committed(committed(5000));
   const MadeLog again = log_;
   insert(4);
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db2");
+  tables_.log.reconnected({}, "db2");
   apply({binlog::make_format(binlog::Brand::mariadb)});
   log_ = again;
   insert(4);
@@ -350,7 +350,7 @@ TEST_F(TableSetTest, no_table_is_published_while_a_log_is_resumed) {
   insert(7);
   const auto due = tables_.loads.take_due();
   open_view(due[0]);
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   EXPECT_FALSE(read(due[0], {7}));
 }
 

@@ -69,7 +69,7 @@ TEST_F(TableSetTest, what_a_server_said_before_the_connection_was_lost_proves_no
   begin();
   load_all({});
   tables_.log.prove(bench_.clock.now(), at("0-77-1"));
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   apply({binlog::make_format(binlog::Brand::mariadb)});
   insert(7);
   EXPECT_FALSE(is_fresh());
@@ -226,7 +226,7 @@ TEST_F(TableSetTest, a_source_that_was_refused_proves_and_keeps_nothing_until_al
   tables_.log.report_refused("it keeps no log");
   EXPECT_EQ(bench_.witness.last_of("users").state, State::refused);
   EXPECT_EQ(bench_.witness.last_of("users").why, "it keeps no log");
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   prove();
   EXPECT_FALSE(is_fresh());
   begin();
@@ -250,7 +250,7 @@ TEST_F(TableSetTest, a_refused_source_that_cannot_be_reached_any_more_is_down) {
   tables_.log.report_lost("nobody is there");
   EXPECT_EQ(tables_.status().read().state, filter::SourceState::down);
   EXPECT_EQ(bench_.witness.last_of("users").state, State::down);
-  tables_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+  tables_.log.reconnected({}, "db1");
   prove();
   EXPECT_FALSE(is_fresh()) << "it was refused all the same";
 }
@@ -280,7 +280,7 @@ class PatternedTableSetTest : public TableSetTest {
   std::uint64_t doubt() const { return patterned_.listing.doubt().value_or(0); }
   void begin_patterned() {
     patterned_.log.begin_at(at(""));
-    patterned_.log.reconnected(binlog::ChecksumAlgorithm::none, "db1");
+    patterned_.log.reconnected({}, "db1");
     (void)patterned_.log.apply(binlog::make_format(binlog::Brand::mariadb), never_);
   }
 
