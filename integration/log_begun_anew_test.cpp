@@ -82,21 +82,28 @@ class LogBegunAnew : public GuardedMariaDb {
     return std::stoi(session_->run("SHOW GLOBAL STATUS LIKE 'Com_begin'")[0][1].value_or("0"));
   }
 
-  // With the guard's filter as it was before the crash, row 50 is hidden: its deletion is in the
-  // log, and the engine has lost it.
-  void lose_a_deletion() {
-    run("SET GLOBAL innodb_flush_log_at_timeout = 2700");
-    run("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+  // A power cut, with innodb_flush_log_at_trx_commit = 2, or a kill, with 0: the log has the
+  // deletion of row 50, and the engine has lost it.
+  void keep_row_50() {
+    session_.reset();
+    server_->stop();
+    server_->keep_tables(folder_ / "before");
+    start_server_again();
+  }
+  void delete_row_50() {
     run("DELETE FROM user WHERE id = 50");
     ASSERT_TRUE(becomes_absent("user:50"));
   }
   void crash() {
     session_.reset();
     server_->kill();
+    server_->put_tables_back(folder_ / "before");
+    start_server_again();
+    ASSERT_EQ(session_->value("SELECT COUNT(*) FROM user WHERE id = 50"), "1");
+  }
+  void start_server_again() {
     server_->start_again();
     session_.emplace(server_->session());
-    ASSERT_EQ(session_->value("SELECT COUNT(*) FROM user WHERE id = 50"), "1")
-        << "the engine has lost nothing";
   }
   void expect_that_row_50_is_never_hidden() {
     EXPECT_TRUE(becomes_absent("user:9999")) << guard_->log();
@@ -173,10 +180,10 @@ TEST_F(LogBegunAnew, that_has_lost_its_end_hides_no_row) {
 
 TEST_F(LogBegunAnew, is_not_believed_behind_a_crash_by_which_tables_have_lost_what_it_has) {
   settle();
-  lose_a_deletion();
-  link_->cut();
+  keep_row_50();
+  delete_row_50();
+  cut();
   crash();
-  cut();  // until nothing is believed from before
   link_->flow();
   expect_that_row_50_is_never_hidden();
   EXPECT_THAT(guard_->log(), testing::HasSubstr("the server has crashed"));
@@ -184,7 +191,8 @@ TEST_F(LogBegunAnew, is_not_believed_behind_a_crash_by_which_tables_have_lost_wh
 
 TEST_F(LogBegunAnew, is_not_believed_behind_a_crash_while_the_guard_was_down) {
   settle();
-  lose_a_deletion();
+  keep_row_50();
+  delete_row_50();
   guard_.reset();
   crash();
   run("FLUSH BINARY LOGS");
@@ -196,8 +204,7 @@ TEST_F(LogBegunAnew, is_not_what_a_server_that_was_shut_down_means) {
   settle();
   session_.reset();
   server_->stop();
-  server_->start_again();
-  session_.emplace(server_->session());
+  start_server_again();
   insert_one();
   expect_all_rows_and_no_others();
   EXPECT_EQ(views(), 0) << guard_->log();
@@ -210,8 +217,7 @@ TEST_F(LogBegunAnew, is_followed_by_a_guard_that_is_new_behind_a_crash) {
   std::filesystem::remove_all(folder_ / "kept");
   session_.reset();
   server_->kill();
-  server_->start_again();
-  session_.emplace(server_->session());
+  start_server_again();
   start();
   insert_one();
   expect_all_rows_and_no_others();

@@ -139,6 +139,26 @@ void SqlServer::kill() {
   process_->exit_code();
 }
 
+namespace {
+
+constexpr auto kAllFiles =
+    std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing;
+
+}  // namespace
+
+void SqlServer::keep_tables(const std::filesystem::path& folder) const {
+  std::filesystem::copy(directory_ / "data", folder, kAllFiles);
+}
+
+void SqlServer::put_tables_back(const std::filesystem::path& folder) const {
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string name = file.path().filename().string();
+    if (!name.starts_with("binlog.")) {
+      std::filesystem::copy(file.path(), directory_ / "data" / name, kAllFiles);
+    }
+  }
+}
+
 pid_t SqlServer::pid() const {
   return process_->pid();
 }

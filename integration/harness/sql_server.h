@@ -71,6 +71,9 @@ class SqlServer {
   void send_signal(int signal) const;
   void kill();  // SIGKILL
   void stop();  // SIGTERM, and waits
+  // While it is stopped: what a power cut may cost it whose log is synced and whose tables are not.
+  void keep_tables(const std::filesystem::path& folder) const;
+  void put_tables_back(const std::filesystem::path& folder) const;  // and not the log
   // On the same port and data; `more` arguments count this time.
   void start_again(const std::vector<std::string>& more = {}) { start(more); }
 

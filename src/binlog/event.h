@@ -18,11 +18,10 @@
 
 namespace cuckooguard::binlog {
 
-// A file begins.
+// A file begins. (MySQL does not tell a follower by GTID whether it does so because it was
+// started.)
 struct FormatDescription {
   std::string_view server_version;
-  bool is_first_of_run =
-      false;  // the server has just been started; else it goes on in another file
   bool is_mariadb = false;
   ChecksumAlgorithm checksum = ChecksumAlgorithm::none;  // of all events behind this one
   std::string_view post_header_lengths;                  // a byte for each type, from 1
@@ -35,7 +34,8 @@ struct Rotate {
   std::string_view file;
 };
 
-// The server ends its log because it is shut down. Behind a crash there is none.
+// The file ends here, because the server is shut down. One that ends with neither this nor Rotate
+// was being written when the server crashed.
 struct Stop {};
 
 // Begins a transaction, or, standalone, announces one QUERY that is one by itself.
@@ -79,6 +79,7 @@ struct Rows {
   RowsKind kind = RowsKind::write;
   std::uint64_t table_id = 0;
   bool ends_statement = false;  // the table's maps are forgotten
+  bool is_partial = false;  // MySQL: after an update, JSON values may be what has changed of them
   std::uint64_t column_count = 0;
   std::string_view
       before_columns;  // bitmap of those that images before the change have: update, erase
@@ -123,11 +124,6 @@ struct TransactionPayload {
   std::string_view payload;
 };
 
-// A JSON value changed in part: the row's new values cannot be told from it.
-struct PartialUpdate {
-  std::uint64_t table_id = 0;
-};
-
 struct Ignorable {};
 struct Unknown {};
 
@@ -145,7 +141,6 @@ using EventBody = std::variant<FormatDescription,
                                Heartbeat,
                                Incident,
                                TransactionPayload,
-                               PartialUpdate,
                                Ignorable,
                                Unknown>;
 

@@ -10,6 +10,7 @@ namespace cuckooguard::binlog {
 namespace {
 
 constexpr std::uint16_t kBinlogVersion = 4;
+constexpr std::size_t kCreatedBytes = 4;
 constexpr std::size_t kServerVersionBytes = 50;
 // MySQL has 42 types; MariaDB's own begin at 160, and it always gives the lengths of all.
 constexpr std::size_t kFirstMariaDbType = 160;
@@ -61,7 +62,7 @@ std::expected<FormatDescription, DecodeError> read_format_description(std::strin
   ByteCursor cursor(body);
   const std::uint16_t version = cursor.u16();
   const std::string_view padded = cursor.bytes(kServerVersionBytes);
-  const std::uint32_t created = cursor.u32();
+  cursor.skip(kCreatedBytes);
   const std::uint8_t header_bytes = cursor.u8();
   std::string_view lengths = cursor.rest();
   if (!cursor.ok() || lengths.empty()) {
@@ -74,7 +75,6 @@ std::expected<FormatDescription, DecodeError> read_format_description(std::strin
     return std::unexpected(DecodeError::unsupported_format);
   }
   return FormatDescription{.server_version = padded.substr(0, padded.find('\0')),
-                           .is_first_of_run = created != 0,
                            .is_mariadb = lengths.size() >= kFirstMariaDbType,
                            .checksum = static_cast<ChecksumAlgorithm>(checksum),
                            .post_header_lengths = lengths};
@@ -107,10 +107,10 @@ BodyResult read_table_map(std::string_view body) {
 
 BodyResult read_rows(RowsKind kind, RowsVersion version, std::string_view body) {
   ByteCursor cursor(body);
-  Rows rows{.kind = kind};
+  Rows rows{.kind = kind, .is_partial = version == RowsVersion::partial};
   rows.table_id = cursor.u48();
   rows.ends_statement = (cursor.u16() & kStatementEnd) != 0;
-  if (version == RowsVersion::v2) {
+  if (version != RowsVersion::v1) {
     // Of partitions, or of NDB: nothing that a row's values depend on. The length counts itself.
     const std::uint16_t extra_bytes = cursor.u16();
     if (extra_bytes < 2) {
@@ -252,13 +252,6 @@ BodyResult read_transaction_payload(std::string_view body) {
       TransactionPayload{.compression = static_cast<TransactionPayload::Compression>(*compression),
                          .uncompressed_bytes = uncompressed_bytes.value_or(payload.size()),
                          .payload = payload});
-}
-
-BodyResult read_partial_update(std::string_view body) {
-  ByteCursor cursor(body);
-  const PartialUpdate update{.table_id = cursor.u48()};
-  cursor.rest();
-  return finished(cursor, update);
 }
 
 }  // namespace cuckooguard::binlog

@@ -18,7 +18,7 @@ inline constexpr std::size_t kColumnsMax = 4096;
 using BodyResult = std::expected<EventBody, DecodeError>;
 
 // Version 1 has no extra row information.
-enum class RowsVersion : std::uint8_t { v1, v2 };
+enum class RowsVersion : std::uint8_t { v1, v2, partial };
 
 std::expected<FormatDescription, DecodeError> read_format_description(std::string_view body);
 BodyResult read_rotate(std::string_view body);
@@ -32,7 +32,6 @@ BodyResult read_heartbeat(const EventHeader& header, std::string_view body);
 BodyResult read_heartbeat_v2(std::string_view body);
 BodyResult read_incident(std::string_view body);
 BodyResult read_transaction_payload(std::string_view body);
-BodyResult read_partial_update(std::string_view body);
 BodyResult read_mariadb_gtid(const EventHeader& header, std::string_view body);
 BodyResult read_mysql_gtid(bool is_anonymous, std::string_view body);
 BodyResult read_mysql_gtid_tagged(std::string_view body);

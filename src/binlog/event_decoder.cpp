@@ -88,7 +88,7 @@ BodyResult decode_mysql(EventType type, std::string_view body) {
     case EventType::mysql_transaction_payload:
       return read_transaction_payload(body);
     case EventType::mysql_partial_update_rows:
-      return read_partial_update(body);
+      return read_rows(RowsKind::update, RowsVersion::partial, body);
     case EventType::mysql_heartbeat_v2:
       return read_heartbeat_v2(body);
     // Group replication's bookkeeping.

@@ -86,6 +86,7 @@ std::expected<RowReader, DecodeError> RowReader::make(const TableLayout& layout,
   RowReader reader;
   for (const Column& column : layout.columns()) {
     reader.columns_.push_back({.storage = column.storage});
+    reader.json_columns_ += column.shape.type == ColumnType::json ? 1 : 0;
   }
   for (const ColumnChoice& choice : choices) {
     if (choice.column >= reader.columns_.size() || reader.columns_[choice.column].choice >= 0) {
@@ -110,6 +111,7 @@ std::expected<RowReader, DecodeError> RowReader::make(const TableLayout& layout,
 std::expected<void, DecodeError> RowReader::open(const Rows& rows) {
   images_ = ByteCursor(rows.images);
   kind_ = rows.kind;
+  is_partial_ = rows.is_partial;
   if (rows.table_id == Rows::kNoTable && rows.images.empty()) {
     return {};
   }
@@ -158,7 +160,11 @@ std::expected<bool, DecodeError> RowReader::next() {
     }
   }
   if (kind_ != RowsKind::erase) {
-    if (auto done = read(after_); !done) {
+    auto done = is_partial_ ? skip_partial_values() : std::expected<void, DecodeError>();
+    if (done) {
+      done = read(after_);
+    }
+    if (!done) {
       images_.fail();
       return std::unexpected(done.error());
     }
@@ -169,6 +175,20 @@ std::expected<bool, DecodeError> RowReader::next() {
     return std::unexpected(DecodeError::malformed);
   }
   return true;
+}
+
+// Which values those are: a bit for each JSON column of the table, if there are any.
+std::expected<void, DecodeError> RowReader::skip_partial_values() {
+  constexpr std::uint64_t kPartialJson = 1;
+  const std::uint64_t options = images_.length_encoded();
+  if ((options & ~kPartialJson) != 0) {
+    return std::unexpected(DecodeError::malformed);
+  }
+  if (options == kPartialJson) {
+    images_.skip((json_columns_ + 7) / 8);
+  }
+  return images_.ok() ? std::expected<void, DecodeError>()
+                      : std::unexpected(DecodeError::truncated);
 }
 
 std::expected<void, DecodeError> RowReader::read(Image& image) {

@@ -8,6 +8,9 @@
 // either may lack columns: one that is absent after an update has not changed; one absent before
 // it, or after an insert, is not to be known.
 //
+// With MySQL's binlog_row_value_options = PARTIAL_JSON an update may have of a JSON value only what
+// has changed, in as many bytes as it says: that it is there is known, and no more.
+//
 // A MariaDB table WITH SYSTEM VERSIONING logs its history as rows, too: a DELETE is an update, an
 // UPDATE also writes the old row anew. Nothing in the log tells them apart: whoever follows a table
 // must know that it is none.
@@ -88,6 +91,7 @@ class RowReader {
 
   void prepare(Image& image, std::string_view columns) const;
   std::expected<void, DecodeError> read(Image& image);
+  std::expected<void, DecodeError> skip_partial_values();
   std::expected<void, DecodeError> write(Image& image,
                                          std::size_t choice,
                                          std::string_view value) const;
@@ -99,6 +103,8 @@ class RowReader {
   Image before_;
   Image after_;
   RowsKind kind_ = RowsKind::write;
+  bool is_partial_ = false;
+  std::size_t json_columns_ = 0;
   ByteCursor images_{{}};
 };
 

@@ -66,5 +66,8 @@ inline std::string make_format(const std::string& lengths,
 inline std::string make_format(Brand brand) {
   return make_format(post_header_lengths(brand));
 }
+inline std::string make_stop() {
+  return make_event(EventType::stop, "");
+}
 
 }  // namespace cuckooguard::binlog

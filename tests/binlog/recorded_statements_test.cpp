@@ -191,7 +191,7 @@ TEST(RecordedStatements, name_mysql_transactions_with_and_without_a_tag) {
 }
 
 TEST(RecordedStatements, say_that_a_json_value_was_updated_in_part) {
-  EXPECT_THAT(transcript(recorded_events("mysql_gtids")), ::testing::Contains("partial"));
+  EXPECT_THAT(transcript(recorded_events("mysql_gtids")), ::testing::Contains("update partial"));
 }
 
 // The set at the file's beginning and the transactions in it are what the server says it has

@@ -106,6 +106,38 @@ TEST(RowReader, reads_updates_with_other_columns_before_than_after) {
   EXPECT_THAT(read_all(rows), ElementsAre("5,-,->-,NULL,9", "6,-,->-,xy,122"));
 }
 
+// Of three JSON columns: a bit for each, and of the second one, which is not NULL, three bytes.
+TEST(RowReader, reads_over_what_has_changed_of_json_values) {
+  const TableLayout layout =
+      TableLayout::parse(
+          {.body = "\4shop\0\5items\0"s + "\4\x03\xf5\xf5\xf5"s + "\3\4\4\4"s + "\x0f"s}, false)
+          .value();
+  RowReader reader =
+      RowReader::make(layout, std::vector<ColumnChoice>{{.column = 0, .is_unsigned = false}})
+          .value();
+  const std::string before = "\x0a"s + "\5\0\0\0"s + "\1\0\0\0j"s;
+  const std::string after = "\x0a"s + "\6\0\0\0"s + "\3\0\0\0abc"s;
+  const auto updated = [](const std::string& images) {
+    return Rows{.kind = RowsKind::update,
+                .is_partial = true,
+                .column_count = 4,
+                .before_columns = "\x0f",
+                .after_columns = "\x0f",
+                .images = images};
+  };
+  const std::string partly = before + "\1\2"s + after;
+  const std::string wholly = before + "\0"s + after;
+  EXPECT_THAT(read_all(reader, updated(partly), 1), ElementsAre("5>6"));
+  EXPECT_THAT(read_all(reader, updated(partly + wholly + partly), 1),
+              ElementsAre("5>6", "5>6", "5>6"));
+  const std::string unknown = before + "\2\2"s + after;
+  EXPECT_THAT(read_all(reader, updated(unknown), 1),
+              ElementsAre(std::string(describe(DecodeError::malformed))));
+  const std::string cut_off = before + "\1"s;
+  EXPECT_THAT(read_all(reader, updated(cut_off), 1),
+              ElementsAre(std::string(describe(DecodeError::truncated))));
+}
+
 TEST(RowReader, counts_nulls_among_the_columns_that_are_there) {
   const std::string images = "\2\1\0\0\0"s;  // of the INT and the BLOB the second one
   EXPECT_THAT(read_all(written(images, "\x09")), ElementsAre("-,-,->1,-,-"));

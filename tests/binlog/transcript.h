@@ -52,6 +52,7 @@ struct Printer {
   std::string operator()(const Rotate& rotate) const {
     return "rotate " + std::to_string(rotate.position);
   }
+  std::string operator()(const Stop&) const { return "stop"; }
   std::string operator()(const MariaDbTransaction& transaction) const {
     return std::string("gtid") + (transaction.is_standalone ? " standalone" : "") +
            (transaction.is_transactional ? " transactional" : "") +
@@ -69,7 +70,7 @@ struct Printer {
   std::string operator()(const Rows& rows) const {
     constexpr const char* kKinds[] = {"write", "update", "erase"};
     return kKinds[static_cast<std::size_t>(rows.kind)] +
-           std::string(rows.ends_statement ? "" : " more");
+           std::string(rows.is_partial ? " partial" : "") + (rows.ends_statement ? "" : " more");
   }
   std::string operator()(const Query& query) const {
     const QueryVerdict verdict = judge_query(query.text);
@@ -82,7 +83,6 @@ struct Printer {
   std::string operator()(const Heartbeat&) const { return "heartbeat"; }
   std::string operator()(const Incident&) const { return "incident"; }
   std::string operator()(const TransactionPayload&) const { return "payload"; }
-  std::string operator()(const PartialUpdate&) const { return "partial"; }
   std::string operator()(const Ignorable&) const { return ""; }
   std::string operator()(const Unknown&) const { return "unknown"; }
 };

@@ -53,7 +53,7 @@ void LogApplier::reconnected(const LogBegin& begin, std::uint64_t log_of) {
   log_of_ = log_of;
   resumed_until_ = last_ ? begin.end : LogPlace();
   has_begun_ = false;
-  was_shut_down_ = false;
+  was_closed_ = false;
   if (last_) {
     std::erase_if(expected_, [this](const LogGroup& each) { return position_.covers(each.gtid); });
     expected_.push_back(*last_);
@@ -86,6 +86,9 @@ std::expected<bool, std::string> LogApplier::apply(std::string_view event) {
     begun_ = decoded->header;
     digest_.begin();
   }
+  const bool ends_file = std::holds_alternative<binlog::Stop>(decoded->body) ||
+                         std::holds_alternative<binlog::Rotate>(decoded->body);
+  was_closed_ = was_closed_ || (ends_file && !decoded->header.is_artificial());
   return apply_body(decoded->body);
 }
 
@@ -94,20 +97,15 @@ LogApplier::Applied LogApplier::apply_body(const binlog::EventBody& body) {
   return std::visit([this](const auto& event) { return on(event); }, body);
 }
 
-LogApplier::Applied LogApplier::on(const binlog::Stop&) {
-  was_shut_down_ = true;
-  return !gtid_;
-}
-
 // Behind a crash, log and tables may differ: with innodb_flush_log_at_trx_commit = 0 the engine may
 // have lost what the log has, deletions among it (seen), and the same with 2, when the machine has
 // lost its power; with sync_binlog other than 1 the log may then lack what the engine has. What was
 // read from the tables before it is no more to be believed.
-LogApplier::Applied LogApplier::on(const binlog::FormatDescription& begun) {
+LogApplier::Applied LogApplier::on(const binlog::FormatDescription&) {
   const bool is_first = !std::exchange(has_begun_, true);
-  const bool was_shut_down = std::exchange(was_shut_down_, false);
+  const bool was_closed = std::exchange(was_closed_, false);
   const bool rests_on_before = last_ && resumed_until_ != LogPlace() && !is_expected(last_->gtid);
-  if (!begun.is_first_of_run || is_first || was_shut_down || !rests_on_before) {
+  if (is_first || was_closed || !rests_on_before) {
     return !gtid_;
   }
   why_void_ = kCrashed;
@@ -257,17 +255,6 @@ LogApplier::Applied LogApplier::on(const binlog::TransactionPayload& payload) {
     }
     has_moved = has_moved || *applied;
   }
-}
-
-LogApplier::Applied LogApplier::on(const binlog::PartialUpdate& update) {
-  for (const auto& [id, table] : std::vector(maps_)) {
-    if (id == update.table_id && !is_covered_) {
-      put_out_of_step(
-          *table,
-          "the log has a JSON value changed in part: SET GLOBAL binlog_row_value_options = ''");
-    }
-  }
-  return false;
 }
 
 LogApplier::Applied LogApplier::on(const binlog::Incident&) {

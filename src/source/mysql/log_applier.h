@@ -107,8 +107,7 @@ class LogApplier {
   using Applied = std::expected<bool, std::string>;
 
   Applied apply_body(const binlog::EventBody& body);
-  Applied on(const binlog::FormatDescription& begun);
-  Applied on(const binlog::Stop&);
+  Applied on(const binlog::FormatDescription&);
   Applied on(const binlog::MariaDbTransaction& begun);
   Applied on(const binlog::MySqlTransaction& begun);
   Applied on(const binlog::TableMap& map);
@@ -117,7 +116,6 @@ class LogApplier {
   Applied on(const binlog::Commit&) { return commit(); }
   Applied on(const binlog::XaPrepare& prepare);
   Applied on(const binlog::TransactionPayload& payload);
-  Applied on(const binlog::PartialUpdate& update);
   Applied on(const binlog::Incident&);
   Applied on(const binlog::Unknown&);
   template <class Other>
@@ -148,9 +146,9 @@ class LogApplier {
   LogPosition position_;
   std::optional<LogGroup> last_;
   std::vector<LogGroup> expected_;
-  LogPlace resumed_until_;      // empty: it was not resumed
-  bool has_begun_ = false;      // the stream: a file of it
-  bool was_shut_down_ = false;  // the server, where the last file ended
+  LogPlace resumed_until_;   // empty: it was not resumed
+  bool has_begun_ = false;   // the stream: a file of it
+  bool was_closed_ = false;  // the last file, by its server
   std::string_view why_void_;
   binlog::EventHeader begun_;  // the event that has begun the group at hand
   GroupDigest digest_;

@@ -44,6 +44,20 @@ TEST_F(PositionProofsTest, the_latest_time_that_is_covered_is_proven_once) {
   EXPECT_EQ(proofs_.take_proven({.value = 9}), at(5));
 }
 
+// MySQL: transactions that it has executed, and never logged.
+TEST_F(PositionProofsTest, a_log_lacks_what_it_does_not_have_by_the_place_of_an_answer) {
+  PositionProofs<Number, std::uint64_t> proofs;
+  proofs.begin_at({.value = 0});
+  ASSERT_TRUE(proofs.add(at(1), at(2), {.value = 7}, 400));
+  EXPECT_FALSE(proofs.is_lacking({.value = 3}, 399)) << "it may still come";
+  EXPECT_FALSE(proofs.is_lacking({.value = 7}, 399));
+  EXPECT_TRUE(proofs.is_lacking({.value = 6}, 400));
+  EXPECT_FALSE(proofs.is_lacking({.value = 7}, 400));
+  EXPECT_EQ(proofs.take_proven({.value = 7}, 400), at(1));
+  ASSERT_TRUE(proofs.add(at(3), at(4), {.value = 8}));
+  EXPECT_FALSE(proofs.is_lacking({.value = 7}, 500)) << "no place was told";
+}
+
 TEST_F(PositionProofsTest, the_oldest_question_is_kept_however_many_come_after_it) {
   ask(1, kMany);
   EXPECT_EQ(proofs_.take_proven({.value = 1}), at(1));

@@ -19,10 +19,11 @@ using testing::HasSubstr;
 constexpr std::uint64_t kServer = 1;
 constexpr std::uint64_t kOther = 2;
 
-std::string rotate(const std::string& file) {
-  constexpr std::uint16_t kArtificial = 0x20;
-  return binlog::make_event(
-      binlog::EventType::rotate, binlog::little_endian(4, 8) + file, kArtificial);
+constexpr std::uint16_t kArtificial = 0x20;
+
+// As it is sent before each file; 0: as it stands at the end of one.
+std::string rotate(const std::string& file, std::uint16_t flags = kArtificial) {
+  return binlog::make_event(binlog::EventType::rotate, binlog::little_endian(4, 8) + file, flags);
 }
 
 struct Place {
@@ -68,6 +69,17 @@ class ResumedLogTest : public testing::Test {
     applier_.reconnected({}, server);
     EXPECT_TRUE(applier_.is_expecting());
   }
+  // The log ended in its second file when it was resumed.
+  void reconnect_behind_a_start() {
+    applier_.reconnected({.end = {.file = "binlog.000002", .position = 900}}, kServer);
+  }
+  Events second_file() {
+    Events events{rotate("binlog.000002"), binlog::make_format(binlog::Brand::mariadb)};
+    for (std::string& event : group(again_, 9, {.end = 900})) {
+      events.push_back(std::move(event));
+    }
+    return events;
+  }
   void expect_another_log(const Events& events) {
     EXPECT_THAT(come(events), HasSubstr("0-77-10"));
     EXPECT_EQ(applier_.why_void(), kOtherLog);
@@ -96,6 +108,50 @@ TEST_F(ResumedLogTest, begins_one_group_early) {
 TEST_F(ResumedLogTest, is_the_same_if_its_last_group_is) {
   reconnect();
   expect_the_same_log(stream(again_));
+}
+
+TEST_F(ResumedLogTest, is_not_believed_if_its_server_has_crashed_since) {
+  reconnect_behind_a_start();
+  EXPECT_EQ(come(stream(again_)), "");
+  EXPECT_THAT(come(second_file()), HasSubstr("has crashed"));
+  EXPECT_THAT(std::string(applier_.why_void()), HasSubstr("has crashed"));
+}
+
+TEST_F(ResumedLogTest, goes_on_if_its_server_was_shut_down) {
+  reconnect_behind_a_start();
+  EXPECT_EQ(come(stream(again_)), "");
+  EXPECT_EQ(come({binlog::make_stop()}), "");
+  EXPECT_EQ(come(second_file()), "");
+  EXPECT_THAT(come({rotate("binlog.000003"), binlog::make_format(binlog::Brand::mariadb)}),
+              HasSubstr("has crashed"))
+      << "it has crashed when it was started again";
+}
+
+TEST_F(ResumedLogTest, goes_on_in_another_file_that_its_server_has_begun_while_it_ran) {
+  reconnect_behind_a_start();
+  EXPECT_EQ(come(stream(again_)), "");
+  EXPECT_EQ(come({rotate("binlog.000002", 0)}), "");
+  EXPECT_EQ(come(second_file()), "");
+}
+
+// What is believed was read behind the crash, or not at all.
+TEST_F(ResumedLogTest, may_show_a_crash_from_before_what_it_rests_on) {
+  reconnect_behind_a_start();
+  EXPECT_EQ(come({rotate("binlog.000000"),
+                  binlog::make_format(binlog::Brand::mariadb),
+                  rotate("binlog.000001"),
+                  binlog::make_format(binlog::Brand::mariadb)}),
+            "");
+}
+
+// Until then a crash might be to come.
+TEST_F(ResumedLogTest, proves_nothing_before_it_has_come_to_where_it_ended) {
+  reconnect_behind_a_start();
+  EXPECT_EQ(come(stream(again_)), "");
+  EXPECT_TRUE(applier_.is_expecting());
+  EXPECT_EQ(come({binlog::make_stop()}), "");
+  EXPECT_EQ(come(second_file()), "");
+  EXPECT_FALSE(applier_.is_expecting());
 }
 
 TEST_F(ResumedLogTest, is_another_one_if_the_number_is_of_other_rows) {
