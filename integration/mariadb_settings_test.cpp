@@ -110,6 +110,8 @@ class MariaDbSettings : public OnSqlServer {
   void becomes_exact(const ShopFollower& follower) {
     const auto now = std::chrono::steady_clock::now();
     ASSERT_TRUE(eventually([&] { return follower.is_proven_since(now); })) << follower.reports();
+    // What was deleted goes when the server has been asked whether it has committed that.
+    static_cast<void>(eventually([&] { return guarded_.differences(*session_).empty(); }));
     EXPECT_THAT(guarded_.differences(*session_), IsEmpty()) << follower.reports();
   }
   void change_rows() {
