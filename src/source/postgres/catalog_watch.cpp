@@ -45,6 +45,9 @@ std::string watch_sql(const CatalogScope& scope,
       ") UNION ALL SELECT c.xmin FROM pg_catalog.pg_class c WHERE c.oid" + members +
       " UNION ALL SELECT CASE WHEN pg_catalog.row_security_active(c.oid) THEN '1' ELSE '0' "
       "END::pg_catalog.xid FROM pg_catalog.pg_class c WHERE c.oid" +
+      members +
+      " UNION ALL SELECT y.xmin FROM pg_catalog.pg_class c JOIN pg_catalog.pg_type y ON y.oid = "
+      "c.reltype WHERE c.oid" +
       members + " UNION ALL SELECT i.xmin FROM pg_catalog.pg_inherits i WHERE i.inhparent" +
       members + " UNION ALL SELECT i.xmin FROM pg_catalog.pg_inherits i WHERE i.inhrelid" +
       members + " UNION ALL SELECT a.xmin FROM pg_catalog.pg_attribute a WHERE a.attrelid" +

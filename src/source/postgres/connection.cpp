@@ -384,6 +384,10 @@ std::function<void()> PostgresConnection::interruption() const {
   return [signals = signals_] { ::shutdown(signals->socket, SHUT_RDWR); };
 }
 
+std::uint64_t PostgresConnection::server_process() const {
+  return static_cast<std::uint64_t>(PQbackendPID(connection_.get()));
+}
+
 int PostgresConnection::server_version() const {
   return PQserverVersion(connection_.get());
 }

@@ -148,6 +148,8 @@ class PostgresConnection {
   // The same of this session, wherever it is moved to, and when it is gone.
   std::function<void()> interruption() const;
 
+  // The server's process that serves it.
+  std::uint64_t server_process() const;
   int server_version() const;  // 150004 for 15.4
   // With its quotes: 'it''s', E'…' where it needs that.
   std::string quoted(std::string_view text) const;

@@ -6,6 +6,13 @@
 // from now on. So the catalog is asked with every proof (postgres/server_probe.h), and a table of
 // another fingerprint than it was planned with is read again.
 //
+// What has changed and changed back, between two questions or while nobody looked, is known by the
+// transaction that has written it last (xmin): partitions, the publication, labels of enums, and,
+// of a table's name, schema and owner, the type of its rows, which ALTER TABLE ... RENAME, SET
+// SCHEMA and OWNER write anew and GRANT, CREATE INDEX, ANALYZE and VACUUM do not. What columns were
+// called meanwhile, and by what the log named rows, the log says itself
+// (postgres/followed_table.h).
+//
 // In it: oid, kind, owner, columns with types, collations and labels of enums, unique keys, the
 // file of rows, persistence, replica identity, row security, the tree of partitions and heirs; and
 // what the publication sends of it. What does not change rows is not: other indexes, statistics,

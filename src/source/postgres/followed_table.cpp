@@ -35,26 +35,42 @@ PostgresFollowedTable::Done PostgresFollowedTable::relation(const pgoutput::Rela
                    " columns in the log and " + std::to_string(planned.columns.size()) +
                    " in the catalog");
   }
-  std::vector<std::size_t> places;
-  for (const PostgresColumn& column : planned.columns) {
-    const auto logged =
-        std::ranges::find(relation.columns, column.name, &pgoutput::RelationColumn::name);
-    if (logged == relation.columns.end()) {
-      return changed("the log has no column \"" + column.name + "\"");
+  for (std::size_t i = 0; i < planned.columns.size(); ++i) {
+    const PostgresColumn& column = planned.columns[i];
+    const pgoutput::RelationColumn& logged = relation.columns[i];
+    if (logged.name != column.name) {
+      return changed("column \"" + column.name + "\" is called \"" + std::string(logged.name) +
+                     "\" in the log");
     }
-    if (const auto how = difference(column, *logged)) {
+    if (const auto how = difference(column, logged)) {
       return changed("column \"" + column.name + "\" " + *how);
     }
-    places.push_back(static_cast<std::size_t>(logged - relation.columns.begin()));
   }
   for (const std::size_t column : needed()) {
     if (!is_full && planned.columns[column].replica_key == 0) {
       return changed("the log does not have column \"" + planned.columns[column].name +
                      "\" of deleted rows");
     }
-    places_.push_back(places[column]);
+    places_.push_back(column);
   }
   tuple_columns_ = relation.columns.size();
+  return {};
+}
+
+// It may have more columns in its key, and all in another order.
+PostgresFollowedTable::Done PostgresFollowedTable::partition(
+    const pgoutput::Relation& partition) const {
+  const bool is_full = partition.replica_identity == ReplicaIdentity::full;
+  const auto is_named = [&](std::size_t column) {
+    const auto logged = std::ranges::find(
+        partition.columns, plan().columns[column].name, &pgoutput::RelationColumn::name);
+    return logged != partition.columns.end() && logged->is_key;
+  };
+  if (partition.replica_identity == ReplicaIdentity::nothing || is_full != plan().has_full_rows ||
+      !(is_full || std::ranges::all_of(needed(), is_named))) {
+    return changed("the REPLICA IDENTITY of its partition \"" + std::string(partition.name) +
+                   "\" is another one");
+  }
   return {};
 }
 

@@ -33,6 +33,8 @@ class PostgresFollowedTable final : public TableChanges<PostgresLog> {
 
   // Its tuples are these from now on.
   Done relation(const pgoutput::Relation& relation);
+  // Tuples may come from this partition of it, which names rows as it is said here.
+  Done partition(const pgoutput::Relation& partition) const;
   Done insert(const pgoutput::Insert& insert);
   Done update(const pgoutput::Update& update);
   Done erase(const pgoutput::Delete& erase);

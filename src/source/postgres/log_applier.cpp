@@ -41,6 +41,7 @@ void PostgresApplier::reconnected(const PostgresFormat& format, std::uint64_t lo
   log_of_ = log_of;
   near_ = std::max(near_, format.near);
   relations_.clear();
+  described_.reset();
   open_.reset();
   tables_.admit();
   for (PostgresFollowedTable* const table : tables_.all()) {
@@ -55,6 +56,11 @@ PostgresApplier::Applied PostgresApplier::apply(const PostgresEvent& event) {
   const auto decoded = decoder_.decode(event.message);
   if (!decoded) {
     return std::unexpected("the server's log: " + pgoutput::describe(decoded.error()));
+  }
+  const bool is_description = std::holds_alternative<pgoutput::Relation>(*decoded) ||
+                              std::holds_alternative<pgoutput::Type>(*decoded);
+  if (!is_description) {
+    described_.reset();
   }
   return std::visit([this](const auto& message) { return on(message); }, *decoded);
 }
@@ -119,9 +125,23 @@ void PostgresApplier::commit(const PostgresMark& mark) {
   }
 }
 
+// A partition is described right behind the table that its rows are sent as those of, whenever
+// either of the two is (pgoutput.c, maybe_send_schema()).
 PostgresApplier::Applied PostgresApplier::on(const pgoutput::Relation& relation) {
+  const bool is_followed = std::ranges::any_of(
+      tables_.all(), [&](const auto* table) { return table->plan().oid == relation.oid; });
+  const auto whole = described_ && !is_followed ? relations_.find(*described_) : relations_.end();
+  pgoutput::Oid part_of = 0;
+  if (whole != relations_.end() && *described_ != relation.oid) {
+    part_of = whole->second.part_of == 0 ? *described_ : whole->second.part_of;
+    whole->second.found_at.reset();
+    if (const auto root = relations_.find(part_of); root != relations_.end()) {
+      root->second.found_at.reset();
+    }
+  }
+  described_ = relation.oid;
   relations_.erase(relation.oid);
-  relations_.try_emplace(relation.oid, relation);
+  relations_.try_emplace(relation.oid, relation).first->second.part_of = part_of;
   return false;
 }
 
@@ -209,12 +229,23 @@ void PostgresApplier::find_tables(Known& known) {
     }
     if (!is_news_to(*table)) {
       known.found_at.reset();  // it may be of an older definition than the table's
-    } else if (const auto good = table->relation(known.relation); !good) {
+    } else if (const auto good = described(*table, known); !good) {
       put_out_of_step(*table, good.error());
     } else {
       known.tables.push_back(table);
     }
   }
+}
+
+std::expected<void, std::string> PostgresApplier::described(PostgresFollowedTable& table,
+                                                            const Known& known) const {
+  auto good = table.relation(known.relation);
+  for (const auto& [oid, each] : relations_) {
+    if (good && each.part_of == known.relation.oid) {
+      good = table.partition(each.relation);
+    }
+  }
+  return good;
 }
 
 // Not if it has the transaction at hand from before.

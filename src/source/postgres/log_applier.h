@@ -9,6 +9,9 @@
 // on, and must be read again from a snapshot (join()). Of two-phase commits nobody has asked to
 // hear: if they come all tables are out of step.
 //
+// What tables were called, which columns they had, and by what they and their partitions named rows
+// is compared with the plan whenever it comes: it may have been changed and changed back.
+//
 // A Relation comes once in a stream, before the first row of its table, be that in a transaction
 // that was applied before: it is kept for tables that join later.
 //
@@ -108,6 +111,7 @@ class PostgresApplier {
     std::vector<std::string> names;  // of columns
     std::vector<pgoutput::RelationColumn> columns;
     pgoutput::Relation relation;
+    pgoutput::Oid part_of = 0;  // it is a partition of this table, by whose name its rows are sent
     std::vector<PostgresFollowedTable*> tables{};
     std::optional<std::uint64_t> found_at{};  // JoinedTables::joins(), then; nothing: to be found
     pgoutput::Lsn told{};                     // the last transaction that nobody was told of
@@ -132,6 +136,9 @@ class PostgresApplier {
   template <class Change>
   Applied on_row(pgoutput::Oid oid, const Change& change);
   void find_tables(Known& known);
+  // The table's rows are as they are described, and so are its partitions'.
+  std::expected<void, std::string> described(PostgresFollowedTable& table,
+                                             const Known& known) const;
   void commit(const PostgresMark& mark);
   bool is_news_to(const PostgresFollowedTable& table) const;
   void judge(const PostgresCommitted& committed, const TableFingerprints& fingerprints);
@@ -149,6 +156,7 @@ class PostgresApplier {
   Xid near_ = 0;
   pgoutput::MessageDecoder decoder_;
   std::unordered_map<pgoutput::Oid, Known> relations_;
+  std::optional<pgoutput::Oid> described_;  // by the message before this one
   JoinedTables<PostgresFollowedTable> tables_;
 };
 

@@ -43,6 +43,18 @@ void check_tables(PostgresConnection& connection,
   }
 }
 
+// A setting of the database counts for sessions that begin behind it.
+std::expected<std::string, PostgresError> identity_if_written_to(PostgresConnection& connection) {
+  const auto read_only = connection.value("SHOW default_transaction_read_only");
+  if (!read_only) {
+    return std::unexpected(read_only.error());
+  }
+  if (std::string why = why_left(read_only->value_or(""), ""); !why.empty()) {
+    return postgres_refused(std::move(why));
+  }
+  return server_identity(connection);
+}
+
 }  // namespace
 
 PostgresFollower::PostgresFollower(PostgresFollowerSettings settings, Feeds feeds, Clock clock)
@@ -162,9 +174,13 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
     return good;
   }
   if (*identity != identity_) {
+    if (auto turned = turn_to(*identity); !turned) {
+      return turned;
+    }
     loader_.reset();       // it reads from the one before
     checkpoints_.reset();  // and they are labelled with it
     is_position_gone_ = is_position_gone_ || tables_.log.has_begun();
+    reader_ = 0;
   }
   identity_ = *identity;
   if (settings_.followed) {
@@ -172,9 +188,7 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
   }
   const std::optional<PostgresSlot>& found = *slot;
   if (found && found->is_active) {
-    return postgres_failed("slot " + found->name +
-                           " is in use: another guard has it, or a session that has ended is "
-                           "still held to be there (wal_sender_timeout)");
+    return std::unexpected(end_reader(*connection, *found));
   }
   const auto goes_on = found ? can_go_on(*found) : false;
   if (!goes_on) {
@@ -188,11 +202,31 @@ PostgresFollower::Done PostgresFollower::try_to_connect(const std::stop_token& s
   return begin_stream(*connection, *std::move(replication));
 }
 
+// One that was cut off from us, and does not know yet.
+PostgresError PostgresFollower::end_reader(PostgresConnection& connection,
+                                           const PostgresSlot& slot) const {
+  if (slot.reader == reader_ && reader_ != 0) {
+    if (auto ended = connection.run("SELECT pg_terminate_backend(" + std::to_string(reader_) + ")");
+        ended) {
+      return {.state = {}, .what = "the server still has our reader of before, which is ended"};
+    }
+  }
+  return {.state = {},
+          .what = "slot " + slot.name +
+                  " is in use: another guard has it, or a session that has ended is still held to "
+                  "be there (wal_sender_timeout)"};
+}
+
 PostgresFollower::Done PostgresFollower::check_server(PostgresConnection& connection,
                                                       bool has_slot) const {
   const auto server = ask_server(connection, settings_.place);
   if (!server) {
     return std::unexpected(server.error());
+  }
+  // Our position in its log is not in doubt for that: who has one keeps it, and asks again.
+  if (std::string left = why_left(server->read_only, server->synchronous_standbys);
+      !left.empty() && !server->hides_read_only && tables_.log.has_begun()) {
+    return postgres_failed(std::move(left));
   }
   std::string why;
   for (const std::string& each : refusals(*server, settings_.place, has_slot)) {
@@ -262,6 +296,7 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
   if (!now) {
     return std::unexpected(now.error());
   }
+  const std::uint64_t process = replication.server_process();
   auto stream = ReplicationStream::begin(std::move(replication),
                                          {.slot = slot_,
                                           .publication = settings_.place.publication,
@@ -272,6 +307,7 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
     is_position_gone_ = is_position_gone_ || is_position_gone(stream.error());
     return std::unexpected(stream.error());
   }
+  reader_ = process;
   tables_.log.reconnected({.near = now->xmax}, identity_);
   stream_ = std::make_unique<ReplicationStream>(*std::move(stream));
   if (keeps_slot()) {
@@ -279,6 +315,7 @@ PostgresFollower::Done PostgresFollower::begin_stream(PostgresConnection& connec
         [kept = kept_](const PostgresPosition& position) { *kept = position.lsn().value; });
   }
   begin_probe();
+  begin_watch<PostgresConnection>(settings_.login, identity_if_written_to);
   return {};
 }
 

@@ -88,6 +88,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::expected<bool, PostgresError> can_go_on(const PostgresSlot& slot);
   Done begin_anew(PostgresConnection& connection, PostgresConnection& replication, bool has_slot);
   Done begin_stream(PostgresConnection& connection, PostgresConnection replication);
+  PostgresError end_reader(PostgresConnection& connection, const PostgresSlot& slot) const;
   void begin_probe();
   void heard(const PostgresProbe::Word& word);
   PostgresReader::Settings reader_settings() const override {
@@ -108,6 +109,7 @@ class PostgresFollower final : public ServerFollower<PostgresLog> {
   std::shared_ptr<std::atomic<std::uint64_t>> kept_ =
       std::make_shared<std::atomic<std::uint64_t>>();
   std::atomic<bool> lets_go_ = false;
+  std::uint64_t reader_ = 0;  // the process on the server that followed, or follows, for us
   std::unique_ptr<ReplicationStream> stream_;
   std::string why_not_flushed_;  // as it was told; the probe's thread
   std::unique_ptr<PostgresProbe> probe_;

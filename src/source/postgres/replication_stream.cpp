@@ -18,6 +18,15 @@ constexpr std::array<std::string_view, 3> kGone = {
 
 constexpr char kCommit = 'C';  // what such a message begins with
 
+// Of a replication command, in which a backslash is a letter like others.
+std::string quoted_option(std::string_view text) {
+  std::string quoted = "'";
+  for (const char byte : text) {
+    quoted += byte == '\'' ? "''" : std::string(1, byte);
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 bool is_position_gone(const PostgresError& error) {
@@ -29,7 +38,7 @@ std::expected<ReplicationStream, PostgresError> ReplicationStream::begin(
   const std::string command = "START_REPLICATION SLOT " + quoted_postgres_name(settings.slot) +
                               " LOGICAL " + settings.from.lsn().text() +
                               " (proto_version '1', publication_names " +
-                              replication.quoted(quoted_postgres_name(settings.publication)) + ")";
+                              quoted_option(quoted_postgres_name(settings.publication)) + ")";
   if (auto started = replication.start_stream(command); !started) {
     return std::unexpected(started.error());
   }

@@ -63,7 +63,9 @@ constexpr const char* kServerSql =
     " current_setting('max_wal_senders')::bigint - (SELECT count(*) FROM pg_stat_replication),"
     " current_setting('synchronous_standby_names'),"
     " (SELECT setting = '-1' FROM pg_settings WHERE name = 'max_slot_wal_keep_size'),"
-    " quote_ident(CURRENT_USER)";
+    " quote_ident(CURRENT_USER), r.setting,"
+    " r.setting = 'on' AND r.source IN ('user', 'database user')"
+    " FROM pg_settings AS r WHERE r.name = 'default_transaction_read_only'";
 
 // What it does not send, as `publish` has it.
 constexpr const char* kPublicationSql =
@@ -78,7 +80,7 @@ constexpr const char* kSlotsSql =
     " to_jsonb(s)->>'wal_status', to_jsonb(s)->>'invalidation_reason',"
     " to_jsonb(s)->>'two_phase', to_jsonb(s)->>'synced', confirmed_flush_lsn,"
     " greatest(0, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()"
-    "  ELSE pg_current_wal_lsn() END, restart_lsn))::bigint"
+    "  ELSE pg_current_wal_lsn() END, restart_lsn))::bigint, active_pid"
     " FROM pg_replication_slots AS s WHERE ";
 
 std::string why_not(const PostgresAnswer::value_type& slot) {
@@ -117,6 +119,7 @@ std::vector<PostgresSlot> slots_of(const PostgresAnswer& answer) {
     slot.is_usable = slot.why_not.empty();
     slot.confirmed = pgoutput::parse_lsn(word(each[9])).value_or(pgoutput::Lsn{});
     slot.retained = number_of(each[10]);
+    slot.reader = number_of(each[11]);
   }
   return slots;
 }
@@ -190,6 +193,8 @@ std::expected<PostgresServer, PostgresError> ask_server(PostgresConnection& conn
   server.synchronous_standbys = word((*said)[5]);
   server.keeps_wal_for_ever = is_true((*said)[6]);
   server.account = word((*said)[7]);
+  server.read_only = word((*said)[8]);
+  server.hides_read_only = is_true((*said)[9]);
   const auto lacks = connection.value(kPublicationSql + connection.quoted(place.publication));
   if (!lacks) {
     return std::unexpected(lacks.error());
@@ -242,14 +247,32 @@ std::vector<std::string> refusals(const PostgresServer& server,
         "the server lets nobody else follow its log: ALTER SYSTEM SET max_wal_senders to more, and "
         "restart the server");
   }
-  if (counts_as_standby(server.synchronous_standbys)) {
+  if (server.hides_read_only) {
     all.push_back(
-        "commits would wait for the guard as for a standby (synchronous_standby_names = '" +
-        server.synchronous_standbys +
-        "'): name the standbys that are meant, ALTER SYSTEM SET "
-        "synchronous_standby_names = 'FIRST 1 (NAME)'; SELECT pg_reload_conf()");
+        "the account has default_transaction_read_only of its own, by which it does not see "
+        "whether "
+        "the server has become read-only: ALTER ROLE " +
+        server.account + " RESET default_transaction_read_only (SELECT is all that it may do)");
+  } else if (std::string why = why_left(server.read_only, server.synchronous_standbys);
+             !why.empty()) {
+    all.push_back(std::move(why));
   }
   return all;
+}
+
+std::string why_left(std::string_view read_only, std::string_view synchronous_standbys) {
+  if (read_only == "on") {
+    return "the server is read-only (default_transaction_read_only = on), and no standby: another "
+           "may have taken its place; if not: ALTER SYSTEM RESET default_transaction_read_only, or "
+           "ALTER DATABASE ... RESET it; SELECT pg_reload_conf()";
+  }
+  if (counts_as_standby(synchronous_standbys)) {
+    return "commits would wait for the guard as for a standby (synchronous_standby_names = '" +
+           std::string(synchronous_standbys) +
+           "'): name the standbys that are meant, ALTER SYSTEM SET synchronous_standby_names = "
+           "'FIRST 1 (NAME)'; SELECT pg_reload_conf()";
+  }
+  return {};
 }
 
 std::string account_sql(const config::PostgresSource& settings) {
@@ -335,7 +358,7 @@ std::expected<void, PostgresError> drop_slot(PostgresConnection& connection,
 }
 
 std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer) {
-  if (answer.size() != 1 || answer.front().size() != 3) {
+  if (answer.size() != 1 || answer.front().size() != 5) {
     return postgres_failed("the server does not tell how far its log is");
   }
   const auto& row = answer.front();
@@ -345,7 +368,10 @@ std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer)
   if (!written || !flushed || !shows) {
     return postgres_failed("the server does not tell how far its log is");
   }
-  return PostgresHead{.written = *written, .flushed = *flushed, .shows = *std::move(shows)};
+  return PostgresHead{.written = *written,
+                      .flushed = *flushed,
+                      .shows = *std::move(shows),
+                      .why_not = why_left(word(row[3]), word(row[4]))};
 }
 
 std::expected<pgoutput::Lsn, PostgresError> insert_lsn(PostgresConnection& connection) {

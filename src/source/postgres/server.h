@@ -37,6 +37,8 @@ struct PostgresServer {
   std::uint64_t slots_left = 0;
   std::uint64_t walsenders_left = 0;
   std::string synchronous_standbys;
+  std::string read_only;            // default_transaction_read_only, as we see it
+  bool hides_read_only = false;     // the account has that setting of its own
   bool keeps_wal_for_ever = false;  // max_slot_wal_keep_size = -1
 };
 
@@ -47,12 +49,18 @@ std::vector<std::string> refusals(const PostgresServer& server,
                                   const PostgresPlace& place,
                                   bool has_slot);
 
+// Why a server is not followed, or not any more, whose position counts all the same when that has
+// passed. It has become read-only, and is no standby: another may have taken its place. Or commits
+// would wait for us: for as long as we are connected, until a checkpoint stands. Empty: it is.
+std::string why_left(std::string_view read_only, std::string_view synchronous_standbys);
+
 // What gives an account all that a guard needs, with PASSWORD for its password.
 std::string account_sql(const config::PostgresSource& settings);
 
 struct PostgresSlot {
   std::string name;
   bool is_active = false;
+  std::uint64_t reader = 0;    // the process that has it, then
   bool is_usable = false;      // pgoutput's, logical, of this database, and its log is there
   std::string why_not;         // then
   pgoutput::Lsn confirmed;     // what comes behind it is kept
@@ -84,10 +92,13 @@ struct PostgresHead {
   pgoutput::Lsn written;  // as insert_lsn()
   pgoutput::Lsn flushed;  // up to there it is sent
   XidSnapshot shows;
+  std::string why_not;  // it is to be left: why_left()
 };
 inline constexpr const char* kHeadSql =
     "SELECT pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn(), "
-    "pg_catalog.pg_current_snapshot()";
+    "pg_catalog.pg_current_snapshot(), "
+    "pg_catalog.current_setting('default_transaction_read_only'), "
+    "pg_catalog.current_setting('synchronous_standby_names')";
 std::expected<PostgresHead, PostgresError> head_of(const PostgresAnswer& answer);
 
 // Where the log's writing is: every commit that has returned is before it.

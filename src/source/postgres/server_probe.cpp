@@ -84,6 +84,9 @@ std::expected<PostgresProbe::Word, PostgresError> PostgresProbe::ask(
     }
     whole_at_ = at;
   }
+  if (!head_.why_not.empty()) {
+    return postgres_failed(head_.why_not);
+  }
   return Word{.at = at,
               .position = PostgresPosition(head_.written),
               .committed = {.snapshot = head_.shows,

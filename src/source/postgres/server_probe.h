@@ -15,6 +15,9 @@
 // 2 % of a core at most at pace_of() as many tables; a whole one 0.6, 3 and 16. The slot proves
 // nothing by itself: what its stream has brought is applied, and a lost slot ends the stream.
 //
+// A server that has become read-only and is no standby, or whose commits would wait for us, is left
+// at once (why_left(), with each question).
+//
 // A server sends no more than it has flushed, and writes nothing while it is idle: if the log does
 // not come as far as it was said to be, the probe has something flushed, a message that nobody
 // reads; for a reader at once if p is beyond the flush, but no more often than kNudgeEvery. Before
@@ -72,7 +75,7 @@ class PostgresProbe {
     std::uint64_t transactions = 0;  // that were needed to have the log flushed
     std::string why_not_flushed{};   // the server refuses to: for people
   };
-  static constexpr std::chrono::nanoseconds kReportEveryMax = std::chrono::seconds(1);
+  static constexpr std::chrono::nanoseconds kReportEveryMax = std::chrono::milliseconds(500);
   static constexpr std::chrono::milliseconds kNudgeEvery{20};
   static constexpr std::chrono::minutes kNudgeEveryIfRefused{1};
   static constexpr std::chrono::milliseconds kPursuedMax{100};

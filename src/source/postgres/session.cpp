@@ -26,6 +26,9 @@ namespace {
 using Parameters = std::vector<std::pair<const char*, std::string>>;
 
 constexpr std::string_view kSocketName = ".s.PGSQL.";
+// So that a server soon lets go of a slot whose reader has been cut off; it hears of us each
+// second.
+constexpr const char* kSoonSilent = " -c wal_sender_timeout=30s";
 constexpr const char* kNoFile = "/dev/null/none";
 constexpr const char* kSystemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
 
@@ -70,7 +73,9 @@ Parameters parameters_of(const PostgresLogin& login,
       {"client_encoding", "UTF8"},
       {"target_session_attrs", login.addresses.size() > 1 ? "primary" : "any"},
       {"connect_timeout", std::to_string(login.timeout.count())},
-      {"options", "-c statement_timeout=0"},
+      {"options",
+       std::string("-c statement_timeout=0") +
+           (purpose == PostgresConnection::Purpose::replication ? kSoonSilent : "")},
       {"sslmode", mode_of(login.tls)},
       // With a file of authorities `require` would verify.
       {"sslrootcert", verifies ? authorities : kNoFile},

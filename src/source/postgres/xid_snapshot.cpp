@@ -42,7 +42,7 @@ std::optional<XidSnapshot> XidSnapshot::parse(std::string_view text) {
     return std::nullopt;
   }
   const auto xmax = take_number(text);
-  if (!xmax || !take(text, ':') || *xmin == 0 || *xmax < *xmin) {
+  if (!xmax || !take(text, ':') || *xmin == 0) {
     return std::nullopt;
   }
   snapshot.xmin = *xmin;
@@ -72,11 +72,12 @@ bool XidSnapshot::shows(Xid xid) const {
 }
 
 std::optional<std::vector<Xid>> XidSnapshot::missing_from(const XidSnapshot& other) const {
-  if (xmax > other.xmin && xmax - other.xmin > kMissingMax) {
+  const Xid end = std::max(xmin, xmax);
+  if (end > other.xmin && end - other.xmin > kMissingMax) {
     return std::nullopt;
   }
   std::vector<Xid> missing;
-  for (Xid xid = other.xmin; xid < xmax; ++xid) {  // all before are shown by both
+  for (Xid xid = other.xmin; xid < end; ++xid) {  // all before are shown by both
     if (shows(xid) && !other.shows(xid)) {
       missing.push_back(xid);
     }

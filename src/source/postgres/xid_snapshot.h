@@ -27,7 +27,7 @@ Xid whole_xid(std::uint32_t low, Xid near);
 
 struct XidSnapshot {
   Xid xmin = 0;              // all before it are shown
-  Xid xmax = 0;              // it, and what comes behind it, is not
+  Xid xmax = 0;              // it, and what comes behind it, is not, unless it is before xmin
   std::vector<Xid> running;  // in between, in order: not shown
 
   static std::optional<XidSnapshot> parse(std::string_view text);  // "xmin:xmax:a,b,c"

@@ -214,6 +214,48 @@ TEST_F(PostgresApplierTest, a_table_that_has_changed_is_out_of_step_and_its_tran
   EXPECT_THAT(out_of_step_, ElementsAre(&user_.table, &again.table));
 }
 
+// Its rows come as the whole table's: by what it names them stands in its own description alone.
+TEST_F(PostgresApplierTest, a_partition_that_names_rows_otherwise_puts_its_table_out_of_step) {
+  MadeRelation partition{.oid = 91, .name = "user_1"};
+  applier_.join(user_.table);
+  apply(log_.transaction(
+      7, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("1"))}));
+  EXPECT_THAT(out_of_step_, IsEmpty());
+  partition.oid = 92;
+  partition.identity = 'f';
+  apply(log_.transaction(
+      8, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("2"))}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+  EXPECT_THAT(why_, HasSubstr("REPLICA IDENTITY of its partition \"user_1\""));
+}
+
+TEST_F(PostgresApplierTest, a_partition_whose_key_lacks_what_is_needed_puts_its_table_out_of_step) {
+  MadeRelation partition{.oid = 91, .name = "user_1", .identity = 'i'};
+  std::swap(partition.columns[0], partition.columns[1]);
+  applier_.join(user_.table);
+  apply(log_.transaction(
+      7, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("1"))}));
+  EXPECT_THAT(out_of_step_, IsEmpty()) << "its columns may have an order of their own";
+  partition.columns[0].is_key = true;
+  partition.columns[1].is_key = false;
+  apply(log_.transaction(
+      8, {MadeLog::relation(), MadeLog::relation(partition), MadeLog::insert(row_of("2"))}));
+  EXPECT_THAT(out_of_step_, ElementsAre(&user_.table));
+}
+
+// Described one behind the other by a TRUNCATE; else rows come in between.
+TEST_F(PostgresApplierTest, a_table_that_is_described_behind_anothers_rows_is_no_partition_of_it) {
+  MadeRelation other{.oid = 91, .name = "other", .identity = 'n'};
+  applier_.join(user_.table);
+  apply(log_.transaction(7,
+                         {MadeLog::relation(),
+                          MadeLog::insert(row_of("1")),
+                          MadeLog::relation(other),
+                          MadeLog::insert(row_of("2"), 91),
+                          MadeLog::insert(row_of("3"))}));
+  EXPECT_THAT(out_of_step_, IsEmpty());
+}
+
 TEST_F(PostgresApplierTest, a_row_that_is_not_understood_puts_one_table_out_of_step) {
   MadeTable again;
   applier_.join(user_.table);

@@ -31,7 +31,6 @@ TEST(XidSnapshot, is_nothing_of_other_text) {
                                  "10:20",
                                  ":20:",
                                  "10::",
-                                 "20:10:",
                                  "0:10:",
                                  "10:20:9",
                                  "10:20:20",
@@ -57,6 +56,14 @@ TEST(XidSnapshot, shows_what_was_finished_when_it_was_taken) {
   for (const Xid xid : {Xid{10}, Xid{14}, Xid{20}, Xid{21}, kEpoch + 11}) {
     EXPECT_FALSE(some.shows(xid)) << xid;
   }
+}
+
+// As the server itself judges them.
+TEST(XidSnapshot, shows_what_is_before_its_xmin_even_behind_its_xmax) {
+  const XidSnapshot turned = snapshot("20:10:");
+  EXPECT_TRUE(turned.shows(19));
+  EXPECT_FALSE(turned.shows(20));
+  EXPECT_THAT(turned.missing_from(snapshot("18:18:")), Optional(ElementsAre(18, 19)));
 }
 
 TEST(XidSnapshot, knows_what_another_one_does_not_show_yet) {
