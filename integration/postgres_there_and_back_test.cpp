@@ -9,6 +9,7 @@
 
 #include "fixtures/guarded_postgres.h"
 #include "harness/redis_command.h"
+#include "harness/slow_link.h"
 
 namespace cuckooguard::harness {
 namespace {
@@ -88,6 +89,13 @@ class PostgresThereAndBack : public GuardedPostgres {
     ASSERT_TRUE(catches_up());
     EXPECT_FALSE(is_absent(key)) << guard_->log();
   }
+  void expect_row_of(PostgresServer& other, const std::string& key) {
+    EXPECT_TRUE(becomes_present(key)) << guard_->log();
+    ASSERT_TRUE(becomes_absent("user:999")) << guard_->log();
+    EXPECT_FALSE(is_absent(key)) << guard_->log();
+    other.session().run("DELETE FROM \"user\" WHERE id = 1");
+    EXPECT_TRUE(becomes_absent("user:1")) << "it is the other one's log";
+  }
 };
 
 class PostgresChanges : public PostgresThereAndBack,
@@ -163,6 +171,27 @@ TEST_F(PostgresThereAndBack, a_server_that_has_become_read_only_proves_nothing_u
     EXPECT_TRUE(becomes_absent("user:999")) << off << guard_->log();
   }
   EXPECT_EQ(loads(), 1U) << guard_->log();
+}
+
+// A name or a virtual IP that has moved on, while the server of before lives on and answers.
+TEST_F(PostgresThereAndBack, the_server_that_has_taken_the_address_is_followed) {
+  const char* const table =
+      "CREATE TABLE \"user\" (id BIGINT PRIMARY KEY); INSERT INTO \"user\" VALUES (1)";
+  PostgresServer other;
+  other.session().run(table);
+  create_guard_role(other);
+  run(table);
+  SlowLink link(server_->port());
+  start(Configuration{.upstream = redis_->address(),
+                      .source = postgres_source(port_address(link.port()), kMaxLag),
+                      .namespaces = Guarded{.fresh_ids = ""}.yaml()}
+            .yaml());
+  ASSERT_TRUE(becomes_absent("user:999")) << guard_->log();
+  link.lead_to({other.port()});
+  other.session().run("INSERT INTO \"user\" VALUES (777)");
+  expect_row_of(other, "user:777");
+  EXPECT_THAT(guard_->log(), HasSubstr("the address leads to another server now"));
+  guard_.reset();  // before the link
 }
 
 // With no other standby a commit would wait for ever: with one it is the guard that must not count.
