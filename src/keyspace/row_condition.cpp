@@ -221,9 +221,10 @@ bool RowCondition::holds(std::span<const std::optional<std::string_view>> row,
 }
 
 ColumnUse RowCondition::use_of(std::size_t column) const {
-  ColumnUse use;
+  ColumnUse use{.only_excludes = true};
   for (const Term& term : terms_) {
     if (term.column == column) {
+      use.only_excludes = use.only_excludes && term.test != Test::is_one_of;
       use.asks_is_null = use.asks_is_null || term.test == Test::is_null;
       use.has_integers = use.has_integers || term.has_integers;
       use.literals.insert(use.literals.end(), term.literals.begin(), term.literals.end());

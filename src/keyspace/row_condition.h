@@ -34,7 +34,10 @@ inline constexpr std::size_t kConditionTermsMax = 64;
 // agree.
 struct ColumnUse {
   bool asks_is_null = false;
-  bool has_integers = false;               // among the literals, without quotes
+  bool has_integers = false;  // among the literals, without quotes
+  // Only by <>. What is left out is then equal byte for byte, and so to SQL, by whatever collation:
+  // rows that SQL leaves out beyond that may count, which hides none.
+  bool only_excludes = false;
   std::vector<std::string_view> literals;  // none: only whether it is NULL is asked
 
   bool compares() const { return !literals.empty(); }

@@ -95,6 +95,9 @@ TEST(RowCondition, says_what_it_asks_of_a_column) {
   EXPECT_FALSE(condition.use_of(1).compares());
   EXPECT_EQ(literals(2), (std::vector<std::string_view>{"x", "7"}));
   EXPECT_EQ(literals(3), (std::vector<std::string_view>{"7", "y"}));
+  EXPECT_FALSE(condition.use_of(2).only_excludes) << "c = 'x', too";
+  EXPECT_TRUE(parsed("a <> 'x' AND a <> 'y' AND a IS NOT NULL").use_of(0).only_excludes);
+  EXPECT_FALSE(parsed("a <> 'x' AND a IN ('y')").use_of(0).only_excludes);
   EXPECT_FALSE(condition.use_of(2).has_integers);
   EXPECT_TRUE(condition.use_of(3).has_integers);
 }

@@ -51,7 +51,7 @@ std::optional<std::string> incomparable(const MysqlColumn& column, const keyspac
         return subject(column) + "is text, which SQL compares with " +
                std::string(use.literals.front()) + " as a number; put quotes around it";
       }
-      if (!compares_bytes(column)) {
+      if (!compares_bytes(column) && !use.only_excludes) {
         return blurred(column) + "; MODIFY it to " + column.charset +
                "_nopad_bin, or utf8mb4_0900_bin in MySQL";
       }

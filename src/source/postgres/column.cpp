@@ -101,7 +101,7 @@ std::optional<std::string> incomparable(const PostgresColumn& column,
         return subject(column) + "is text, which SQL does not compare with the number " +
                std::string(use.literals.front()) + "; put quotes around it";
       }
-      if (!column.is_deterministic) {
+      if (!column.is_deterministic && !use.only_excludes) {
         return blurred(column);
       }
       return std::nullopt;

@@ -130,11 +130,12 @@ void PostgresApplier::commit(const PostgresMark& mark) {
 PostgresApplier::Applied PostgresApplier::on(const pgoutput::Relation& relation) {
   const bool is_followed = std::ranges::any_of(
       tables_.all(), [&](const auto* table) { return table->plan().oid == relation.oid; });
-  const auto whole = described_ && !is_followed ? relations_.find(*described_) : relations_.end();
+  const pgoutput::Oid before = described_.value_or(relation.oid);
+  const auto whole =
+      before != relation.oid && !is_followed ? relations_.find(before) : relations_.end();
   pgoutput::Oid part_of = 0;
-  if (whole != relations_.end() && *described_ != relation.oid) {
-    part_of = whole->second.part_of == 0 ? *described_ : whole->second.part_of;
-    whole->second.found_at.reset();
+  if (whole != relations_.end()) {
+    part_of = whole->second.part_of == 0 ? before : whole->second.part_of;
     if (const auto root = relations_.find(part_of); root != relations_.end()) {
       root->second.found_at.reset();
     }

@@ -92,11 +92,10 @@ std::optional<std::string> undecidable(const SqliteColumn& column, const keyspac
       }
       return std::nullopt;
     case SqliteAffinity::text:
-      if (column.collation != "BINARY") {
+      if (column.collation != "BINARY" && !use.only_excludes) {
         return subject + "has the collation " + column.collation +
-               ", by which different bytes can be equal; a condition can only ask IS NULL or IS "
-               "NOT "
-               "NULL of it";
+               ", by which different bytes can be equal; a condition can only ask <>, IS NULL or "
+               "IS NOT NULL of it";
       }
       return std::nullopt;
     case SqliteAffinity::real:

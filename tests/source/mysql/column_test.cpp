@@ -65,6 +65,9 @@ TEST(MysqlColumn, the_same_for_a_condition) {
   EXPECT_THAT(undecidable(text_column("utf8mb4", "utf8mb4_general_ci"), compared).value(),
               HasSubstr("by which different bytes can be equal; MODIFY it"));
   EXPECT_EQ(undecidable(text_column("utf8mb4", "utf8mb4_0900_bin"), compared), std::nullopt);
+  EXPECT_EQ(undecidable(text_column("utf8mb4", "utf8mb4_general_ci"),
+                        {.only_excludes = true, .literals = {"'a'"}}),
+            std::nullopt);
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ TEST(PostgresColumn, of_a_nondeterministic_collation_is_of_no_use) {
   PostgresColumn column = of(PostgresType::text);
   column.is_deterministic = false;
   EXPECT_THAT(undecidable(column, {.literals = {"a"}}).value(), HasSubstr("nondeterministic"));
+  EXPECT_EQ(undecidable(column, {.only_excludes = true, .literals = {"a"}}), std::nullopt);
 }
 
 TEST(PostgresColumn, is_compared_in_a_condition_only_as_sql_does) {

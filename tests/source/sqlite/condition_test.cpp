@@ -165,6 +165,7 @@ TEST_F(SqliteCondition, is_refused_where_sqlite_compares_otherwise_than_by_bytes
   EXPECT_THAT(refusal("n IN (1, '1.0')"), HasSubstr("'1.0' is not one as SQLite prints it"));
   EXPECT_THAT(refusal("i = 9223372036854775808"), HasSubstr("is not one as SQLite prints it"));
   EXPECT_THAT(refusal("tt = 'a'"), HasSubstr("has no column \"tt\""));
+  EXPECT_EQ(refusal("c <> 'a'"), "");
   EXPECT_EQ(refusal("T = 'a' AND c IS NULL AND r IS NOT NULL AND B IS NULL"), "");
 }
 
